@@ -1,0 +1,145 @@
+"""An array in GPU memory, whatever library owns it: an address with a shape.
+
+Two protocols give an array's memory away without a copy. The CUDA array interface is a dictionary with
+pointer, shape and strides; from version 3 on it also names the stream on which the data is being written.
+DLPack is a C struct inside a capsule; it's told the stream on which the data will be read, and makes that
+stream wait. torch speaks both and tells its stream only through DLPack, cupy and jax speak both, numba the
+first alone.
+
+This module reads both and calls nothing of CUDA: who uses it says how a stream waits for another.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from polyvolta.cuda.errors import NotADeviceArray
+
+_GPU_MEMORY = (2, 13)  # DLPack's kDLCUDA, kDLCUDAManaged
+_DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_LEGACY_DEFAULT = 1  # what both protocols call the driver's stream 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceArray:
+    """An array in GPU memory: an address and how to walk from it.
+
+    Exports the CUDA array interface: `torch.as_tensor`, `cupy.asarray`, `numba.cuda.as_cuda_array` take it.
+
+    Attributes
+    ----------
+    ptr : address of element [0, 0, ..].
+    shape : elements along each dimension.
+    strides : steps along each dimension, in elements.
+    dtype : numpy's name of the element type ("float16"), or "bfloat16".
+    readonly : whether the owner forbids writing.
+    keepalive : what owns the memory; lives as long as this does.
+    """
+
+    ptr: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    readonly: bool = False
+    keepalive: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the protocol, without a stream: who asks has to `synchronize` first."""
+        import numpy as np
+
+        dtype = np.dtype(self.dtype)
+        return {"shape": self.shape, "strides": tuple(s * dtype.itemsize for s in self.strides),
+                "typestr": dtype.str, "data": (self.ptr, self.readonly), "version": 3}  # fmt: skip
+
+
+def is_device_array(obj: Any) -> bool:
+    """Whether `obj` is an array in GPU memory that `launch.as_device_view` can read; never raises.
+
+    >>> is_device_array([1, 2])
+    False
+    """
+    try:
+        if hasattr(obj, "__dlpack_device__"):
+            return int(obj.__dlpack_device__()[0]) in _GPU_MEMORY
+        return hasattr(obj, "__cuda_array_interface__")
+    except Exception:  # a property of a foreign library may raise whatever it likes
+        return False
+
+
+def read_interface(obj: Any, stream: int, wait: Callable[[int, int], None]) -> DeviceArray:
+    """Read `__cuda_array_interface__`, versions 0 to 3.
+
+    Parameters
+    ----------
+    obj : what exports it.
+    stream : handle of the stream that will use the data.
+    wait : called as wait(stream, theirs) if the data is being written on another stream.
+
+    Raises
+    ------
+    NotADeviceArray : it's masked.
+    """
+    import numpy as np
+
+    interface = obj.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise NotADeviceArray("a masked array")
+    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    strides = interface.get("strides")
+    steps = _compact(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
+    theirs = interface.get("stream")
+    if theirs is not None and theirs != (stream or _LEGACY_DEFAULT):
+        wait(stream, theirs)
+    ptr, readonly = interface["data"]
+    return DeviceArray(ptr or 0, shape, steps, dtype.name, readonly, obj)
+
+
+class _DLTensor(ctypes.Structure):
+    """The head of DLPack's DLManagedTensor (dlpack.h, before version 1)."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("kind", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+def read_dlpack(obj: Any, stream: int) -> DeviceArray:
+    """Read `__dlpack__`; its library makes the stream with that handle wait for the data.
+
+    The capsule stays unconsumed: it frees the producer's side when it dies with the view.
+
+    Raises
+    ------
+    NotADeviceArray : vector elements, or elements of an opaque type.
+    """
+    capsule = obj.__dlpack__(stream=stream or _LEGACY_DEFAULT)
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    tensor = ctypes.cast(pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    if tensor.lanes != 1 or tensor.kind not in _DLPACK_KINDS:
+        raise NotADeviceArray(f"elements of DLPack type ({tensor.kind}, {tensor.bits}, {tensor.lanes})")
+    name = "bool" if tensor.kind == 6 else f"{_DLPACK_KINDS[tensor.kind]}{tensor.bits}"
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else _compact(shape)
+    return DeviceArray((tensor.data or 0) + tensor.byte_offset, shape, strides, name, False, (obj, capsule))
+
+
+def _compact(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of a C-ordered array without gaps."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))

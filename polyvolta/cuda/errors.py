@@ -1,0 +1,66 @@
+"""What can go wrong between a kernel's text and its run on a GPU, each with a stable id: PV5xx.
+
+The first three come from the compiler (`nvrtc`), which needs no GPU; the others from running (`launch`).
+"""
+
+from __future__ import annotations
+
+from polyvolta.sets.errors import PolyvoltaError
+
+
+class CudaError(PolyvoltaError):
+    """Root of the errors of compiling and running CUDA text."""
+
+    id = "PV500"
+
+
+class CompilerMissing(CudaError, ImportError):
+    """NVRTC, NVIDIA's run-time compiler, isn't installed."""
+
+    id = "PV501"
+
+
+class CompileFailed(CudaError):
+    """NVRTC or ptxas refused the text.
+
+    Parameters
+    ----------
+    message, where, hint : as in every `PolyvoltaError`; `where` shows the offending lines.
+    log : the compiler's whole log.
+    """
+
+    id = "PV502"
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", log: str = "") -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.log = log
+
+
+class UnsupportedArch(CudaError, ValueError):
+    """No installed NVRTC targets that architecture; CUDA 13 doesn't target Volta."""
+
+    id = "PV503"
+
+
+class LaunchFailed(CudaError, RuntimeError):
+    """The driver refused to load, configure or run a kernel, or its run ended in an error."""
+
+    id = "PV504"
+
+
+class NoGpu(CudaError, RuntimeError):
+    """Something was to run on a GPU, but GPU, driver or numba-cuda is missing; says which."""
+
+    id = "PV505"
+
+
+class NotADeviceArray(CudaError, TypeError):
+    """An array that can't be read where it lies in GPU memory."""
+
+    id = "PV506"
+
+
+class BadImage(CudaError, ValueError):
+    """Bytes that are no cubin, or a cubin without that kernel."""
+
+    id = "PV507"

@@ -1,0 +1,41 @@
+"""The graph floor: tensors, expressions, the DAG of statements, and what it all means in float64.
+
+    tensors, expr     what the user types: sizes, tensors, and the expressions that operators build
+    dag, statements   the DAG of operations, each with iteration domain, access relations and expression tree
+    binding           a call's arrays -> tensors and sizes
+    reference         float64 numpy evaluation
+
+Names are imported on first use, so that writing an expression costs neither sympy nor networkx.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polyvolta.graph.binding import Bound as Bound
+    from polyvolta.graph.binding import bind as bind
+    from polyvolta.graph.dag import Graph as Graph
+    from polyvolta.graph.expr import Expr as Expr
+    from polyvolta.graph.statements import Access as Access
+    from polyvolta.graph.statements import Statement as Statement
+    from polyvolta.graph.tensors import Size as Size
+    from polyvolta.graph.tensors import Tensor as Tensor
+
+_HOMES = {"Access": "statements", "Bound": "binding", "Expr": "expr", "Graph": "dag", "Size": "tensors",
+          "Statement": "statements", "Tensor": "tensors", "bind": "binding"}  # fmt: skip
+
+__all__ = ["Access", "Bound", "Expr", "Graph", "Size", "Statement", "Tensor", "bind"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,383 @@
+"""Expressions: what `A @ B + bias` builds.
+
+An expression is a node with operands: a tensor, a number, a matrix product or a pointwise operation.
+Nothing is computed while it is built; only shapes are checked, at once, so that a mistake is reported on
+the line that makes it. Nodes are immutable and interned: building `A @ B` twice gives the same object, so
+common subexpressions are shared by construction, `==` is identity, and walks over the graph cost one step a
+node however often it is used.
+
+Dimensions are ints or symbolic sizes. Two dimensions agree when they are the same: that `M` might turn out to
+be 512 is not known here, so `M` and `512` don't agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+from weakref import WeakValueDictionary
+
+from polyvolta.graph.errors import BadOperand, ShapeMismatch
+from polyvolta.sets.errors import nearest
+
+if TYPE_CHECKING:
+    from polyvolta.graph.tensors import Dim, Tensor
+
+_INTERNED: WeakValueDictionary[tuple, Expr] = WeakValueDictionary()
+
+FUNCTIONS: dict[str, int] = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "relu": 1, "sigmoid": 1, "tanh": 1}
+"""The pointwise functions, each with its number of operands."""
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*"}
+_BINDING = {"+": 1, "-": 1, "*": 2, "@": 2, "-x": 3}
+
+
+class Expr:
+    """A node of the graph: has a shape, an element type and operands, and the operators that build on it."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # numpy's operators then leave expressions to the methods below
+    dtype: ClassVar[str] = "float16"
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        raise NotImplementedError
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        return ()
+
+    def __matmul__(self, other: object) -> Expr:
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: object) -> Expr:
+        return matmul(other, self)
+
+    def __add__(self, other: object) -> Expr:
+        return pointwise("add", self, other)
+
+    def __radd__(self, other: object) -> Expr:
+        return pointwise("add", other, self)
+
+    def __sub__(self, other: object) -> Expr:
+        return pointwise("sub", self, other)
+
+    def __rsub__(self, other: object) -> Expr:
+        return pointwise("sub", other, self)
+
+    def __mul__(self, other: object) -> Expr:
+        return pointwise("mul", self, other)
+
+    def __rmul__(self, other: object) -> Expr:
+        return pointwise("mul", other, self)
+
+    def __neg__(self) -> Expr:
+        return pointwise("neg", self)
+
+    def __bool__(self) -> bool:
+        raise BadOperand(
+            "an expression has no truth value: its elements are known only when the kernel runs",
+            where=str(self),
+        )
+
+    def __str__(self) -> str:
+        return show(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Constant(Expr):
+    """A real number in an expression; rounded to the kernel's type only where it is used."""
+
+    value: float
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class MatMul(Expr):
+    """The matrix product of two expressions with two dimensions each; made by `@`."""
+
+    left: Expr
+    right: Expr
+
+    def __post_init__(self) -> None:
+        _check_product(self.left, self.right)
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return (self.left.shape[0], self.right.shape[1])
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Pointwise(Expr):
+    """A function of `FUNCTIONS` on operands that broadcast as in numpy; made by `+ - *`, `relu` and so on."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    _shape: tuple[Dim, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_shape", broadcast(self.function, self.arguments))
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return self._shape
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        return self.arguments
+
+
+def matmul(left: object, right: object) -> Expr:
+    """The product that `left @ right` stands for.
+
+    Raises
+    ------
+    ShapeMismatch : an operand without exactly two dimensions, or inner dimensions that differ.
+    BadOperand : an operand that is no expression.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> C = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    >>> print(C, *C.shape)
+    A @ B M N
+    """
+    left, right = (_operand(x, "@") for x in (left, right))
+    return _intern((MatMul, left, right), lambda: MatMul(left, right))
+
+
+def pointwise(function: str, *operands: object) -> Expr:
+    """`function`, a name of `FUNCTIONS`, element by element; operands broadcast, numbers count as tensors.
+
+    Raises
+    ------
+    ShapeMismatch : operands whose shapes don't broadcast.
+    BadOperand : an operand that is neither an expression nor a finite real number, or numbers alone.
+
+    >>> import polyvolta as pv
+    >>> M, N = pv.sizes("M N")
+    >>> print(2 * pv.tensor("x", (M, N)) + pv.tensor("row", (N,)))
+    2 * x + row
+    """
+    if function not in FUNCTIONS:
+        raise BadOperand(f"there is no pointwise function {function!r}", hint=nearest(function, FUNCTIONS))
+    if len(operands) != FUNCTIONS[function]:
+        raise BadOperand(f"{function} takes {FUNCTIONS[function]} operands, not {len(operands)}")
+    arguments = tuple(_operand(x, _INFIX.get(function, function)) for x in operands)
+    if all(isinstance(x, Constant) for x in arguments):
+        raise BadOperand(
+            f"{function} of numbers alone is no part of a graph",
+            where=", ".join(map(str, arguments)),
+            hint="compute numbers in Python; a graph's operations take at least one tensor",
+        )
+    return _intern((Pointwise, function, arguments), lambda: Pointwise(function, arguments))
+
+
+def relu(x: object) -> Expr:
+    """max(x, 0), element by element.
+
+    >>> import polyvolta as pv
+    >>> print(pv.relu(pv.tensor("x", (4, 4))))
+    relu(x)
+    """
+    return pointwise("relu", x)
+
+
+def sigmoid(x: object) -> Expr:
+    """1 / (1 + exp(-x)), element by element.
+
+    >>> import polyvolta as pv
+    >>> print(pv.sigmoid(pv.tensor("x", (4, 4))))
+    sigmoid(x)
+    """
+    return pointwise("sigmoid", x)
+
+
+def tanh(x: object) -> Expr:
+    """The hyperbolic tangent, element by element.
+
+    >>> import polyvolta as pv
+    >>> print(pv.tanh(pv.tensor("x", (4, 4))))
+    tanh(x)
+    """
+    return pointwise("tanh", x)
+
+
+def broadcast(function: str, operands: Iterable[Expr]) -> tuple[Dim, ...]:
+    """The shape of a pointwise operation: dimensions pair up from the right, and a 1 stretches."""
+    shape: list[Dim] = []
+    operands = tuple(operands)
+    rank = max(len(x.shape) for x in operands)
+    for axis in range(-rank, 0):
+        dims = [x.shape[axis] for x in operands if len(x.shape) >= -axis]
+        stretched = list(dict.fromkeys(d for d in dims if d != 1))
+        if len(stretched) > 1:
+            raise ShapeMismatch(
+                f"{_INFIX.get(function, function)} of shapes that don't broadcast: "
+                + " and ".join(shape_text(x) for x in operands),
+                where="\n".join(
+                    f"{shape_text(x)}  dimension {axis} is {x.shape[axis]}  of  {x}"
+                    for x in operands
+                    if len(x.shape) >= -axis
+                ),
+                hint=_same_or_int_hint(
+                    stretched[0], stretched[1], "pairs of dimensions, from the right, must be equal or 1"
+                ),
+            )
+        shape.append(stretched[0] if stretched else 1)
+    return tuple(shape)
+
+
+def walk(outputs: Iterable[Expr]) -> tuple[Expr, ...]:
+    """Every node under `outputs` once, operands before their users, left operands first.
+
+    Without recursion: depth is bounded by memory alone. Cost: linear in nodes and edges.
+
+    >>> import polyvolta as pv
+    >>> A, x = pv.tensor("A", (4, 4)), pv.tensor("x", (4,))
+    >>> [str(e) for e in walk([A + x])]
+    ['A', 'x', 'A + x']
+    """
+    order: dict[Expr, None] = {}
+    stack: list[tuple[Expr, bool]] = [(e, False) for e in reversed(tuple(outputs))]
+    while stack:
+        node, ready = stack.pop()
+        if node in order:
+            continue
+        if ready:
+            order[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((x, False) for x in reversed(node.operands) if x not in order)
+    return tuple(order)
+
+
+def show(expr: Expr, limit: int = 400) -> str:
+    """The expression as Python would read it, with few parentheses; elided in the middle past `limit`."""
+    texts: dict[Expr, tuple[str, int]] = {}
+    for node in walk([expr]):
+        texts[node] = _show_node(node, [texts[x] for x in node.operands], limit)
+    return texts[expr][0]
+
+
+def shape_text(expr: Expr) -> str:
+    """`A(M, K)`, or `(M, K)` for what has no name of its own.
+
+    >>> import polyvolta as pv
+    >>> shape_text(pv.tensor("v", (8,)))
+    'v(8,)'
+    """
+    dims = ", ".join(map(str, expr.shape)) + ("," if len(expr.shape) == 1 else "")
+    return f"{getattr(expr, 'name', '')}({dims})"
+
+
+def inputs_of(outputs: Iterable[Expr]) -> tuple[Tensor, ...]:
+    """The tensors under `outputs`, in order of first appearance."""
+    from polyvolta.graph.tensors import Tensor
+
+    return tuple(e for e in walk(outputs) if isinstance(e, Tensor))
+
+
+def _show_node(node: Expr, operands: list[tuple[str, int]], limit: int) -> tuple[str, int]:
+    """Text and binding strength of one node, from those of its operands."""
+    match node:
+        case Constant(value=v):
+            text, strength = f"{v:g}" if float(f"{v:g}") == v else repr(v), 9 if v >= 0 else _BINDING["-x"]
+        case MatMul() | Pointwise(function="add" | "sub" | "mul"):
+            op = "@" if isinstance(node, MatMul) else _INFIX[node.function]
+            strength = _BINDING[op]
+            (a, p), (b, q) = operands
+            text = f"{a if p >= strength else f'({a})'} {op} {b if q > strength else f'({b})'}"
+        case Pointwise(function="neg"):
+            (a, p), strength = operands[0], _BINDING["-x"]
+            text = f"-{a}" if p > strength else f"-({a})"
+        case Pointwise(function=f):
+            text, strength = f"{f}({', '.join(a for a, _ in operands)})", 9
+        case _:
+            text, strength = str(getattr(node, "name", node)), 9
+    if len(text) > limit:
+        text, strength = f"{text[: limit // 2]} ... {text[-limit // 2 :]}", 0
+    return text, strength
+
+
+def _operand(x: object, op: str) -> Expr:
+    """`x` as a node; numbers become constants."""
+    if isinstance(x, Expr):
+        return x
+    if op != "@" and isinstance(x, Real) and not isinstance(x, bool):
+        value = _finite(x, op)
+        return _intern((Constant, value.hex()), lambda: Constant(value))
+    kind = type(x).__name__
+    if hasattr(x, "shape") and getattr(x, "shape", ()) != ():
+        hint = (
+            'arrays are no part of a graph: declare pv.tensor("X", shape), then pass the array to the kernel'
+        )
+    elif isinstance(x, Real) and not isinstance(x, bool):
+        hint = "@ multiplies matrices; * scales by a number"
+    else:
+        hint = "operands are tensors, expressions" + ("" if op == "@" else " and real numbers")
+    raise BadOperand(f"{op} can't take a {kind} as an operand", where=_short(x), hint=hint)
+
+
+def _finite(x: Real, op: str) -> float:
+    try:
+        value = float(x)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise BadOperand(f"{_short(x)} is no operand of {op}: numbers in a graph are finite floats")
+    return value
+
+
+def _check_product(left: Expr, right: Expr) -> None:
+    """That two matrices multiply; the message marks the two dimensions that differ."""
+    head, tail = shape_text(left), shape_text(right)
+    for side, x in (("left", left), ("right", right)):
+        if (rank := len(x.shape)) != 2:
+            pad = f"declare it with two, such as ({x.shape[0]}, 1) or (1, {x.shape[0]})" if rank == 1 else ""
+            raise ShapeMismatch(
+                f"@ multiplies matrices, and its {side} operand has {rank} dimension{'s' * (rank != 1)}: "
+                f"{shape_text(x)}",
+                where=f"{head} @ {tail}",
+                hint=pad or "there are no batches of matrices yet: make one product for each matrix",
+            )
+    columns, rows = left.shape[1], right.shape[0]
+    if columns != rows:
+        at = len(f"{head} @ ") + tail.index("(") + 1
+        marks = f"{'^' * len(str(columns)):>{len(head) - 1}}".ljust(at) + "^" * len(str(rows))
+        rule = "the two marked dimensions must be the same"
+        if right.shape[1] == columns:
+            rule += f'; to multiply by its transpose, declare the right one ({columns}, {rows}), layout "col"'
+        raise ShapeMismatch(
+            f"{head} and {tail} don't multiply: {columns} columns on the left, {rows} rows on the right",
+            where=f"{head} @ {tail}\n{marks}",
+            hint=_same_or_int_hint(columns, rows, rule),
+        )
+
+
+def _same_or_int_hint(a: Dim, b: Dim, rule: str) -> str:
+    if isinstance(a, int) != isinstance(b, int):
+        return f"{rule}; write {a if isinstance(a, int) else b} in both places, or the symbolic size in both"
+    return rule
+
+
+_E = TypeVar("_E", bound=Expr)
+
+
+def _intern(key: tuple, make: Callable[[], _E]) -> _E:
+    """The node of that key: the one in use, or a new one. The key keeps the operands alive, not the node."""
+    found = _INTERNED.get(key)
+    return _INTERNED.setdefault(key, make()) if found is None else found  # type: ignore[return-value]
+
+
+def _short(x: object) -> str:
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 80 else text[:77] + "..."

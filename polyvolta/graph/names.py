@@ -1,0 +1,112 @@
+"""Which names a user may give to sizes and tensors.
+
+A name ends up in two languages: in a set's text (`{ S[i, j] -> A[i, j] }`) and in CUDA C++ (`const half* A`).
+It must be an identifier of both and a reserved word of neither, and what the C++ standard keeps for
+compilers (`__x`, `_X`) is refused as well, since CUDA's own headers and builtins use those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from polyvolta.graph.errors import BadName
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+C_KEYWORDS = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if inline int
+    long register restrict return short signed sizeof static struct switch typedef union unsigned void
+    volatile while alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept bitand
+    bitor bool catch char8_t char16_t char32_t class co_await co_return co_yield compl concept
+    const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export false friend
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public
+    reflexpr reinterpret_cast requires static_assert static_cast synchronized template this thread_local
+    throw true try typeid typename typeof using virtual wchar_t xor xor_eq main NULL""".split()
+)
+
+CUDA_RESERVED = frozenset(
+    """threadIdx blockIdx blockDim gridDim warpSize warpIdx laneIdx clusterIdx clusterDim dim3 half half2
+    nv_half nv_half2 bfloat16 nv_bfloat16 size_t ptrdiff_t clock clock64 assert printf malloc free memcpy
+    memset int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t uchar ushort uint
+    ulong cudaError_t cudaStream_t""".split()
+    + [f"{base}{n}" for base in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
+                                 "longlong", "ulonglong", "float", "double") for n in (1, 2, 3, 4)]
+)  # fmt: skip
+
+SET_WORDS = frozenset(
+    "and or not exists implies mod floor ceil floord ceild min max abs infty NaN true false rat".split()
+)
+
+
+def check_name(name: object, role: str) -> str:
+    """`name` itself where it can name a `role` ("size", "tensor", "output").
+
+    Raises
+    ------
+    BadName : not a string, not an identifier of C, or reserved in C++, CUDA or the notation of sets.
+
+    >>> check_name("bias", "tensor")
+    'bias'
+    >>> check_name("threadIdx", "tensor")
+    Traceback (most recent call last):
+        ...
+    polyvolta.graph.errors.BadName: [PV205] 'threadIdx' can't name a tensor: CUDA reserves it
+    hint: try 'threadIdx_'
+    """
+    if not isinstance(name, str):
+        raise BadName(
+            f"{name!r} can't name a {role}: a name is a str, not {type(name).__name__}",
+            hint=f'pass the {role}\'s name first, as in pv.tensor("A", (M, K))',
+        )
+    if not _IDENTIFIER.fullmatch(name):
+        fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
+        fixed = f"_{fixed}".lower() if fixed[:1].isdigit() else fixed
+        raise BadName(
+            f"{name!r} can't name a {role}: it is no C identifier",
+            where=_marked(name),
+            hint="use ASCII letters, digits and _, with no digit first"
+            + (f", for example {fixed!r}" if fixed and reserved(fixed) is None else ""),
+        )
+    if (why := reserved(name)) is not None:
+        plain = name.strip("_").replace("__", "_")
+        hint = f"{plain}_" if plain in C_KEYWORDS | CUDA_RESERVED | SET_WORDS else plain
+        raise BadName(
+            f"{name!r} can't name a {role}: {why}",
+            hint=f"try {hint!r}" if _IDENTIFIER.fullmatch(hint) else "choose another name",
+        )
+    return name
+
+
+def reserved(name: str) -> str | None:
+    """Who reserves `name`, as words for a message; None where nobody does.
+
+    >>> reserved("mod"), reserved("A")
+    ('it is a word of the notation of sets', None)
+    """
+    if name in C_KEYWORDS:
+        return "it is a keyword of C++"
+    if name in CUDA_RESERVED:
+        return "CUDA reserves it"
+    if name in SET_WORDS:
+        return "it is a word of the notation of sets"
+    if "__" in name or re.match(r"_[A-Z]", name) or name == "_":
+        return "C++ keeps such underscores for compilers"
+    return None
+
+
+def fresh_names(wanted: Iterator[str], taken: Collection[str]) -> Iterator[str]:
+    """Those of `wanted` that are free: not in `taken` and reserved by nobody.
+
+    >>> list(fresh_names(iter("i j k l".split()), {"j"}))
+    ['i', 'k', 'l']
+    """
+    return (name for name in wanted if name not in taken and reserved(name) is None)
+
+
+def _marked(name: str) -> str:
+    """The name with a caret under its first character that C doesn't allow there."""
+    bad = next(
+        (p for p, c in enumerate(name) if not re.match(r"[A-Za-z_]" if p == 0 else r"[A-Za-z0-9_]", c)), 0
+    )
+    return f"{name!r}\n{' ' * (bad + 1)}^" if name.isprintable() else repr(name)

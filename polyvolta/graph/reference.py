@@ -1,0 +1,106 @@
+"""What a graph means, in float64 numpy: the yardstick for every kernel.
+
+Inputs are widened to float64 and nothing is rounded on the way, so the difference between a kernel's result
+and this one is the kernel's own rounding (and the fp16 rounding of its output).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyvolta.graph.binding import as_outputs, bind
+from polyvolta.graph.errors import BadArguments
+from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, inputs_of, walk
+from polyvolta.graph.tensors import Tensor, check_names
+
+if TYPE_CHECKING:
+    from polyvolta.graph.dag import Graph
+
+Float64 = NDArray[np.float64]
+
+MEANING: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "neg": np.negative,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "sigmoid": lambda x: 0.5 * (1.0 + np.tanh(0.5 * x)),  # overflows nowhere
+    "tanh": np.tanh,
+}
+"""Each function of `expr.FUNCTIONS` over float64 arrays."""
+
+
+def reference(
+    outputs: Expr | Sequence[Expr] | Mapping[str, Expr] | Graph, /, *arrays: Any, **named: Any
+) -> Float64 | tuple[Float64, ...] | dict[str, Float64]:
+    """The value of `outputs` for those arrays, in float64.
+
+    Parameters
+    ----------
+    outputs : an expression, a sequence of them, or expressions by name.
+    arrays : real arrays in the order in which the tensors first appear; lists will do.
+    named : the same by tensor name.
+
+    Returns
+    -------
+    An array for one expression, a tuple for a sequence or a graph, a dict for expressions by name.
+
+    Raises
+    ------
+    BadArguments, ArrayMismatch : arrays that don't fit the tensors (see `bind`) or aren't real numbers.
+    BadOutputs, NameClash : outputs that make no graph.
+
+    Cost: numpy's, one float64 array for each node.
+
+    >>> import numpy as np, polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+    >>> pv.reference(pv.relu(A @ B - 11), np.eye(2), B=np.array([[10, 20], [30, 40]]))
+    array([[ 0.,  9.],
+           [19., 29.]])
+    """
+    many = not isinstance(outputs, Expr)
+    pairs = as_outputs(getattr(outputs, "roots", outputs))
+    roots = [e for _, e in pairs]
+    inputs = inputs_of(roots)
+    check_names(inputs, [name for name, _ in pairs if name is not None])
+    names = [t.name for t in inputs]
+    by_position = [_real(x, name) for x, name in zip(arrays, names, strict=False)]
+    by_name = {name: _real(x, name) if name in names else x for name, x in named.items()}
+    bound = bind(inputs, [*by_position, *arrays[len(names) :]], by_name)
+    values: dict[Expr, Any] = {}
+    for node in walk(roots):
+        match node:
+            case Tensor(name=name):
+                values[node] = bound.arrays[name]
+            case Constant(value=value):
+                values[node] = value
+            case MatMul(left=left, right=right):
+                values[node] = values[left] @ values[right]
+            case Pointwise(function=f, arguments=arguments):
+                values[node] = MEANING[f](*(values[x] for x in arguments))
+    if isinstance(outputs, Mapping):
+        return {str(name): values[e] for name, e in pairs}
+    return tuple(values[e] for e in roots) if many else values[roots[0]]
+
+
+def _real(x: Any, name: str) -> Float64:
+    """The array in float64; complex numbers, texts, booleans and ragged lists are refused."""
+    try:
+        array = np.asarray(x)
+    except (TypeError, ValueError) as error:
+        raise BadArguments(
+            f"{name}: a {type(x).__name__} doesn't convert to a numpy array",
+            where=str(error)[:400],
+            hint="copy it to the host first",
+        ) from error
+    if array.dtype.kind not in "fiu":
+        raise BadArguments(
+            f"{name}: its elements are {array.dtype}, not real numbers",
+            hint="pass float16 data; other floats and ints are widened",
+        )
+    return array.astype(np.float64)

@@ -1,0 +1,192 @@
+"""Statements: what the polyhedral model knows of an operation (the paper's "Problem Statement").
+
+    for i < M, j < N, k < K:
+        C[i, j] = mul_acc(C[i, j], A[i, k], B[k, j])          # S
+
+A statement is the set of its instances `{ S[i, j, k] : 0 <= i < M and ... }`, for each access a relation
+from instances to array elements `{ S[i, j, k] -> A[i, k] }`, and what an instance does: an expression tree
+whose inner nodes are operations and whose leaves are the read accesses. The trees are sympy expressions
+over indexed symbols. Their functions are undefined ones, so sympy never rewrites them: floating point is no
+field, and the tree that the user wrote is the one that the kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sympy
+
+from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise
+from polyvolta.graph.tensors import Dim, Size, Tensor
+from polyvolta.sets import Map, Set
+
+MUL_ACC = "mul_acc"
+"""The root of a matrix product's tree: mul_acc(c, a, b) is c + a * b."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access of a statement: instances -> elements of an array, on the statement's domain only."""
+
+    tensor: str
+    index: tuple[str, ...]
+    kind: Literal["read", "write"]
+    relation: Map
+
+    @property
+    def leaf(self) -> sympy.Indexed:
+        """The access as a leaf of the expression tree."""
+        return leaf(self.tensor, self.index)
+
+    def __str__(self) -> str:
+        return f"{self.tensor}[{', '.join(self.index)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An operation of the graph as a statement in a loop nest.
+
+    `extents[p]` bounds `iterators[p]`; `reads` are the leaves of `expression` from left to right, each once.
+    """
+
+    name: str
+    iterators: tuple[str, ...]
+    extents: tuple[Dim, ...]
+    domain: Set
+    reads: tuple[Access, ...]
+    write: Access
+    expression: sympy.Expr
+
+    @property
+    def is_matmul(self) -> bool:
+        """Whether instances accumulate products, so that the last iterator is a reduction."""
+        return self.expression.func.__name__ == MUL_ACC
+
+    @property
+    def operation(self) -> str:
+        """The compound operation's name, root first, as in the paper: relu_add, mul_acc.
+
+        The functions of a product's own operands, its prologue, are not part of the name.
+        """
+        if self.is_matmul:
+            return MUL_ACC
+        names = [e.func.__name__ for e in sympy.preorder_traversal(self.expression) if is_operation(e)]
+        return "_".join(names)
+
+    def access(self, leaf: sympy.Basic) -> Access:
+        """The read access that `leaf`, a leaf of the expression tree, stands for."""
+        return next(a for a in self.reads if a.leaf == leaf)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.write} = {sympy.sstr(self.expression, full_prec=False)}"
+
+
+def leaf(array: str, index: Sequence[str]) -> sympy.Indexed:
+    """The element of `array` at iterators or numbers, as sympy has it.
+
+    >>> leaf("bias", ("0", "j"))
+    bias[0, j]
+    """
+    places = [sympy.Integer(p) if p.isdigit() else sympy.Symbol(p, integer=True) for p in index]
+    return sympy.Indexed(sympy.IndexedBase(sympy.Symbol(array)), *places)  # type: ignore[return-value]
+
+
+def is_operation(node: sympy.Basic) -> bool:
+    """Whether a node of an expression tree is an operation, neither a leaf nor a number."""
+    return isinstance(node, sympy.core.function.AppliedUndef)
+
+
+def extents_of(expr: Expr) -> tuple[Dim, ...]:
+    """How many values each iterator of the expression's loop nest takes: its shape, then the reduction's."""
+    return (*expr.shape, expr.left.shape[1]) if isinstance(expr, MatMul) else expr.shape
+
+
+def make_statement(
+    name: str, root: Expr, iterators: Sequence[str], arrays: Mapping[Expr, Tensor], params: Sequence[str]
+) -> Statement:
+    """The statement of one operation with everything that is fused into it.
+
+    Parameters
+    ----------
+    name : of the statement, the tuple name of its instances.
+    root : the operation whose result is written, to `arrays[root]`.
+    iterators : one for each of `extents_of(root)`.
+    arrays : what is in memory: inputs, and the results of other statements. An operation that isn't in it is
+        computed inside this statement, from its own operands.
+    params : the sizes that the sets are over, the same ones for all statements of a graph.
+
+    Cost: linear in the expression's nodes.
+    """
+    lower = _Lowering(root, arrays)
+    target = leaf(arrays[root].name, iterators[: len(root.shape)])
+    if isinstance(root, MatMul):
+        i, j, k = iterators
+        lower.reads[target] = None
+        expression = sympy.Function(MUL_ACC)(target, lower(root.left, (i, k)), lower(root.right, (k, j)))
+    else:
+        expression = lower.operation(root, tuple(iterators))
+    extents = extents_of(root)
+    instance = f"{name}[{', '.join(iterators)}]"
+    bounds = " and ".join(f"0 <= {i} < {e}" for i, e in zip(iterators, extents, strict=True))
+    prefix = f"[{', '.join(params)}] -> " if params else ""
+
+    def access(element: sympy.Indexed, kind: Literal["read", "write"]) -> Access:
+        array, index = str(element.base), tuple(str(p) for p in element.indices)
+        return Access(
+            array, index, kind, Map(f"{prefix}{{ {instance} -> {array}[{', '.join(index)}] : {bounds} }}")
+        )
+
+    return Statement(
+        name,
+        tuple(iterators),
+        extents,
+        Set(f"{prefix}{{ {instance} : {bounds} }}"),
+        tuple(access(r, "read") for r in lower.reads),
+        access(target, "write"),
+        expression,
+    )
+
+
+class _Lowering:
+    """Expressions -> sympy trees at given indices, noting the leaves in order."""
+
+    def __init__(self, root: Expr, arrays: Mapping[Expr, Tensor]) -> None:
+        self.root, self.arrays = root, arrays
+        self.reads: dict[sympy.Indexed, None] = {}
+        self.done: dict[tuple[Expr, tuple[str, ...]], sympy.Expr] = {}
+
+    def __call__(self, expr: Expr, index: tuple[str, ...]) -> sympy.Expr:
+        """The value of `expr` at `index`: a leaf if it is in memory, else its operation."""
+        if (found := self.done.get((expr, index))) is not None:
+            return found
+        if isinstance(expr, Constant):
+            made = sympy.Integer(int(expr.value)) if expr.value.is_integer() else sympy.Float(expr.value)
+        elif expr in self.arrays:
+            made = leaf(self.arrays[expr].name, index)
+            self.reads[made] = None
+        else:
+            made = self.operation(expr, index)
+        self.done[expr, index] = made
+        return made
+
+    def operation(self, expr: Expr, index: tuple[str, ...]) -> sympy.Expr:
+        """A pointwise operation at `index`: operands at theirs, at 0 where a 1 stretches."""
+        assert isinstance(expr, Pointwise)  # of the two operations, a product is always a root
+        operands = []
+        for x in expr.operands:
+            shift = len(index) - len(x.shape)
+            own = tuple("0" if d == 1 and expr.shape[shift + a] != 1 else index[shift + a]
+                        for a, d in enumerate(x.shape))  # fmt: skip
+            operands.append(self(x, own))
+        return sympy.Function(expr.function)(*operands)
+
+
+def size_names(dims: Sequence[Dim]) -> tuple[str, ...]:
+    """The names of the symbolic sizes among `dims`, in order, each once.
+
+    >>> size_names((Size("M"), 4, Size("K"), Size("M")))
+    ('M', 'K')
+    """
+    return tuple(dict.fromkeys(d.name for d in dims if isinstance(d, Size)))

@@ -1,0 +1,258 @@
+"""Quasi-affine expressions: integer combinations of dimensions and of floors of such combinations.
+
+`Aff` is the expression a person writes: `i - 64*floor(i/64)`. It is kept in one normal form, chosen so that
+tiling a tile gives what a textbook prints:
+
+- multiples of the divisor leave the floor:       floor((i - 128*q)/64)   = floor(i/64) - 2*q
+- nested floors flatten:                          floor(floor(i/4)/8)     = floor(i/32)
+- common factors cancel:                          floor((2*i + 1)/4)      = floor(i/2)
+
+A third kind of atom, `Xor`, is a bitwise exclusive-or of two expressions of a known width. It adds no power
+(bit b of x is floor(x/2**b) - 2*floor(x/2**(b+1)), so `without_xor` writes it out) but it is what people and
+processors call a swizzle, and it keeps such an index one short term instead of a dozen floors.
+
+All of it is exact; an expression of n atoms costs O(n log n) to add or scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from math import gcd
+from typing import Union
+
+Atom = Union[str, "Floor", "Xor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """floor(num / den), den >= 2, in normal form (build it with `Aff.floordiv`)."""
+
+    num: Aff
+    den: int
+
+
+@dataclass(frozen=True, slots=True)
+class Xor:
+    """left ^ right of two expressions with values in 0 <= x < 2**bits (build it with `xor`)."""
+
+    left: Aff
+    right: Aff
+    bits: int
+
+
+@lru_cache(maxsize=65536)
+def _order(atom: Atom) -> tuple:
+    """Sort key: names in alphabetical order first, then floors, then exclusive-ors."""
+    if isinstance(atom, str):
+        return (0, atom)
+    if isinstance(atom, Floor):
+        return (1, *_flat(atom.num), atom.den)
+    return (2, *_flat(atom.left), *_flat(atom.right), atom.bits)
+
+
+def _flat(aff: Aff) -> tuple:
+    return (str([(_order(a), c) for a, c in aff.terms]), aff.const)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aff:
+    """An integer-valued quasi-affine expression over named dimensions; immutable.
+
+    Parameters
+    ----------
+    terms : pairs (atom, coefficient), coefficients not 0, sorted; use `aff`, `var` and the operators.
+    const : the constant term.
+
+    >>> i = var("i")
+    >>> print((i - 128 * (i // 128)) // 64)
+    floor(i/64) - 2*floor(i/128)
+    >>> print((8 * i) % 32)
+    8*(i mod 4)
+    """
+
+    terms: tuple[tuple[Atom, int], ...]
+    const: int = 0
+
+    def __hash__(self) -> int:
+        return hash((self.terms, self.const))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Aff) and self.const == other.const and self.terms == other.terms
+
+    # ---- arithmetic
+
+    def __add__(self, other: Aff | int) -> Aff:
+        if isinstance(other, int):
+            return Aff(self.terms, self.const + other)
+        sums = dict(self.terms)
+        for atom, c in other.terms:
+            sums[atom] = sums.get(atom, 0) + c
+        return _make(sums, self.const + other.const)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Aff:
+        return self * -1
+
+    def __sub__(self, other: Aff | int) -> Aff:
+        return self + (-other)
+
+    def __rsub__(self, other: Aff | int) -> Aff:
+        return -self + other
+
+    def __mul__(self, factor: int) -> Aff:
+        if not factor:
+            return Aff((), 0)
+        return Aff(tuple((a, c * factor) for a, c in self.terms), self.const * factor)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, den: int) -> Aff:
+        return self.floordiv(den)
+
+    def __mod__(self, den: int) -> Aff:
+        return self - den * self.floordiv(den)
+
+    def floordiv(self, den: int) -> Aff:
+        """floor(self / den) in normal form; den is a positive integer."""
+        if den <= 0:
+            raise ValueError(f"a divisor must be positive, not {den}")
+        if den == 1:
+            return self
+        whole = Aff(tuple((a, c // den) for a, c in self.terms if c % den == 0), self.const // den)
+        rest = Aff(tuple((a, c) for a, c in self.terms if c % den), self.const % den)
+        if not rest.terms:
+            return whole
+        g = reduce(gcd, (c for _, c in rest.terms), den)
+        if g > 1:
+            rest = Aff(tuple((a, c // g) for a, c in rest.terms), rest.const // g)
+            return whole + rest.floordiv(den // g)
+        inner = [a for a, c in rest.terms if isinstance(a, Floor) and c == 1]
+        if len(inner) == 1:  # floor((n + floor(e/d))/den) = floor((d*n + e)/(d*den)) for an integer n
+            (atom,) = inner
+            flat = (rest - Aff(((atom, 1),))) * atom.den + atom.num
+            return whole + flat.floordiv(atom.den * den)
+        return whole + Aff(((Floor(rest, den), 1),))
+
+    # ---- reading
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    def coefficient(self, atom: Atom) -> int:
+        return next((c for a, c in self.terms if a == atom), 0)
+
+    def names(self) -> frozenset[str]:
+        """The dimensions that the expression depends on."""
+        found: set[str] = set()
+        for atom, _ in self.terms:
+            match atom:
+                case str():
+                    found.add(atom)
+                case Floor(num, _):
+                    found |= num.names()
+                case Xor(left, right, _):
+                    found |= left.names() | right.names()
+        return frozenset(found)
+
+    def evaluate(self, values: Mapping[str, object]) -> object:
+        """The value at a point: numbers, or numpy arrays of integers, elementwise.
+
+        >>> (var("i") // 4).evaluate({"i": -1})
+        -1
+        """
+        total: object = self.const
+        for atom, c in self.terms:
+            match atom:
+                case str():
+                    value = values[atom]
+                case Floor(num, den):
+                    value = num.evaluate(values) // den
+                case Xor(left, right, _):
+                    value = left.evaluate(values) ^ right.evaluate(values)
+            total = total + c * value
+        return total
+
+    def rewrite(self, leaf: Callable[[str], Aff]) -> Aff:
+        """The expression with every dimension replaced by an expression."""
+        total = Aff((), self.const)
+        for atom, c in self.terms:
+            match atom:
+                case str():
+                    value = leaf(atom)
+                case Floor(num, den):
+                    value = num.rewrite(leaf).floordiv(den)
+                case Xor(left, right, bits):
+                    value = xor(left.rewrite(leaf), right.rewrite(leaf), bits)
+            total = total + value * c
+        return total
+
+    def subs(self, values: Mapping[str, Aff | int | str]) -> Aff:
+        """The expression with some dimensions replaced by expressions, names or numbers."""
+        table = {k: aff(v) for k, v in values.items()}
+        return self.rewrite(lambda name: table.get(name) or var(name))
+
+    def without_xor(self) -> Aff:
+        """The same function with every exclusive-or written out in floors."""
+        total = Aff((), self.const)
+        for atom, c in self.terms:
+            match atom:
+                case str():
+                    value = Aff(((atom, 1),))
+                case Floor(num, den):
+                    value = num.without_xor().floordiv(den)
+                case Xor(left, right, bits):
+                    a, b = left.without_xor(), right.without_xor()
+                    value = aff(0)
+                    for k in range(bits):
+                        value = value + ((a // 2**k % 2 + b // 2**k % 2) % 2) * 2**k
+            total = total + value * c
+        return total
+
+    def __str__(self) -> str:
+        from .show import show_aff
+
+        return show_aff(self)
+
+    def __repr__(self) -> str:
+        return f"Aff({str(self)!r})"
+
+
+def _make(sums: dict[Atom, int], const: int) -> Aff:
+    return Aff(tuple(sorted(((a, c) for a, c in sums.items() if c), key=lambda t: _order(t[0]))), const)
+
+
+def var(name: str) -> Aff:
+    """The expression that is one dimension."""
+    return Aff(((name, 1),))
+
+
+def aff(value: Aff | int | str) -> Aff:
+    """An expression from an expression, a number or a name."""
+    if isinstance(value, Aff):
+        return value
+    return Aff((), int(value)) if isinstance(value, int) else var(value)
+
+
+def xor(left: Aff | int, right: Aff | int, bits: int) -> Aff:
+    """left ^ right, both with values in 0 <= x < 2**bits; constants fold."""
+    left, right = aff(left), aff(right)
+    if left.is_constant and right.is_constant:
+        return aff(left.const ^ right.const)
+    if left == aff(0) or right == aff(0):
+        return left + right
+    if _order_pair(left) > _order_pair(right):
+        left, right = right, left
+    return Aff(((Xor(left, right, bits), 1),))
+
+
+def _order_pair(e: Aff) -> tuple:
+    return _flat(e)
+
+
+def total(parts: Iterable[Aff]) -> Aff:
+    """The sum of some expressions."""
+    return sum(parts, Aff((), 0))

@@ -1,0 +1,85 @@
+"""The root of every error that polyvolta raises on user input.
+
+An error says four things: a stable `id` to search for, what was wrong, where (a text or a tree with the
+culprit marked) and what to try instead. This module stands on the lowest floor so that every floor above can
+raise the same family; `polyvolta.PolyvoltaError` is this class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PolyvoltaError(Exception):
+    """Base class of all polyvolta errors.
+
+    Parameters
+    ----------
+    message : what was wrong, in one sentence.
+    where : the text, tree or signature in question, with the culprit marked; may span lines.
+    hint : what to try instead.
+    """
+
+    id = "PV000"
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        self.message, self.where, self.hint = message, where, hint
+        super().__init__(message, where, hint)
+
+    def __str__(self) -> str:
+        lines = [f"[{self.id}] {self.message}"]
+        if self.where:
+            lines += ["  " + line for line in self.where.splitlines()]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class SetSyntaxError(PolyvoltaError):
+    """The text is not in isl's notation; shows the line with a caret."""
+
+    id = "PV101"
+
+
+class SpaceMismatch(PolyvoltaError):
+    """Two operands, or an operand and an operation, want different spaces."""
+
+    id = "PV102"
+
+
+class UnknownName(PolyvoltaError, LookupError):
+    """No dimension, tuple or parameter of that name; suggests the nearest."""
+
+    id = "PV103"
+
+
+class Unbounded(PolyvoltaError):
+    """An enumeration, a count or an optimum was asked of a set that has none."""
+
+    id = "PV104"
+
+
+class NotAFunction(PolyvoltaError):
+    """A relation that relates one input to several outputs stood where a function is needed."""
+
+    id = "PV105"
+
+
+class BudgetExceeded(PolyvoltaError):
+    """An operation that can be exponential used up its step budget."""
+
+    id = "PV106"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint that names the known name nearest to `name`, or lists what is known.
+
+    >>> nearest("lexmn", ["lexmin", "apply"])
+    "did you mean 'lexmin'?"
+    """
+    known = [str(k) for k in known]
+    close = get_close_matches(str(name), known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return "known: " + ", ".join(known) if known else ""

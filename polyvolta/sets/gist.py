@@ -1,0 +1,67 @@
+"""Gist: what is left to say of a set once a context is known.
+
+`gist(A, C)` is any simpler set with gist(A, C) & C == A & C. A constraint of A goes when the context and the
+constraints of A that stay imply it, over the integers: one emptiness test each.
+"""
+
+from __future__ import annotations
+
+from . import conjunct as cj
+from .conjunct import Conjunct
+from .relation import Relation
+
+
+def gist(relation: Relation, context: Relation) -> Relation:
+    """See `Relation.gist`. O(rows x pieces of the context) emptiness tests.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N and i < 10 }").gist(Set("[N] -> { [i] : i >= 0 and N <= 10 }")))
+    [N] -> { [i] : i < N }
+    """
+    relation._check_kind(context, "a gist")
+    a, b = relation._aligned(context)
+    parts = []
+    for space, cs in a.parts:
+        known = tuple(c for c in b._find(space.key) if not c.is_empty)
+        simple = [gist_conjunct(c, known) for c in cs]
+        parts.append((space, tuple(c for c in simple if c is not None)))
+    return a._of(a.params, parts)
+
+
+def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None:
+    """The conjunct without the constraints that every piece of the context implies; None when they exclude it.
+
+    Equalities are tried after inequalities, so that a bound does not outlive the equality that implies it.
+    """
+    if not c.known:
+        return c if any(cj.conjoin(c, k) is not None for k in context) else None
+    both = [m for m in (cj.conjoin(c, k) for k in context) if m is not None and not m.is_empty]
+    if not both:
+        return None
+    eqs, ineqs = list(c.eqs), list(c.ineqs)
+    for row in list(c.ineqs):
+        rest = [r for r in ineqs if r is not row]
+        if _implied(c, eqs, rest, _negated(row), context):
+            ineqs = rest
+    for row in list(c.eqs):
+        rest = [r for r in eqs if r is not row]
+        if all(_implied(c, rest, ineqs, _negated(r), context) for r in (row, tuple(-v for v in row))):
+            eqs = rest
+    if len(eqs) == len(c.eqs) and len(ineqs) == len(c.ineqs):
+        return c
+    return cj.normalise(c.n, c.divs, eqs, ineqs)
+
+
+def _negated(row: cj.Row) -> cj.Row:
+    return (-row[0] - 1, *(-v for v in row[1:]))
+
+
+def _implied(c: Conjunct, eqs: list, ineqs: list, outside: cj.Row, context: tuple[Conjunct, ...]) -> bool:
+    left = cj.normalise(c.n, c.divs, eqs, [*ineqs, outside])
+    if left is None:
+        return True
+    for k in context:
+        both = cj.conjoin(left, k)
+        if both is not None and not both.is_empty:
+            return False
+    return True

@@ -1,0 +1,201 @@
+"""Lexicographic optima of relations, and reading a single-valued map as expressions.
+
+The optimum of one conjunct is parametric integer programming (`lexopt`): parameters and inputs are its
+parameters, outputs its unknowns, and the conjunct's own existentials come last, where they cannot influence
+the order. The optimum of a union keeps from each piece's optimum what no other piece beats.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from . import conjunct as cj
+from . import lexopt
+from .aff import Aff
+from .build import affs_of, expression
+from .conjunct import Conjunct, Row
+from .relation import Map, Relation, not_a_function
+from .project import project
+from .space import Space
+
+
+def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, int, tuple]:
+    """The rows of `c` with what depends on the first `n_fixed` dimensions alone in front.
+
+    Returns equalities, inequalities, the number of parameters and unknowns, and the leading divs.
+    """
+    base = 1 + c.n
+    lead: list[int] = []
+    for k, div in enumerate(c.divs):
+        if div is None or any(div[1][1 + n_fixed : base]):
+            continue
+        if all(base + j - base in lead for j in range(k) if base + j < len(div[1]) and div[1][base + j]):
+            lead.append(k)
+    rest = [k for k in range(len(c.divs)) if k not in lead]
+    columns = [*range(1 + n_fixed), *(base + k for k in lead), *range(1 + n_fixed, base), *(base + k for k in rest)]
+    eqs = [tuple(r[col] for col in columns) for r in c.eqs]
+    ineqs = [tuple(r[col] for col in columns) for r in c.all_ineqs()]
+    width = base + len(c.divs)
+    divs = []
+    for k in lead:
+        den, row = c.divs[k]
+        wide = list(row) + [0] * (width - len(row))
+        divs.append((den, tuple(wide[col] for col in columns[: 1 + n_fixed + len(lead)])))
+    return eqs, ineqs, n_fixed + len(lead), c.n - n_fixed + len(rest), tuple(divs)
+
+
+def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
+    """The optimum of the dimensions after the first `n_fixed`: pieces with all their divs and the values."""
+    eqs, ineqs, n_par, n_var, lead = _programme(c, n_fixed)
+    solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
+    out = []
+    for piece in solve(n_par, n_var, eqs, ineqs):
+        out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
+    return out
+
+
+def optimum(relation: Relation, sign: int) -> Relation:
+    """lexmin (sign -1) or lexmax (+1) of a relation, as a relation."""
+    n_par = len(relation.params)
+    parts = []
+    for space, cs in relation.parts:
+        n_fixed = n_par + space.n_in
+        best: Relation | None = None
+        for c in cs:
+            pieces = []
+            for divs, values, piece in conjunct_optimum(c, n_fixed, sign):
+                pieces.append(_pinned(c.n, n_fixed, divs, values, piece))
+            one = relation._of(relation.params, [(space, tuple(p for p in pieces if p is not None))])
+            best = one if best is None else _better(best, one, sign)
+        parts.append((space, best.parts[0][1] if best is not None else ()))
+    return relation._of(relation.params, parts)
+
+
+def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
+    """The conjunct `domain of the piece, and the free dimensions equal their values`."""
+    gap = (0,) * (n - n_fixed)
+
+    def wide(row: Row) -> Row:
+        return (*row[: 1 + n_fixed], *gap, *row[1 + n_fixed :])
+
+    eqs = [wide(r) for r in piece.eqs]
+    for k, value in enumerate(values):
+        row = list(wide(value))
+        row[1 + n_fixed + k] = -1
+        eqs.append(tuple(row))
+    return cj.normalise(n, [(den, wide(r)) for den, r in divs], eqs, [wide(r) for r in piece.ineqs])
+
+
+def _better(a: Relation, b: Relation, sign: int) -> Relation:
+    """From two optima over the same space, the better one at each input."""
+    return _unbeaten(a, b, sign, ties=True) | _unbeaten(b, a, sign, ties=False)
+
+
+def _unbeaten(mine: Relation, theirs: Relation, sign: int, ties: bool) -> Relation:
+    """The points of `mine` at whose input `theirs` has nothing better (or nothing as good, without ties)."""
+    space = mine.parts[0][0]
+    n_fixed = len(mine.params) + space.n_in
+    n_out = space.n_out
+    rows = _lex_rows(n_fixed, n_out, sign, strict=ties)
+    width = n_fixed + 2 * n_out
+    places = (*range(n_fixed), *range(n_fixed + n_out, width))
+    beaten = []
+    for c in theirs.parts[0][1]:
+        wide = cj.reindex(c, width, places)
+        for eqs, ineqs in rows:
+            both = cj.normalise(width, wide.divs, [*wide.eqs, *(_pad(r, wide) for r in eqs)], [*wide.ineqs, *(_pad(r, wide) for r in ineqs)])
+            if both is not None:
+                done = project(both, tuple(range(n_fixed + n_out, width)))
+                if done is not None:
+                    beaten.append(done)
+    return mine - mine._of(mine.params, [(space, tuple(beaten))])
+
+
+def _pad(row: Row, c: Conjunct) -> Row:
+    return row + (0,) * len(c.divs)
+
+
+def _lex_rows(n_fixed: int, n_out: int, sign: int, strict: bool) -> list[tuple[list[Row], list[Row]]]:
+    """`theirs` before `mine` in the order (for lexmin), as conjuncts over (fixed, mine, theirs)."""
+    width = 1 + n_fixed + 2 * n_out
+
+    def difference(k: int, const: int) -> Row:
+        row = [0] * width
+        row[0], row[1 + n_fixed + k], row[1 + n_fixed + n_out + k] = const, -sign, sign
+        return tuple(row)
+
+    out = []
+    for k in range(n_out):
+        out.append(([difference(j, 0) for j in range(k)], [difference(k, -1)]))
+    if not strict:
+        out.append(([difference(j, 0) for j in range(n_out)], []))
+    return out
+
+
+# ---- single-valued maps as expressions
+
+
+def solved_outputs(c: Conjunct, n_params: int, space: Space) -> list[Row] | None:
+    """For each output the row that gives it from columns that hold no output, if equalities say so plainly.
+
+    Divs that lean on an output are unknowns here: Gaussian elimination, divs first, solves
+    `b = floor(i/32), p = i mod 32` for i = 32b + p.
+    """
+    n_fixed = n_params + space.n_in
+    base = 1 + c.n
+    outputs = range(1 + n_fixed, base)
+    bound = set(outputs)
+    for k, div in enumerate(c.divs):
+        if div is None or any(div[1][col] for col in bound if col < len(div[1])):
+            bound.add(base + k)
+    rows, solved = list(c.eqs), {}
+    for col in sorted(bound, reverse=True):
+        pivot = min((r for r in rows if r[col]), key=lambda r: abs(r[col]), default=None)
+        if pivot is None:
+            continue
+        rows = [_cleared(r, pivot, col) for r in rows if r is not pivot]
+        solved = {k: _cleared(r, pivot, col) for k, r in solved.items()}
+        solved[col] = pivot
+    found: list[Row] = []
+    for col in outputs:
+        row = solved.get(col)
+        if row is None or abs(row[col]) != 1 or any(row[b] for b in bound if b != col):
+            return None
+        value = [-row[col] * v for v in row]
+        value[col] = 0
+        found.append(tuple(value))
+    return found
+
+
+def _cleared(row: Row, pivot: Row, col: int) -> Row:
+    """A primitive combination of the row with the pivot row in which column `col` vanishes."""
+    if not row[col]:
+        return row
+    g = gcd(row[col], pivot[col])
+    up, down = pivot[col] // g, row[col] // g
+    out = [up * a - down * b for a, b in zip(row, pivot)]
+    g = gcd(*out)
+    return tuple(v // g for v in out) if g else tuple(out)
+
+
+def output_affs(relation: Map) -> tuple[Aff, ...]:
+    """See `Map.as_affs`."""
+    space = relation.space
+    pieces = [c for c in relation.parts[0][1] if not c.is_empty]
+    names = (*relation.params, *space.inp.dims)
+    if len(pieces) != 1:
+        raise not_a_function(relation, f"{len(pieces)} pieces cannot be read as one expression")
+    (c,) = pieces
+    rows = solved_outputs(c, len(relation.params), space)
+    if rows is not None:
+        table = affs_of(c, (*names, *space.out.dims))
+        return tuple(expression(r, table) for r in rows)
+    if not relation.is_single_valued():
+        raise not_a_function(relation, "some input has several outputs")
+    optima = conjunct_optimum(c, len(names), -1)
+    if len(optima) != 1:
+        raise not_a_function(relation, "the outputs need more than one expression")
+    ((divs, values, _),) = optima
+    table: dict[int, Aff | None] = affs_of(Conjunct(len(names), tuple(divs), (), ()), names)
+    return tuple(expression(v, table) for v in values)
+

@@ -1,0 +1,468 @@
+"""The normal form of a conjunction: what two spellings of the same constraints have in common.
+
+Five rewritings, each of which keeps the integer points, repeated until nothing changes:
+
+1. *Equalities are solved.* One with a unit coefficient replaces a column everywhere. The column is the one that
+   stands latest: an output is a function of inputs, not the other way round. A known div ranks just behind the
+   latest dimension in it, so `o = floor(i/8)` stays a floor when o comes after i, while `b = floor(i/8)` with b
+   before i becomes `8b <= i <= 8b + 7` and the div is gone.
+2. *Unknown divs in an equality become known.* Euclid's algorithm on their columns leaves one, with a factor g;
+   `g*q = e` says q = floor(e/g).
+3. *Divs are reduced.* Nested floors flatten, multiples of the divisor leave, the gcd cancels, the first
+   coefficient is positive; equal divs merge. `floor((8a + x)/16)` with 0 <= x < 8 is floor(a/2).
+4. *Inequalities are tightened*: divided by the gcd of their coefficients, constants rounded down; of parallel ones
+   the strongest stays; opposite ones may make an equality.
+5. *Intervals round.* With 0 <= x <= 127, `128q + x >= 0` says no more and no less than q >= 0.
+
+No linear program takes part: the cost is about rows^2 * columns, tens of microseconds for a typical conjunct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+
+from .rows import Row, normal_eq, normal_ineq
+
+Div = tuple[int, Row] | None
+
+ROUNDS = 16  # rounds of the five rewritings; three are the most that any test needs
+_GONE = (1, [])  # a div that has been replaced everywhere
+
+
+def defining_rows(div: tuple[int, Sequence[int]], col: int, width: int) -> list[Row]:
+    """`0 <= row - den*q <= den - 1` for the div in column `col`."""
+    den, row = div
+    low = list(row) + [0] * (width - len(row))
+    low[col] = -den
+    high = [-v for v in low]
+    high[0] += den - 1
+    return [tuple(low), tuple(high)]
+
+
+def normal_form(
+    n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]
+) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
+    """Divs, equalities and inequalities in normal form; None when they are plainly contradictory.
+
+    Parameters
+    ----------
+    n : number of dimensions; rows are over (const, dims, divs), short ones are padded.
+    divs : (den, row) of each known div, None for an unknown one, in any order without cycles.
+    """
+    work = _Work(n, divs, eqs, ineqs)
+    return work.frozen() if work.run() else None
+
+
+def _replace(row: Sequence[int], col: int, value: Sequence[int]) -> list[int]:
+    """The row with column `col` replaced by the affine `value`, which may mention the column itself."""
+    c = row[col]
+    out = [a + c * b for a, b in zip(row, value)]
+    out[col] = c * value[col]
+    return out
+
+
+def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
+    """`row` times a positive number, less a multiple of `pivot_row`, so that column `col` vanishes."""
+    pivot = pivot_row[col]
+    g = gcd(row[col], pivot)
+    up, down = abs(pivot) // g, row[col] // g * (1 if pivot > 0 else -1)
+    return [up * a - down * b for a, b in zip(row, pivot_row)]
+
+
+class _Work:
+    """The mutable state of one normalisation; rows and div definitions all have full width."""
+
+    def __init__(self, n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> None:
+        self.base = 1 + n
+        self.width = width = self.base + len(divs)
+        self.divs = [None if d is None else (d[0], [*d[1], *[0] * (width - len(d[1]))]) for d in divs]
+        self.eqs = [[*r, *[0] * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
+        self.ineqs = [[*r, *[0] * (width - len(r))] for r in ineqs]
+        self.solved: list[list[int]] = []
+        self.pivots: set[int] = set()  # columns of dimensions that the equalities give
+        self.unsolved = True  # whether an equality has changed since they were solved
+
+    def run(self) -> bool:
+        """Rewrite until nothing changes; False for a contradiction."""
+        self.tidy_divs()
+        for _ in range(ROUNDS):
+            if self.unsolved and not self.solve():
+                return False
+            self.tidy_divs()
+            if self.unsolved:
+                continue
+            if not self.tighten():
+                return False
+            if not self.unsolved and not self.round_divs():
+                break
+        return True
+
+    # ---- replacing columns
+
+    def substitute(self, col: int, value: Sequence[int]) -> None:
+        """Replace a column by an affine value in every row, and in the divs where that makes no cycle."""
+        for rows in (self.eqs, self.solved, self.ineqs):
+            for at, row in enumerate(rows):
+                if row[col]:
+                    rows[at] = _replace(row, col, value)
+                    if rows is self.eqs:
+                        self.unsolved = True
+        users = [k for k, d in enumerate(self.divs) if d is not None and d[1] and d[1][col]]
+        if not users:
+            return
+        base = self.base
+        leans = [j for j in range(len(self.divs)) if value[base + j] and base + j != col]
+        if any(self.divs[j] is None for j in leans):
+            return  # known divs never depend on unknown ones
+        for k in users:
+            if not any(self.reaches(j, k) for j in leans):
+                self.divs[k] = (self.divs[k][0], _replace(self.divs[k][1], col, value))
+
+    def reaches(self, j: int, k: int) -> bool:
+        """Whether div j is div k or is defined by way of it."""
+        if j == k:
+            return True
+        div = self.divs[j]
+        return div is not None and any(self.reaches(m, k) for m, v in enumerate(div[1][self.base :]) if v)
+
+    def rename_columns(self, order: list[int]) -> None:
+        """Keep the divs `order`, in that order."""
+        columns = [*range(self.base), *[self.base + k for k in order]]
+        for rows in (self.eqs, self.solved, self.ineqs):
+            rows[:] = [[r[c] for c in columns] for r in rows]
+        kept = [self.divs[k] for k in order]
+        self.divs = [None if d is None else (d[0], [d[1][c] for c in columns]) for d in kept]
+        self.width = len(columns)
+
+    # ---- divs
+
+    def tidy_divs(self) -> None:
+        """Reduce every known div, replace constant ones, merge equal ones, drop unused ones, sort."""
+        if not self.divs:
+            return
+        self.sort_divs()
+        seen: dict[tuple, int] = {}
+        gone = False
+        for k, div in enumerate(self.divs):
+            if div is None:
+                continue
+            self.reduce_div(k)
+            den, row = self.divs[k]
+            key = (den, tuple(row))
+            value = [0] * self.width
+            if not any(row[1:]):
+                value[0] = row[0] // den
+            elif key in seen:
+                value[self.base + seen[key]] = 1
+            else:
+                seen[key] = k
+                continue
+            self.substitute(self.base + k, value)
+            self.divs[k] = _GONE
+            gone = True
+        if self.settle_strides() or gone or len(self.divs) > 1:
+            self.sort_divs()
+
+    def reduce_div(self, k: int) -> None:
+        """q = floor(row/den): flatten a nested floor, cancel the gcd, reduce coefficients, make the first > 0."""
+        den, row = self.divs[k]
+        base, col = self.base, self.base + k
+        while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.may_flatten(j)]:
+            if len(nested) > 1:
+                break
+            inner_den, inner = self.divs[nested[0]]
+            row = [v * inner_den for v in row]
+            row[base + nested[0]] = 0
+            row = [a + b for a, b in zip(row, inner)]
+            den *= inner_den
+        g = gcd(den, *row[1:])
+        if g > 1:
+            row, den = [v // g for v in row], den // g
+        quotient = [0] * self.width
+        quotient[0] = row[0] // den
+        for j in range(1, self.width):
+            if row[j]:
+                quotient[j] = (row[j] + (den - 1) // 2) // den  # the rest lies in (-den/2, den/2]
+        if any(quotient):
+            row = [v - den * q for v, q in zip(row, quotient)]
+        sign = 1
+        if next((v for v in row[1:] if v), 0) < 0:  # floor(-e/d) = -floor((e + d - 1)/d)
+            sign = -1
+            row = [-v for v in row]
+            row[0] += den - 1
+            quotient[0] -= row[0] // den
+            row[0] %= den
+        self.divs[k] = (den, row)
+        if sign < 0 or any(quotient):
+            quotient[col] = sign
+            self.substitute(col, quotient)
+
+    def may_flatten(self, j: int) -> bool:
+        """Whether div j may be written out in another: not one that counts a dimension solved by it."""
+        div = self.divs[j]
+        return div is not None and bool(div[1]) and not any(div[1][p] for p in self.pivots)
+
+    def settle_strides(self) -> bool:
+        """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0."""
+        changed = False
+        for k, div in enumerate(self.divs):
+            if div is None or not div[1] or not div[1][0]:
+                continue
+            den, row = div
+            col = self.base + k
+            want = row.copy()
+            want[col] = -den
+            opposite = [-v for v in want]
+            for eq in self.eqs:
+                if eq[1:] == want[1:] or eq[1:] == opposite[1:]:
+                    residue = -eq[0] if eq[1:] == want[1:] else eq[0]
+                    self.divs[k] = (den, [0, *row[1:]])
+                    value = [0] * self.width
+                    value[0], value[col] = -(residue // den), 1
+                    if value[0]:
+                        self.substitute(col, value)
+                    changed = True
+                    break
+        return changed
+
+    def sort_divs(self) -> None:
+        """Drop unused divs; put each behind those it depends on, unknown ones last, ties by definition."""
+        base = self.base
+        used = {k for k in range(len(self.divs)) if any(r[base + k] for r in self.eqs) or any(r[base + k] for r in self.ineqs)}
+        stack = list(used)
+        while stack:
+            div = self.divs[stack.pop()]
+            if div is not None:
+                inner = {j for j, v in enumerate(div[1][base:]) if v} - used
+                used |= inner
+                stack += inner
+        order: list[int] = []
+        while used:
+            ready = []
+            for k in used:
+                div = self.divs[k]
+                if div is not None and not any(div[1][base + j] for j in used):
+                    ready.append((div[0], div[1][:base], [div[1][base + j] for j in order], k))
+            k = min(ready)[-1] if ready else min(used)
+            order.append(k)
+            used.discard(k)
+        if order != list(range(len(self.divs))):
+            self.rename_columns(order)
+
+    # ---- equalities
+
+    def solve(self) -> bool:
+        """Reduced echelon form of the equalities, substituted into everything."""
+        self.pivots = set()
+        self.solved = []
+        while True:
+            rows = [normal_eq(row) for row in self.eqs]
+            if False in rows:
+                return False
+            todo = [(self.pivot(r), r) for r in rows if r is not True]
+            if not todo:
+                break
+            (_, _, col), row = best = min(todo, key=lambda t: t[0])
+            todo.remove(best)
+            self.eqs = [list(r) for _, r in todo]
+            if col:
+                self.use_pivot(list(row), col)
+            else:
+                self.eqs.insert(0, list(row))
+                self.identify_unknown()
+        self.eqs, self.solved = self.solved, []
+        self.unsolved = False
+        return True
+
+    def pivot(self, row: Row) -> tuple[int, int, int]:
+        """(class, effort, column) of the best way to use an equality; column 0 asks for `identify_unknown`."""
+        base = self.base
+        unknown = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
+        if unknown:
+            unit = next((c for c in unknown if row[c] in (1, -1)), 0)
+            return (0 if unit else 3, 0, unit)
+        used = [c for c in range(1, self.width) if row[c]]
+        units = [c for c in used if row[c] in (1, -1)]
+        for col in sorted(units, key=self.rank, reverse=True):
+            if col < base:
+                return (2, len(used), col)
+            if not any(self.reaches(j - base, col - base) for j in used if j >= base and j != col):
+                return (1, len(used), col)
+        col = min(used, key=lambda c: (abs(row[c]), -c))
+        return (4, abs(row[col]), col)
+
+    def rank(self, col: int) -> tuple[int, int]:
+        """How late a column stands: a dimension at its place, a div behind the latest dimension in it."""
+        if col < self.base:
+            return (col, 0)
+        _, row = self.divs[col - self.base]
+        last, depth = max((self.rank(c) for c in range(1, self.width) if row[c]), default=(0, 0))
+        return (last, depth + 1)
+
+    def use_pivot(self, row: list[int], col: int) -> None:
+        """Eliminate `col` from everything by the equality `row`; a div that it defines disappears."""
+        pivot = row[col]
+        if pivot not in (1, -1):
+            for rows in (self.eqs, self.solved, self.ineqs):
+                rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
+            self.solved.append(row)
+            return
+        value = [-pivot * v for v in row]
+        value[col] = 0
+        k = col - self.base
+        if k < 0:
+            self.substitute(col, value)
+            self.pivots.add(col)
+            self.solved.append(row)
+            return
+        if self.divs[k] is not None:
+            self.ineqs += [list(r) for r in defining_rows(self.divs[k], col, self.width)]
+        self.substitute(col, value)
+        self.divs[k] = None  # no row mentions it any more
+
+    def identify_unknown(self) -> None:
+        """The first equality has unknown divs, none with a unit coefficient: mix them into one, now known."""
+        base = self.base
+        row = self.eqs[0]
+        cols = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
+        while len(cols) > 1:  # Euclid on the columns: x_a := x_a - q x_b keeps the integer lattice
+            cols.sort(key=lambda c: abs(row[c]))
+            small, big = cols[0], cols[-1]
+            q = row[big] // row[small]
+            for rows in (self.eqs, self.solved, self.ineqs):
+                for r in rows:
+                    r[big] -= q * r[small]
+            cols = [c for c in cols if row[c]]
+        (col,) = cols
+        den = abs(row[col])
+        if den > 1:
+            value = list(row) if row[col] < 0 else [-v for v in row]  # den * q = value
+            value[col] = 0
+            self.divs[col - base] = (den, value)
+
+    # ---- inequalities
+
+    def tighten(self) -> bool:
+        """Reduce inequalities, keep the strongest of parallel ones, find equalities; False for a contradiction."""
+        best: dict[Row, int] = {}
+        for row in self.ineqs:
+            r = normal_ineq(row)
+            if r is False:
+                return False
+            if r is not True and best.get(r[1:], r[0]) >= r[0]:
+                best[r[1:]] = r[0]
+        if len(best) > 1 and not _round_rows(best):
+            return False
+        for key, const in list(best.items()):
+            opposite = tuple([-v for v in key])
+            other = best.get(opposite)
+            if other is None or const + other > 0 or key not in best:
+                continue
+            if const + other < 0:
+                return False
+            self.eqs.append([const, *key])
+            self.unsolved = True
+            del best[key], best[opposite]
+        for k, div in enumerate(self.divs):
+            if div is not None:
+                for row in defining_rows(div, self.base + k, self.width):
+                    if best.get(row[1:], row[0] - 1) >= row[0]:
+                        del best[row[1:]]
+        self.ineqs = [[c, *key] for key, c in best.items()]
+        return True
+
+    def round_divs(self) -> bool:
+        """Simplify a div by the intervals of its argument; whether there was one."""
+        bounds = {tuple(r[1:]): r[0] for r in self.ineqs}
+        low, high = _intervals(bounds)
+        for k, div in enumerate(self.divs):
+            if div is None:
+                continue
+            den, row = div
+            below, above = bounds.get(tuple(row[1:])), bounds.get(tuple([-v for v in row[1:]]))
+            if below is not None and above is not None and (row[0] - below) // den == (row[0] + above) // den:
+                self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
+                return True
+            for g in {gcd(den, v) for v in row[1:] if v} | {den}:
+                value = _rounded(row, g, low, high) if g > 1 else None
+                if value is not None:  # floor((g*U + R)/den) = floor((U + floor(R/g)) / (den/g))
+                    self.divs[k] = (den // g, value)
+                    return True
+        return False
+
+    def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
+        """The result, sorted."""
+        base = self.base
+        divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
+        eqs = tuple(sorted(normal_eq(r) for r in self.eqs))
+        return divs, eqs, tuple(sorted(tuple(r) for r in self.ineqs))
+
+
+# ---- intervals
+
+
+def _intervals(best: dict[Row, int]) -> tuple[dict[int, int], dict[int, int]]:
+    """Lower and upper bounds of single columns, from inequalities `key . x + const >= 0` with one variable."""
+    low: dict[int, int] = {}
+    high: dict[int, int] = {}
+    for key, const in best.items():
+        if len(key) - key.count(0) == 1:
+            if 1 in key:
+                low[1 + key.index(1)] = -const
+            else:
+                high[1 + key.index(-1)] = const
+    return low, high
+
+
+def _rounded(row: Sequence[int], g: int, low: dict[int, int], high: dict[int, int]) -> list[int] | None:
+    """U + floor(R/g) for row = g*U + R, when the intervals make the floor one number; None when they don't."""
+    least = most = row[0]
+    for col, v in enumerate(row):
+        if col and v % g:
+            if col not in low or col not in high:
+                return None
+            least += v * (low[col] if v > 0 else high[col])
+            most += v * (high[col] if v > 0 else low[col])
+    if least // g != most // g:
+        return None
+    return [least // g, *[0 if v % g else v // g for v in row[1:]]]
+
+
+def _round_rows(best: dict[Row, int]) -> bool:
+    """Round rows of several variables by the intervals of some of them, in place; False for a contradiction."""
+    while True:
+        low, high = _intervals(best)
+        if not low and not high:
+            return True
+        changed = False
+        for key in list(best):
+            const = best.get(key)
+            if const is None or len(key) - key.count(0) < 2:
+                continue
+            least: int | None = const
+            for col, v in enumerate(key, 1):
+                if v:
+                    bound = low.get(col) if v > 0 else high.get(col)
+                    if bound is None:
+                        least = None
+                        break
+                    least += v * bound
+            if least is not None and least >= 0:  # implied
+                del best[key]
+                continue
+            row = (const, *key)
+            for g in sorted({abs(v) for v in key if v not in (0, 1, -1)}):
+                value = _rounded(row, g, low, high)
+                if value is None:
+                    continue
+                r = normal_ineq(value)
+                if r is False:
+                    return False
+                del best[key]
+                if r is not True:
+                    best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
+                    changed = True
+                break
+        if not changed:
+            return True

@@ -1,0 +1,160 @@
+"""A parametric integer system, made ready for optimisation.
+
+Parameters and variables play different parts in an elimination. An equality with variables is solved for one
+of them over the integers: Euclid's algorithm on the variable columns (a unimodular change of the free t)
+leaves `g*t = C(p)`. If g is 1 this is a substitution; otherwise `t = floor(C/g)`, a new div, and the
+parameters must satisfy `C = g*floor(C/g)`. An equality without variables is a fact about parameters alone,
+kept by the context. So are the cheap consequences that save splits later: what opposite bounds of one form
+say (`l <= x <= u` needs `l <= u`) and the range of each parameter over the whole system.
+
+The variables remain affine *forms* of the free t. These forms are the rows whose lexicographic order counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from . import integer
+from .context import Context
+from .rows import Row, negate, normal_eq, normal_ineq, replaced
+from .simplex import Budget, Tableau, redundant_rows, tight_slacks
+
+
+class System:
+    """Rows over (const, t, params, divs); t starts as the variables themselves.
+
+    Parameters
+    ----------
+    n_param, n_var, eqs, ineqs : the system, rows over (const, variables, params).
+    point : parameters that have a solution, at least.
+    budget : shared by all that is done to the system.
+    """
+
+    def __init__(
+        self, n_param: int, n_var: int, eqs: list[Row], ineqs: list[Row], point: Row, budget: Budget
+    ) -> None:
+        self.n, self.eqs, self.ineqs, self.budget = n_var, eqs, ineqs, budget
+        width = 1 + n_var + n_param
+        self.forms: list[Row] = [tuple([int(j == i + 1) for j in range(width)]) for i in range(n_var)]
+        self.context = Context(n_param, budget)
+        self.context.points.append(tuple(point[:n_param]))
+
+    def simplify(self) -> None:
+        """Solve equalities, find hidden ones, drop redundant rows and tell the context what is implied."""
+        while True:
+            self._eliminate()
+            rows, self.ineqs = list(dict.fromkeys(map(normal_ineq, self.ineqs))), []
+            for row in rows:
+                if row is not True:
+                    self._keep(row)
+            tab = Tableau(len(self.forms[0]) - 1 if self.forms else self.context.n, self.budget)
+            for row in self.ineqs + self._lifted(self.context.eqs + [negate(r) for r in self.context.eqs]):
+                tab.add_ineq(row)
+            for row in self._lifted(self.context.ineqs + self.context.bounds):
+                tab.add_ineq(row)
+            tight = tight_slacks(tab, 0, len(self.ineqs))
+            if not any(tight):
+                break
+            self.eqs = [r for r, t in zip(self.ineqs, tight, strict=True) if t]
+            self.ineqs = [r for r, t in zip(self.ineqs, tight, strict=True) if not t]
+        self._pair()
+        self._frame(tab)
+        context = self.context
+        gone = redundant_rows(
+            tab.n, self._lifted(context.eqs), self.ineqs, self.budget,
+            given=self._lifted(context.ineqs + context.bounds),
+        )
+        self.ineqs = [r for r, g in zip(self.ineqs, gone, strict=True) if not g]
+
+    def _lifted(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows of the context as rows of the problem."""
+        return [(r[0], *[0] * self.n, *r[1:]) for r in rows]
+
+    def _keep(self, row: Row) -> None:
+        """File an inequality: with the problem, or with the context when no variable is left in it."""
+        if any(row[1 : self.n + 1]):
+            self.ineqs.append(row)
+        else:
+            self.context.restrict((row[0], *row[self.n + 1 :]))
+
+    def _eliminate(self) -> None:
+        """Solve the equalities over Z for t; what they say about parameters goes to the context."""
+        n = self.n
+        while True:
+            clean = [row for row in map(normal_eq, self.eqs) if row is not True]
+            for row in clean:
+                if not any(row[1 : n + 1]):
+                    self.context.restrict((row[0], *row[n + 1 :]), equality=True)
+            self.eqs = [row for row in clean if any(row[1 : n + 1])]
+            if not self.eqs:
+                return
+            row = min(self.eqs, key=lambda r: (not {1, -1}.intersection(r[1 : n + 1]), len(r) - r.count(0)))
+            k = min((j for j in range(1, n + 1) if row[j]), key=lambda j: abs(row[j]))
+            c = row[k]
+            size, sign = abs(c), 1 if c > 0 else -1
+            image = [-sign * ((2 * v + size) // (2 * size)) for v in row]
+            if size > 1:  # u = t_k + quotients, in the variables only
+                image = [0, *image[1 : n + 1], *[0] * self.context.n]
+            image[k] = 1
+            if not any(v % c for v in row[1 : n + 1]):
+                image[k] = 0
+                self.eqs.remove(row)
+                if size > 1:  # size * u = e, hence u = floor(e / size)
+                    e = tuple([-sign * v for v in (row[0], *row[n + 1 :])])
+                    q = self.context.add_div(size, e)
+                    pad = (0,) * (n + self.context.n + 1 - len(row))
+                    image.extend(pad)
+                    self._map(lambda r, pad=pad: (*r, *pad))
+                    image[n + 1 + q] += 1
+                    gap = [*negate(e), *pad]
+                    gap[1 + q] += size
+                    self.context.restrict(tuple(gap), equality=True)
+            self._map(lambda r, k=k, image=image: replaced(r, k, image))
+
+    def _map(self, change: Callable[[Row], Row]) -> None:
+        """Rewrite all rows."""
+        self.eqs, self.ineqs = list(map(change, self.eqs)), list(map(change, self.ineqs))
+        self.forms = list(map(change, self.forms))
+
+    def _pair(self) -> None:
+        """Tell the context what opposite bounds of one form imply; it saves splits."""
+        n = self.n
+        for i, a in enumerate(self.ineqs):
+            for b in self.ineqs[:i]:
+                if all(x == -y for x, y in zip(a[1 : n + 1], b[1 : n + 1], strict=True)):
+                    row = (a[0] + b[0], *[x + y for x, y in zip(a[n + 1 :], b[n + 1 :], strict=True)])
+                    if not self.context.tab.implies(row):
+                        self.context.restrict(row)
+
+    def _frame(self, tab: Tableau) -> None:
+        """Tell the context the range of every parameter, two LPs each; a small context is listed."""
+        context, n = self.context, self.n
+        for i in range(context.n - len(context.divs)):
+            for sign in (1, -1):
+                low = tab.minimum([0] * (n + i + 1) + [sign] + [0] * (context.n - i - 1))
+                if low is not None:
+                    row = (-low[0] // low[1], *[0] * i, sign, *[0] * (context.n - i - 1))
+                    if not context.tab.implies(row):
+                        context.restrict(row)
+        context.count()
+
+    def tableau(self) -> list[list[int]]:
+        """The rows of `lexopt`: a lexicographically positive column t' = +-t + M for every t that is left."""
+        n = self.n
+        columns = []
+        for j in range(1, n + 1):
+            lead = next((f[j] for f in self.forms if f[j]), 0)
+            if lead:
+                columns.append((j, 1 if lead > 0 else -1))
+        rows = []
+        for row in (*self.forms, *self.ineqs):
+            entries = [row[j] * s for j, s in columns]
+            rows.append([1, -sum(entries), *entries, row[0], *row[n + 1 :]])
+        return rows
+
+    def barren(self, context: Context, slices: Sequence[Row]) -> bool:
+        """Whether no parameters of the context have an integer solution (on the slices)."""
+        pad = (0,) * (context.n + 1 + self.n - len(self.forms[0]))
+        ineqs = [(*r, *pad) for r in self.ineqs] + self._lifted(context.ineqs + context.bounds)
+        eqs = self._lifted(context.eqs) + list(slices)
+        return integer.is_empty(self.n + context.n, eqs, ineqs, self.budget)

@@ -1,0 +1,105 @@
+"""Spaces: which tuple of which arity a point lives in, with names for people.
+
+`S[i, j]` is a `Tuple`; a set lives in a `Space` with one tuple (`out`), a map in one with two. Two tuples are
+the same space when their names and arities agree (`key`); the names of the dimensions are for addressing and
+printing and do not take part, as in isl. A wrapped relation `[S[i] -> A[j]]` is a tuple whose dimensions are
+those of both sides, with `inner` remembering where the arrow is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from .errors import UnknownName, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A named tuple of named dimensions: `S[i, j]`; `name` is None for an anonymous one."""
+
+    name: str | None
+    dims: tuple[str, ...]
+    inner: Space | None = None
+
+    @property
+    def key(self) -> tuple:
+        """What decides whether two tuples are the same space."""
+        return (self.name, len(self.dims), self.inner.key if self.inner else None)
+
+    def __str__(self) -> str:
+        if self.inner is not None:
+            return f"{self.name or ''}[{self.inner}]"
+        return f"{self.name or ''}[{', '.join(self.dims)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The space of a set (`inp` is None) or of a map from `inp` to `out`."""
+
+    inp: Tuple | None
+    out: Tuple
+
+    @property
+    def key(self) -> tuple:
+        return (self.inp.key if self.inp else None, self.out.key)
+
+    @property
+    def n_in(self) -> int:
+        return len(self.inp.dims) if self.inp else 0
+
+    @property
+    def n_out(self) -> int:
+        return len(self.out.dims)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """All dimension names, the input's first."""
+        return (self.inp.dims if self.inp else ()) + self.out.dims
+
+    def __str__(self) -> str:
+        return f"{self.inp} -> {self.out}" if self.inp else str(self.out)
+
+
+def fresh(name: str, taken: Iterable[str]) -> str:
+    """`name`, primed as often as it takes to differ from all `taken`."""
+    taken = set(taken)
+    while name in taken:
+        name += "'"
+    return name
+
+
+def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """`names` made distinct from one another and from `taken`: old primes are dropped where they can be."""
+    used, out = set(taken), []
+    for name in names:
+        out.append(fresh(name.rstrip("'"), used))
+        used.add(out[-1])
+    return tuple(out)
+
+
+def renamed(tup: Tuple, dims: Iterable[str]) -> Tuple:
+    """The tuple with other dimension names, inside a wrapped relation too."""
+    dims = tuple(dims)
+    if tup.inner is None:
+        return replace(tup, dims=dims)
+    inner = tup.inner
+    split = inner.n_in
+    inp = renamed(inner.inp, dims[:split]) if inner.inp else None
+    return Tuple(tup.name, dims, Space(inp, renamed(inner.out, dims[split:])))
+
+
+def position(dim: str | int, dims: tuple[str, ...], what: str) -> int:
+    """The position of a dimension given by name or by position.
+
+    Raises
+    ------
+    UnknownName : no such dimension; the hint names the nearest.
+    """
+    if isinstance(dim, int) and not isinstance(dim, bool):
+        if -len(dims) <= dim < len(dims):
+            return dim % len(dims)
+        raise UnknownName(f"position {dim} is out of range", where=what, hint=f"there are {len(dims)} dimensions")
+    if dim in dims:
+        return dims.index(dim)
+    raise UnknownName(f"no dimension is called {dim!r}", where=what, hint=nearest(dim, dims))

@@ -1,0 +1,164 @@
+"""Expressions: shapes are numpy's, nodes are shared, and what makes no sense is said to make none."""
+
+import gc
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polyvolta as pv
+from polyvolta.graph import expr as ex
+from polyvolta.graph.errors import BadOperand, ShapeMismatch
+
+M, N, K = pv.sizes("M N K")
+A = pv.tensor("A", (M, K))
+B = pv.tensor("B", (K, N), layout="col")
+row, column = pv.tensor("row", (N,)), pv.tensor("column", (M, 1))
+
+
+def test_a_product_has_the_outer_dimensions():
+    assert (A @ B).shape == (M, N)
+    assert (pv.tensor("P", (16, 8)) @ pv.tensor("Q", (8, 32))).shape == (16, 32)
+
+
+shapes = st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple)
+
+
+@given(shapes, shapes)
+@settings(deadline=None)
+def test_pointwise_shapes_broadcast_exactly_as_in_numpy(p, q):
+    x, y = pv.tensor("x", p), pv.tensor("y", q)
+    try:
+        expected = np.broadcast_shapes(p, q)
+    except ValueError:
+        with pytest.raises(ShapeMismatch, match=re.escape(f"{ex.shape_text(x)} and {ex.shape_text(y)}")):
+            x + y
+    else:
+        assert (x + y).shape == expected == (y * x).shape
+
+
+def test_vectors_and_columns_broadcast_over_symbolic_sizes():
+    assert (A @ B + row).shape == (column * (A @ B)).shape == (row + column).shape == (M, N)
+
+
+def test_equal_expressions_are_one_object_while_in_use():
+    again = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    assert again is A @ B
+    assert pv.relu(again + 1) is pv.relu(A @ B + 1.0)
+    assert A @ B is not pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="row")
+
+
+def test_unused_nodes_are_freed():
+    before = len(ex._INTERNED)
+    kept = pv.sigmoid(pv.tensor("only_here", (M, N)) * 3.25)
+    assert len(ex._INTERNED) == before + 3  # the constant, the product, the function
+    del kept
+    gc.collect()
+    assert len(ex._INTERNED) == before
+
+
+def test_walk_has_every_node_once_operands_first_in_linear_time():
+    x = pv.tensor("x", (M,))
+    y = x
+    for _ in range(3000):  # 2^3000 paths, and deeper than Python's stack
+        y = y * y
+    order = ex.walk([y])
+    place = {e: at for at, e in enumerate(order)}
+    assert len(order) == len(place) == 3001
+    assert all(place[o] < place[e] for e in order for o in e.operands)
+    assert len(str(y)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (A @ B + row, "A @ B + row"),
+        (pv.relu(A @ B + 1) * 0.5, "relu(A @ B + 1) * 0.5"),
+        (A - (A - A), "A - (A - A)"),
+        ((A - A) - A, "A - A - A"),
+        (2 * (A + A), "2 * (A + A)"),
+        (-(A + A), "-(A + A)"),
+        (-A * 2, "-A * 2"),
+        (A * -1.5, "A * -1.5"),
+        (A @ (B @ pv.tensor("P", (N, 4))), "A @ (B @ P)"),
+        (pv.tanh(pv.sigmoid(-A)), "tanh(sigmoid(-A))"),
+    ],
+)
+def test_an_expression_prints_as_python_and_reads_back_as_the_same_object(expression, text):
+    assert str(expression) == text
+    names = {"A": A, "B": B, "row": row, "P": pv.tensor("P", (N, 4)),
+             "relu": pv.relu, "sigmoid": pv.sigmoid, "tanh": pv.tanh}  # fmt: skip
+    assert eval(text, names) is expression
+
+
+def test_a_mismatch_names_both_shapes_and_marks_both_dimensions():
+    with pytest.raises(ShapeMismatch) as caught:
+        A @ pv.tensor("X", (64, N))
+    assert str(caught.value) == (
+        "[PV201] A(M, K) and X(64, N) don't multiply: K columns on the left, 64 rows on the right\n"
+        "  A(M, K) @ X(64, N)\n"
+        "       ^      ^^\n"
+        "hint: the two marked dimensions must be the same; "
+        "write 64 in both places, or the symbolic size in both"
+    )
+
+
+def test_the_transpose_that_was_meant_is_suggested():
+    with pytest.raises(ShapeMismatch) as caught:
+        A @ pv.tensor("W", (N, K))
+    assert 'declare the right one (K, N), layout "col"' in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: A @ row, "right operand has 1 dimension: row(N,)"),
+        (lambda: row @ B, "left operand has 1 dimension: row(N,)"),
+        (lambda: pv.tensor("T", (2, M, K)) @ B, "left operand has 3 dimensions: T(2, M, K)"),
+        (lambda: A + B, "don't broadcast: A(M, K) and B(K, N)"),
+        (lambda: A + row, "don't broadcast: A(M, K) and row(N,)"),
+    ],
+)
+def test_shapes_that_make_no_operation(build, says):
+    with pytest.raises(ShapeMismatch, match=re.escape(says)) as caught:
+        build()
+    assert caught.value.where
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: A + True, "a bool"),
+        (lambda: False * A, "a bool"),
+        (lambda: A + np.bool_(True), "a bool"),
+        (lambda: A - 1j, "a complex"),
+        (lambda: A + "B", "a str"),
+        (lambda: A + None, "a NoneType"),
+        (lambda: A * float("nan"), "nan"),
+        (lambda: A * float("inf"), "inf"),
+        (lambda: A * 10**400, "finite"),
+        (lambda: A @ 2, "a int"),
+        (lambda: A @ np.ones((2, 2)), "a ndarray"),
+        (lambda: np.ones((2, 2)) @ A, "a ndarray"),
+        (lambda: np.ones((2, 2)) + A, "a ndarray"),
+        (lambda: pv.relu(3.0), "numbers alone"),
+        (lambda: pv.relu([1.0]), "a list"),
+        (lambda: ex.pointwise("rleu", A), "did you mean 'relu'?"),
+        (lambda: ex.pointwise("add", A), "2 operands, not 1"),
+        (lambda: A or B, "no truth value"),
+    ],
+)
+def test_operands_that_are_no_operands(build, says):
+    with pytest.raises(BadOperand) as caught:
+        build()
+    assert says in str(caught.value)
+    assert isinstance(caught.value, TypeError)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert A * np.float16(2) is A * 2
+    assert np.float64(0.5) + A is 0.5 + A
+    assert np.int32(3) - A is 3 - A

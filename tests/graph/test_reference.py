@@ -1,0 +1,168 @@
+"""The float64 reference, and how a call's arrays bind to tensors and sizes."""
+
+import numpy as np
+import pytest
+
+import polyvolta as pv
+from polyvolta.graph import Graph, bind
+from polyvolta.graph.errors import ArrayMismatch, BadArguments, BadOutputs, NameClash
+from polyvolta.graph.expr import FUNCTIONS, pointwise
+from polyvolta.graph.reference import MEANING
+
+M, N, K = pv.sizes("M N K")
+A = pv.tensor("A", (M, K))
+B = pv.tensor("B", (K, N), layout="col")
+bias = pv.tensor("bias", (N,))
+E = pv.relu(A @ B + bias)
+rng = np.random.default_rng(7)
+a, b, c = (rng.standard_normal(s).astype(np.float16) for s in [(6, 5), (5, 4), (4,)])
+a64, b64, c64 = (x.astype(np.float64) for x in (a, b, c))
+
+
+def test_a_product_is_numpys_in_float64():
+    result = pv.reference(A @ B, a, b)
+    assert result.dtype == np.float64
+    np.testing.assert_array_equal(result, a64 @ b64)
+
+
+def test_by_position_by_name_and_mixed_are_the_same():
+    expected = np.maximum(a64 @ b64 + c64, 0)
+    for result in (
+        pv.reference(E, a, b, c),
+        pv.reference(E, a, bias=c, B=b),
+        pv.reference(E, bias=c, B=b, A=a),
+    ):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_nothing_is_rounded_to_fp16_on_the_way():
+    x = pv.tensor("x", (1,))
+    assert pv.reference(x * 1e6 * 1e6 + 1 - x * 1e12, [1.0]) == [1.0]
+    assert pv.reference(x + 1e-9, [1.0]) == [1.0 + 1e-9]
+
+
+def test_the_functions():
+    x = np.array([-800.0, -1.0, 0.0, 0.5, 800.0])
+    X = pv.tensor("x", (5,))
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_allclose(
+            pv.reference(pv.sigmoid(X), x), 1 / (1 + np.exp(-np.clip(x, -700, 700))), atol=1e-15
+        )
+        np.testing.assert_array_equal(pv.reference(pv.tanh(X), x), np.tanh(x))
+    np.testing.assert_array_equal(pv.reference(pv.relu(X), x), [0, 0, 0, 0.5, 800])
+    np.testing.assert_array_equal(pv.reference(2 - X * 3 + -X, x), 2 - x * 3 - x)
+
+
+def test_every_function_of_the_graph_has_a_meaning_of_the_same_arity():
+    assert MEANING.keys() == FUNCTIONS.keys()
+    for name, arity in FUNCTIONS.items():
+        operands = [pv.tensor(f"x{p}", (3,)) for p in range(arity)]
+        assert pv.reference(pointwise(name, *operands), *[np.ones(3)] * arity).shape == (3,)
+
+
+def test_broadcasting_is_numpys():
+    column, one = pv.tensor("column", (M, 1)), pv.tensor("one", (1,))
+    u = rng.standard_normal((6, 1))
+    np.testing.assert_array_equal(pv.reference(A @ B * column - one, a, b, u, np.ones(1)), a64 @ b64 * u - 1)
+
+
+def test_several_outputs_come_back_in_the_form_they_were_asked_in():
+    product, sum_ = pv.reference([A @ B, E], a, b, c)
+    np.testing.assert_array_equal(np.maximum(product + c64, 0), sum_)
+    named = pv.reference({"C": A @ B, "E": E}, a, b, c)
+    assert list(named) == ["C", "E"]
+    np.testing.assert_array_equal(named["E"], sum_)
+    (from_graph,) = pv.reference(Graph.of(E), a, b, c)
+    np.testing.assert_array_equal(from_graph, sum_)
+
+
+def test_inputs_are_left_alone():
+    x = np.array([-1.0, 2.0])
+    pv.reference(pv.relu(pv.tensor("x", (2,))), x)
+    np.testing.assert_array_equal(x, [-1.0, 2.0])
+
+
+def test_the_order_of_arguments_is_that_of_first_appearance():
+    late = pv.tensor("late", (M, N)) * (A @ B)
+    assert [t.name for t in Graph.of(late).inputs] == ["late", "A", "B"]
+    bound = bind(Graph.of(late), [np.ones((6, 4)), a, b])
+    assert list(bound.arrays) == ["late", "A", "B"]
+    assert bound.sizes == {"M": 6, "N": 4, "K": 5}
+
+
+class OnlyShape:
+    """An array of which nothing but the shape can be looked at, as for one on another device."""
+
+    def __init__(self, *shape):
+        self.shape = shape
+
+
+def test_binding_looks_at_shapes_alone():
+    x, y = OnlyShape(8, 16), OnlyShape(16, 32)
+    bound = bind(Graph.of(A @ B), [x], {"B": y})
+    assert bound.arrays["A"] is x
+    assert bound.arrays["B"] is y
+    assert bound.sizes == {"M": 8, "K": 16, "N": 32}
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "says"),
+    [
+        ([a], {}, "no array was given for B, bias"),
+        ([a, b, c, c], {}, "4 arrays were given for 3 tensors"),
+        ([a, b], {"bais": c}, "did you mean 'bias'?"),
+        ([a, b, c], {"B": b}, "given twice"),
+        ([a, b, None], {}, "bias is no array: NoneType"),
+        ([a, b, 3.0], {}, "bias is no array: float"),
+        ([], {}, "(A(M, K), B(K, N), bias(N,))"),
+    ],
+)
+def test_arguments_that_match_no_tensors(args, kwargs, says):
+    with pytest.raises(BadArguments) as caught:
+        bind(Graph.of(E), args, kwargs)
+    assert says in str(caught.value)
+
+
+def test_two_values_for_one_size_show_both_places():
+    with pytest.raises(ArrayMismatch) as caught:
+        pv.reference(A @ B, a, b[:3])
+    assert str(caught.value) == (
+        "[PV209] K is 5 in one array and 3 in another\n"
+        "  5: A(M, K)  dimension 1 of an array of shape (6, 5)\n"
+        "  3: B(K, N)  dimension 0 of an array of shape (3, 4)\n"
+        "hint: give both dimensions the same length, or declare one with a size other than K"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "got", "says"),
+    [
+        ((M, K), (6,), "has 1 dimensions, its tensor 2"),
+        ((M, 8), (6, 9), "dimension 1 is 9, declared as 8"),
+        ((M, K), (0, 3), "is empty: dimension 0 is 0"),
+        ((M, M), (2, 3), "M is 2 in one array and 3 in another"),
+        ((M, 1), (2, 2), "dimension 1 is 2, declared as 1"),
+    ],
+)
+def test_shapes_that_are_not_the_tensors(shape, got, says):
+    with pytest.raises(ArrayMismatch) as caught:
+        bind([pv.tensor("X", shape)], [np.ones(got)])
+    assert says in str(caught.value)
+    assert "X(" in caught.value.where
+
+
+@pytest.mark.parametrize(
+    "array", [np.ones((6, 5), complex), np.full((6, 5), "x"), np.ones((6, 5), bool), [[1.0], [1.0, 2.0]]]
+)
+def test_the_reference_takes_real_numbers_only(array):
+    with pytest.raises(BadArguments, match="A: "):
+        pv.reference(A @ B, array, b)
+
+
+def test_the_reference_checks_the_graph_as_the_compiler_does():
+    with pytest.raises(BadOutputs):
+        pv.reference(A, a)
+    with pytest.raises(NameClash):
+        pv.reference(A @ B + pv.tensor("A", (M, N)), a, b, c)
+    with pytest.raises(NameClash):
+        pv.reference({"A": A @ B}, a, b)

@@ -1,0 +1,152 @@
+"""Integer emptiness and sampling against enumeration of a box, and the instances known to be nasty."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyvolta.sets.errors import BudgetExceeded
+from polyvolta.sets.integer import is_empty, sample, solve_equalities
+
+RUN = settings(max_examples=250, deadline=None)
+BIG = 10**100 + 267
+
+
+def at(row, point):
+    return row[0] + sum(c * x for c, x in zip(row[1:], point, strict=True))
+
+
+def holds(eqs, ineqs, point):
+    return all(at(r, point) == 0 for r in eqs) and all(at(r, point) >= 0 for r in ineqs)
+
+
+def units(n: int):
+    return [tuple(int(i == j) for j in range(n)) for i in range(n)]
+
+
+@st.composite
+def systems(draw, n_eqs: int = 2, n_ineqs: int = 5):
+    n = draw(st.integers(1, 3))
+    size = draw(st.sampled_from([1, 3, 7]))
+    row = st.tuples(st.integers(-15, 15), *[st.integers(-size, size)] * n)
+    return n, draw(st.lists(row, max_size=n_eqs)), draw(st.lists(row, max_size=n_ineqs))
+
+
+@RUN
+@given(systems(), st.sampled_from([2, 5]))
+def test_boxed_systems(system, size):
+    n, eqs, ineqs = system
+    ineqs = ineqs + [(size, *u) for u in units(n)] + [(size, *[-c for c in u]) for u in units(n)]
+    point = sample(n, eqs, ineqs)
+    assert is_empty(n, eqs, ineqs) == (point is None)
+    if point is None:
+        assert not any(holds(eqs, ineqs, p) for p in product(range(-size, size + 1), repeat=n))
+    else:
+        assert holds(eqs, ineqs, point)
+
+
+@RUN
+@given(systems())
+def test_unbounded_systems(system):
+    n, eqs, ineqs = system
+    point = sample(n, eqs, ineqs)
+    if point is None:
+        assert not any(holds(eqs, ineqs, p) for p in product(range(-8, 9), repeat=n))
+    else:
+        assert holds(eqs, ineqs, point)
+
+
+@RUN
+@given(systems(n_eqs=3, n_ineqs=0))
+def test_the_lattice_of_solutions(system):
+    n, eqs, _ = system
+    lattice = solve_equalities(n, eqs)
+    solutions = [p for p in product(range(-6, 7), repeat=n) if holds(eqs, (), p)]
+    if lattice is None:
+        assert not solutions
+        return
+    origin, basis = lattice
+    assert holds(eqs, (), origin)
+    assert all(sum(c * x for c, x in zip(r[1:], b, strict=True)) == 0 for r in eqs for b in basis)
+    for p in solutions:
+        assert in_lattice([a - b for a, b in zip(p, origin, strict=True)], basis)
+
+
+def in_lattice(target, basis) -> bool:
+    """Whether target is an integer combination of independent vectors: Gaussian elimination over Q."""
+    rows = [[Fraction(b[i]) for b in basis] + [Fraction(t)] for i, t in enumerate(target)]
+    done = 0
+    for j in range(len(basis)):
+        k = next(i for i in range(done, len(rows)) if rows[i][j])
+        rows[done], rows[k] = rows[k], rows[done]
+        for i in range(len(rows)):
+            if i != done:
+                f = rows[i][j] / rows[done][j]
+                rows[i] = [a - f * b for a, b in zip(rows[i], rows[done], strict=True)]
+        done += 1
+    return not any(r[-1] for r in rows[done:]) and all(
+        (rows[j][-1] / rows[j][j]).denominator == 1 for j in range(done)
+    )
+
+
+def test_strips_between_lattice_lines_are_empty():
+    assert is_empty(2, (), ((2, 3, -3), (-1, -3, 3), (0, 1, 0), (100, -1, 0)))
+    assert is_empty(2, (), ((-1, 3, -6), (2, -3, 6)))
+    assert is_empty(3, (), ((-1, 2, 4, 0), (1, -2, -4, 0), (0, 0, 0, 1)))
+
+
+def test_the_needle_has_a_point():
+    needle = ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998))
+    assert holds((), needle, sample(2, (), needle))
+
+
+def test_a_thin_triangle_without_points():
+    """Wide in every coordinate, of width below 1 across."""
+    strips = ((-1, 1001, -1000), (2, -1001, 1000)), ((-500, 1001, -1000), (999, -1001, 1000))
+    for pair in strips:
+        inside = [(x, y) for x in range(60) for y in range(60) if holds((), pair, (x, y))]
+        assert is_empty(2, (), (*pair, (0, 1, 0), (0, 0, 1), (59, -1, 0), (59, 0, -1))) == (not inside)
+
+
+def test_a_hidden_simplex():
+    """x + y + z = 1 with all pairwise sums at least a half has the point (1/3, 1/3, 1/3), no integer one."""
+    assert is_empty(3, (), ((-1, 2, 2, 0), (-1, 2, 0, 2), (-1, 0, 2, 2), (1, -1, -1, -1), (0, 1, 0, 0),
+                            (0, 0, 1, 0), (0, 0, 0, 1), (-1, 1, 1, 1)))
+
+
+@pytest.mark.parametrize("total", [89643481, 89643482])
+def test_knapsacks_that_defeat_branch_and_bound(total):
+    """Cornuejols, Urbaniak, Weismantel and Wolsey (1997): the first right-hand side is a Frobenius number."""
+    eq = (-total, 12223, 12224, 36674, 61119, 85569)
+    nonnegative = [(0, *u) for u in units(5)]
+    point = sample(5, (eq,), nonnegative)
+    if total == 89643481:
+        assert point is None
+    else:
+        assert holds((eq,), nonnegative, point)
+
+
+def test_hundred_digit_coefficients():
+    eqs = ((BIG + 1, BIG, -BIG - 7, 3),)
+    ineqs = ((0, 1, 0, 0), (BIG * BIG, -1, -1, 0), (-5, 0, BIG - 3, -BIG + 9))
+    assert holds(eqs, ineqs, sample(3, eqs, ineqs))
+    strip = ((-1, 2 * BIG, -2 * BIG - 3), (BIG - 1, -2 * BIG, 2 * BIG + 3), (0, 1, 0), (BIG**2, -1, 0))
+    assert holds((), strip, sample(2, (), strip))
+    assert is_empty(2, (), ((-1, BIG, -2 * BIG), (BIG - 1, -BIG, 2 * BIG)))
+
+
+def test_nothing_to_solve():
+    assert not is_empty(0, (), ())
+    assert sample(0, (), ()) == ()
+    assert is_empty(0, ((1,),), ())
+    assert is_empty(1, (), ((-1, 0),))
+    assert sample(2, (), ((0, 0, 0),)) == (0, 0)
+
+
+def test_the_budget_names_the_sizes():
+    with pytest.raises(BudgetExceeded, match=r"integer sampling of 5 variables, 1 equalities"):
+        sample(5, ((-89643481, 12223, 12224, 36674, 61119, 85569),), [(0, *u) for u in units(5)], budget=3)

@@ -1,0 +1,136 @@
+"""Parametric optima against enumeration: domains, values and disjointness at every parameter of a box."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyvolta.sets.errors import BudgetExceeded, Unbounded
+from polyvolta.sets.lexopt import Piece, lexmax, lexmin
+
+BOX, PARAMS = 4, 4
+
+
+def at(row, point):
+    assert len(row) == len(point) + 1
+    return row[0] + sum(c * x for c, x in zip(row[1:], point, strict=True))
+
+
+def holds(eqs, ineqs, point):
+    return all(at(r, point) == 0 for r in eqs) and all(at(r, point) >= 0 for r in ineqs)
+
+
+def optima(pieces, params):
+    """The values of all pieces whose domain holds at the parameters."""
+    out = []
+    for piece in pieces:
+        point = list(params)
+        for den, row in piece.divs:
+            point.append(at(row, point) // den)
+        if holds(piece.eqs, piece.ineqs, point):
+            out.append(tuple(at(r, point) for r in piece.values))
+    return out
+
+
+@st.composite
+def problems(draw):
+    n_param, n_var = draw(st.sampled_from([(1, 1), (1, 2), (2, 1), (2, 2), (0, 2)]))
+    size = draw(st.sampled_from([1, 3, 7]))
+    row = st.tuples(st.integers(-12, 12), *[st.integers(-size, size)] * (n_param + n_var))
+    eqs = draw(st.lists(row, max_size=1))
+    ineqs = draw(st.lists(row, max_size=4))
+    return n_param, n_var, eqs, ineqs
+
+
+def check(n_param, n_var, eqs, ineqs, solve, best):
+    pieces = solve(n_param, n_var, eqs, ineqs)
+    for params in product(range(-PARAMS, PARAMS + 1), repeat=n_param):
+        points = product(range(-BOX, BOX + 1), repeat=n_var)
+        solutions = [x for x in points if holds(eqs, ineqs, params + x)]
+        assert optima(pieces, params) == ([best(solutions)] if solutions else [])
+    return pieces
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(), st.sampled_from([(lexmin, min), (lexmax, max)]))
+def test_boxed_problems(problem, solver):
+    n_param, n_var, eqs, ineqs = problem
+    zero = (0,) * n_param
+    for i in range(n_var):
+        unit = tuple(int(i == j) for j in range(n_var))
+        ineqs = [*ineqs, (BOX, *zero, *unit), (BOX, *zero, *[-c for c in unit])]
+    check(n_param, n_var, eqs, ineqs, *solver)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_unrestricted_variables(problem):
+    """Solutions outside the box may be less; none in it may be, and those given must be solutions."""
+    n_param, n_var, eqs, ineqs = problem
+    try:
+        pieces = lexmin(*problem)
+    except Unbounded:
+        return
+    for params in product(range(-PARAMS, PARAMS + 1), repeat=n_param):
+        points = product(range(-BOX, BOX + 1), repeat=n_var)
+        solutions = [x for x in points if holds(eqs, ineqs, params + x)]
+        found = optima(pieces, params)
+        assert len(found) <= 1
+        assert all(holds(eqs, ineqs, params + x) for x in found)
+        assert not solutions or (found and found[0] <= min(solutions))
+
+
+def test_two_lower_bounds_make_two_pieces():
+    pieces = lexmin(3, 1, (), ((0, -1, 0, 0, 1), (0, 0, -1, 0, 1), (0, 0, 0, 1, -1)))
+    assert sorted(p.values for p in pieces) == [((0, 0, 1, 0),), ((0, 1, 0, 0),)]
+
+
+def test_a_tile_makes_one_piece():
+    """128a <= x < 128a + 128 with 0 <= x < m, and y >= x: the tile starts at a multiple, nothing to split."""
+    pieces = lexmin(2, 2, (), ((0, -128, 0, 1, 0), (127, 128, 0, -1, 0), (0, 0, 0, 1, 0), (-1, 0, 1, -1, 0),
+                               (0, 0, 0, -1, 1)))
+    assert len(pieces) == 1
+    assert pieces[0].values == ((0, 128, 0), (0, 128, 0))
+
+
+def test_quotient_and_remainder():
+    """p = 64 q + r with 0 <= r < 64."""
+    (piece,) = lexmin(1, 2, ((0, 1, -64, -1),), ((0, 0, 0, 1), (63, 0, 0, -1)))
+    assert (piece.eqs, piece.ineqs, len(piece.divs)) == ((), (), 1)
+    assert [optima([piece], (p,)) for p in (-65, -1, 0, 63, 64)] == [
+        [(-2, 63)], [(-1, 63)], [(0, 0)], [(0, 63)], [(1, 0)]]
+
+
+def test_a_stride_becomes_an_equality():
+    (piece,) = lexmin(1, 1, ((0, 1, -2),), ())
+    assert piece == Piece(((2, (0, 1)),), ((0, 1, -2),), (), ((0, 0, 1),))
+
+
+def test_coins():
+    """The least number of threes in p = 3x + 5y: periodic in p, with gaps below the Frobenius number 7."""
+    pieces = lexmin(1, 2, ((0, 1, -3, -5),), ((0, 0, 1, 0), (0, 0, 0, 1)))
+    for p in range(-5, 60):
+        solutions = [(x, y) for x in range(21) for y in range(13) if 3 * x + 5 * y == p]
+        assert optima(pieces, (p,)) == ([min(solutions)] if solutions else [])
+
+
+def test_no_minimum():
+    with pytest.raises(Unbounded):
+        lexmin(1, 1, (), ((0, 1, -1),))
+    with pytest.raises(Unbounded):
+        lexmax(0, 2, (), ((0, 1, 0), (5, -1, 0), (0, 0, 1)))
+    assert lexmin(0, 1, ((1, 2),), ()) == ()
+
+
+def test_without_variables_or_parameters():
+    assert lexmin(1, 0, (), ((-3, 2),)) == (Piece((), (), ((-2, 1),), ()),)
+    assert lexmin(0, 1, (), ((-3, 2),)) == (Piece((), (), (), ((2,),)),)
+    assert lexmin(0, 0, (), ()) == (Piece((), (), (), ()),)
+
+
+def test_the_budget_names_the_problem():
+    with pytest.raises(BudgetExceeded, match="parametric integer optimum of 1 parameters, 2 variables"):
+        lexmin(1, 2, ((0, 1, -3, -5),), ((0, 0, 1, 0), (0, 0, 0, 1)), budget=3)

@@ -1,0 +1,172 @@
+"""The package as a whole: what importing it costs, its floors, and that CI runs what the README says."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import polyvolta
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "polyvolta"
+HEAVY = ("numpy", "sympy", "networkx", "numba", "llvmlite", "matplotlib", "rich", "typer", "cuda")
+
+
+def modules_after(code: str) -> set[str]:
+    """The top-level modules that `code` loads in a fresh interpreter, beyond those of its start."""
+    script = f"import sys; before = {{*sys.modules}}\n{code}\nprint(*{{*sys.modules}} - before, sep='\\n')"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_polyvolta_imports_nothing_heavy():
+    assert not modules_after("import polyvolta; dir(polyvolta); polyvolta.__version__") & set(HEAVY)
+
+
+def test_writing_an_expression_imports_nothing_heavy():
+    code = """import polyvolta as pv
+M, N, K = pv.sizes("M N K")
+pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)) + 1)"""
+    loaded = modules_after(code)
+    assert "polyvolta" in loaded
+    assert not loaded & set(HEAVY)
+
+
+def test_the_public_names_are_there_listed_and_the_same_each_time():
+    assert set(polyvolta.__all__) <= set(dir(polyvolta))
+    for name in polyvolta.__all__:
+        assert getattr(polyvolta, name) is getattr(polyvolta, name)
+    assert polyvolta.sets.Set("{ [i] : 0 <= i < 3 }").count() == 3
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(AttributeError, match="did you mean 'tensor'"):
+        polyvolta.tensr  # noqa: B018
+    assert not hasattr(polyvolta, "__wrapped__")
+
+
+def test_type_checkers_see_the_names_that_users_do():
+    """The TYPE_CHECKING block, `__all__` and the table of homes name the same things in the same places."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    guarded = next(n for n in tree.body if isinstance(n, ast.If))
+    seen = {alias.asname: node.module for node in guarded.body if isinstance(node, ast.ImportFrom)
+            for alias in node.names}  # fmt: skip
+    assert seen == {**polyvolta._HOMES, **dict.fromkeys(polyvolta._SUBPACKAGES, "polyvolta")}
+    assert sorted(polyvolta.__all__) == sorted(seen)
+
+
+FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph", "sched"},
+          "cuda": {"sets", "graph", "sched", "cuda"}}  # fmt: skip
+
+
+def imports(path: Path) -> set[str]:
+    """The absolute names of all that a module imports, anywhere in it: `a.b` and `a.b.name`."""
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[0] + "." if node.level else ""
+            base = f"{above}{node.module or ''}".rstrip(".")
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            found |= {a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)}
+    return found
+
+
+def is_at(name: str, module: str) -> bool:
+    return name == module or name.startswith(module + ".")
+
+
+def modules(floor: str) -> list[Path]:
+    return sorted((PACKAGE / floor).rglob("*.py"))
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_imports_point_down_only(floor):
+    allowed = [f"polyvolta.{f}" for f in FLOORS[floor]]
+    for path in modules(floor):
+        upward = {n for n in imports(path) if is_at(n, "polyvolta") and n != "polyvolta"
+                  and not any(is_at(n, a) for a in allowed)}  # fmt: skip
+        assert not upward, f"{path.relative_to(ROOT)} imports {sorted(upward)}"
+        assert not re.search(r"^\s*import polyvolta\b(?!\.)(?!.*as pv)", path.read_text(), re.M), path
+
+
+def test_imports_reads_every_form_of_import(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    path = tmp_path / "polyvolta" / "sched" / "x.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "import numba.cuda\nfrom ..cuda import target\nfrom . import tree\ndef f():\n"
+        "    from polyvolta.graph.dag import Graph\n    import_module('cuda.core')\n"
+    )
+    assert imports(path) >= {"numba.cuda", "polyvolta.cuda.target", "polyvolta.sched.tree",
+                             "polyvolta.graph.dag.Graph", "cuda.core"}  # fmt: skip
+
+
+def test_numba_and_cuda_bindings_are_imported_in_two_modules_alone():
+    """`cuda/launch.py` and `cuda/nvrtc.py`; the interpreter may use numba's CPU compiler."""
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name in ("cuda/launch.py", "cuda/nvrtc.py"):
+            continue
+        bad = {
+            n for n in imports(path) if is_at(n, "cuda") or is_at(n, "numba_cuda") or is_at(n, "numba.cuda")
+        }
+        if not name.startswith("cuda/interpreter"):
+            bad |= {n for n in imports(path) if is_at(n, "numba")}
+        assert not bad, f"{name} imports {sorted(bad)}"
+
+
+def test_errors_have_ids_of_their_own():
+    for floor in FLOORS:
+        for path in modules(floor):
+            if path.name == "errors.py":
+                __import__(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    classes, queue = [], [polyvolta.PolyvoltaError]
+    while queue:
+        classes.append(queue.pop())
+        queue += classes[-1].__subclasses__()
+    ids = [c.id for c in classes]
+    assert len(ids) == len(set(ids))
+    assert all(re.fullmatch(r"PV\d{3}", i) for i in ids)
+    assert all(c.__doc__ for c in classes)
+
+
+def readme_commands() -> list[str]:
+    """The README's one-line shell blocks."""
+    return re.findall(r"^```sh\n(.+)\n```$", (ROOT / "README.md").read_text(), re.M)
+
+
+def test_the_readme_has_two_commands_that_make_their_own_environments():
+    demo, tests = readme_commands()
+    assert ".venv-demo" in demo
+    assert demo.endswith("polyvolta demo")
+    assert ".venv-test" in tests
+    assert "-m pytest" in tests
+    for command in (demo, tests):
+        assert subprocess.run(["sh", "-n", "-c", command]).returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_ci_runs_exactly_the_readmes_test_command():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    shown = subprocess.run(["bash", script, "--print"], capture_output=True, text=True, check=True).stdout
+    assert shown == readme_commands()[1] + "\n"
+    assert "pytest" not in script.read_text()
+
+
+def test_the_version_is_the_projects():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == polyvolta.__version__
+    assert (PACKAGE / "py.typed").exists()
