@@ -24,6 +24,13 @@ _LEGACY_DEFAULT = 1  # what both protocols call the driver's stream 0
 
 
 @dataclass(frozen=True, slots=True)
+class DevicePtr:
+    """An address in GPU memory, as a kernel's argument."""
+
+    ptr: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceArray:
     """An array in GPU memory: an address and how to walk from it.
 

@@ -19,10 +19,11 @@ import ctypes
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
+from polyvolta.cuda.device_array import DevicePtr as DevicePtr
 from polyvolta.cuda.errors import CudaError, LaunchFailed, NoGpu, NotADeviceArray
 
 if TYPE_CHECKING:
@@ -34,16 +35,20 @@ _INSTALL = 'pip install "polyvolta[cuda12]" (or cuda13, whose compiler has no Vo
 # ---- the GPU at hand ---------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
+@cache
 def _missing() -> tuple[str, str] | None:
-    """What keeps kernels from running here, and what helps; None where they run."""
+    """What keeps kernels from running here, and what helps; None where they run.
+
+    numba-cuda 0.30 imports with numpy 2.5 and breaks at the first `@cuda.jit` (np.row_stack); kernels of ours
+    run with either.
+    """
     try:
         import cuda.core  # noqa: F401
         import numba_cuda  # noqa: F401
         from numba import config, cuda
     except ImportError as wrong:
         return f"numba-cuda doesn't import: {wrong}", _INSTALL
-    except Exception as wrong:  # numba-cuda 0.30 with numpy 2.5: AttributeError, np.row_stack
+    except Exception as wrong:  # a numba-cuda and a numpy that don't fit raise what they will
         hint = 'pip install "numpy<2.5"' if "row_stack" in str(wrong) else _INSTALL
         return f"numba-cuda breaks when imported: {wrong}", hint
     if config.ENABLE_CUDASIM:
@@ -54,10 +59,8 @@ def _missing() -> tuple[str, str] | None:
         reason = str(cuda.cuda_error() or "the driver sees no GPU")
     except Exception as wrong:  # a driver that is there and doesn't work
         reason = str(wrong)
-    return (
-        f"there is no usable NVIDIA GPU: {' '.join(reason.split())}",
-        "nvidia-smi shows what the driver sees",
-    )
+    what = f"there is no usable NVIDIA GPU: {' '.join(reason.split())}"
+    return what, "nvidia-smi shows what the driver sees"
 
 
 def gpu_available() -> bool:
@@ -116,11 +119,21 @@ def _handle(stream: Any) -> int:
     )
 
 
-def _stream(handle: int) -> Any:
-    """A stream's number as `cuda.core.launch` takes it."""
+@lru_cache(maxsize=64)
+def _stream(handle: int, device: int) -> Any:
+    """A stream's number as `cuda.core.launch` takes it; `device` keeps several devices' numbers apart."""
     from cuda.core import LEGACY_DEFAULT_STREAM, Stream
 
     return Stream.from_handle(handle) if handle else LEGACY_DEFAULT_STREAM
+
+
+@cache
+def _calls() -> tuple[Any, Any]:
+    """`cuda.core.launch` and numba's `current_context`; an import statement a launch costs 1 us."""
+    from cuda.core import launch
+    from numba import cuda
+
+    return launch, cuda.current_context
 
 
 def synchronize(stream: Any = None) -> None:
@@ -128,6 +141,7 @@ def synchronize(stream: Any = None) -> None:
 
     Raises
     ------
+    NoGpu : there is none.
     LaunchFailed : something that ran there failed. The context can't be used after that.
     """
     require_gpu()
@@ -143,12 +157,7 @@ def synchronize(stream: Any = None) -> None:
 
 # ---- kernels -----------------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, slots=True)
-class DevicePtr:
-    """An address in GPU memory, as a kernel's argument."""
-
-    ptr: int
+_DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block gets without asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,20 +199,18 @@ class LoadedKernel:
 
         Notes
         -----
-        Cost: about 6 us.
+        Cost: about 8 us, of which `cuda.core.launch` takes 5.
         """
-        from cuda.core import launch
-        from numba import cuda
-
+        launch, current_context = _calls()
         if shared_bytes > max(self.dynamic_shared_bytes, _DEFAULT_SHARED):
             most = self.dynamic_shared_bytes
             raise LaunchFailed(
                 f"{self.entry} asks for {shared_bytes} bytes of dynamic shared memory, loaded for {most}",
                 hint="load(image, entry, dynamic_shared_bytes)",
             )
-        on = _stream(_handle(stream))
+        on = _stream(_handle(stream), self.device)
         values = [_argument(self.entry, i, a) for i, a in enumerate(args)]
-        cuda.current_context(self.device)
+        current_context(self.device)
         try:
             launch(on, _config(tuple(grid), tuple(block), shared_bytes), self._kernel, *values)
         except Exception as wrong:
@@ -211,9 +218,6 @@ class LoadedKernel:
             where += f"\narguments {list(args)}"
             hint = "a block has at most 1024 threads, a grid's y and z at most 65535"
             raise LaunchFailed(f"{self.entry} didn't launch: {wrong}", where=where, hint=hint) from wrong
-
-
-_DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block gets without asking
 
 
 @lru_cache(maxsize=1024)
@@ -237,6 +241,9 @@ def _argument(entry: str, position: int, value: Any) -> Any:
     )
 
 
+_loaded: dict[tuple[bytes, str, int, int], LoadedKernel] = {}  # by hash of the cubin, entry, device, bytes
+
+
 def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKernel:
     """Load a kernel onto the current device, once: the same cubin again costs a hash.
 
@@ -252,22 +259,13 @@ def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKerne
     LaunchFailed : the cubin is for another architecture or has no such kernel, or shared memory is short.
     """
     require_gpu()
+    from cuda.core import ObjectCode
     from numba import cuda
 
     device = cuda.current_context().device.id
     key = (hashlib.sha256(image).digest(), entry, device, dynamic_shared_bytes)
-    if key not in _loaded:
-        _loaded[key] = _load(image, entry, device, dynamic_shared_bytes)
-    return _loaded[key]
-
-
-_loaded: dict[tuple[bytes, str, int, int], LoadedKernel] = {}  # by hash of the cubin, entry, device, bytes
-
-
-def _load(image: bytes, entry: str, device: int, dynamic_shared_bytes: int) -> LoadedKernel:
-    """Load a kernel, past the cache."""
-    from cuda.core import ObjectCode
-
+    if key in _loaded:
+        return _loaded[key]
     try:
         kernel = ObjectCode.from_cubin(image, name=entry).get_kernel(entry)
         handle = kernel.handle
@@ -277,7 +275,8 @@ def _load(image: bytes, entry: str, device: int, dynamic_shared_bytes: int) -> L
         ) from wrong
     if dynamic_shared_bytes > 0:
         _opt_in(handle, entry, device, dynamic_shared_bytes)
-    return LoadedKernel(entry, device, dynamic_shared_bytes, kernel)
+    _loaded[key] = LoadedKernel(entry, device, dynamic_shared_bytes, kernel)
+    return _loaded[key]
 
 
 def _opt_in(handle: Any, entry: str, device: int, dynamic_shared_bytes: int) -> None:
@@ -391,9 +390,10 @@ def allocate(shape: Sequence[int], order: str = "C", dtype: str = "float16") -> 
     NoGpu : there is none.
     """
     require_gpu()
+    import numpy as np
     from numba import cuda
 
-    return read_interface(cuda.device_array(tuple(shape), dtype=dtype, order=order), 0, _wait)
+    return read_interface(cuda.device_array(tuple(shape), dtype=np.dtype(dtype), order=order), 0, _wait)
 
 
 def copy_to_host(array: DeviceArray, stream: Any = None) -> np.ndarray:
@@ -401,6 +401,7 @@ def copy_to_host(array: DeviceArray, stream: Any = None) -> np.ndarray:
 
     Raises
     ------
+    NoGpu : there is none.
     LaunchFailed : what ran on the stream failed.
     """
     synchronize(stream)

@@ -45,7 +45,7 @@ class Resources:
     shared_bytes : static shared memory a block, in bytes, without the 1024 that drivers add from sm_80 on.
     local_bytes : stack frame a thread, in bytes: spilled registers and arrays indexed at run time. 0 is good.
     spill_stores, spill_loads : bytes of spill code a thread, counted once an instruction; None if the
-        compiler's log wasn't given, since the cubin itself doesn't say.
+        compiler's log isn't at hand, since the cubin itself doesn't say.
     constant_bytes : constant bank 0, in bytes: the launch parameters behind a fixed header.
     """
 
@@ -199,6 +199,8 @@ def compile_cubin(source: str, arch: str = "sm_70", *, name: str) -> Cubin:
     """
     nvrtc = _nvrtc_for(arch)
     options = [f"--gpu-architecture={arch}", "--std=c++17", "--ptxas-options=-v"]
+    if nvrtc.version >= (12, 9):
+        options.append("--no-cache")  # a cubin from the cache in ~/.nv comes without ptxas's log
     argv = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
     program = ctypes.c_void_p()
     file = f"{name}.cu"

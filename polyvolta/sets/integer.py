@@ -273,7 +273,7 @@ def _branch(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
         return point
     span, i, low, high = min(spans)
     columns = [[int(k == j) for k in range(n)] for j in range(n)]
-    if span > 2 and n > 1:
+    if span > n + 2 and n > 1:  # else enumeration is cheaper than reduction
         form, columns = _thin(n, ineqs, tab.budget)
         num, den = tab.minimum((0, *form))
         low = -(-num // den)
@@ -339,7 +339,7 @@ def _thin(n: int, ineqs: Sequence[Row], budget: Budget) -> tuple[list[int], list
         width.forget(min(i, len(width.marks) - 1))
         width.fix(forms[:i])
         here, d = width(forms[i])
-        if i == 0 and here < 1:
+        if i == 0 and here < 2:
             break
         mu, there = _best_step(width, forms[i], forms[i + 1], here, d)
         if mu:

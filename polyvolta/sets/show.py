@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from .aff import Aff, Atom, Floor, Xor, aff, var
 from .build import affs_of, expression
 from .conjunct import Conjunct
+from .digits import mod_parts
 from .relation import Relation
 from .space import Space
 
@@ -45,7 +46,7 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
     >>> show_aff(var("i") - 64 * (var("i") // 64), PAPER)
     'i - 64⌊i/64⌋'
     """
-    terms = _mod_terms(e, style) if style.mod else [(_atom(a, style), c) for a, c in e.terms]
+    terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
     if not terms:
         return str(e.const)
     first_positive = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
@@ -56,8 +57,8 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
         factor = "" if abs(c) == 1 else f"{abs(c)}{style.times}"
         text += sign + factor + body
-    if e.const:
-        text += f" {'-' if e.const < 0 else '+'} {abs(e.const)}"
+    if const:
+        text += f" {'-' if const < 0 else '+'} {abs(const)}"
     return text
 
 
@@ -74,40 +75,19 @@ def _atom(atom: Atom, style: Style) -> str:
             return f"({show_aff(left, style)} ^ {show_aff(right, style)})"
 
 
-def _mod_terms(e: Aff, style: Style) -> list[tuple[str, int]]:
-    """The terms, with `c*num - c*den*floor(num/den)` gathered to `c*(num mod den)`."""
+def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
+    """The terms, with `c*num - c*den*floor(num/den)` gathered to `c*(num mod den)`, and the constant."""
     out: list[tuple[str, int]] = []
-    for c, num, den, rest in mod_parts(e):
+    parts, const = mod_parts(e), 0
+    for c, num, den, rest in parts:
         if den is None:
             out += [(_atom(a, style), k) for a, k in rest.terms]
+            const = rest.const
         else:
             inner = show_aff(num, style)
-            inner = inner if len(num.terms) == 1 and not num.const and num.terms[0][1] == 1 else f"({inner})"
-            body = f"{inner} mod {den}"
-            out.append((f"({body})" if abs(c) != 1 or len(e.terms) > 2 or e.const else body, c))
-    return out
-
-
-def mod_parts(e: Aff) -> list[tuple[int, Aff, int | None, Aff]]:
-    """Split an expression into remainders `c * (num mod den)` and one rest, which has den None and comes first.
-
-    A remainder is recognised when every term of `num` is there with c times its coefficient.
-    """
-    rest, found = e, []
-    for atom, c in sorted(e.terms, key=lambda t: -len(t[0].num.terms) if isinstance(t[0], Floor) else 0):
-        if not isinstance(atom, Floor) or c % atom.den or rest.coefficient(atom) != c:
-            continue
-        m = -c // atom.den
-        num = Aff(atom.num.terms, 0)
-        if all(_covers(rest.coefficient(a), m * k) for a, k in num.terms):
-            rest = rest + Aff(((atom, -c),)) - num * m - m * atom.num.const
-            found.append((m, atom.num, atom.den, aff(0)))
-    parts = [(1, aff(0), None, rest)] if rest.terms else []
-    return parts + found
-
-
-def _covers(have: int, need: int) -> bool:
-    return have != 0 and (have > 0) == (need > 0) and abs(have) >= abs(need)
+            body = f"{inner if len(num.terms) == 1 and not num.const and num.terms[0][1] == 1 else f'({inner})'} mod {den}"
+            out.append((body if c == 1 and len(parts) == 1 else f"({body})", c))
+    return out, const
 
 
 # ---- conjuncts
@@ -241,11 +221,11 @@ def _equality(e: Aff, style: Style) -> str:
             left, right = Aff(((atom, abs(c)),)), (e - Aff(((atom, c),))) * (-1 if c > 0 else 1)
             return f"{show_aff(left, style)} = {show_aff(right, style)}"
     parts = mod_parts(e)
-    if len(parts) == 1 and parts[0][2] is not None:
-        m, num, den, _ = parts[0]
-        const = (e - num * m + Aff(((Floor(num, den), m * den),))).const
-        if abs(m) == 1:
-            return f"{show_aff(e - const, style)} = {-const}" if m == 1 else f"{show_aff(-e + const, style)} = {const}"
+    const = sum(rest.const for _, _, den, rest in parts if den is None and not rest.terms)
+    mods = [p for p in parts if p[2] is not None]
+    if len(mods) == 1 and abs(mods[0][0]) == 1 and len(parts) == 1 + bool(const):
+        sign = mods[0][0]
+        return f"{show_aff(sign * (e - const), style)} = {-sign * const}"
     names = [a for a, c in e.terms if isinstance(a, str) and abs(c) == 1]
     if names:
         main = names[-1]

@@ -28,7 +28,7 @@ from .errors import BudgetExceeded
 from .rows import Row
 
 _OBJECTIVE = 1 << 60  # the number of the row being optimised: no variable, hence never a limit
-DEFAULT = 200_000  # steps that one operation may spend: search nodes, and pivots by the size of the tableau
+DEFAULT = 400_000  # steps that one operation may spend: search nodes, and pivots by the size of the tableau
 
 
 class Budget:

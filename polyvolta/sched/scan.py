@@ -1,0 +1,326 @@
+"""From a schedule tree to loops.
+
+The tree is walked from the root with, for every statement that is still on its way, the set of its instances
+at the present values of the names and loop variables so far, which are parameters of that set. A band member
+adds one variable v with `expression = v`; projecting the instances away leaves the values of v that occur, and
+these are the loop: bounds, stride, or a single value that needs no loop. A filter keeps some statements; what
+their being there says of the variables, beyond what is known already, is a condition. At a leaf the iterators
+are solved for. Nothing is tested twice: each condition is a gist in the context of everything that encloses it.
+
+Exact; the loops of statements that share a band run over the union of their values, which must be one conjunct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from polyvolta.sched.ast import Ast, Call, For, If
+from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Mark, Node, Path, Schedule, Sequence, SetNode
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
+from polyvolta.sets.build import RowBuilder, affs_of, expression
+from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.simplify import simplify
+from polyvolta.sets.space import Space
+
+Ranges = dict[str, tuple[int | None, int | None]]
+NOWHERE = Space(None, Tuple(None, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The result of `scan`.
+
+    Parameters
+    ----------
+    body : the loops.
+    extents : name that members are mapped to -> number of its values as an expression of the parameters.
+    ranges : inclusive ranges of names and loop variables, None where there is no constant bound.
+    """
+
+    body: tuple[Ast, ...]
+    extents: Mapping[str, Aff]
+    ranges: Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is known on the way down."""
+
+    active: dict[str, Set]
+    context: Set  # without dimensions: what the enclosing loops and conditions ensure
+    prefix: tuple[Aff, ...] = ()  # the values of the band members above
+
+
+def scan(schedule: Schedule, context: Set) -> Scan:
+    """Loops that visit exactly the instances of a schedule tree in its order.
+
+    Parameters
+    ----------
+    context : what may be assumed of the parameters, a set without dimensions.
+
+    Raises
+    ------
+    NotScannable : an unbounded or many-pieced loop, or iterators that the loops do not determine.
+    """
+    if not isinstance(schedule.root, Domain):
+        raise NotScannable("a tree starts with its Domain", where=str(schedule))
+    scanner = _Scanner(schedule, context)
+    domain = schedule.root.domain.intersect_params(context)
+    active = {s.out.name: domain.only(s.out.name) for s, _ in domain.parts}
+    body = scanner.visit(schedule.root.child, (0,), _State(active, scanner.context))
+    return Scan(_merged(body), scanner.extents, scanner.ranges)
+
+
+class _Scanner:
+    def __init__(self, schedule: Schedule, context: Set) -> None:
+        self.schedule, self.context = schedule, context
+        self.extents: dict[str, Aff] = {}
+        self.ranges: Ranges = {p: (0, None) for p in context.params}
+        self.map_names(schedule.root.child, {s.out.name: self.schedule.domain.only(s.out.name).intersect_params(context)
+                                             for s, _ in schedule.domain.parts})  # fmt: skip
+
+    # ---- names: one pass over the tree finds the values of each, and they become context
+
+    def map_names(self, node: Node, active: dict[str, Set]) -> None:
+        found: dict[str, Set] = {}
+        stack = [(node, active)]
+        while stack:
+            here, sets = stack.pop()
+            if isinstance(here, Extension):
+                added = here.extension.range().intersect_params(self.context)
+                sets = {**sets, **{s.out.name: added.only(s.out.name) for s, _ in added.parts}}
+            if isinstance(here, Band):
+                for m in here.members:
+                    for s, e in m.exprs if m.name else ():
+                        values = _pinned(sets[s], e, m.name).params_set()
+                        found[m.name] = found[m.name] | values if m.name in found else values
+            stack += [(child, sets) for child in here.children]
+        for name, values in found.items():
+            piece = self.single(values.coalesce(), f"the values of {name}", ())
+            low, high, _ = _bounds(piece, values.params, name)
+            if len(low) != 1 or len(high) != 1 or low[0] != aff(0):
+                raise NotScannable(f"{name} does not run from 0 to one bound", where=str(values))
+            self.extents[name] = simplify(high[0] + 1, self.ranges)
+            extent = self.extents[name]
+            self.ranges[name] = (0, extent.const - 1 if extent.is_constant else None)
+        for values in found.values():
+            self.context = self.context.align_params(values.params) & values.coalesce().align_params(self.context.params)
+
+    # ---- the walk
+
+    def visit(self, node: Node, at: Path, state: _State) -> tuple[Ast, ...]:
+        match node:
+            case Leaf():
+                return self.leaf(at, state)
+            case Band():
+                return self.member(node, at, 0, state)
+            case Filter(statements):
+                return self.filtered(node, at, replace(state, active={s: state.active[s] for s in statements}))
+            case Sequence() | SetNode():
+                return tuple(a for k, child in enumerate(node.children) for a in self.visit(child, (*at, k), state))
+            case Mark():
+                return self.visit(node.child, (*at, 0), state)
+            case Extension(extension):
+                return self.visit(node.child, (*at, 0), replace(state, active={**state.active, **self.added(extension, state)}))
+        raise NotScannable(f"a {type(node).__name__} node cannot be scanned", where=self.schedule.marked(at))
+
+    def added(self, extension: Map, state: _State) -> dict[str, Set]:
+        """The instances that an extension adds at the present values of the members above."""
+        out = {}
+        for space, pieces in extension.parts:
+            part = Map._of(extension.params, [(space, pieces)])
+            names = tuple(dict.fromkeys([*extension.params, *(n for e in state.prefix for n in sorted(e.names()))]))
+            dims = space.inp.dims
+            here = [("eq", var(d) - e) for d, e in zip(dims, state.prefix, strict=True)]
+            point = Set._of(names, [(Space(None, space.inp), (RowBuilder((*names, *dims)).conjunct(here),))])
+            out[space.out.name] = point.apply(part).intersect_params(state.context)
+        return out
+
+    def filtered(self, node: Filter, at: Path, state: _State) -> tuple[Ast, ...]:
+        guard = None
+        for s in state.active.values():
+            values = s.params_set()
+            guard = values if guard is None else guard | values
+        conditions, context = self.conditions(guard, state.context, at)
+        body = self.visit(node.child, (*at, 0), replace(state, context=context))
+        return (If(conditions, body, at),) if conditions and body else body
+
+    def conditions(self, guard: Set, context: Set, at: Path) -> tuple[tuple[tuple[str, Aff], ...], Set]:
+        """What a set of variable values says beyond the context, and the context with it."""
+        # the context goes first, so that pieces that differ only outside it can fuse
+        guard = guard.align_params(context.params) & context.align_params(guard.params)
+        piece = self.single(guard.coalesce(), "a condition", at)
+        guard = Set._of(guard.params, [(NOWHERE, (piece,))])
+        rest = guard.gist(context.align_params(guard.params))
+        if not rest.parts or not rest.parts[0][1]:
+            return (("ge", aff(-1)),), guard
+        (c,) = rest.parts[0][1]
+        table = affs_of(c, rest.params)
+        made = [("eq", expression(r, table)) for r in c.eqs] + [("ge", expression(r, table)) for r in c.ineqs]
+        return tuple((kind, simplify(e, self.ranges)) for kind, e in made), guard
+
+    def single(self, s: Set, what: str, at: Path) -> Conjunct:
+        pieces = [c for _, cs in s.parts for c in cs]
+        if len(pieces) != 1:
+            raise NotScannable(
+                f"{what} has {len(pieces)} pieces that are no single conjunct",
+                where=f"{s}\n{self.schedule.marked(at)}",
+                hint="give the statements bands of their own",
+            )
+        return pieces[0]
+
+    def member(self, band: Band, at: Path, k: int, state: _State) -> tuple[Ast, ...]:
+        if k == len(band.members):
+            return self.visit(band.child, (*at, 0), state)
+        m = band.members[k]
+        exprs = {s: e for s, e in m.exprs if s in state.active}
+        constants = set(exprs.values())
+        if len(constants) == 1 and (value := next(iter(constants))).is_constant:
+            return self.member(band, at, k + 1, replace(state, prefix=(*state.prefix, value)))
+        name = m.name or f"c{len(state.prefix)}"
+        active = {s: _pinned(state.active[s], e, name).intersect_params(state.context) for s, e in exprs.items()}
+        if m.name:
+            return self.member(band, at, k + 1, replace(state, active=active, prefix=(*state.prefix, var(name))))
+        values = None
+        for s in active.values():
+            part = s.params_set()
+            values = part if values is None else values | part
+        values = values.align_params(state.context.params)
+        values = values & state.context.align_params(values.params)
+        piece = self.single(values.coalesce(), f"the loop {name}", at)
+        return self.loop(band, at, k, replace(state, active=active), name, Set._of(values.params, [(NOWHERE, (piece,))]))
+
+    def loop(self, band: Band, at: Path, k: int, state: _State, name: str, values: Set) -> tuple[Ast, ...]:
+        """One loop over the values of `name`, or none if there is a single one."""
+        fixed = _fixed_value(values, name)
+        if fixed is not None:
+            active = {s: _fix(v, name, fixed) for s, v in state.active.items()}
+            return self.member(band, at, k + 1, _State(active, state.context, (*state.prefix, fixed)))
+        context = state.context.align_params(values.params)
+        simple = values.gist(context)
+        piece = self.single(simple, f"the loop {name}", at)
+        low, high, (step, residue) = _bounds(piece, simple.params, name)
+        if not low or not high:
+            raise NotScannable(f"the loop {name} has no {'upper' if low else 'lower'} bound", where=self.schedule.marked(at))
+        low = tuple(simplify(_aligned(e, step, residue), self.ranges) for e in low)
+        high = tuple(simplify(e, self.ranges) for e in high)
+        v = var(name)
+        known = [("ge", v - e) for e in low] + [("ge", e - v) for e in high]
+        if step > 1:
+            known.append(("eq", (v - residue) % step))
+        knife = RowBuilder(context.params).conjunct(known)
+        inside = context & Set._of(context.params, [(NOWHERE, (knife,))])
+        self.ranges[name] = (
+            max((e.const for e in low if e.is_constant), default=None),
+            min((e.const for e in high if e.is_constant), default=None),
+        )
+        body = self.member(band, at, k + 1, _State(state.active, inside, (*state.prefix, v)))
+        return (For(name, low, high, step, band.members[k].unroll, body, at),) if body else ()
+
+    def leaf(self, at: Path, state: _State) -> tuple[Ast, ...]:
+        if len(state.active) != 1:
+            names = ", ".join(state.active)
+            raise NotScannable(f"the statements {names} end in one leaf without an order", where=self.schedule.marked(at))
+        ((name, instances),) = state.active.items()
+        conditions, _ = self.conditions(instances.params_set(), state.context, at)
+        space = instances.space
+        fn = Map._of(instances.params, [(Space(NOWHERE.out, space.out), instances.parts[0][1])])
+        args = tuple(simplify(e, self.ranges) for e in fn.as_affs())
+        call = Call(name, args, at)
+        return (If(conditions, (call,), at),) if conditions else (call,)
+
+
+def _pinned(instances: Set, e: Aff, name: str) -> Set:
+    """The instances whose expression equals the new parameter `name`."""
+    wide = instances.align_params((*instances.params, name))
+    space = wide.space
+    c = RowBuilder((*wide.params, *space.dims)).conjunct([("eq", e - var(name))])
+    return wide & Set._of(wide.params, [(space, (c,))])
+
+
+def _fix(instances: Set, name: str, value: Aff) -> Set:
+    """The instances with a parameter equal to an expression of others, and gone."""
+    c = RowBuilder((*instances.params, *instances.space.dims)).conjunct([("eq", var(name) - value)])
+    both = instances & Set._of(instances.params, [(instances.space, (c,))])
+    return both.project_out_params(name)
+
+
+def _fixed_value(values: Set, name: str) -> Aff | None:
+    """The one value that a variable has, as an expression of the other parameters."""
+    others = tuple(p for p in values.params if p != name)
+    at = values.params.index(name)
+    (c,) = values.parts[0][1]
+    for row in c.eqs:
+        if abs(row[1 + at]) == 1 and not any(
+            row[1 + c.n + k] and d is not None and _leans(c, k, 1 + at) for k, d in enumerate(c.divs)
+        ):
+            table = affs_of(c, values.params)
+            value = [-row[1 + at] * x for x in row]
+            value[1 + at] = 0
+            e = expression(tuple(value), table)
+            return e if e.names() <= set(others) else None
+    return None
+
+
+def _leans(c: Conjunct, k: int, col: int) -> bool:
+    """Whether the div number k depends on a column."""
+    row = c.divs[k][1]
+    return bool(row[col]) or any(_leans(c, j, col) for j in range(k) if row[1 + c.n + j])
+
+
+def _bounds(c: Conjunct, names: tuple[str, ...], name: str) -> tuple[tuple[Aff, ...], tuple[Aff, ...], tuple[int, Aff]]:
+    """Lower bounds, upper bounds and stride (step, residue) of one variable in a conjunct."""
+    col = 1 + names.index(name)
+    table = affs_of(c, names)
+    base = 1 + c.n
+    leaning = [base + k for k, d in enumerate(c.divs) if d is not None and _leans(c, k, col)]
+    step, residue, stride_div = 1, aff(0), None
+    for row in c.eqs:
+        divs = [d for d in leaning if row[d]]
+        if abs(row[col]) == 1 and len(divs) == 1:
+            sign = -row[col]
+            step, stride_div = abs(row[divs[0]]), divs[0]
+            slope = sign * row[divs[0]]  # v = slope * q + residue
+            rest = [sign * x for x in row]
+            rest[col] = rest[divs[0]] = 0
+            residue = expression(tuple(rest), table)
+    low, high = [], []
+    for row in c.ineqs:
+        used = [d for d in leaning if row[d]]
+        if used and used != [stride_div] or not used and not row[col]:
+            continue
+        rest = list(row)
+        a = rest[col]
+        rest[col] = 0
+        if used:  # q = (v - residue) / slope
+            b = rest[stride_div]
+            rest[stride_div] = 0
+            e = (expression(tuple(rest), table) * abs(slope)) - residue * (b if slope > 0 else -b)
+            a = a * abs(slope) + (b if slope > 0 else -b)
+        else:
+            e = expression(tuple(rest), table)
+        if a > 0:
+            low.append(-(e // a))
+        elif a < 0:
+            high.append(e // -a)
+    return tuple(low), tuple(high), (step, residue)
+
+
+def _aligned(low: Aff, step: int, residue: Aff) -> Aff:
+    """The least value at or above a lower bound in the residue class."""
+    return residue - step * ((residue - low) // step) if step > 1 else low
+
+
+def _merged(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """Neighbouring conditions that are the same become one."""
+    out: list[Ast] = []
+    for node in body:
+        if isinstance(node, For | If):
+            node = replace(node, body=_merged(node.body))
+        if isinstance(node, If) and out and isinstance(out[-1], If) and out[-1].conditions == node.conditions:
+            out[-1] = replace(out[-1], body=_merged((*out[-1].body, *node.body)))
+        else:
+            out.append(node)
+    return tuple(out)
