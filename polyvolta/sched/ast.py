@@ -19,7 +19,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for (var = max(lower); var <= min(upper); var += step) body`."""
+    """`for (var = max(lower); var <= min(upper); var += step) body`, member number `member` of the band at `at`."""
 
     var: str
     lower: tuple[Aff, ...]
@@ -28,6 +28,7 @@ class For:
     unroll: bool
     body: tuple[Ast, ...]
     at: Path = ()
+    member: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ class _Scanner:
     def __init__(self, schedule: Schedule, context: Set) -> None:
         self.schedule, self.context = schedule, context
         self.extents: dict[str, Aff] = {}
+        self.strides: dict[str, tuple[int, int]] = {}  # loop variables known to be residue + step * integer
         self.ranges: Ranges = {p: (0, None) for p in context.params}
         self.map_names(schedule.root.child, {s.out.name: self.schedule.domain.only(s.out.name).intersect_params(context)
                                              for s, _ in schedule.domain.parts})  # fmt: skip
@@ -161,6 +162,21 @@ class _Scanner:
         made = [("eq", expression(r, table)) for r in c.eqs] + [("ge", expression(r, table)) for r in c.ineqs]
         return tuple((kind, simplify(e, self.ranges)) for kind, e in made), guard
 
+    def tidy(self, e: Aff) -> Aff:
+        """The expression simplified by what is known of names and loop variables, their strides included."""
+        counted = {v: aff(r) + s * var(v) for v, (s, r) in self.strides.items() if v in e.names()}
+        if not counted:
+            return simplify(e, self.ranges)
+        ranges = dict(self.ranges)
+        for v, (s, r) in self.strides.items():
+            low, high = ranges[v]
+            ranges[v] = (None if low is None else (low - r) // s, None if high is None else (high - r) // s)
+        e = simplify(e.subs(counted), ranges)
+        whole = sum((c // self.strides[a][0] * (var(a) - self.strides[a][1]) for a, c in e.terms
+                     if a in counted and c % self.strides[a][0] == 0), aff(0))  # fmt: skip
+        rest = Aff(tuple((a, c) for a, c in e.terms if not (a in counted and c % self.strides[a][0] == 0)), e.const)
+        return whole + rest.subs({v: (var(v) - r) // s for v, (s, r) in self.strides.items() if v in counted})
+
     def single(self, s: Set, what: str, at: Path) -> Conjunct:
         pieces = [c for _, cs in s.parts for c in cs]
         if len(pieces) != 1:
@@ -216,8 +232,10 @@ class _Scanner:
             max((e.const for e in low if e.is_constant), default=None),
             min((e.const for e in high if e.is_constant), default=None),
         )
+        if step > 1 and residue.is_constant:
+            self.strides[name] = (step, residue.const)
         body = self.member(band, at, k + 1, _State(state.active, inside, (*state.prefix, v)))
-        return (For(name, low, high, step, band.members[k].unroll, body, at),) if body else ()
+        return (For(name, low, high, step, band.members[k].unroll, body, at, k),) if body else ()
 
     def leaf(self, at: Path, state: _State) -> tuple[Ast, ...]:
         if len(state.active) != 1:
@@ -227,7 +245,7 @@ class _Scanner:
         conditions, _ = self.conditions(instances.params_set(), state.context, at)
         space = instances.space
         fn = Map._of(instances.params, [(Space(NOWHERE.out, space.out), instances.parts[0][1])])
-        args = tuple(simplify(e, self.ranges) for e in fn.as_affs())
+        args = tuple(self.tidy(e) for e in fn.as_affs())
         call = Call(name, args, at)
         return (If(conditions, (call,), at),) if conditions else (call,)
 

@@ -78,6 +78,12 @@ def universe(n: int) -> Conjunct:
     return Conjunct(n, (), (), ())
 
 
+@lru_cache(maxsize=64)
+def nothing(n: int) -> Conjunct:
+    """The conjunct that no point satisfies."""
+    return Conjunct(n, (), (), ((-1,) + (0,) * n,))
+
+
 @lru_cache(maxsize=1 << 16)
 def _is_empty(c: Conjunct) -> bool:
     return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
@@ -113,7 +119,8 @@ def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
         return tuple(out)
 
     divs = [None if d is None else (d[0], move(d[1])) for d in c.divs]
-    return normalise(n, divs, map(move, c.eqs), map(move, c.ineqs))
+    moved = normalise(n, divs, map(move, c.eqs), map(move, c.ineqs))
+    return nothing(n) if moved is None else moved  # another order of dimensions may show a contradiction
 
 
 def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:

@@ -28,6 +28,7 @@ Div = tuple[int, Row] | None
 
 ROUNDS = 16  # rounds of the five rewritings; three are the most that any test needs
 _GONE = (1, [])  # a div that has been replaced everywhere
+_UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(5)  # what an equality is used for, the best first
 
 
 def defining_rows(div: tuple[int, Sequence[int]], col: int, width: int) -> list[Row]:
@@ -95,8 +96,8 @@ class _Work:
             if not self.tighten():
                 return False
             if not self.unsolved and not self.round_divs():
-                break
-        return True
+                return True
+        return not self.unsolved or self.solve()
 
     # ---- replacing columns
 
@@ -217,6 +218,9 @@ class _Work:
             for eq in self.eqs:
                 if eq[1:] == want[1:] or eq[1:] == opposite[1:]:
                     residue = -eq[0] if eq[1:] == want[1:] else eq[0]
+                    if not 0 <= residue + row[0] < den:  # q would differ from itself
+                        self.ineqs.append([-1] + [0] * (self.width - 1))
+                        break
                     self.divs[k] = (den, [0, *row[1:]])
                     value = [0] * self.width
                     value[0], value[col] = -(residue // den), 1
@@ -263,34 +267,39 @@ class _Work:
             todo = [(self.pivot(r), r) for r in rows if r is not True]
             if not todo:
                 break
-            (_, _, col), row = best = min(todo, key=lambda t: t[0])
+            (kind, _, col), row = best = min(todo, key=lambda t: t[0])
             todo.remove(best)
             self.eqs = [list(r) for _, r in todo]
-            if col:
-                self.use_pivot(list(row), col)
-            else:
+            if kind == _IDENTIFY:
                 self.eqs.insert(0, list(row))
                 self.identify_unknown()
-        self.eqs, self.solved = self.solved, []
+            elif kind == _CROSS:
+                for rows in (self.eqs, self.solved, self.ineqs):
+                    rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
+                self.solved.append(list(row))
+            else:
+                self.use_pivot(list(row), col)
+        solved = [normal_eq(row) for row in self.solved]  # a non-unit pivot may have shown them unsolvable
+        self.eqs, self.solved = [list(r) for r in solved if type(r) is tuple], []
         self.unsolved = False
-        return True
+        return False not in solved
 
     def pivot(self, row: Row) -> tuple[int, int, int]:
-        """(class, effort, column) of the best way to use an equality; column 0 asks for `identify_unknown`."""
+        """(kind, effort, column): the best way to use an equality."""
         base = self.base
         unknown = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
         if unknown:
             unit = next((c for c in unknown if row[c] in (1, -1)), 0)
-            return (0 if unit else 3, 0, unit)
+            return (_UNKNOWN if unit else _IDENTIFY, 0, unit)
         used = [c for c in range(1, self.width) if row[c]]
         units = [c for c in used if row[c] in (1, -1)]
         for col in sorted(units, key=self.rank, reverse=True):
             if col < base:
-                return (2, len(used), col)
+                return (_DIMENSION, len(used), col)
             if not any(self.reaches(j - base, col - base) for j in used if j >= base and j != col):
-                return (1, len(used), col)
+                return (_DIV, len(used), col)
         col = min(used, key=lambda c: (abs(row[c]), -c))
-        return (4, abs(row[col]), col)
+        return (_CROSS, abs(row[col]), col)
 
     def rank(self, col: int) -> tuple[int, int]:
         """How late a column stands: a dimension at its place, a div behind the latest dimension in it."""
@@ -301,14 +310,8 @@ class _Work:
         return (last, depth + 1)
 
     def use_pivot(self, row: list[int], col: int) -> None:
-        """Eliminate `col` from everything by the equality `row`; a div that it defines disappears."""
-        pivot = row[col]
-        if pivot not in (1, -1):
-            for rows in (self.eqs, self.solved, self.ineqs):
-                rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
-            self.solved.append(row)
-            return
-        value = [-pivot * v for v in row]
+        """Replace `col`, which has a unit coefficient in the equality `row`, everywhere; a div disappears."""
+        value = [-row[col] * v for v in row]
         value[col] = 0
         k = col - self.base
         if k < 0:

@@ -42,6 +42,7 @@ class Relation:
         for space, pieces in parts:
             _, seen = merged.setdefault(space.key, (space, {}))
             seen.update(dict.fromkeys(pieces))
+            seen.pop(cj.nothing(len(params) + len(space.dims)), None)
         self.params = params
         self.parts = tuple((space, tuple(seen)) for space, seen in merged.values())
         self._hash = hash((params, tuple((s.key, p) for s, p in self.parts)))
@@ -514,7 +515,7 @@ class Map(Relation):
         rows = []
         for d in range(n):
             row = [0] * (1 + width)
-            row[1 + n_par + d], row[1 + n_par + n + d], row[1 + n_par + 2 * n + d] = 1, -1, 1
+            row[1 + n_par + d], row[1 + n_par + n + d], row[1 + n_par + 2 * n + d] = 1, 1, -1
             rows.append(tuple(row))
         knife = cj.normalise(width, (), rows, ())
         places = (*range(n_par), *range(n_par + n, width))

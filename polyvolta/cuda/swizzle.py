@@ -1,0 +1,100 @@
+"""Shared-memory layouts without bank conflicts: exclusive-or swizzles, searched for and checked.
+
+A tile lies in shared memory in chunks of 8 fp16 values (16 bytes), the unit of a 128-bit access. The plain
+layout is `chunk = line * width + position`. Where several lanes of one access phase want the same position of
+different lines they meet in one bank; a swizzle sends position p of a line to
+
+    p ^ (floor(line / 2**shift) mod 2**bits)
+
+which permutes each line and spreads a column over the banks. The accesses that the kernel will make, as
+index maps of the lane, choose among the candidates: the first without a conflict in any phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from polyvolta.cuda.bank_model import conflict_degree
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.index_map import IndexMap
+from polyvolta.sets import Aff, var, xor
+
+
+class NoSwizzle(CudaError):
+    """No swizzle of the family makes all accesses of a tile conflict-free."""
+
+    id = "PV510"
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """`position ^ (floor(line / 2**shift) mod 2**bits)`; the identity for 0 bits.
+
+    >>> from polyvolta.sets import var
+    >>> print(Swizzle(shift=1, bits=2)(var("row"), var("p")))
+    (p ^ floor(row/2) mod 4)
+    """
+
+    shift: int
+    bits: int
+
+    def __call__(self, line: Aff, position: Aff) -> Aff:
+        return xor(position, line // 2**self.shift % 2**self.bits, self.bits) if self.bits else position
+
+
+def candidates(width: int) -> Iterable[Swizzle]:
+    """The identity, then every swizzle that permutes lines of `width` chunks (a power of two)."""
+    yield Swizzle(0, 0)
+    bits = width.bit_length() - 1
+    for used in range(1, bits + 1):
+        for shift in range(6):
+            yield Swizzle(shift, used)
+
+
+def tile_layout(dims: Sequence[str], size: Sequence[int], order: Sequence[int], swizzle: Swizzle, chunk: int) -> IndexMap:
+    """{ [element index] -> [chunk] } for a tile, contiguous along its last dimension in `order`.
+
+    >>> print(tile_layout(("i", "k"), (128, 32), (0, 1), Swizzle(1, 2), 8)["chunk"])
+    4*i + (floor(i/2) mod 4 ^ floor(k/8))
+    """
+    line_dim, run_dim = order
+    width = size[run_dim] // chunk
+    line, position = var(dims[line_dim]), var(dims[run_dim]) // chunk
+    return IndexMap(tuple(zip(dims, size, strict=True)), (("chunk", width * line + swizzle(line, position)),))
+
+
+def degree(chunks: Iterable[int], chunk_bytes: int = 16) -> int:
+    """The conflict degree of one 128-bit access, given each lane's chunk."""
+    return conflict_degree([c * chunk_bytes for c in chunks], chunk_bytes)
+
+
+def choose(
+    dims: Sequence[str], size: Sequence[int], order: Sequence[int], accesses: Sequence[Sequence[tuple[int, ...]]], chunk: int
+) -> tuple[Swizzle, IndexMap]:
+    """The first swizzle for which every access is free of bank conflicts, and the layout with it.
+
+    Parameters
+    ----------
+    accesses : for each warp-wide 128-bit access the element indices that the 32 lanes name.
+
+    Raises
+    ------
+    NoSwizzle : none of the candidates will do; the error tells the least degree found.
+    """
+    width = size[order[1]] // chunk
+    best: tuple[int, Swizzle] | None = None
+    for swizzle in candidates(width):
+        layout = tile_layout(dims, size, order, swizzle, chunk)
+        worst = max(
+            degree([layout.evaluate(dict(zip(dims, element)))[0] for element in lanes]) for lanes in accesses
+        )
+        if worst == 1:
+            return swizzle, layout
+        if best is None or worst < best[0]:
+            best = (worst, swizzle)
+    raise NoSwizzle(
+        f"no exclusive-or swizzle makes the {'x'.join(map(str, size))} tile free of bank conflicts",
+        where=f"the best, {best[1]}, leaves a {best[0]}-way conflict" if best else "",
+        hint="choose a tile depth of 16, 32 or 64",
+    )

@@ -1,0 +1,59 @@
+"""Targets: what a GPU architecture allows, as data.
+
+Limits are per block or thread, from the CUDA C++ Programming Guide's table of compute capabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.sets import nearest
+
+
+class UnknownTarget(CudaError, ValueError):
+    """No target, or no macro-MMA of a target, of that name."""
+
+    id = "PV514"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An architecture.
+
+    Parameters
+    ----------
+    name : for the compiler, e.g. "sm_70".
+    threads : most threads of a block.
+    registers : most 32-bit registers of a thread.
+    block_registers : registers that a block's threads share.
+    shared_bytes : most shared memory of a block.
+    macro_mmas : names of the macro-MMAs that its instructions make.
+    """
+
+    name: str
+    threads: int
+    registers: int
+    block_registers: int
+    shared_bytes: int
+    macro_mmas: tuple[str, ...]
+
+
+TARGETS = {"sm_70": Target("sm_70", 1024, 255, 65536, 96 * 1024, ("m16n16k8",))}
+
+
+def target_of(name: str | Target) -> Target:
+    """The target of a name.
+
+    Raises
+    ------
+    UnknownTarget : suggests the nearest name.
+
+    >>> target_of("sm_70").shared_bytes
+    98304
+    """
+    if isinstance(name, Target):
+        return name
+    if name not in TARGETS:
+        raise UnknownTarget(f"no target is called {name!r}", hint=nearest(str(name), TARGETS))
+    return TARGETS[name]

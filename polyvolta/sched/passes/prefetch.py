@@ -1,0 +1,80 @@
+"""Software pipelining: statements of a loop run one iteration ahead of the others.
+
+    BAND: S → [⌊k/32⌋]; load → [kt]; store → [kt]      =>      BAND: S → [⌊k/32⌋]; load → [kt - 1]; store → [kt - 1]
+      SEQUENCE                                                   SEQUENCE
+        FILTER: load                                               FILTER: load
+        FILTER: store                                              FILTER: S
+        FILTER: S                                                  FILTER: store
+
+The copy bands are shifted, so that the data of the next tile is on its way while this tile is computed on, and
+the sequence is put in the order that hides the latency (the paper's "Prefetching and Hiding Latency"). The loop
+then starts at -1. Legality is checked on the arrays that the statements of the loop touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+
+from polyvolta.sched.errors import BadPath, IllegalTransformation
+from polyvolta.sched.passes.shift import shift
+from polyvolta.sched.tree import Filter, Path, Schedule, Sequence as InOrder
+from polyvolta.sets import Set
+
+Touches = Mapping[str, tuple[frozenset[str], frozenset[str]]]
+"""For each statement the arrays that its instances read and those that they write."""
+
+
+def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequence[int], touches: Touches) -> Schedule:
+    """Shift statements along the one member of the band at a path and reorder the sequence below it.
+
+    Parameters
+    ----------
+    by : iterations to shift by, per statement; -1 runs one iteration early.
+    order : the present positions of the sequence's children in their new order.
+    touches : what each statement reads and writes.
+
+    Raises
+    ------
+    BadPath : there is no one-member band with a sequence of filters there, or `order` is no permutation.
+    IllegalTransformation : two iterations that touch the same array would change their order.
+
+    Cost: one small emptiness test per pair of conflicting statements.
+    """
+    band = schedule.band(at)
+    if len(band.members) != 1 or not isinstance(band.child, InOrder):
+        raise BadPath("prefetching needs a band of one member above a sequence", where=schedule.marked(at))
+    children = band.child.children
+    if sorted(order) != list(range(len(children))):
+        raise BadPath(f"{list(order)} is no order of {len(children)} children", where=schedule.marked((*at, 0)))
+    place = {s: k for k, child in enumerate(children) if isinstance(child, Filter) for s in child.statements}
+    _check(schedule, at, place, {s: order.index(k) for s, k in place.items()}, by, touches)
+    moved = shift(schedule, at, 0, by)
+    return moved.replace((*at, 0), replace(band.child, children=tuple(children[k] for k in order)))
+
+
+def _check(schedule: Schedule, at: Path, old: dict, new: dict, by: Mapping[str, int], touches: Touches) -> None:
+    """Every pair of conflicting iterations keeps its order: exact in the iterations, per array as a whole.
+
+    Statements of one child of the sequence keep the order that the child gives them, which does not change.
+    """
+    for s, t in permutations(old, 2):
+        (reads, writes), (other_reads, other_writes) = touches[s], touches[t]
+        shared = writes & (other_reads | other_writes) | reads & other_writes
+        if not shared:
+            continue
+        # x of s ran before y of t: x < y, or x = y and s stood first
+        before = "x < y" if old[s] >= old[t] else "x <= y"
+        dx, dy = by.get(s, 0), by.get(t, 0)
+        after = f"x + {dx} < y + {dy}" if new[s] >= new[t] else f"x + {dx} <= y + {dy}"
+        if old[s] == old[t]:
+            after = f"x + {dx} <= y + {dy}"
+        broken = Set(f"{{ [x, y] : 0 <= x and 0 <= y and {before} and not ({after}) }}")
+        if not broken.is_empty():
+            x, y = next(iter(broken.lexmin().points()))
+            raise IllegalTransformation(
+                f"{s} in iteration {x} must run before {t} in iteration {y}: both touch {', '.join(sorted(shared))}",
+                where=schedule.marked(at),
+                hint="shift both by the same number of iterations, or keep their order",
+            )
