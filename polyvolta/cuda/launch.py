@@ -408,3 +408,23 @@ def copy_to_host(array: DeviceArray, stream: Any = None) -> np.ndarray:
     from numba import cuda
 
     return cuda.as_cuda_array(array, sync=False).copy_to_host()
+
+
+def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16") -> Any:
+    """A new row-major array on the GPU made by the library that made `array`: torch, cupy, else numba.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    require_gpu()
+    library = type(array).__module__.split(".")[0]
+    if library == "torch":
+        return array.new_empty(tuple(shape))
+    if library == "cupy":
+        import cupy
+
+        return cupy.empty(tuple(shape), dtype=dtype)
+    from numba import cuda
+
+    return cuda.device_array(tuple(shape), dtype=dtype)

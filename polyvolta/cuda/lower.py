@@ -34,7 +34,7 @@ from polyvolta.cuda.kernel_ir import (
 )
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.promote import Movement, Promotion, Tile
-from polyvolta.cuda.swizzle import choose
+from polyvolta.cuda.swizzle import Swizzle, choose
 from polyvolta.sched.ast import Ast, Call, For, If
 from polyvolta.sched.scan import Scan
 from polyvolta.sched.tree import Member, Schedule
@@ -78,9 +78,10 @@ def lower(
     threads = scan.extents["linearId"].const
     exchange = plan_exchange(macro)
     tiles = []
+    swizzle = None
     for operand in "ab":
         tile = promotion.tiles[operand]
-        layout = _layout(tile, promotion.movements, macro, scan)
+        swizzle, layout = _layout(tile, promotion.movements, macro, scan, swizzle)
         tiles.append(SharedTile(shared_name(tile.tensor), prod(tile.block.size) // CHUNK, layout, tile.tensor))
     result = promotion.tiles["d"]
     tiles.append(SharedTile(EXCHANGE, threads // LANES * exchange.chunks, None, result.tensor))
@@ -114,8 +115,10 @@ def _derived(scan: Scan) -> tuple[tuple[str, Aff], ...]:
     return tuple(out)
 
 
-def _layout(tile: Tile, movements: Mapping[str, Movement], macro: MacroMma, scan: Scan) -> IndexMap:
-    """The swizzled layout for which the tile's stores and its fragment loads are free of bank conflicts."""
+def _layout(
+    tile: Tile, movements: Mapping[str, Movement], macro: MacroMma, scan: Scan, prefer: Swizzle | None
+) -> tuple[Swizzle, IndexMap]:
+    """A swizzle, and the layout with it, that keeps the tile's stores and fragment loads free of bank conflicts."""
     threads = scan.extents["linearId"].const
     store = next(m for m in movements.values() if m.kind == "shared_store" and m.operand == tile.operand)
     *_, copy, thread = store.dims
@@ -131,8 +134,7 @@ def _layout(tile: Tile, movements: Mapping[str, Movement], macro: MacroMma, scan
             lanes = [own.evaluate({"lane": lane, "i": 0}) for lane in range(LANES)]
             accesses.append([(x + dx, y + dy) for dx, dy in lanes])
     dims = tuple(n for n, _ in own.outputs)
-    _, layout = choose(dims, tile.block.size, tile.order, accesses, CHUNK)
-    return layout
+    return choose(dims, tile.block.size, tile.order, accesses, CHUNK, prefer)
 
 
 class _Lowering:

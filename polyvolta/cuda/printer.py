@@ -7,6 +7,8 @@ an unsigned short, half8 a 128-bit vector): values are moved, or converted by an
 
 from __future__ import annotations
 
+import re
+
 from polyvolta.cuda import helpers as h
 from polyvolta.cuda.c_expr import c_expr
 from polyvolta.cuda.kernel_ir import (
@@ -27,6 +29,11 @@ from polyvolta.cuda.kernel_ir import (
 )
 from polyvolta.sets import Aff, var
 from polyvolta.sets.aff import Floor
+
+KERNEL_NAMES = re.compile(
+    r"linearId|lane|warp|warpIdx_[xyz]|half8?|exchange|shared_memory|i|c\d+|(private|shared|hmma|store|load|mma|pack)_\w+"
+)
+"""Names that a kernel's text uses, so that tensors and sizes can't be called so."""
 
 PRELUDE = """\
 typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction

@@ -27,7 +27,7 @@ from polyvolta.sched.tree import Band, Extension, Filter, Member, Node, Path, Sc
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.box import Box, box_hull
 from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.conjunct import reindex
+from polyvolta.sets.conjunct import reindex, universe
 from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import Space, distinct
 
@@ -59,6 +59,21 @@ class Movement:
     index: tuple[Aff, ...] = ()
     element: tuple[Aff, ...] = ()
     operand: str = ""
+
+    @property
+    def touches(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The memories of the tensor that an instance reads and writes: global, staging, shared, fragments."""
+        reads, writes = {
+            "zero": ("", "fragments"),
+            "global_load": ("global", "staging"),
+            "shared_store": ("staging", "shared"),
+            "fragment_load": ("shared", "fragments"),
+            "mma": ("fragments", "fragments"),
+            "store": ("fragments", "global"),
+            "barrier": ("", ""),
+        }[self.kind]
+        name = lambda memory: frozenset([f"{memory} {self.tensor}"] if memory else [])  # noqa: E731
+        return name(reads), name(writes)
 
     @property
     def relation(self) -> Map:
@@ -207,17 +222,19 @@ class _Promoter:
         """The extension { [outer members] -> name[dims] }.
 
         The leading `dims` are a point of `of`, further ones keep to `bounds`, pairs (expression, extent); `prefix`
-        names the dimension that each outer member equals, None for a member that is constantly 0.
+        names the dimension that each outer member equals, None for a member that is constant.
         """
-        inputs = tuple(d + "@" if d else f"z{k}" for k, d in enumerate(prefix))
+        inputs = tuple(d + "@" if d else f"_{k}" for k, d in enumerate(prefix))
         out = Tuple(name, tuple(dims))
+        anything = Set._of(of.params, [(of.space, (universe(len(of.params) + len(of.space.out.dims)),))])
+        of = of.gist(anything.intersect_params(self.context))
         n_par = len(of.params)
         lead = tuple(range(n_par + len(of.space.out.dims)))
         wide = tuple(reindex(c, n_par + len(dims), lead) for c in of.parts[0][1])
         inside = [b for e, extent in bounds for b in (("ge", e), ("ge", extent - 1 - e))]
         box = RowBuilder((*of.params, *dims)).conjunct(inside)
         instances = Set._of(of.params, [(Space(None, out), wide)]) & Set._of(of.params, [(Space(None, out), (box,))])
-        here = [("eq", var(i) - (var(d) if d else 0)) for i, d in zip(inputs, prefix)]
+        here = [("eq", var(i) - var(d)) for i, d in zip(inputs, prefix) if d]
         above = RowBuilder((*of.params, *inputs, *dims)).conjunct(here)
         return Map._of(of.params, [(Space(Tuple(None, inputs), out), (above,))]).intersect_range(instances)
 

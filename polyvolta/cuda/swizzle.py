@@ -44,10 +44,10 @@ class Swizzle:
 
 
 def candidates(width: int) -> Iterable[Swizzle]:
-    """The identity, then every swizzle that permutes lines of `width` chunks (a power of two)."""
+    """The identity, then every swizzle that permutes lines of `width` chunks (a power of two), widest first."""
     yield Swizzle(0, 0)
     bits = width.bit_length() - 1
-    for used in range(1, bits + 1):
+    for used in range(bits, 0, -1):
         for shift in range(6):
             yield Swizzle(shift, used)
 
@@ -70,13 +70,19 @@ def degree(chunks: Iterable[int], chunk_bytes: int = 16) -> int:
 
 
 def choose(
-    dims: Sequence[str], size: Sequence[int], order: Sequence[int], accesses: Sequence[Sequence[tuple[int, ...]]], chunk: int
+    dims: Sequence[str],
+    size: Sequence[int],
+    order: Sequence[int],
+    accesses: Sequence[Sequence[tuple[int, ...]]],
+    chunk: int,
+    prefer: Swizzle | None = None,
 ) -> tuple[Swizzle, IndexMap]:
     """The first swizzle for which every access is free of bank conflicts, and the layout with it.
 
     Parameters
     ----------
     accesses : for each warp-wide 128-bit access the element indices that the 32 lanes name.
+    prefer : tried first; operands with one swizzle share address arithmetic.
 
     Raises
     ------
@@ -84,7 +90,7 @@ def choose(
     """
     width = size[order[1]] // chunk
     best: tuple[int, Swizzle] | None = None
-    for swizzle in candidates(width):
+    for swizzle in (*([prefer] if prefer and 2**prefer.bits <= width else []), *candidates(width)):
         layout = tile_layout(dims, size, order, swizzle, chunk)
         worst = max(
             degree([layout.evaluate(dict(zip(dims, element)))[0] for element in lanes]) for lanes in accesses

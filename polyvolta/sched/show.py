@@ -24,8 +24,9 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Set
+from polyvolta.sets import Map, Set
 from polyvolta.sets.show import PAPER, PAPER_ASCII, Style, show_aff, show_relation
+from polyvolta.sets.space import Space, distinct, renamed
 
 MARKER = "   <-- here"
 
@@ -76,8 +77,7 @@ def _text(node: Node, style: Style, names: dict[str, str]) -> list[str]:
         case Guard(guard):
             return ["GUARD: " + "; ".join(_set_texts(guard, style))]
         case Extension(extension):
-            body = show_relation(extension, style).split("{ ", 1)[1].rsplit(" }", 1)[0]
-            return _several("EXTENSION: ", body.split("; "))
+            return _several("EXTENSION: ", _relation_texts(_readable(extension), style))
     raise TypeError(type(node).__name__)
 
 
@@ -92,4 +92,19 @@ def _member(member, statement: str, style: Style) -> str:  # noqa: ANN001
 
 
 def _set_texts(s: Set, style: Style) -> list[str]:
-    return show_relation(s, style).split("{ ", 1)[1].rsplit(" }", 1)[0].split("; ")
+    return _relation_texts(s, style)
+
+
+def _relation_texts(r: Set | Map, style: Style) -> list[str]:
+    """The pieces of a relation, without parameters and braces."""
+    return show_relation(r, style).split("{ ", 1)[1].rsplit(" }", 1)[0].split("; ")
+
+
+def _readable(extension: Map) -> Map:
+    """The same map with its inputs called what the outputs call them, which then stand in the tuple as they are."""
+    parts = []
+    for space, pieces in extension.parts:
+        inputs = tuple(d.rstrip("@") for d in space.inp.dims)
+        outputs = distinct(space.out.dims, (*extension.params, *inputs))
+        parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
+    return Map._of(extension.params, parts)

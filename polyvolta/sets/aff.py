@@ -16,6 +16,7 @@ All of it is exact; an expression of n atoms costs O(n log n) to add or scale.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -44,9 +45,9 @@ class Xor:
 
 @lru_cache(maxsize=65536)
 def _order(atom: Atom) -> tuple:
-    """Sort key: names in alphabetical order first, then floors, then exclusive-ors."""
+    """Sort key: names in alphabetical order first (i2 before i10), then floors, then exclusive-ors."""
     if isinstance(atom, str):
-        return (0, atom)
+        return (0, re.sub(r"\d+", lambda m: m.group().zfill(9), atom), atom)
     if isinstance(atom, Floor):
         return (1, *_flat(atom.num), atom.den)
     return (2, *_flat(atom.left), *_flat(atom.right), atom.bits)

@@ -1,6 +1,6 @@
 """The normal form of a conjunction: what two spellings of the same constraints have in common.
 
-Five rewritings, each of which keeps the integer points, repeated until nothing changes:
+Six rewritings, each of which keeps the integer points, repeated until nothing changes:
 
 1. *Equalities are solved.* One with a unit coefficient replaces a column everywhere. The column is the one that
    stands latest: an output is a function of inputs, not the other way round. A known div ranks just behind the
@@ -13,6 +13,7 @@ Five rewritings, each of which keeps the integer points, repeated until nothing 
 4. *Inequalities are tightened*: divided by the gcd of their coefficients, constants rounded down; of parallel ones
    the strongest stays; opposite ones may make an equality.
 5. *Intervals round.* With 0 <= x <= 127, `128q + x >= 0` says no more and no less than q >= 0.
+6. *Quotients are recognised* (module `recognise`): `0 <= i - 8q <= 7` with q after i is q = floor(i/8).
 
 No linear program takes part: the cost is about rows^2 * columns, tens of microseconds for a typical conjunct.
 """
@@ -22,11 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
+from .recognise import Quotient, from_equality, from_pair, range_of
 from .rows import Row, normal_eq, normal_ineq
 
 Div = tuple[int, Row] | None
 
-ROUNDS = 16  # rounds of the five rewritings; three are the most that any test needs
+ROUNDS = 16  # rounds of the six rewritings; three are the most that any test needs
 _GONE = (1, [])  # a div that has been replaced everywhere
 _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(5)  # what an equality is used for, the best first
 
@@ -95,7 +97,7 @@ class _Work:
                 continue
             if not self.tighten():
                 return False
-            if not self.unsolved and not self.round_divs():
+            if not self.unsolved and not self.round_divs() and not self.recognise():
                 return True
         return not self.unsolved or self.solve()
 
@@ -295,7 +297,7 @@ class _Work:
         units = [c for c in used if row[c] in (1, -1)]
         for col in sorted(units, key=self.rank, reverse=True):
             if col < base:
-                return (_DIMENSION, len(used), col)
+                return (_DIMENSION, -col, col)
             if not any(self.reaches(j - base, col - base) for j in used if j >= base and j != col):
                 return (_DIV, len(used), col)
         col = min(used, key=lambda c: (abs(row[c]), -c))
@@ -305,6 +307,8 @@ class _Work:
         """How late a column stands: a dimension at its place, a div behind the latest dimension in it."""
         if col < self.base:
             return (col, 0)
+        if self.divs[col - self.base] is None:
+            return (self.base, 0)
         _, row = self.divs[col - self.base]
         last, depth = max((self.rank(c) for c in range(1, self.width) if row[c]), default=(0, 0))
         return (last, depth + 1)
@@ -393,6 +397,39 @@ class _Work:
                     self.divs[k] = (den // g, value)
                     return True
         return False
+
+    def recognise(self) -> bool:
+        """Write one quotient as a floor (see `recognise`); whether there was one."""
+        best = {tuple(r[1:]): r[0] for r in self.ineqs}
+        place = lambda col: self.rank(col)[0]  # noqa: E731
+        found = from_pair(best, place)
+        if found is not None:
+            for key in found[:2]:
+                del best[key]
+            self.ineqs = [[c, *key] for key, c in best.items()]
+            self.define(found[2])
+            return True
+        if not any(abs(v) > 1 for row in self.eqs for v in row[1:]):
+            return False
+        remainders = [(self.base + k, *d) for k, d in reversed([*enumerate(self.divs)]) if d is not None]
+        bounds = lambda form: range_of(form, best, remainders, self.width)  # noqa: E731
+        for row in self.eqs:
+            quotient = from_equality(row, place, bounds)
+            if quotient is not None:
+                self.define(quotient)
+                return True
+        return False
+
+    def define(self, q: Quotient) -> None:
+        """Add the equality `form = floor(numerator/den)`, its floor in a new column."""
+        for rows in (self.eqs, self.ineqs):
+            for row in rows:
+                row.append(0)
+        self.divs = [None if d is None else (d[0], [*d[1], 0]) for d in self.divs]
+        self.divs.append((q.den, [*q.numerator, 0]))
+        self.eqs.append([*q.form, -1])
+        self.width += 1
+        self.unsolved = True
 
     def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
         """The result, sorted."""

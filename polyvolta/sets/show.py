@@ -8,15 +8,16 @@ mod, and has an ASCII fallback.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import gcd
 
 from .aff import Aff, Atom, Floor, Xor, aff, var
 from .build import affs_of, expression
 from .conjunct import Conjunct
 from .digits import mod_parts
 from .relation import Relation
-from .space import Space
+from .space import Space, Tuple, fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,16 @@ class Style:
     floor: tuple[str, str, str] = ("floor(", "/", ")")
     times: str = "*"
     le: str = "<="
+    ge: str = ">="
     land: str = " and "
     mod: bool = True
     arrow: str = "->"
+    equalities_last: bool = False
 
 
 ISL = Style()
-PAPER = Style(("⌊", "/", "⌋"), "", "≤", " ∧ ", False, "→")
-PAPER_ASCII = Style(mod=False)
+PAPER = Style(("⌊", "/", "⌋"), "", "≤", "≥", " ∧ ", False, "→", True)
+PAPER_ASCII = Style(mod=False, equalities_last=True)
 
 
 # ---- expressions
@@ -90,61 +93,66 @@ def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
     return out, const
 
 
-# ---- conjuncts
+# ---- relations
 
 
 def show_relation(r: Relation, style: Style = ISL) -> str:
     """A set or map in isl's notation."""
-    head = f"[{', '.join(r.params)}] -> " if r.params else ""
+    head = f"[{', '.join(r.params)}] {style.arrow} " if r.params else ""
     texts = [_piece(r.params, s, c, style) for s, cs in r.parts for c in cs]
     if not texts and r.parts:
-        texts = [f"{s} : false" if s.dims or s.inp else ": false" for s, _ in r.parts[:1]]
-    return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{  }}"
+        space = r.parts[0][0]
+        texts = [f"{_tuple_text(space, {}, style)} : false".lstrip()]
+    return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{ }}"
 
 
 def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:
     names = (*params, *space.dims)
-    atoms, existentials, inline = _readable(c, names, len(params) + space.n_in if space.inp else c.n)
-    shown = {name: show_aff(e, style) for name, e in inline.items()}
-    tuples = _tuple_text(space, shown)
-    body = style.land.join(constraint_texts(atoms, names, style))
+    atoms, existentials, inline = _readable(c, names, len(params) + space.n_in, space.inp is not None)
+    shown = {name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style) for name, (e, named) in inline.items()}
+    tuples = _tuple_text(space, shown, style)
+    body = style.land.join(constraint_texts(atoms, names, style, len(params)))
     if existentials:
-        body = f"exists ({', '.join(existentials)}: {body})"
-    return (f"{tuples} : {body}" if body else tuples) if tuples else (f": {body}" if body else ":")
+        body = f"exists ({', '.join(existentials)} : {body})"
+    return (f"{tuples} : {body}" if body else tuples) if tuples else f": {body}".rstrip()
 
 
-def _tuple_text(space: Space, shown: dict[str, str]) -> str:
-    def one(tup) -> str:  # noqa: ANN001
+def _tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
+    def one(tup: Tuple) -> str:
         if tup.inner is not None:
-            inner = tup.inner
-            return f"{tup.name or ''}[{one(inner.inp)} -> {one(inner.out)}]"
+            return f"{tup.name or ''}[{one(tup.inner.inp)} {style.arrow} {one(tup.inner.out)}]"
         return f"{tup.name or ''}[{', '.join(shown.get(d, d) for d in tup.dims)}]"
 
     if space.inp:
-        return f"{one(space.inp)} -> {one(space.out)}"
+        return f"{one(space.inp)} {style.arrow} {one(space.out)}"
     return one(space.out) if space.dims or space.out.name else ""
 
 
-def _readable(c: Conjunct, names: Sequence[str], first_out: int):  # noqa: ANN202
-    """Constraints as expressions, names of existentials, and the outputs that can stand in the tuple."""
+def _readable(
+    c: Conjunct, names: Sequence[str], first_out: int, is_map: bool
+) -> tuple[list[tuple[str, Aff]], list[str], dict[str, tuple[Aff, bool]]]:
+    """Constraints as expressions, names of existentials, and what stands in the tuple: {name: (value, named)}.
+
+    An output of a map stands there as what it equals; it keeps its name where another constraint needs it. A
+    dimension of a set does so when it is a number.
+    """
     base = 1 + c.n
     table = affs_of(c, names)
-    existentials = []
+    existentials: list[str] = []
     for k, div in enumerate(c.divs):
         if div is None:
-            name = f"e{len(existentials)}"
-            existentials.append(name)
-            table[base + k] = var(name)
-    inline: dict[str, Aff] = {}
+            existentials.append(fresh(f"e{len(existentials)}", (*names, *existentials)))
+            table[base + k] = var(existentials[-1])
+    inline: dict[str, tuple[Aff, bool]] = {}
     eqs = []
-    used_in_divs = {col for d in c.divs if d is not None for col, v in enumerate(d[1]) if v}
     for row in c.eqs:
-        outs = [col for col in range(1 + first_out, base) if row[col]]
-        hidden = [col for col in range(base, base + len(c.divs)) if row[col] and _leans(c, col, first_out)]
-        if len(outs) == 1 and abs(row[outs[0]]) == 1 and not hidden and outs[0] not in used_in_divs:
-            value = [-row[outs[0]] * v for v in row]
-            value[outs[0]] = 0
-            inline[names[outs[0] - 1]] = expression(value, table)
+        last = max((col for col in range(1 + first_out, base) if row[col]), default=0)
+        value = [-row[last] * v for v in row]
+        value[last] = 0
+        plain = last and abs(row[last]) == 1 and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
+        if plain and (is_map or not any(value[1:])) and _alone(c, row, last):
+            named = any(d is not None and last < len(d[1]) and d[1][last] for d in c.divs)
+            inline[names[last - 1]] = (expression(value, table), named)
         else:
             eqs.append(row)
     ineqs = [_unsubstituted(r, eqs, base) for r in c.ineqs]
@@ -152,15 +160,18 @@ def _readable(c: Conjunct, names: Sequence[str], first_out: int):  # noqa: ANN20
     return atoms, existentials, inline
 
 
-def _leans(c: Conjunct, col: int, first_out: int) -> bool:
-    """Whether a div column depends on an output, or is an unknown."""
-    base = 1 + c.n
-    div = c.divs[col - base]
+def _alone(c: Conjunct, row: Sequence[int], col: int) -> bool:
+    """Whether the row is the only one with that column."""
+    return not any(r[col] for r in (*c.eqs, *c.ineqs) if r is not row)
+
+
+def _leans(c: Conjunct, col: int, first: int) -> bool:
+    """Whether a div column is an unknown, or depends on a dimension at or after column `first`."""
+    div = c.divs[col - 1 - c.n]
     if div is None:
         return True
-    return any(div[1][o] for o in range(1 + first_out, base)) or any(
-        _leans(c, k, first_out) for k in range(base, len(div[1])) if div[1][k]
-    )
+    row = div[1]
+    return any(row[first : 1 + c.n]) or any(_leans(c, k, first) for k in range(1 + c.n, len(row)) if row[k])
 
 
 def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) -> Sequence[int]:
@@ -168,74 +179,148 @@ def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) 
     for eq in eqs:
         dims = [col for col in range(1, base) if abs(eq[col]) == 1 and not row[col]]
         divs = [col for col in range(base, len(eq)) if eq[col]]
-        if not dims or len(divs) != 1 or not row[divs[0]] or row[divs[0]] % eq[divs[0]]:
+        if not dims or len(divs) != 1 or not row[divs[0]]:
             continue
-        factor = row[divs[0]] // eq[divs[0]]
-        row = tuple(a - factor * b for a, b in zip(row, eq))
+        (q,) = divs
+        g = gcd(row[q], eq[q])
+        up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
+        row = tuple([up * a - factor * b for a, b in zip(row, eq)])
     return row
 
 
-def constraint_texts(atoms: Iterable[tuple[str, Aff]], names: Sequence[str], style: Style) -> list[str]:
-    """One text per dimension or constraint: equalities first, then chained bounds in dimension order."""
-    texts = [_equality(e, style) for kind, e in atoms if kind == "eq"]
-    groups: dict[int, tuple[list[str], list[str], list[str]]] = {}
+# ---- constraints
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """What is said of one multiple of one dimension: (constant-free bound, the bound) on either side."""
+
+    low: list[Aff] = field(default_factory=list)
+    high: list[Aff] = field(default_factory=list)
+
+
+def constraint_texts(
+    atoms: Iterable[tuple[str, Aff]], names: Sequence[str], style: Style = ISL, n_params: int = 0
+) -> list[str]:
+    """One text per equality and per chain of bounds: parameters first, then equalities, then dimensions in order.
+
+    Parameters
+    ----------
+    atoms : ("eq", e) for e = 0 and ("ge", e) for e >= 0.
+    names : the dimensions in order, of which the first `n_params` are parameters.
+    """
     order = {name: k for k, name in enumerate(names)}
+
+    def place(e: Aff) -> int:
+        return max((order.get(n, len(order)) for n in e.names()), default=-1)
+
+    texts: list[tuple[bool, bool, int, int, str]] = []
+    bounds: dict[tuple[int, str], dict[int, _Bounds]] = {}
     for kind, e in atoms:
-        if kind != "ge":
+        at = place(e)
+        if kind == "eq":
+            last = style.equalities_last
+            texts.append((at >= n_params, last, len(order) + at if last else 0, 0, _equality(e, order, style)))
             continue
-        direct = [a for a, _ in e.terms if isinstance(a, str)]
-        main = max(direct, key=lambda n: order.get(n, len(order)), default=None)
-        where = order.get(main, len(order)) if main else max((order.get(n, -1) for n in e.names()), default=-1)
-        low, high, other = groups.setdefault(where, ([], [], []))
-        c = e.coefficient(main) if main else 0
+        main, c, rest = _main_term(e, order, style)
         if not main:
-            other.append(_inequality(e, style))
-        elif c > 0:
-            low.append(f"{show_aff(-(e - var(main) * c), style)} {style.le} {_scaled(c, main, style)}")
+            texts.append((at >= n_params, True, at, 1, _inequality(e, style)))
+            continue
+        where = order.get(main, at)
+        found = bounds.setdefault((where, main), {}).setdefault(abs(c), _Bounds())
+        if c > 0:
+            found.low.append(-rest)
         else:
-            bound = e - var(main) * c
-            strict = bool(bound.terms) and bound.const == -1
-            text = show_aff(bound + 1 if strict else bound, style)
-            high.append(f"{_scaled(-c, main, style)} {'<' if strict else style.le} {text}")
-    for _, (low, high, other) in sorted(groups.items()):
-        while low and high:
-            match_ = next(((a, b) for a in low for b in high if a.rsplit(" ", 1)[1] == b.split(" ", 1)[0]), None)
-            if match_ is None:
-                break
-            low.remove(match_[0])
-            high.remove(match_[1])
-            texts.append(f"{match_[0]} {match_[1].split(' ', 1)[1]}")
-        texts += low + high + other
-    return texts
+            found.high.append(rest)
+    for (where, main), scales in bounds.items():
+        for scale, text in _chains(main, scales, style):
+            texts.append((where >= n_params, True, where, 0 if scale == 1 else 1, text))
+    return [t[-1] for t in sorted(texts, key=lambda t: t[:-1])]
 
 
-def _scaled(c: int, name: str, style: Style) -> str:
-    return name if c == 1 else f"{c}{style.times}{name}"
-
-
-def _equality(e: Aff, style: Style) -> str:
-    if not style.mod:
-        floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
-        if len(floors) == 1:  # the paper writes a stride as 16⌊i/16⌋ = i
-            (atom, c) = floors[0]
-            left, right = Aff(((atom, abs(c)),)), (e - Aff(((atom, c),))) * (-1 if c > 0 else 1)
-            return f"{show_aff(left, style)} = {show_aff(right, style)}"
-    parts = mod_parts(e)
-    const = sum(rest.const for _, _, den, rest in parts if den is None and not rest.terms)
+def _main_term(e: Aff, order: dict[str, int], style: Style) -> tuple[str, int, Aff]:
+    """The latest dimension (or a lone remainder) of an inequality, its coefficient, and the rest; else ""."""
+    parts = mod_parts(e) if style.mod else []
     mods = [p for p in parts if p[2] is not None]
-    if len(mods) == 1 and abs(mods[0][0]) == 1 and len(parts) == 1 + bool(const):
-        sign = mods[0][0]
-        return f"{show_aff(sign * (e - const), style)} = {-sign * const}"
-    names = [a for a, c in e.terms if isinstance(a, str) and abs(c) == 1]
-    if names:
-        main = names[-1]
+    rest = next((r for _, _, den, r in parts if den is None), aff(0))
+    if len(mods) == 1 and not any(isinstance(a, str) for a, _ in rest.terms):
+        c, num, den, _ = mods[0]
+        return show_aff(num % den, style), c, rest
+    direct = [a for a, _ in e.terms if isinstance(a, str)]
+    if not direct:
+        return "", 0, e
+    main = max(direct, key=lambda n: order.get(n, len(order)))
+    c = e.coefficient(main)
+    return main, c, e - var(main) * c
+
+
+def _chains(main: str, scales: dict[int, _Bounds], style: Style) -> Iterator[tuple[int, str]]:
+    """The bounds of one dimension, two by two: `0 <= i < N`; those at a constant distance belong together."""
+    zeros = [b for b in scales.values() if aff(0) in b.low]
+    for b in list(scales.values()):  # 0 <= i and 128*i < N are 0 <= 128*i < N
+        if zeros and b is not zeros[0] and b.high and not b.low and not zeros[0].high and zeros[0].low == [aff(0)]:
+            zeros[0].low.clear()
+            b.low.append(aff(0))
+            break
+    for scale, b in sorted(scales.items()):
+        subject = main if scale == 1 else f"{scale}{style.times}{main if main.isidentifier() else f'({main})'}"
+        pairs: list[tuple[Aff | None, Aff | None]] = []
+        low, high = sorted(b.low, key=_simplicity), sorted(b.high, key=_simplicity)
+        for lower in list(low):
+            partner = next((h for h in high if h.terms == lower.terms), None)
+            if partner is not None and (lower.terms or len(low) == len(high)):
+                pairs.append((lower, partner))
+                low.remove(lower)
+                high.remove(partner)
+        count = min(len(low), len(high))
+        pairs = [*zip(low[:count], high[:count]), *pairs, *((x, None) for x in low[count:]), *((None, x) for x in high[count:])]
+        for lower, upper in pairs:
+            yield scale, _chain(subject, lower, upper, style)
+
+
+def _simplicity(e: Aff) -> tuple[int, str]:
+    return (len(e.terms), str(e))
+
+
+def _chain(subject: str, lower: Aff | None, upper: Aff | None, style: Style) -> str:
+    text = subject
+    if upper is not None:
+        strict = bool(upper.terms) and upper.const == -1
+        text += f" < {show_aff(upper + 1, style)}" if strict else f" {style.le} {show_aff(upper, style)}"
+    if lower is None:
+        return text
+    if upper is None and not lower.terms:
+        return f"{subject} {style.ge} {lower.const}"
+    return f"{show_aff(lower, style)} {style.le} {text}"
+
+
+def _equality(e: Aff, order: dict[str, int], style: Style) -> str:
+    """`x = ...` for a dimension, `x mod 4 = ...` for a remainder, else terms = number."""
+    floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
+    if not style.mod and len(floors) == 1:  # the paper writes a stride as 16⌊i/16⌋ = i
+        (atom, c) = floors[0]
+        left, right = Aff(((atom, abs(c)),)), (e - Aff(((atom, c),))) * (-1 if c > 0 else 1)
+        return f"{show_aff(left, style)} = {show_aff(right, style)}"
+    inside = frozenset().union(*(Aff(((a, 1),)).names() for a, _ in e.terms if not isinstance(a, str)))
+    units = [a for a, c in e.terms if isinstance(a, str) and abs(c) == 1]
+    main = max((a for a in units if a not in inside), key=lambda n: order.get(n, len(order)), default=None)
+    if main is None:
+        for m, num, den, _ in mod_parts(e) if style.mod else ():
+            if den is not None and abs(m) == 1:
+                remainder = num % den
+                return f"{show_aff(remainder, style)} = {show_aff((e - remainder * m) * -m, style)}"
+        main = max(units, key=lambda n: order.get(n, len(order)), default=None)
+    if main is not None:
         c = e.coefficient(main)
         return f"{main} = {show_aff((e - var(main) * c) * -c, style)}"
-    return f"{show_aff(e - e.const, style)} = {-e.const}"
+    sign = -1 if e.terms and all(c < 0 for _, c in e.terms) else 1
+    return f"{show_aff((e - e.const) * sign, style)} = {-e.const * sign}"
 
 
 def _inequality(e: Aff, style: Style) -> str:
-    """`big >= small` with only positive coefficients on either side."""
+    """`small <= big` with only positive coefficients on either side."""
     plus = Aff(tuple((a, c) for a, c in e.terms if c > 0), max(e.const, 0))
     minus = Aff(tuple((a, -c) for a, c in e.terms if c < 0), max(-e.const, 0))
+    if minus.is_constant:
+        return f"{show_aff(plus, style)} {style.ge} {minus.const}"
     return f"{show_aff(minus, style)} {style.le} {show_aff(plus, style)}"
