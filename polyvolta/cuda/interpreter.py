@@ -77,8 +77,8 @@ def interpret(
     Parameters
     ----------
     ir : the kernel.
-    tensors : an fp16 array for each tensor, of the tensor's shape (in elements), contiguous in its `order`:
-        a column-major tensor is a Fortran-ordered array. They stand for separate memories: no overlaps.
+    tensors : an fp16 array for each tensor, of its shape and contiguous in its `order` (column-major: a
+        Fortran-ordered array). They stand for separate memories: no overlaps.
     sizes : a value for each symbolic size.
     hook : called as `hook(machine, op, values)` after each operation of each batch of blocks, with the names'
         values; it may look at, and change, `machine.shared` and `machine.registers`.
@@ -255,9 +255,7 @@ class Machine:
         if tile.layout is None:
             raise NotAChunk(f"{_title(op)}: tile {tile.name} has no layout, as only an exchange buffer may")
         self.inside(op, tile.name, index, [n for _, n in tile.layout.inputs], mask)
-        (chunk,) = _apply(tile.layout, *index)
-        self.inside(op, f"the chunks of {tile.name}", (chunk,), [tile.chunks], mask)
-        return chunk
+        return _apply(tile.layout, *index)[0]
 
     def inside(self, op: kir.Op, what: str, index: Index, extents: Any, mask: Mask, along: int = -1) -> None:
         """Refuse indices outside a box; along dimension `along`, the seven next elements belong too."""
@@ -279,9 +277,10 @@ class Machine:
                     hint="an index expression is wrong, or a size isn't the multiple that the kernel is for",
                 )
 
-    def in_all_blocks(self, tile: str, chunk: Any, mask: Mask) -> np.ndarray:
+    def in_all_blocks(self, op: kir.Op, tile: str, chunk: Any, mask: Mask) -> np.ndarray:
         """Chunk numbers in the tiles of all blocks, one after the other: [block, warp, lane]."""
         blocks, chunks, _ = self.shared[tile].shape
+        self.inside(op, f"the chunks of {tile}", (chunk,), [chunks], mask)
         return self.settled(np.arange(blocks)[:, None, None] * chunks + chunk, mask)
 
     def settled(self, value: Any, mask: Mask) -> np.ndarray:
@@ -301,7 +300,7 @@ def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> None:
     tile, index = m.ir.tile(op.tile), m.at(op.index)
     if m.settled(index[m.ir.tensor(tile.of).order[-1]] % CHUNK, mask).any():
         raise NotAChunk(f"{_title(op)}: a store to tile {tile.name} that doesn't start where a chunk does")
-    chunk = m.in_all_blocks(op.tile, m.tile_chunks(op, tile, index, mask), mask)
+    chunk = m.in_all_blocks(op, op.tile, m.tile_chunks(op, tile, index, mask), mask)
     _scatter(m.shared[op.tile].reshape(-1, CHUNK), chunk, m.element(op.source), mask)
 
 
@@ -315,7 +314,7 @@ def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> None:
     apart = (chunk != chunk[..., :1]) | (position != np.arange(CHUNK))
     if m.settled(apart.any(-1), mask).any():
         raise NotAChunk(f"{_title(op)}: the values that a lane owns aren't one chunk of {tile.name}")
-    chunk = m.in_all_blocks(op.tile, chunk[..., 0], mask)
+    chunk = m.in_all_blocks(op, op.tile, chunk[..., 0], mask)
     _write(m.element(op.target), m.shared[op.tile].reshape(-1, CHUNK).take(chunk, 0), mask)
 
 
@@ -357,17 +356,17 @@ def _store_accumulator(m: Machine, op: kir.StoreAccumulator, mask: Mask) -> None
     ex, lane = op.exchange, np.arange(LANES)
     packed = m.element(op.source).astype(np.float16)  # to nearest even; too large becomes infinite
     buffer = m.shared[op.buffer].reshape(-1, CHUNK)
-    of_warp = m.in_all_blocks(op.buffer, ex.chunks * np.arange(m.ir.warps)[:, None], mask)
+    of_warp = ex.chunks * np.arange(m.ir.warps)[:, None]  # the first chunk of each warp's buffer
+    (chunk,) = _apply(ex.load, lane)
+    m.inside(op, f"a warp's chunks of {op.buffer}", (chunk,), [ex.chunks], mask)
+    first, loaded = (m.in_all_blocks(op, op.buffer, of_warp + x, mask) for x in (0, chunk))
     for p, values in enumerate(ex.registers):
         (word,) = _apply(ex.store, lane, p)
-        m.inside(op, f"the 64-bit words of {op.buffer}", (word,), [2 * ex.chunks], mask)
-        _scatter(buffer.reshape(-1, CHUNK // 2), 2 * of_warp + word, packed[..., values], mask)
-    (chunk,) = _apply(ex.load, lane)
-    m.inside(op, f"the chunks of {op.buffer}", (chunk,), [ex.chunks], mask)
-    words = buffer.take(of_warp + chunk, 0).reshape(*m.shape, CHUNK // 2, 2)[..., ex.words, :]
+        m.inside(op, f"a warp's 64-bit words of {op.buffer}", (word,), [2 * ex.chunks], mask)
+        _scatter(buffer.reshape(-1, CHUNK // 2), 2 * first + word, packed[..., values], mask)
+    row = buffer.take(loaded, 0).reshape(*m.shape, CHUNK // 2, 2)[..., ex.words, :].reshape(*m.shape, CHUNK)
     index = tuple(x + own for x, own in zip(m.at(op.index), _apply(ex.owns, lane), strict=True))
-    place = m.global_chunks(op, op.tensor, index, mask)
-    _scatter(m.tensors[op.tensor], place, words.reshape(*m.shape, CHUNK), mask)
+    _scatter(m.tensors[op.tensor], m.global_chunks(op, op.tensor, index, mask), row, mask)
 
 
 _EXECUTE: dict[type, Callable[[Machine, Any, Mask], None]] = {

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
-from .recognise import Quotient, from_equality, from_pair, range_of
+from .recognise import Bounds, Quotient, from_equality, from_pair, range_of
 from .rows import Row, normal_eq, normal_ineq
 
 Div = tuple[int, Row] | None
@@ -99,7 +99,10 @@ class _Work:
                 return False
             if not self.unsolved and not self.round_divs() and not self.recognise():
                 return True
-        return not self.unsolved or self.solve()
+        if self.unsolved and not self.solve():
+            return False
+        self.sort_divs()
+        return self.tighten()
 
     # ---- replacing columns
 
@@ -196,6 +199,10 @@ class _Work:
             row[0] += den - 1
             quotient[0] -= row[0] // den
             row[0] %= den
+        if den == 2 and row[0] == 1:  # floor((x + 1)/2) = x - floor(x/2)
+            quotient = [q + sign * v for q, v in zip(quotient, row)]
+            quotient[0] -= sign
+            row[0], sign = 0, -sign
         self.divs[k] = (den, row)
         if sign < 0 or any(quotient):
             quotient[col] = sign
@@ -355,11 +362,13 @@ class _Work:
         best: dict[Row, int] = {}
         for row in self.ineqs:
             r = normal_ineq(row)
+            if r not in (True, False) and len(r) > self.base:
+                r = self.without_unit_divs(r)
             if r is False:
                 return False
             if r is not True and best.get(r[1:], r[0]) >= r[0]:
                 best[r[1:]] = r[0]
-        if len(best) > 1 and not _round_rows(best):
+        if len(best) > 1 and not _round_rows(best, self.bounds(best)):
             return False
         for key, const in list(best.items()):
             opposite = tuple([-v for v in key])
@@ -379,20 +388,38 @@ class _Work:
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
 
+    def without_unit_divs(self, row: Row) -> Row | bool:
+        """`f + floor(e/d) >= 0` as d*f + e >= 0, and `f - floor(e/d) >= 0` as d*f + d - 1 - e >= 0."""
+        for col in range(self.width - 1, self.base - 1, -1):
+            div = self.divs[col - self.base]
+            if div is None or row[col] not in (1, -1) or any(div[1][p] for p in self.pivots):
+                continue
+            den, numerator = div
+            if row[col] == 1:
+                out = [den * f + e for f, e in zip(row, numerator)]
+            else:
+                out = [den * f - e for f, e in zip(row, numerator)]
+                out[0] += den - 1
+            out[col] = 0
+            row = normal_ineq(out)
+            if row in (True, False):
+                return row
+        return row
+
     def round_divs(self) -> bool:
         """Simplify a div by the intervals of its argument; whether there was one."""
-        bounds = {tuple(r[1:]): r[0] for r in self.ineqs}
-        low, high = _intervals(bounds)
+        best = {tuple(r[1:]): r[0] for r in self.ineqs}
+        bounds = self.bounds(best)
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
             den, row = div
-            below, above = bounds.get(tuple(row[1:])), bounds.get(tuple([-v for v in row[1:]]))
+            below, above = best.get(tuple(row[1:])), best.get(tuple([-v for v in row[1:]]))
             if below is not None and above is not None and (row[0] - below) // den == (row[0] + above) // den:
                 self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
                 return True
             for g in {gcd(den, v) for v in row[1:] if v} | {den}:
-                value = _rounded(row, g, low, high) if g > 1 else None
+                value = _rounded(row, g, bounds) if g > 1 else None
                 if value is not None:  # floor((g*U + R)/den) = floor((U + floor(R/g)) / (den/g))
                     self.divs[k] = (den // g, value)
                     return True
@@ -411,14 +438,18 @@ class _Work:
             return True
         if not any(abs(v) > 1 for row in self.eqs for v in row[1:]):
             return False
-        remainders = [(self.base + k, *d) for k, d in reversed([*enumerate(self.divs)]) if d is not None]
-        bounds = lambda form: range_of(form, best, remainders, self.width)  # noqa: E731
+        bounds = self.bounds(best)
         for row in self.eqs:
             quotient = from_equality(row, place, bounds)
             if quotient is not None:
                 self.define(quotient)
                 return True
         return False
+
+    def bounds(self, best: dict[Row, int]) -> Bounds:
+        """The function that bounds forms by these inequalities and by the divs (see `range_of`)."""
+        divs = [(self.base + k, *d) for k, d in enumerate(self.divs) if d is not None]
+        return lambda form: range_of(form, best, divs[::-1])
 
     def define(self, q: Quotient) -> None:
         """Add the equality `form = floor(numerator/den)`, its floor in a new column."""
@@ -455,21 +486,21 @@ def _intervals(best: dict[Row, int]) -> tuple[dict[int, int], dict[int, int]]:
     return low, high
 
 
-def _rounded(row: Sequence[int], g: int, low: dict[int, int], high: dict[int, int]) -> list[int] | None:
-    """U + floor(R/g) for row = g*U + R, when the intervals make the floor one number; None when they don't."""
-    least = most = row[0]
-    for col, v in enumerate(row):
-        if col and v % g:
-            if col not in low or col not in high:
-                return None
-            least += v * (low[col] if v > 0 else high[col])
-            most += v * (high[col] if v > 0 else low[col])
-    if least // g != most // g:
+def _rounded(row: Sequence[int], g: int, bounds: Bounds) -> list[int] | None:
+    """U + floor(R/g) for row = g*U + R, when R's range makes the floor one number; None when it doesn't."""
+    span = bounds({c: v for c, v in enumerate(row) if c and v % g})
+    if span is None or (row[0] + span[0]) // g != (row[0] + span[1]) // g:
         return None
-    return [least // g, *[0 if v % g else v // g for v in row[1:]]]
+    out = [0 if v % g else v for v in row]
+    out[0] = (row[0] + span[0]) // g * g
+    for c, v in span[2].items():
+        out[c] += v
+    if any(v % g for v in out) or out[1:].count(0) <= row[1:].count(0):
+        return None
+    return [v // g for v in out]
 
 
-def _round_rows(best: dict[Row, int]) -> bool:
+def _round_rows(best: dict[Row, int], bounds: Bounds) -> bool:
     """Round rows of several variables by the intervals of some of them, in place; False for a contradiction."""
     while True:
         low, high = _intervals(best)
@@ -493,7 +524,7 @@ def _round_rows(best: dict[Row, int]) -> bool:
                 continue
             row = (const, *key)
             for g in sorted({abs(v) for v in key if v not in (0, 1, -1)}):
-                value = _rounded(row, g, low, high)
+                value = _rounded(row, g, bounds)
                 if value is None:
                     continue
                 r = normal_ineq(value)

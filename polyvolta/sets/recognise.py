@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from .rows import Row
 
-Bounds = Callable[[dict[int, int]], tuple[int, int] | None]
+Range = tuple[int, int, dict[int, int]]
+Bounds = Callable[[dict[int, int]], Range | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,64 +49,67 @@ def from_pair(best: dict[Row, int], place: Callable[[int], int]) -> tuple[Row, R
 def from_equality(row: list[int], place: Callable[[int], int], bounds: Bounds) -> Quotient | None:
     """The quotient that an equality says: `row = early + g*form + R`, where R keeps within g - 1.
 
+    Only forms with a unit coefficient count: such a quotient can be solved for a column.
+
     Parameters
     ----------
     place : the dimension that a column depends on last; the form must lie strictly behind the early columns.
-    bounds : the inclusive range of a form {column: coefficient}, where one is known.
+    bounds : see `range_of`.
     """
     used = sorted((c for c, v in enumerate(row) if c and v), key=place)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
         rest = [c for c in used if row[c] % g]
         for k in range(len(rest) + 1):
             early, late = rest[:k], rest[k:]
-            whole = [c for c in used if row[c] % g == 0 and (not early or place(c) > place(early[-1]))]
             span = bounds({c: row[c] for c in late})
-            if not whole or span is None or span[1] - span[0] >= g:
+            if span is None or span[1] - span[0] >= g:
                 continue
-            form, numerator = [0] * len(row), [-v for v in row]
-            numerator[0] -= span[0]
-            for c in late:
-                numerator[c] = 0
-            for c in whole:
-                form[c], numerator[c] = row[c] // g, 0
-            return Quotient(form, g, numerator)
+            low, _, extra = span
+            form = {c: row[c] for c in used if row[c] % g == 0 and (not early or place(c) > place(early[-1]))}
+            numerator = [-v if c not in late and c not in form else 0 for c, v in enumerate(row)]
+            numerator[0] -= low
+            for c, v in extra.items():
+                form[c] = form.get(c, 0) + v
+            if not any(v % g for v in form.values()) and any(abs(v) == g for v in form.values()):
+                return Quotient([form.get(c, 0) // g for c in range(len(row))], g, numerator)
     return None
 
 
-def range_of(form: dict[int, int], rows: dict[Row, int], remainders: Iterable[tuple[int, int, Row]], width: int) -> tuple[int, int] | None:
-    """The inclusive range of a form, from inequalities on it, on single columns, and `0 <= row - den*q < den`.
+def range_of(form: dict[int, int], rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> Range | None:
+    """(low, high, extra): the form less `extra` keeps within low..high, inclusive; None where nothing is known.
+
+    Remainders `e - den*q` of known divs are bounded, so multiples of q are set aside in `extra`; so are forms and
+    single columns that inequalities bound on both sides.
 
     Parameters
     ----------
     rows : inequalities `key . x + const >= 0`.
-    remainders : (column, den, row) of known divs, the innermost last.
+    divs : (column, den, row) of the known divs, those that depend on others first.
     """
     low = high = 0
-    left = dict(form)
-    for col, den, row in remainders:
-        c = left.get(col, 0)
-        m = -c // den
-        if not c or c % den or any(left.get(k) != m * v for k, v in enumerate(row) if k and v):
+    left, extra = dict(form), {}
+    for col, den, row in divs:
+        first, *others = [k for k, v in enumerate(row) if k and v]
+        m, odd = divmod(left.get(first, 0), row[first])
+        if odd or not m or any(left.get(k) != m * row[k] for k in others):
             continue
-        del left[col]
-        for k, v in enumerate(row):
-            if k and v:
-                del left[k]
+        for k in (first, *others):
+            del left[k]
+        extra[col] = left.pop(col, 0) + m * den
         ends = (-m * row[0], m * (den - 1 - row[0]))
         low, high = low + min(ends), high + max(ends)
-    if len(left) > 1:
-        key = tuple([left.get(k, 0) for k in range(1, width)])
-        above, below = rows.get(key), rows.get(tuple([-v for v in key]))
-        if above is not None and below is not None:
-            return low - above, high + below
     for col, c in left.items():
-        unit = [0] * (width - 1)
-        unit[col - 1] = 1
-        above = rows.get(tuple(unit))
-        unit[col - 1] = -1
-        below = rows.get(tuple(unit))
-        if above is None or below is None:
+        span = _column_range(col, rows)
+        if span is None:
             return None
-        low += c * (-above if c > 0 else below)
-        high += c * (below if c > 0 else -above)
-    return low, high
+        low += c * span[c < 0]
+        high += c * span[c > 0]
+    return low, high, extra
+
+
+def _column_range(col: int, rows: dict[Row, int]) -> tuple[int, int] | None:
+    """The inclusive range of one column."""
+    width = len(next(iter(rows), ()))
+    above = rows.get(tuple([int(k == col) for k in range(1, 1 + width)]))
+    below = rows.get(tuple([-int(k == col) for k in range(1, 1 + width)]))
+    return None if above is None or below is None else (-above, below)

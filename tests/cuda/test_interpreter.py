@@ -327,6 +327,14 @@ def test_out_of_bounds_says_which_statement_tensor_block_thread_and_index(ir, me
     assert str(caught.value).startswith(f"[PV520] {message}\n  {where}\nhint: ")
 
 
+@pytest.mark.parametrize("chunks", [31, 127])
+def test_an_exchange_buffer_that_is_too_small_for_the_warps_is_refused(chunks):
+    ir = matmul_ir((64, 64, 16), (32, 32))
+    tiles = tuple(replace(t, chunks=chunks) if t.name == "exchange" else t for t in ir.tiles)
+    with pytest.raises(OutOfBounds, match=rf"is outside of the chunks of exchange\[{chunks}\]"):
+        run(replace(ir, tiles=tiles), {"M": 64, "N": 64, "K": 16})
+
+
 def test_a_register_out_of_bounds_is_refused():
     with pytest.raises(OutOfBounds, match=r"hmma_C\[2, 0\] is outside of hmma_C\[2, 2\]"):
         run(

@@ -1,0 +1,176 @@
+"""What the command line prints: trees, CUDA text, resources.
+
+On a terminal a tree's node kinds are coloured, long lines fold below themselves, and the lines that a pass changed
+are shaded as in the paper's figures. In a pipe the same lines come plain and whole. A bar in the margin says
+what changed either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from polyvolta.kernel import Kernel
+
+SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark terminals alike
+KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b"
+MAPPED = r"\b(?:blockIdx\.[xyz]|warpIdx_[xyz]|linearId)\b"
+HANG = 6  # columns by which the rest of a folded line is indented
+
+
+def console(stderr: bool = False) -> Console:
+    """A console of stdout or stderr that wraps, guesses and highlights nothing on its own."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def is_ascii(out: Console) -> bool:
+    """Whether the console's encoding lacks the paper's signs."""
+    try:
+        "⌊≤→▌".encode(out.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def heading(out: Console, title: str, line: str = "") -> None:
+    """A rule with a title, and a line below it."""
+    from rich.rule import Rule
+    from rich.text import Text
+
+    rule = Rule(Text(title, style="bold"), align="left", style="green")
+    out.print()
+    out.print(rule, width=out.width if out.is_terminal else 80, soft_wrap=False)
+    if line:
+        out.print(line, style="italic", soft_wrap=not out.is_terminal)
+        out.print()
+
+
+def fact(out: Console, name: str, value: str) -> None:
+    """One aligned line: what, and its value."""
+    out.print(f"{name:<16}", style="dim", end="")
+    out.print(value)
+
+
+# ---- trees -------------------------------------------------------------------------------------------------
+
+
+def sentence(stage: str, kernel: Kernel) -> str:
+    """What the pass to a stage did, in one sentence."""
+    o = kernel.options
+    block, warp = ("x".join(map(str, t)) for t in (o.block_tile, o.warp_tile))
+    return {
+        "initial": "One band over all loops. It is permutable, so it can be tiled; i and j are parallel.",
+        "block_tiled": f"Tiles of {block}: a thread block takes one along i and j, and steps along k.",
+        "warp_tiled": f"Inside a block's tile, one tile of {warp} for each warp.",
+        "mapped": "Parallel tile loops become indices: of the block in the grid, of the warp in its block.",
+        "strip_mined": "A warp's step along k is cut into strips as deep as a macro-MMA.",
+        "contracted": f"One instance stands for a whole macro-MMA {o.macro_mma}: the domain thins out.",
+        "promoted": "Copies enter: global memory, registers, shared memory, fragments; and results back.",
+        "prefetched": "The copies of the next k tile run one iteration ahead, beside this one's computation.",
+    }.get(stage, "")
+
+
+def changed(before: str, after: str) -> list[bool]:
+    """For each line of `after`, whether it is new against `before`.
+
+    >>> changed("a\\nb", "a\\nc\\nb")
+    [False, True, False]
+    """
+    from difflib import SequenceMatcher
+
+    old, new = before.splitlines(), after.splitlines()
+    out = [bool(old)] * len(new)
+    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        out[block.b : block.b + block.size] = [False] * block.size
+    return out
+
+
+def print_tree(out: Console, tree: str, marks: Sequence[bool] | None = None, bar: str = "▌") -> None:
+    """A tree, line by line; with `marks`, those lines behind a bar and shaded."""
+    for k, line in enumerate(tree.splitlines()):
+        for text in _line(out, line, marks is not None and marks[k], "" if marks is None else bar):
+            out.print(text)
+
+
+def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
+    """A tree's line as it is, or folded to the terminal's width below itself."""
+    from textwrap import wrap
+
+    from rich.text import Text
+
+    gutter = (bar if mark else " " * len(bar)) + " " * len(bar)
+    parts, room = [line], 0
+    if out.is_terminal:
+        indent = len(line) - len(line.lstrip()) + HANG
+        room = max(out.width - len(gutter), indent + 30)
+        parts = wrap(line, room, subsequent_indent=" " * indent, break_on_hyphens=False)
+    for part in parts:
+        text = Text(part)
+        text.highlight_regex(KINDS, "bold blue")
+        text.highlight_regex(MAPPED, "bold magenta")
+        if mark:
+            text.pad_right(max(room - len(part), 0))
+            text.stylize_before(SHADE)
+        yield Text.assemble((gutter, "bold green"), text)
+
+
+def print_stages(out: Console, kernel: Kernel, ascii: bool) -> None:
+    """Every stage under its name, with what the pass did and which lines it changed."""
+    before = ""
+    for stage, schedule in kernel.stages.items():
+        heading(out, stage, sentence(stage, kernel))
+        tree = schedule.show(ascii)
+        print_tree(out, tree, changed(before, tree), "|" if ascii else "▌")
+        before = tree
+
+
+# ---- text and resources ------------------------------------------------------------------------------------
+
+
+def print_source(out: Console, kernel: Kernel) -> None:
+    """The CUDA text: highlighted and numbered on a terminal, as it is in a pipe."""
+    source = kernel.source.rstrip("\n")
+    if not out.is_terminal:
+        out.print(source)
+        return
+    from rich.syntax import Syntax
+
+    theme = {"theme": "ansi_dark", "background_color": "default"}  # the terminal's own colours
+    out.print(Syntax(source, "cpp", line_numbers=True, word_wrap=True, **theme), soft_wrap=False)
+
+
+def print_launch(out: Console, kernel: Kernel, sizes: dict[str, int]) -> None:
+    """Grid, block and shared memory for given sizes."""
+    config = kernel.launch_config(**sizes)
+    along_i, along_j = kernel.options.warps
+    heading(out, f"launch for {', '.join(f'{n} = {v}' for n, v in sizes.items())}")
+    fact(out, "grid", " x ".join(map(str, config.grid)) + " blocks")
+    fact(out, "block", f"{config.block[0]} threads, {along_i} x {along_j} warps")
+    fact(out, "shared memory", f"{config.shared_bytes:,} bytes a block")
+
+
+def print_resources(out: Console, kernel: Kernel) -> None:
+    """What the machine code takes of the target, or why there is none."""
+    from polyvolta.cuda.errors import CompilerMissing, UnsupportedArch
+
+    target = kernel.target
+    heading(out, f"machine code for {target.name}")
+    try:
+        with out.status(f"compiling for {target.name}"):
+            r = kernel.resources()
+    except (CompilerMissing, UnsupportedArch) as missing:
+        out.print("note: no machine code was made; nothing else here needs it.", style="yellow")
+        out.print(str(missing))
+        return
+    stores, loads = r.spill_stores or 0, r.spill_loads or 0
+    spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
+    fact(out, "registers", f"{r.registers} a thread, of {target.registers}")
+    fact(out, "spills", spills)
+    fact(out, "local memory", f"{r.local_bytes} bytes a thread" if r.local_bytes else "none")
+    fact(out, "shared memory", f"{r.shared_bytes:,} bytes a block, of {target.shared_bytes:,}")

@@ -1,0 +1,91 @@
+"""Scanning: the loops visit exactly the instances of the tree, in its order. Oracle: enumeration and sorting."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import polyvolta as pv
+from polyvolta.sched import Band, Domain, Filter, Member, Schedule, Sequence
+from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.passes import contract, shift, tile
+from polyvolta.sched.scan import scan
+from polyvolta.sets import Set, var
+from tests.sched.ast_runner import run
+
+
+def nest(domain: str, *exprs, statement="S", permutable=True):
+    members = tuple(Member(((statement, e),)) for e in exprs)
+    return Schedule(Domain(Set(domain), Band(members, permutable=permutable)))
+
+
+def instances(schedule, **params):
+    body = scan(schedule, Set(f"[{', '.join(params)}] -> {{ : }}")).body
+    return [args for _, args in run(body, params)]
+
+
+i, j, k = var("i"), var("j"), var("k")
+
+
+def test_a_box_is_scanned_in_order():
+    got = instances(nest("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 3 }", i, j), N=4)
+    assert got == list(product(range(4), range(3)))
+
+
+def test_interchange_reverses_the_nesting():
+    got = instances(nest("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }", j, i), N=4)
+    assert got == sorted(((a, b) for a in range(4) for b in range(a + 1)), key=lambda p: (p[1], p[0]))
+
+
+@given(n=st.integers(0, 9), m=st.integers(1, 7), s=st.integers(1, 4), t=st.integers(1, 4))
+def test_tiles_of_a_triangle(n, m, s, t):
+    schedule = tile(nest("[N] -> { S[i, j] : 0 <= i < N and i <= j < N + 2 }", i, j), (0,), (s, t))
+    points = [(a, b) for a in range(n) for b in range(a, n + 2)]
+    key = lambda p: (p[0] // s, p[1] // t, p[0], p[1])  # noqa: E731
+    assert instances(schedule, N=n) == sorted(points, key=key)
+
+
+@given(n=st.integers(0, 40), step=st.integers(1, 6), size=st.sampled_from([4, 12, 24]))
+def test_strides_become_steps(n, step, size):
+    schedule = contract(tile(nest("[N] -> { S[i] : 0 <= i < N }", i), (0,), (size,)), "S", {"i": step})
+    assert instances(schedule, N=n) == [(a,) for a in range(n) if a % step == 0]
+
+
+@given(a=st.integers(-3, 3), b=st.integers(-3, 3), c=st.integers(-5, 5), n=st.integers(0, 6))
+def test_skewed_loops(a, b, c, n):
+    schedule = nest("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N }", i + a * j + c, j + b)
+    points = list(product(range(n), repeat=2))
+    assert instances(schedule, N=n) == sorted(points, key=lambda p: (p[0] + a * p[1], p[1]))
+
+
+@given(n=st.integers(1, 6), early=st.integers(-2, 2))
+def test_a_shifted_statement_runs_ahead(n, early):
+    domain = Set("[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }")
+    band = Band((Member((("S", i), ("T", i))),), Sequence((Filter(("T",)), Filter(("S",)))))
+    schedule = shift(Schedule(Domain(domain, band)), (0,), 0, {"T": early})
+    context = Set("[N] -> { : N >= 3 }")
+    if n < 3:
+        return
+    got = list(run(scan(schedule, context).body, {"N": n}))
+    order = [("T", (x,)) for x in range(n)] + [("S", (x,)) for x in range(n)]
+    assert got == sorted(order, key=lambda p: (p[1][0] + (early if p[0] == "T" else 0), p[0] == "S"))
+
+
+def test_no_single_trip_loop_and_no_redundant_guard_in_the_matmul():
+    M, N, K = pv.sizes("M N K")
+    kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+    assert kernel.source.count("if (") == 3  # two for the prefetch, one for the prologue of the pipeline
+    assert "<= 0;" not in kernel.source
+
+
+def test_an_unbounded_loop_is_refused():
+    with pytest.raises(NotScannable, match="no upper bound"):
+        instances(nest("{ S[i] : i >= 0 }", i))
+
+
+def test_two_statements_in_one_leaf_are_refused():
+    domain = Set("{ S[i] : 0 <= i < 3; T[i] : 0 <= i < 3 }")
+    schedule = Schedule(Domain(domain, Band((Member((("S", i), ("T", i))),))))
+    with pytest.raises(NotScannable, match="without an order"):
+        scan(schedule, Set("{ : }"))
