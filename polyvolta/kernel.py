@@ -152,12 +152,12 @@ class Kernel:
         ------
         ArrayMismatch, NotAMultiple, BadArray : shapes, sizes, dtypes, layouts or memory that do not fit.
         """
-        from polyvolta.cuda.run import run
+        from polyvolta.run import run
 
         return run(self, bind(self.graph, arrays, named), out, stream)
 
     def interpret(self, *arrays: Any, out: Any = None, hook: Any = None, **named: Any) -> Any:
         """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation."""
-        from polyvolta.cuda.run import interpreted
+        from polyvolta.run import interpreted
 
         return interpreted(self, bind(self.graph, arrays, named), out, hook)

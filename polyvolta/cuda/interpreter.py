@@ -360,8 +360,7 @@ def _store_accumulator(m: Machine, op: kir.StoreAccumulator, mask: Mask) -> None
     (chunk,) = _apply(ex.load, lane)
     m.inside(op, f"a warp's chunks of {op.buffer}", (chunk,), [ex.chunks], mask)
     first, loaded = (m.in_all_blocks(op, op.buffer, of_warp + x, mask) for x in (0, chunk))
-    for p, values in enumerate(ex.registers):
-        (word,) = _apply(ex.store, lane, p)
+    for values, word in zip(ex.registers, _apply(ex.store, lane), strict=True):
         m.inside(op, f"a warp's 64-bit words of {op.buffer}", (word,), [2 * ex.chunks], mask)
         _scatter(buffer.reshape(-1, CHUNK // 2), 2 * first + word, packed[..., values], mask)
     row = buffer.take(loaded, 0).reshape(*m.shape, CHUNK // 2, 2)[..., ex.words, :].reshape(*m.shape, CHUNK)

@@ -141,9 +141,10 @@ class Mma:
 class Exchange:
     """How a warp turns accumulator fragments into rows of 8 fp16 values, through its own shared buffer.
 
-    Lane l packs values `registers[p]` of its fragment, as fp16, into the 64-bit word `store(l, p)` of the
-    buffer, for each piece p. Then it loads chunk `load(l)`, whose 32-bit words it takes in the order `words`, and
-    has the 8 consecutive values that start at element `owns(l)` of the fragment.
+    Lane l packs values `registers[p]` of its fragment, as fp16, into the 64-bit word number `store(l)[p]` of its
+    warp's buffer, for each piece p. Then it loads chunk `load(l)` of that buffer, whose 32-bit words it takes in
+    the order `words`, and has the 8 consecutive values that start at element `owns(l)` of the fragment. Warp w's
+    buffer starts at chunk `w * chunks` of the tile.
     """
 
     registers: tuple[tuple[int, ...], ...]

@@ -51,6 +51,12 @@ class _State:
     active: dict[str, Set]
     context: Set  # without dimensions: what the enclosing loops and conditions ensure
     prefix: tuple[Aff, ...] = ()  # the values of the band members above
+    equations: tuple[tuple[Member, Aff], ...] = ()  # the members above and their values
+
+    def below(self, member: Member, value: Aff, **changes: object) -> _State:
+        """The state below a band member that has a value."""
+        equations = (*self.equations, (member, value))
+        return replace(self, prefix=(*self.prefix, value), equations=equations, **changes)
 
 
 def scan(schedule: Schedule, context: Set) -> Scan:
@@ -194,11 +200,11 @@ class _Scanner:
         exprs = {s: e for s, e in m.exprs if s in state.active}
         constants = set(exprs.values())
         if len(constants) == 1 and (value := next(iter(constants))).is_constant:
-            return self.member(band, at, k + 1, replace(state, prefix=(*state.prefix, value)))
+            return self.member(band, at, k + 1, state.below(m, value))
         name = m.name or f"c{len(state.prefix)}"
         active = {s: _pinned(state.active[s], e, name).intersect_params(state.context) for s, e in exprs.items()}
         if m.name:
-            return self.member(band, at, k + 1, replace(state, active=active, prefix=(*state.prefix, var(name))))
+            return self.member(band, at, k + 1, state.below(m, var(name), active=active))
         values = None
         for s in active.values():
             part = s.params_set()
@@ -213,7 +219,7 @@ class _Scanner:
         fixed = _fixed_value(values, name)
         if fixed is not None:
             active = {s: _fix(v, name, fixed) for s, v in state.active.items()}
-            return self.member(band, at, k + 1, _State(active, state.context, (*state.prefix, fixed)))
+            return self.member(band, at, k + 1, state.below(band.members[k], fixed, active=active))
         context = state.context.align_params(values.params)
         simple = values.gist(context)
         piece = self.single(simple, f"the loop {name}", at)
@@ -234,7 +240,7 @@ class _Scanner:
         )
         if step > 1 and residue.is_constant:
             self.strides[name] = (step, residue.const)
-        body = self.member(band, at, k + 1, _State(state.active, inside, (*state.prefix, v)))
+        body = self.member(band, at, k + 1, state.below(band.members[k], v, context=inside))
         return (For(name, low, high, step, band.members[k].unroll, body, at, k),) if body else ()
 
     def leaf(self, at: Path, state: _State) -> tuple[Ast, ...]:
@@ -244,10 +250,41 @@ class _Scanner:
         ((name, instances),) = state.active.items()
         conditions, _ = self.conditions(instances.params_set(), state.context, at)
         space = instances.space
-        fn = Map._of(instances.params, [(Space(NOWHERE.out, space.out), instances.parts[0][1])])
-        args = tuple(self.tidy(e) for e in fn.as_affs())
+        members = [(m.of(name), value) for m, value in state.equations if name in dict(m.exprs)]
+        solved = _solved(space.out.dims, members)
+        if solved is None:
+            solved = Map._of(instances.params, [(Space(NOWHERE.out, space.out), instances.parts[0][1])]).as_affs()
+        args = tuple(self.tidy(e) for e in solved)
         call = Call(name, args, at)
         return (If(conditions, (call,), at),) if conditions else (call,)
+
+
+def _solved(dims: tuple[str, ...], equations: list[tuple[Aff, Aff]]) -> tuple[Aff, ...] | None:
+    """The iterators from `expression = value` of every member, if linear algebra on the expressions' atoms does it.
+
+    i - 64*floor(i/64) = c, floor(i/64) - 2*floor(i/128) = w and floor(i/128) = b are linear in three atoms of i.
+    """
+    rows = [(e - e.const, value - e.const) for e, value in equations]
+    atoms = {a for e, _ in rows for a, _ in e.terms if a not in dims} | set(dims)
+    unknown = [a for a in atoms if Aff(((a, 1),)).names() & set(dims)]
+    unknown.sort(key=lambda a: a in dims)  # floors go first
+    found: dict[object, tuple[Aff, Aff]] = {}
+    for atom in unknown:
+        pivot = next(((e, v) for e, v in rows if abs(e.coefficient(atom)) == 1), None)
+        if pivot is None:
+            continue
+        e, v = pivot
+        c = e.coefficient(atom)
+        rows = [(f - e * (c * f.coefficient(atom)), w - v * (c * f.coefficient(atom))) for f, w in rows if (f, w) != pivot]
+        found = {a: (f - e * (c * f.coefficient(atom)), w - v * (c * f.coefficient(atom))) for a, (f, w) in found.items()}
+        found[atom] = (e * c, v * c)
+    out = []
+    for d in dims:
+        e, v = found.get(d, (None, None))
+        if e is None or any(a != d and a in unknown for a, _ in e.terms):
+            return None
+        out.append(v - (e - var(d)))
+    return tuple(out)
 
 
 def _pinned(instances: Set, e: Aff, name: str) -> Set:

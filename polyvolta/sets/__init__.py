@@ -5,7 +5,7 @@
 >>> tile.is_bijective()
 True
 >>> print(Set("[N] -> { S[i] : 0 <= i < N }").apply(tile).project_out(1))
-[N] -> { [i0] : 0 <= i0 and 32*i0 < N }
+[N] -> { [i0] : 0 <= 32*i0 < N }
 """
 
 from .aff import Aff, aff, var, xor

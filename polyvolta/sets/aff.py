@@ -68,7 +68,7 @@ class Aff:
 
     >>> i = var("i")
     >>> print((i - 128 * (i // 128)) // 64)
-    floor(i/64) - 2*floor(i/128)
+    floor(i/64) mod 2
     >>> print((8 * i) % 32)
     8*(i mod 4)
     """

@@ -1,21 +1,22 @@
 """Counting and listing the integer points of bounded sets.
 
-Pieces are made disjoint first. The points of one piece are counted by splitting its variables into groups
-that share no constraint, whose counts multiply; a group of one variable is an interval or a residue class,
-counted in closed form; a larger group fixes its narrowest variable to each of its values. So boxes and
+Pieces are made disjoint first. Equalities are solved over the integers, which leaves free integers t under
+inequalities, as many points as there are solutions t. Groups of t that share no inequality multiply; a group of
+one is an interval; a larger one is cut along its narrowest form into slices of one variable less. So boxes and
 strides cost nothing per point, and the worst case is an enumeration of all but one dimension.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
 
 from . import conjunct as cj
-from . import simplex
+from . import integer, simplex
 from .conjunct import Conjunct
 from .errors import Unbounded, UnknownName, nearest
 from .relation import Relation
+from .rows import Row, normal_ineq, substitute
 
 
 def concrete(relation: Relation, params: dict[str, int]) -> Relation:
@@ -68,20 +69,29 @@ def count(relation: Relation, params: dict[str, int]) -> int:
 
 
 def _count(c: Conjunct, names: tuple[str, ...]) -> int:
-    rows = _System(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
+    """The points of one conjunct; its divs are functions of the point, so they count as variables."""
+    if c.is_empty:
+        return 0
     _check_bounded(c, names)
-    return _count_rows(rows)
+    lattice = integer.solve_equalities(c.n + len(c.divs), c.eqs)
+    if lattice is None:
+        return 0
+    origin, basis = lattice
+    images = [(o, *[b[k] for b in basis]) for k, o in enumerate(origin)]
+    return _solutions(len(basis), _tidy(substitute(r, images, len(basis)) for r in c.all_ineqs()))
 
 
 def _check_bounded(c: Conjunct, names: tuple[str, ...]) -> None:
-    tableau = _tableau(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
+    tableau = _tableau(c.n + len(c.divs), c.eqs, c.all_ineqs())
     for d in range(c.n):
-        row = tuple(int(k == 1 + d) for k in range(1 + c.n + len(c.divs)))
-        if tableau.minimum(row) is None or tableau.maximum(row) is None:
-            raise Unbounded(f"the dimension {names[d]} is unbounded", where=str(names), hint="intersect with bounds first")
+        row = tuple([int(k == 1 + d) for k in range(1 + c.n + len(c.divs))])
+        if not tableau.empty and (tableau.minimum(row) is None or tableau.maximum(row) is None):
+            raise Unbounded(
+                f"the dimension {names[d]} is unbounded", where=f"[{', '.join(names)}]", hint="intersect with bounds first"
+            )
 
 
-def _tableau(n: int, eqs: tuple, ineqs: tuple) -> simplex.Tableau:
+def _tableau(n: int, eqs: Iterable[Row], ineqs: Iterable[Row]) -> simplex.Tableau:
     tableau = simplex.Tableau(n)
     for r in eqs:
         tableau.add_eq(r)
@@ -90,31 +100,23 @@ def _tableau(n: int, eqs: tuple, ineqs: tuple) -> simplex.Tableau:
     return tableau
 
 
-class _System(tuple):
-    """(n, eqs, ineqs), hashable, for the memo of counts."""
-
-    def __new__(cls, n: int, eqs: tuple, ineqs: tuple) -> _System:
-        return tuple.__new__(cls, (n, tuple(sorted(eqs)), tuple(sorted(ineqs))))
+def _tidy(rows: Iterable[Row]) -> tuple[Row, ...] | None:
+    """The inequalities, tightened, the strongest of parallel ones, sorted; None for a contradiction."""
+    best: dict[Row, int] = {}
+    for row in rows:
+        r = normal_ineq(row)
+        if r is False:
+            return None
+        if r is not True:
+            best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
+    return tuple(sorted((c, *key) for key, c in best.items()))
 
 
 @lru_cache(maxsize=1 << 14)
-def _count_rows(system: _System) -> int:
-    """The number of integer solutions; the system is bounded."""
-    n, eqs, ineqs = system
-    c = cj.normalise(n, (), eqs, ineqs)
-    if c is None or c.is_empty:
+def _solutions(n: int, rows: tuple[Row, ...] | None) -> int:
+    """The number of integer solutions of bounded inequalities: independent groups of variables multiply."""
+    if rows is None:
         return 0
-    # equalities with a unit coefficient define a variable: it adds no points
-    solved = {next(k for k in range(n, 0, -1) if abs(r[k]) == 1) for r in c.eqs if any(abs(v) == 1 for v in r[1:])}
-    plain = [r for r in c.eqs if not any(abs(v) == 1 for v in r[1:])]
-    if solved and not plain and not any(r[k] for r in c.ineqs for k in solved):
-        free = [k for k in range(1, n + 1) if k not in solved]
-        return _product(len(free), (), tuple((r[0], *(r[k] for k in free)) for r in c.ineqs))
-    return _product(n, c.eqs, c.ineqs)
-
-
-def _product(n: int, eqs: tuple, ineqs: tuple) -> int:
-    """Independent groups of variables multiply."""
     group = list(range(n + 1))
 
     def find(k: int) -> int:
@@ -122,47 +124,45 @@ def _product(n: int, eqs: tuple, ineqs: tuple) -> int:
             k = group[k]
         return k
 
-    for r in (*eqs, *ineqs):
+    for r in rows:
         used = [k for k in range(1, n + 1) if r[k]]
         for k in used[1:]:
             group[find(k)] = find(used[0])
-    total = 1
-    for root in {find(k) for k in range(1, n + 1)}:
+    product = 1
+    for root in sorted({find(k) for k in range(1, n + 1)}):
         members = [k for k in range(1, n + 1) if find(k) == root]
-        mine = lambda rows: tuple((r[0], *(r[k] for k in members)) for r in rows if any(r[k] for k in members))  # noqa: E731, B023
-        total *= _group(len(members), mine(eqs), mine(ineqs))
-        if not total:
+        own = [(r[0], *[r[k] for k in members]) for r in rows if any(r[k] for k in members)]
+        product *= _interval(own) if len(members) == 1 else _slices(len(members), own)
+        if not product:
             return 0
-    return total
+    return product
 
 
-def _group(n: int, eqs: tuple, ineqs: tuple) -> int:
-    if n == 1:
-        low = max(-(r[0] // r[1]) for r in ineqs if r[1] > 0)
-        high = min(r[0] // -r[1] for r in ineqs if r[1] < 0)
-        if not eqs:
-            return max(0, high - low + 1)
-    bounds = _ranges(n, eqs, ineqs)
-    if bounds is None:
+def _interval(rows: list[Row]) -> int:
+    low = max(-r[0] for r in rows if r[1] > 0)
+    high = min(r[0] for r in rows if r[1] < 0)
+    return max(0, high - low + 1)
+
+
+def _slices(n: int, rows: list[Row]) -> int:
+    """Sum over the values of the narrowest form: a variable, or what a pair of opposite rows bounds."""
+    tableau = _tableau(n, (), rows)
+    if tableau.empty:
         return 0
-    k, (low, high) = min(enumerate(bounds), key=lambda t: t[1][1] - t[1][0])
+    forms = {tuple([int(j == k) for j in range(n)]) for k in range(n)}
+    forms |= {r[1:] for r in rows if 1 in r[1:] and any(o[1:] == tuple([-v for v in r[1:]]) for o in rows)}
+    choices = []
+    for form in sorted(forms):
+        low, high = tableau.minimum((0, *form)), tableau.maximum((0, *form))
+        choices.append((high[0] // high[1] + (-low[0] // low[1]), -(-low[0] // low[1]), high[0] // high[1], form))
+    _, low, high, form = min(choices)
+    k = form.index(1)
     total = 0
     for value in range(low, high + 1):
-        cut = lambda r: (r[0] + r[1 + k] * value, *r[1 : 1 + k], *r[2 + k :])  # noqa: E731, B023
-        total += _count_rows(_System(n - 1, tuple(map(cut, eqs)), tuple(map(cut, ineqs))))
+        image = [-v for v in form]  # the variable k by the others, where the form has this value
+        cut = [[a + r[1 + k] * b for a, b in zip(r, (value, *image))] for r in rows]
+        total += _solutions(n - 1, _tidy((*r[: 1 + k], *r[2 + k :]) for r in cut))
     return total
-
-
-def _ranges(n: int, eqs: tuple, ineqs: tuple) -> list[tuple[int, int]] | None:
-    tableau = _tableau(n, eqs, ineqs)
-    if tableau.empty:
-        return None
-    out = []
-    for k in range(n):
-        row = tuple(int(j == 1 + k) for j in range(n + 1))
-        low, high = tableau.minimum(row), tableau.maximum(row)
-        out.append((-(-low[0] // low[1]), high[0] // high[1]))
-    return out
 
 
 def points(relation: Relation, params: dict[str, int]) -> Iterator[tuple[int, ...]]:
@@ -187,16 +187,19 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     if not n:
         yield prefix
         return
-    tableau = _tableau(width, c.eqs, tuple(c.all_ineqs()))
+    tableau = _tableau(width, c.eqs, c.all_ineqs())
     if tableau.empty:
         return
-    row = tuple(int(k == 1) for k in range(1 + width))
+    row = tuple([int(k == 1) for k in range(1 + width)])
     low, high = tableau.minimum(row), tableau.maximum(row)
     for value in range(-(-low[0] // low[1]), high[0] // high[1] + 1):
-        cut = lambda r: (r[0] + r[1] * value, *r[2:])  # noqa: E731, B023
-        rest = cj.normalise(n - 1, [(d[0], cut(d[1])) for d in c.divs], map(cut, c.eqs), map(cut, c.ineqs))
+        fixed = partial(_fixed, value)
+        divs = [(den, fixed(r)) for den, r in c.divs]
+        rest = cj.normalise(n - 1, divs, map(fixed, c.eqs), map(fixed, c.ineqs))
         if rest is not None and not rest.is_empty:
             yield from _walk(rest, (*prefix, value))
 
 
-
+def _fixed(value: int, row: Row) -> Row:
+    """The row where the first variable is a number."""
+    return (row[0] + row[1] * value, *row[2:])

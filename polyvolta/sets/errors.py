@@ -79,7 +79,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "did you mean 'lexmin'?"
     """
     known = [str(k) for k in known]
-    close = get_close_matches(str(name), known, n=1)
+    same = [k for k in known if k.lower() == str(name).lower()]
+    close = same or get_close_matches(str(name), known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return "known: " + ", ".join(known) if known else ""

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
-from .recognise import Bounds, Quotient, from_equality, from_pair, range_of
+from .recognise import Bounds, Quotient, from_equality, from_pair, ranges_of
 from .rows import Row, normal_eq, normal_ineq
 
 Div = tuple[int, Row] | None
@@ -409,11 +409,11 @@ class _Work:
     def round_divs(self) -> bool:
         """Simplify a div by the intervals of its argument; whether there was one."""
         best = {tuple(r[1:]): r[0] for r in self.ineqs}
-        bounds = self.bounds(best)
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
             den, row = div
+            bounds = self.bounds(best, k)
             below, above = best.get(tuple(row[1:])), best.get(tuple([-v for v in row[1:]]))
             if below is not None and above is not None and (row[0] - below) // den == (row[0] + above) // den:
                 self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
@@ -446,10 +446,10 @@ class _Work:
                 return True
         return False
 
-    def bounds(self, best: dict[Row, int]) -> Bounds:
-        """The function that bounds forms by these inequalities and by the divs (see `range_of`)."""
-        divs = [(self.base + k, *d) for k, d in enumerate(self.divs) if d is not None]
-        return lambda form: range_of(form, best, divs[::-1])
+    def bounds(self, best: dict[Row, int], before: int | None = None) -> Bounds:
+        """The function that bounds forms by these inequalities and by the divs `before` one (see `ranges_of`)."""
+        divs = [(self.base + k, *d) for k, d in enumerate(self.divs[:before]) if d is not None]
+        return lambda form: ranges_of(form, best, divs[::-1])
 
     def define(self, q: Quotient) -> None:
         """Add the equality `form = floor(numerator/den)`, its floor in a new column."""
@@ -488,16 +488,16 @@ def _intervals(best: dict[Row, int]) -> tuple[dict[int, int], dict[int, int]]:
 
 def _rounded(row: Sequence[int], g: int, bounds: Bounds) -> list[int] | None:
     """U + floor(R/g) for row = g*U + R, when R's range makes the floor one number; None when it doesn't."""
-    span = bounds({c: v for c, v in enumerate(row) if c and v % g})
-    if span is None or (row[0] + span[0]) // g != (row[0] + span[1]) // g:
-        return None
-    out = [0 if v % g else v for v in row]
-    out[0] = (row[0] + span[0]) // g * g
-    for c, v in span[2].items():
-        out[c] += v
-    if any(v % g for v in out) or out[1:].count(0) <= row[1:].count(0):
-        return None
-    return [v // g for v in out]
+    for low, high, extra in bounds({c: v for c, v in enumerate(row) if c and v % g}):
+        if (row[0] + low) // g != (row[0] + high) // g:
+            continue
+        out = [0 if v % g else v for v in row]
+        out[0] = (row[0] + low) // g * g
+        for c, v in extra.items():
+            out[c] += v
+        if not any(v % g for v in out) and out[1:].count(0) > row[1:].count(0):
+            return [v // g for v in out]
+    return None
 
 
 def _round_rows(best: dict[Row, int], bounds: Bounds) -> bool:

@@ -7,13 +7,13 @@ layout, j = 2*(t mod 4) + (r mod 2), gives t mod 4 = floor(j/2) without any sear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .rows import Row
 
 Range = tuple[int, int, dict[int, int]]
-Bounds = Callable[[dict[int, int]], Range | None]
+Bounds = Callable[[dict[int, int]], Iterable[Range]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +54,40 @@ def from_equality(row: list[int], place: Callable[[int], int], bounds: Bounds) -
     Parameters
     ----------
     place : the dimension that a column depends on last; the form must lie strictly behind the early columns.
-    bounds : see `range_of`.
+    bounds : see `ranges_of`.
     """
     used = sorted((c for c, v in enumerate(row) if c and v), key=place)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
         rest = [c for c in used if row[c] % g]
         for k in range(len(rest) + 1):
             early, late = rest[:k], rest[k:]
-            span = bounds({c: row[c] for c in late})
-            if span is None or span[1] - span[0] >= g:
-                continue
-            low, _, extra = span
-            form = {c: row[c] for c in used if row[c] % g == 0 and (not early or place(c) > place(early[-1]))}
-            numerator = [-v if c not in late and c not in form else 0 for c, v in enumerate(row)]
-            numerator[0] -= low
-            for c, v in extra.items():
-                form[c] = form.get(c, 0) + v
-            if not any(v % g for v in form.values()) and any(abs(v) == g for v in form.values()):
-                return Quotient([form.get(c, 0) // g for c in range(len(row))], g, numerator)
+            for low, high, extra in bounds({c: row[c] for c in late}):
+                if high - low >= g:
+                    continue
+                form = {c: row[c] for c in used if row[c] % g == 0 and (not early or place(c) > place(early[-1]))}
+                numerator = [-v if c not in late and c not in form else 0 for c, v in enumerate(row)]
+                numerator[0] -= low
+                for c, v in extra.items():
+                    form[c] = form.get(c, 0) + v
+                if not any(v % g for v in form.values()) and any(abs(v) == g for v in form.values()):
+                    return Quotient([form.get(c, 0) // g for c in range(len(row))], g, numerator)
     return None
 
 
-def range_of(form: dict[int, int], rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> Range | None:
-    """(low, high, extra): the form less `extra` keeps within low..high, inclusive; None where nothing is known.
+def ranges_of(form: dict[int, int], rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> Iterator[Range]:
+    """(low, high, extra): the form less `extra` keeps within low..high, inclusive.
 
-    Remainders `e - den*q` of known divs are bounded, so multiples of q are set aside in `extra`; so are forms and
-    single columns that inequalities bound on both sides.
+    First by the ranges of single columns, without extra. Then by remainders: `e - den*q` of a known div is bounded,
+    so its part of the form is, with a multiple of q set aside.
 
     Parameters
     ----------
     rows : inequalities `key . x + const >= 0`.
     divs : (column, den, row) of the known divs, those that depend on others first.
     """
+    span = _sum_range(form, rows)
+    if span is not None:
+        yield *span, {}
     low = high = 0
     left, extra = dict(form), {}
     for col, den, row in divs:
@@ -98,18 +100,23 @@ def range_of(form: dict[int, int], rows: dict[Row, int], divs: Iterable[tuple[in
         extra[col] = left.pop(col, 0) + m * den
         ends = (-m * row[0], m * (den - 1 - row[0]))
         low, high = low + min(ends), high + max(ends)
-    for col, c in left.items():
-        span = _column_range(col, rows)
-        if span is None:
-            return None
-        low += c * span[c < 0]
-        high += c * span[c > 0]
-    return low, high, extra
+    span = _sum_range(left, rows) if extra else None
+    if span is not None:
+        yield low + span[0], high + span[1], extra
 
 
-def _column_range(col: int, rows: dict[Row, int]) -> tuple[int, int] | None:
-    """The inclusive range of one column."""
+def _sum_range(form: dict[int, int], rows: dict[Row, int]) -> tuple[int, int] | None:
+    """The range of a form by the ranges of its columns, which inequalities in one variable give."""
+    low = high = 0
     width = len(next(iter(rows), ()))
-    above = rows.get(tuple([int(k == col) for k in range(1, 1 + width)]))
-    below = rows.get(tuple([-int(k == col) for k in range(1, 1 + width)]))
-    return None if above is None or below is None else (-above, below)
+    for col, c in form.items():
+        unit = [0] * width
+        if width:
+            unit[col - 1] = 1
+        above = rows.get(tuple(unit))
+        below = rows.get(tuple([-v for v in unit]))
+        if above is None or below is None:
+            return None
+        low += c * (-above if c > 0 else below)
+        high += c * (below if c > 0 else -above)
+    return low, high

@@ -61,12 +61,13 @@ def exchange() -> Exchange:
     def slot(chunk: Aff) -> Aff:
         return chunk // 8 * 8 + xor(chunk % 8, chunk // 8 % 2 * 4, 3)
 
-    row = LANE % 2 + LANE // 4 % 2 * 4 + LANE // 16 * 8 + 2 * P
+    def word(piece: int) -> Aff:
+        row = LANE % 2 + LANE // 4 % 2 * 4 + LANE // 16 * 8 + 2 * piece
+        return 2 * slot(2 * row + LANE // 8 % 2) + LANE // 2 % 2
+
     return Exchange(
         registers=((0, 1, 4, 5), (2, 3, 6, 7)),
-        store=IndexMap(
-            (("lane", 32), ("p", 2)), (("word", 2 * slot(2 * row + LANE // 8 % 2) + LANE // 2 % 2),)
-        ),
+        store=IndexMap((("lane", 32),), (("word0", word(0)), ("word1", word(1)))),
         load=IndexMap((("lane", 32),), (("chunk", slot(LANE)),)),
         words=(0, 2, 1, 3),
         owns=IndexMap((("lane", 32),), (("row", LANE // 2), ("col", 8 * (LANE % 2)))),
