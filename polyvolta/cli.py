@@ -59,12 +59,19 @@ def _of_kernel(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="The kernel")
 
 
-BlockTile = Annotated[str, _of_kernel(metavar="MxNxK", help="Result tile of a thread block, and its step in K.")]
+BlockTile = Annotated[str, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step in K.")]
 WarpTile = Annotated[
-    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp; the block's, at most 64x64, if not given.")
+    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp; if missing the block's, up to 64x64.")
 ]
 Macro = Annotated[str, _of_kernel("--macro-mma", metavar="NAME", help="What a warp multiplies at once.")]
 Arch = Annotated[str, _of_kernel("--target", metavar="ARCH", help="GPU architecture.")]
+Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
+CubinFile = Annotated[
+    Path | None, typer.Option("--cubin", metavar="FILE", help="For machine code; needs NVRTC, no GPU.")
+]
+SizeText = Annotated[str, typer.Option(metavar="MxNxK", help="Rows of A, columns of B, and what they share.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the random data.")]
 Ascii = Annotated[bool, typer.Option("--ascii", help="Write floor(i/128), <= and -> in trees.")]
 Interpret = Annotated[bool, typer.Option("--interpret", help="Interpret even where there is a GPU.")]
 
@@ -80,10 +87,13 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+]
+
+
 @app.callback()
-def _top(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
-) -> None:
+def _top(version: Version = False) -> None:
     pass
 
 
@@ -113,7 +123,7 @@ def demo(
 
 @app.command()
 def show(
-    stage: Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone: warp_tiled.")] = None,
+    stage: Stage = None,
     ascii: Ascii = False,
     block_tile: BlockTile = BLOCK,
     warp_tile: WarpTile = None,
@@ -132,10 +142,8 @@ def show(
 
 @app.command()
 def emit(
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")] = None,
-    cubin: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="For machine code; needs NVRTC, no GPU.")
-    ] = None,
+    output: Output = None,
+    cubin: CubinFile = None,
     block_tile: BlockTile = BLOCK,
     warp_tile: WarpTile = None,
     macro_mma: Macro = MACRO,
@@ -159,9 +167,9 @@ def emit(
 
 @app.command()
 def run(
-    size: Annotated[str, typer.Option(metavar="MxNxK", help="Rows of A, columns of B, what they share.")] = SIZE,
+    size: SizeText = SIZE,
     interpret: Interpret = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random data.")] = 0,
+    seed: Seed = 0,
     block_tile: BlockTile = BLOCK,
     warp_tile: WarpTile = None,
     macro_mma: Macro = MACRO,
@@ -189,7 +197,7 @@ def numbers(text: str, what: str, example: str) -> tuple[int, int, int]:
     """
     parts = text.lower().replace("×", "x").split("x")
     if len(parts) != 3 or not all(p.isascii() and p.isdigit() and p.strip("0") for p in parts):
-        raise BadText(f"{text!r} is no {what}", hint=f"three positive numbers with an x between, such as {example}")
+        raise BadText(f"{text!r} is no {what}", hint=f"three positive numbers, such as {example}")
     m, n, k = map(int, parts)
     return m, n, k
 

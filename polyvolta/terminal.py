@@ -1,8 +1,8 @@
 """What the command line prints: trees, CUDA text, resources.
 
-On a terminal a tree's node kinds are coloured, long lines fold below themselves, and the lines that a pass changed
-are shaded as in the paper's figures. In a pipe the same lines come plain and whole. A bar in the margin says
-what changed either way.
+On a terminal the kinds of a tree's nodes are coloured, long lines fold below themselves, and the lines that a pass
+changed are shaded as in the paper's figures. In a pipe the same lines come plain and whole. A bar in the margin
+says either way what changed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Mark, Node, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.build import RowBuilder, affs_of, expression
-from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.conjunct import Conjunct, normalise
 from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import Space
 
@@ -224,6 +224,8 @@ class _Scanner:
         simple = values.gist(context)
         piece = self.single(simple, f"the loop {name}", at)
         low, high, (step, residue) = _bounds(piece, simple.params, name)
+        if not low or not high:  # bounds hidden in floors of the variable itself
+            low, high, (step, residue) = _bounds(_shadow(piece, simple.params.index(name)), simple.params, name)
         if not low or not high:
             raise NotScannable(f"the loop {name} has no {'upper' if low else 'lower'} bound", where=self.schedule.marked(at))
         low = tuple(simplify(_aligned(e, step, residue), self.ranges) for e in low)
@@ -361,6 +363,24 @@ def _bounds(c: Conjunct, names: tuple[str, ...], name: str) -> tuple[tuple[Aff, 
         elif a < 0:
             high.append(e // -a)
     return tuple(low), tuple(high), (step, residue)
+
+
+def _shadow(c: Conjunct, dim: int) -> Conjunct:
+    """A conjunct that contains `c` and has no floors of dimension `dim`: Fourier-Motzkin over the rationals.
+
+    Loops over its bounds visit too much, which the conditions inside the loop make good.
+    """
+    base = 1 + c.n
+    leaning = [base + k for k in range(len(c.divs)) if _leans(c, k, 1 + dim)]
+    rows = [*c.all_ineqs(), *c.eqs, *(tuple(-v for v in r) for r in c.eqs)]
+    for col in leaning:
+        low, high = [r for r in rows if r[col] > 0], [r for r in rows if r[col] < 0]
+        rows = [r for r in rows if not r[col]]
+        rows += [tuple(x * -b[col] + y * a[col] for x, y in zip(a, b)) for a in low for b in high]
+    kept = [k for k in range(len(c.divs)) if base + k not in leaning]
+    columns = [*range(base), *(base + k for k in kept)]
+    divs = [(c.divs[k][0], tuple((*c.divs[k][1], *[0] * len(c.divs))[col] for col in columns)) for k in kept]
+    return normalise(c.n, divs, (), [tuple(r[col] for col in columns) for r in rows]) or c
 
 
 def _aligned(low: Aff, step: int, residue: Aff) -> Aff:

@@ -83,7 +83,8 @@ def _bounds(c: Conjunct, names: tuple[str, ...]) -> set[tuple[Aff, int]]:
     last = c.n
     table = affs_of(c, names)
     rows = [*c.ineqs, *c.eqs, *(tuple(-v for v in r) for r in c.eqs)]
-    usable = [r for r in rows if r[last] and not any(r[col] and table[col] is None for col in range(1, len(r)))]
+    hidden = {1 + c.n + k for k in _leaning(c)} | {col for col, e in table.items() if e is None}
+    usable = [r for r in rows if r[last] and not any(r[col] for col in hidden)]
     out = set()
     for low in (r for r in usable if r[last] == 1):
         for high in (r for r in usable if r[last] == -1):
@@ -93,25 +94,34 @@ def _bounds(c: Conjunct, names: tuple[str, ...]) -> set[tuple[Aff, int]]:
     return out
 
 
-def _spelt_out(c: Conjunct) -> Conjunct:
-    """The conjunct with divs that lean on the last dimension made existentials and eliminated again."""
-    base, width = 1 + c.n, 1 + c.n + len(c.divs)
-    leaning: set[int] = set()
+def _leaning(c: Conjunct) -> list[int]:
+    """The known divs that depend on the last dimension."""
+    found: list[int] = []
     for k, div in enumerate(c.divs):
-        if div is not None and (div[1][c.n] or any(base + j < len(div[1]) and div[1][base + j] for j in leaning)):
-            leaning.add(k)
-    if not leaning:
-        return c
-    order = [k for k in range(len(c.divs)) if k not in leaning] + sorted(leaning)
-    columns = [*range(base), *(base + k for k in order)]
-    wide = lambda row: tuple((list(row) + [0] * (width - len(row)))[col] for col in columns)  # noqa: E731
-    ineqs = [wide(r) for r in c.ineqs]
-    divs = []
-    for k in order:
-        div = c.divs[k]
-        if k in leaning:
-            ineqs += [wide(r) for r in defining_rows(div, base + k, width)]
-            divs.append(None)
-        else:
-            divs.append(None if div is None else (div[0], wide(div[1])))
-    return pj.eliminate(cj.normalise(c.n, divs, [wide(r) for r in c.eqs], ineqs)) or c
+        if div is not None and (div[1][c.n] or any(div[1][1 + c.n + j] for j in found)):
+            found.append(k)
+    return found
+
+
+def _spelt_out(c: Conjunct) -> Conjunct:
+    """The conjunct, its inequalities freed of the divs that lean on the last dimension.
+
+    An over-approximation: each such div, q = floor(e/d), is eliminated as a rational between (e - d + 1)/d and e/d,
+    after Fourier and Motzkin. Equalities stay.
+
+    >>> from polyvolta.sets import Set
+    >>> ((_, (c,)),) = Set("[N] -> { [i] : 0 <= i and i + 3*floor(i/3) < N }").parts
+    >>> _spelt_out(c).ineqs
+    ((0, 0, 1), (1, 1, -2))
+    """
+    width = 1 + c.n + len(c.divs)
+    rows = list(c.ineqs)
+    for k in reversed(_leaning(c)):
+        col = 1 + c.n + k
+        if not any(r[col] for r in rows):
+            continue
+        rows += defining_rows(c.divs[k], col, width)
+        low, high = [r for r in rows if r[col] > 0], [r for r in rows if r[col] < 0]
+        rows = [r for r in rows if not r[col]]
+        rows += [tuple([-b[col] * x + a[col] * y for x, y in zip(a, b)]) for a in low for b in high]
+    return cj.normalise(c.n, c.divs, c.eqs, rows) or c

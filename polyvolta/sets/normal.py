@@ -217,7 +217,7 @@ class _Work:
         """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0."""
         changed = False
         for k, div in enumerate(self.divs):
-            if div is None or not div[1] or not div[1][0]:
+            if div is None or not div[1]:
                 continue
             den, row = div
             col = self.base + k
@@ -225,18 +225,19 @@ class _Work:
             want[col] = -den
             opposite = [-v for v in want]
             for eq in self.eqs:
-                if eq[1:] == want[1:] or eq[1:] == opposite[1:]:
-                    residue = -eq[0] if eq[1:] == want[1:] else eq[0]
-                    if not 0 <= residue + row[0] < den:  # q would differ from itself
-                        self.ineqs.append([-1] + [0] * (self.width - 1))
-                        break
+                if eq[1:] != want[1:] and eq[1:] != opposite[1:]:
+                    continue
+                residue = -eq[0] if eq[1:] == want[1:] else eq[0]
+                if not 0 <= residue + row[0] < den:  # q would differ from itself
+                    self.ineqs.append([-1] + [0] * (self.width - 1))
+                elif row[0]:
                     self.divs[k] = (den, [0, *row[1:]])
                     value = [0] * self.width
                     value[0], value[col] = -(residue // den), 1
                     if value[0]:
                         self.substitute(col, value)
                     changed = True
-                    break
+                break
         return changed
 
     def sort_divs(self) -> None:
@@ -286,6 +287,8 @@ class _Work:
                 for rows in (self.eqs, self.solved, self.ineqs):
                     rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
                 self.solved.append(list(row))
+                if col < self.base:
+                    self.pivots.add(col)
             else:
                 self.use_pivot(list(row), col)
         solved = [normal_eq(row) for row in self.solved]  # a non-unit pivot may have shown them unsolvable

@@ -60,6 +60,8 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
         factor = "" if abs(c) == 1 else f"{abs(c)}{style.times}"
         text += sign + factor + body
+    if const > 0 and first_positive is None:
+        return f"{const} - {text[1:]}"
     if const:
         text += f" {'-' if const < 0 else '+'} {abs(const)}"
     return text
@@ -134,7 +136,7 @@ def _readable(
     """Constraints as expressions, names of existentials, and what stands in the tuple: {name: (value, named)}.
 
     An output of a map stands there as what it equals; it keeps its name where another constraint needs it. A
-    dimension of a set does so when it is a number.
+    dimension of a set does so when it is a number or depends on parameters alone.
     """
     base = 1 + c.n
     table = affs_of(c, names)
@@ -150,7 +152,10 @@ def _readable(
         value = [-row[last] * v for v in row]
         value[last] = 0
         plain = last and abs(row[last]) == 1 and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
-        if plain and (is_map or not any(value[1:])) and _alone(c, row, last):
+        if plain and not is_map:
+            plain = not any(v and (col < base and col > first_out or col >= base and _leans(c, col, 1 + first_out))
+                            for col, v in enumerate(value))  # fmt: skip
+        if plain and _alone(c, row, last):
             named = any(d is not None and last < len(d[1]) and d[1][last] for d in c.divs)
             inline[names[last - 1]] = (expression(value, table), named)
         else:
@@ -175,16 +180,22 @@ def _leans(c: Conjunct, col: int, first: int) -> bool:
 
 
 def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) -> Sequence[int]:
-    """Undo `x = 32q` in a row, so that it speaks of the dimension x and not of the div q."""
+    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of the dimension x, not of the div q."""
+
+    def weight(r: Sequence[int]) -> int:
+        return sum(2 if col >= base else 1 for col, v in enumerate(r) if col and v)
+
     for eq in eqs:
-        dims = [col for col in range(1, base) if abs(eq[col]) == 1 and not row[col]]
-        divs = [col for col in range(base, len(eq)) if eq[col]]
-        if not dims or len(divs) != 1 or not row[divs[0]]:
+        if not any(abs(v) == 1 for v in eq[1:base]):
             continue
-        (q,) = divs
-        g = gcd(row[q], eq[q])
-        up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
-        row = tuple([up * a - factor * b for a, b in zip(row, eq)])
+        for q in range(base, len(eq)):
+            if not eq[q] or not row[q]:
+                continue
+            g = gcd(row[q], eq[q])
+            up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
+            other = tuple([up * a - factor * b for a, b in zip(row, eq)])
+            if weight(other) < weight(row):
+                row = other
     return row
 
 
@@ -220,7 +231,7 @@ def constraint_texts(
         at = place(e)
         if kind == "eq":
             last = style.equalities_last
-            texts.append((at >= n_params, last, len(order) + at if last else 0, 0, _equality(e, order, style)))
+            texts.append((at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style)))
             continue
         main, c, rest = _main_term(e, order, style)
         if not main:
@@ -313,8 +324,10 @@ def _equality(e: Aff, order: dict[str, int], style: Style) -> str:
     if main is not None:
         c = e.coefficient(main)
         return f"{main} = {show_aff((e - var(main) * c) * -c, style)}"
-    sign = -1 if e.terms and all(c < 0 for _, c in e.terms) else 1
-    return f"{show_aff((e - e.const) * sign, style)} = {-e.const * sign}"
+    if len({c > 0 for _, c in e.terms}) == 1:
+        sign = 1 if e.terms[0][1] > 0 else -1
+        return f"{show_aff((e - e.const) * sign, style)} = {-e.const * sign}"
+    return _inequality(e, style).replace(style.le, "=")
 
 
 def _inequality(e: Aff, style: Style) -> str:
