@@ -61,7 +61,7 @@ def _of_kernel(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
 
 BlockTile = Annotated[str, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step in K.")]
 WarpTile = Annotated[
-    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp; if missing the block's, up to 64x64.")
+    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp; if missing the block's, to 64x64.")
 ]
 Macro = Annotated[str, _of_kernel("--macro-mma", metavar="NAME", help="What a warp multiplies at once.")]
 Arch = Annotated[str, _of_kernel("--target", metavar="ARCH", help="GPU architecture.")]
@@ -109,8 +109,7 @@ def demo(
     """The whole way for C = A @ B: every schedule tree, the CUDA text, its resources, a run."""
     out = terminal.console()
     kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(out)
-    out.print("C = A @ B", style="bold", end="")
-    out.print(f", fp16 with fp32 accumulation, for {kernel.target.name}: from the graph to a running kernel.")
+    terminal.print_title(out, kernel)
     terminal.print_stages(out, kernel, ascii or terminal.is_ascii(out))
     terminal.heading(out, "CUDA", "The loops are the last tree's; every index is printed from a relation.")
     terminal.print_source(out, kernel)
@@ -135,6 +134,7 @@ def show(
     ascii = ascii or terminal.is_ascii(out)
     kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(out)
     if stage is None:
+        terminal.print_title(out, kernel)
         terminal.print_stages(out, kernel, ascii)
     else:
         terminal.print_tree(out, kernel.stages[stage].show(ascii))
@@ -179,6 +179,7 @@ def run(
     out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
     kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(out)
+    terminal.print_title(out, kernel)
     run_random(out, kernel, sizes, seed, interpret)
 
 
@@ -221,7 +222,7 @@ class Choice:
             M, N, K = pv.sizes("M N K")
             product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
             options = pv.Options(block_tile=block, warp_tile=warp, macro_mma=self.macro_mma)
-            return pv.compile(product, self.target, options, progress=status.update)
+            return pv.compile(product, self.target, options, progress=lambda s: status.update(f"making {s}"))
 
 
 def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, interpret: bool) -> None:

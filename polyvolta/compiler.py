@@ -116,7 +116,7 @@ def compile(  # noqa: A001
     promotion = promote(fine, tree, statement, orders, macro, options.threads, context, LEVELS)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", _prefetched(promotion))
-    result = scan(tree, context)
+    result = scan(tree, context, {"linearId": options.threads})
     tensors = tuple(
         GlobalTensor(t.name, tuple(_dim(d) for d in t.dims), _order(t), t in graph.outputs)
         for t in (*graph.inputs, *graph.outputs)

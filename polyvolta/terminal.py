@@ -1,8 +1,8 @@
 """What the command line prints: trees, CUDA text, resources.
 
-On a terminal the kinds of a tree's nodes are coloured, long lines fold below themselves, and the lines that a pass
-changed are shaded as in the paper's figures. In a pipe the same lines come plain and whole. A bar in the margin
-says either way what changed.
+On a terminal the kinds of a tree's nodes are coloured, long lines fold below themselves, and the lines that a
+pass changed are shaded as in the paper's figures. In a pipe the same lines come plain and whole. A bar in the
+margin says either way what changed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from polyvolta.kernel import Kernel
 
 SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark terminals alike
-KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b"
+KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b:?"
 MAPPED = r"\b(?:blockIdx\.[xyz]|warpIdx_[xyz]|linearId)\b"
-HANG = 6  # columns by which the rest of a folded line is indented
+WITHIN = r"(?<=\S)(?<!;) (?!(?:∧|and|:|→|->) )"  # spaces at which a folded line doesn't break
+HANG = 4  # columns by which the rest of a folded line is indented
 
 
 def console(stderr: bool = False) -> Console:
@@ -57,17 +58,33 @@ def fact(out: Console, name: str, value: str) -> None:
     out.print(value)
 
 
+def print_title(out: Console, kernel: Kernel) -> None:
+    """One line: what is computed, by which kernel."""
+    o = kernel.options
+    out.print("C = A @ B", style="bold", end="")
+    tiles = f"block tile {tile(o.block_tile)}, warp tile {tile(o.warp_tile)}"
+    out.print(f"  {tiles}, {o.macro_mma}, {kernel.target.name}")
+
+
+def tile(sizes: tuple[int, ...]) -> str:
+    """A tile as people write it.
+
+    >>> tile((128, 128, 32))
+    '128x128x32'
+    """
+    return "x".join(map(str, sizes))
+
+
 # ---- trees -------------------------------------------------------------------------------------------------
 
 
 def sentence(stage: str, kernel: Kernel) -> str:
     """What the pass to a stage did, in one sentence."""
     o = kernel.options
-    block, warp = ("x".join(map(str, t)) for t in (o.block_tile, o.warp_tile))
     return {
         "initial": "One band over all loops. It is permutable, so it can be tiled; i and j are parallel.",
-        "block_tiled": f"Tiles of {block}: a thread block takes one along i and j, and steps along k.",
-        "warp_tiled": f"Inside a block's tile, one tile of {warp} for each warp.",
+        "block_tiled": f"Tiles of {tile(o.block_tile)}: a block takes one along i and j, and steps along k.",
+        "warp_tiled": f"Inside a block's tile, one tile of {tile(o.warp_tile)} for each warp.",
         "mapped": "Parallel tile loops become indices: of the block in the grid, of the warp in its block.",
         "strip_mined": "A warp's step along k is cut into strips as deep as a macro-MMA.",
         "contracted": f"One instance stands for a whole macro-MMA {o.macro_mma}: the domain thins out.",
@@ -100,6 +117,7 @@ def print_tree(out: Console, tree: str, marks: Sequence[bool] | None = None, bar
 
 def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
     """A tree's line as it is, or folded to the terminal's width below itself."""
+    import re
     from textwrap import wrap
 
     from rich.text import Text
@@ -107,9 +125,12 @@ def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
     gutter = (bar if mark else " " * len(bar)) + " " * len(bar)
     parts, room = [line], 0
     if out.is_terminal:
-        indent = len(line) - len(line.lstrip()) + HANG
-        room = max(out.width - len(gutter), indent + 30)
-        parts = wrap(line, room, subsequent_indent=" " * indent, break_on_hyphens=False)
+        head = re.match(rf"(?:{KINDS} )? *", line)
+        indent = " " * (head.end() + HANG if head else 0)
+        room = max(out.width - len(gutter), len(indent) + 30)
+        whole = re.sub(WITHIN, "\0", line)
+        folded = wrap(whole, room, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+        parts = [part.replace("\0", " ") for part in folded]
     for part in parts:
         text = Text(part)
         text.highlight_regex(KINDS, "bold blue")

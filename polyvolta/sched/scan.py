@@ -59,12 +59,13 @@ class _State:
         return replace(self, prefix=(*self.prefix, value), equations=equations, **changes)
 
 
-def scan(schedule: Schedule, context: Set) -> Scan:
+def scan(schedule: Schedule, context: Set, extents: Mapping[str, int] | None = None) -> Scan:
     """Loops that visit exactly the instances of a schedule tree in its order.
 
     Parameters
     ----------
     context : what may be assumed of the parameters, a set without dimensions.
+    extents : numbers of values of names that members are mapped to, where they are given and not inferred.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def scan(schedule: Schedule, context: Set) -> Scan:
     """
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
-    scanner = _Scanner(schedule, context)
+    scanner = _Scanner(schedule, context, extents or {})
     domain = schedule.root.domain.intersect_params(context)
     active = {s.out.name: domain.only(s.out.name) for s, _ in domain.parts}
     body = scanner.visit(schedule.root.child, (0,), _State(active, scanner.context))
@@ -80,8 +81,8 @@ def scan(schedule: Schedule, context: Set) -> Scan:
 
 
 class _Scanner:
-    def __init__(self, schedule: Schedule, context: Set) -> None:
-        self.schedule, self.context = schedule, context
+    def __init__(self, schedule: Schedule, context: Set, given: Mapping[str, int]) -> None:
+        self.schedule, self.context, self.given = schedule, context, given
         self.extents: dict[str, Aff] = {}
         self.strides: dict[str, tuple[int, int]] = {}  # loop variables known to be residue + step * integer
         self.ranges: Ranges = {p: (0, None) for p in context.params}
@@ -105,15 +106,23 @@ class _Scanner:
                         found[m.name] = found[m.name] | values if m.name in found else values
             stack += [(child, sets) for child in here.children]
         for name, values in found.items():
-            piece = self.single(values.coalesce(), f"the values of {name}", ())
-            low, high, _ = _bounds(piece, values.params, name)
-            if len(low) != 1 or len(high) != 1 or low[0] != aff(0):
-                raise NotScannable(f"{name} does not run from 0 to one bound", where=str(values))
-            self.extents[name] = simplify(high[0] + 1, self.ranges)
-            extent = self.extents[name]
-            self.ranges[name] = (0, extent.const - 1 if extent.is_constant else None)
+            if name in self.given:
+                found[name] = values = Set(f"[{name}] -> {{ : 0 <= {name} < {self.given[name]} }}")
+            self.extents[name] = self.extent(name, values)
+            last = self.extents[name] - 1
+            self.ranges[name] = (0, last.const if last.is_constant else None)
         for values in found.values():
             self.context = self.context.align_params(values.params) & values.coalesce().align_params(self.context.params)
+
+    def extent(self, name: str, values: Set) -> Aff:
+        """The number of values of a name, which start at 0."""
+        piece = self.single(values.coalesce(), f"the values of {name}", ())
+        if _fixed_value(Set._of(values.params, [(NOWHERE, (piece,))]), name) == aff(0):
+            return aff(1)
+        low, high, _ = _bounds(piece, values.params, name)
+        if len(low) != 1 or len(high) != 1 or low[0] != aff(0):
+            raise NotScannable(f"{name} does not run from 0 to one bound", where=str(values))
+        return simplify(high[0] + 1, self.ranges)
 
     # ---- the walk
 

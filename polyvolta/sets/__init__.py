@@ -19,7 +19,8 @@ from .errors import (
     UnknownName,
     nearest,
 )
-from .relation import Map, Set
+from .map import Map
+from .set import Set
 from .space import Space, Tuple
 
 __all__ = [

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from html import escape
 from math import gcd
 from typing import Union
 
@@ -220,6 +221,9 @@ class Aff:
 
     def __repr__(self) -> str:
         return f"Aff({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
 
 
 def _make(sums: dict[Atom, int], const: int) -> Aff:

@@ -16,7 +16,7 @@ from .aff import Aff, var
 from .build import RowBuilder, affs_of, expression
 from .conjunct import Conjunct, defining_rows
 from .errors import Unbounded
-from .relation import Map
+from .map import Map
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Box:
         space = of.space
         names = (*of.params, *space.dims)
         constraints = []
-        for dim, low, size in zip(space.out.dims, self.offset, self.size):
+        for dim, low, size in zip(space.out.dims, self.offset, self.size, strict=True):
             constraints += [("ge", var(dim) - low), ("ge", low + (size - 1) - var(dim))]
         c = RowBuilder(names).conjunct(constraints)
         return Map._of(of.params, [(space, (c,))]).intersect_domain(of.domain())
@@ -88,7 +88,7 @@ def _bounds(c: Conjunct, names: tuple[str, ...]) -> set[tuple[Aff, int]]:
     out = set()
     for low in (r for r in usable if r[last] == 1):
         for high in (r for r in usable if r[last] == -1):
-            if all(a + b == 0 for a, b in zip(low[1:], high[1:])):
+            if all(a + b == 0 for a, b in zip(low[1:], high[1:], strict=True)):
                 without = (*low[:last], 0, *low[last + 1 :])
                 out.add((expression(tuple(-v for v in without), table), low[0] + high[0] + 1))
     return out
@@ -123,5 +123,7 @@ def _spelt_out(c: Conjunct) -> Conjunct:
         rows += defining_rows(c.divs[k], col, width)
         low, high = [r for r in rows if r[col] > 0], [r for r in rows if r[col] < 0]
         rows = [r for r in rows if not r[col]]
-        rows += [tuple([-b[col] * x + a[col] * y for x, y in zip(a, b)]) for a in low for b in high]
+        rows += [
+            tuple([-b[col] * x + a[col] * y for x, y in zip(a, b, strict=True)]) for a in low for b in high
+        ]
     return cj.normalise(c.n, c.divs, c.eqs, rows) or c

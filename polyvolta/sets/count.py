@@ -28,10 +28,16 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
     """
     unknown = [p for p in params if p not in relation.params]
     if unknown:
-        raise UnknownName(f"no parameter is called {unknown[0]!r}", where=str(relation), hint=nearest(unknown[0], relation.params))
+        raise UnknownName(
+            f"no parameter is called {unknown[0]!r}",
+            where=str(relation),
+            hint=nearest(unknown[0], relation.params),
+        )
     fixed = relation.fix(**params) if params else relation
     missing = [p for p in relation.params if p not in params]
-    live = [p for p in missing if any(_uses(c, relation.params.index(p)) for _, cs in fixed.parts for c in cs)]
+    live = [
+        p for p in missing if any(_uses(c, relation.params.index(p)) for _, cs in fixed.parts for c in cs)
+    ]
     if live:
         raise Unbounded(
             f"the parameter {live[0]} has no value", where=str(relation), hint=f"give one: {live[0]}=..."
@@ -87,7 +93,9 @@ def _check_bounded(c: Conjunct, names: tuple[str, ...]) -> None:
         row = tuple([int(k == 1 + d) for k in range(1 + c.n + len(c.divs))])
         if not tableau.empty and (tableau.minimum(row) is None or tableau.maximum(row) is None):
             raise Unbounded(
-                f"the dimension {names[d]} is unbounded", where=f"[{', '.join(names)}]", hint="intersect with bounds first"
+                f"the dimension {names[d]} is unbounded",
+                where=f"[{', '.join(names)}]",
+                hint="intersect with bounds first",
             )
 
 
@@ -154,13 +162,15 @@ def _slices(n: int, rows: list[Row]) -> int:
     choices = []
     for form in sorted(forms):
         low, high = tableau.minimum((0, *form)), tableau.maximum((0, *form))
-        choices.append((high[0] // high[1] + (-low[0] // low[1]), -(-low[0] // low[1]), high[0] // high[1], form))
+        choices.append(
+            (high[0] // high[1] + (-low[0] // low[1]), -(-low[0] // low[1]), high[0] // high[1], form)
+        )
     _, low, high, form = min(choices)
     k = form.index(1)
     total = 0
     for value in range(low, high + 1):
         image = [-v for v in form]  # the variable k by the others, where the form has this value
-        cut = [[a + r[1 + k] * b for a, b in zip(r, (value, *image))] for r in rows]
+        cut = [[a + r[1 + k] * b for a, b in zip(r, (value, *image), strict=True)] for r in rows]
         total += _solutions(n - 1, _tidy((*r[: 1 + k], *r[2 + k :]) for r in cut))
     return total
 

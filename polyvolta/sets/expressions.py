@@ -51,7 +51,9 @@ class Expressions(Cursor):
                 d = self.divisor()
                 left = [(w, v // d) for w, v in left]
             elif self.at("/") and not quotients:
-                raise self.wrong("expected an integer expression", "a quotient needs floor(e/d) or ceil(e/d), or e // d")
+                raise self.wrong(
+                    "expected an integer expression", "a quotient needs floor(e/d) or ceil(e/d), or e // d"
+                )
             elif (self.tok.kind == "name" or self.at("(", "⌊", *FUNCTIONS)) and all(
                 not w and v.is_constant for w, v in left
             ):
@@ -144,7 +146,9 @@ class Expressions(Cursor):
         while self.eat("/"):
             den *= self.divisor()
         if self.at("*", "mod", "//"):
-            raise self.wrong("expected '+', '-' or the end of the quotient", "put the quotient in floor() of its own")
+            raise self.wrong(
+                "expected '+', '-' or the end of the quotient", "put the quotient in floor() of its own"
+            )
         return part, den
 
     def extremum(self, kind: str) -> list[Case]:

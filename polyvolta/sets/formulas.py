@@ -51,7 +51,8 @@ def conj(a: Formula, b: Formula) -> Formula:
     """Both formulas, in disjunctive normal form."""
     if len(a) * len(b) > MOST_CLAUSES:
         raise BudgetExceeded(
-            f"the formula has more than {MOST_CLAUSES} alternatives", hint="split it, or intersect with one part at a time"
+            f"the formula has more than {MOST_CLAUSES} alternatives",
+            hint="split it, or intersect with one part at a time",
         )
     return tuple(x.both(y) for x in a for y in b)
 
@@ -131,7 +132,9 @@ class Formulas(Expressions):
         self.scope = list(outer)
         self.existentials += 1
         table = {n: f"{n}#{self.existentials}" for n in names}
-        body = tuple(replace(r, exists=(*r.exists, *table.values())) for r in (c.renamed(table) for c in body))
+        body = tuple(
+            replace(r, exists=(*r.exists, *table.values())) for r in (c.renamed(table) for c in body)
+        )
         return body if positive else self.complement(body, outer)
 
     def complement(self, body: Formula, over: tuple[str, ...]) -> Formula:
@@ -151,7 +154,7 @@ class Formulas(Expressions):
         if not operators:
             raise self.wrong("expected a comparison such as '<=' or '='")
         out = TRUE if positive else FALSE
-        for left, op, right in zip(lists, operators, lists[1:]):
+        for left, op, right in zip(lists, operators, lists[1:], strict=False):
             for a, b in product(left, right):
                 atom = _compare(a, op if positive else NEGATED[op], b)
                 out = conj(out, atom) if positive else out + atom
@@ -171,7 +174,9 @@ class Formulas(Expressions):
             c = RowBuilder(names, clause.exists).conjunct(clause.atoms)
             for over, solid in clause.solid:
                 if any(n not in names for n in over):
-                    raise syntax_error(self.text, 0, "a negated 'exists' stands inside another 'exists'", "move it out")
+                    raise syntax_error(
+                        self.text, 0, "a negated 'exists' stands inside another 'exists'", "move it out"
+                    )
                 if c is not None:
                     places = tuple(list(names).index(n) for n in over)
                     c = cj.conjoin(c, cj.reindex(solid, len(names), places))

@@ -14,8 +14,9 @@ from . import lexopt
 from .aff import Aff
 from .build import affs_of, expression
 from .conjunct import Conjunct, Row
-from .relation import Map, Relation, not_a_function
+from .map import Map, not_a_function
 from .project import project
+from .relation import Relation
 from .space import Space
 
 
@@ -32,7 +33,12 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, in
         if all(base + j - base in lead for j in range(k) if base + j < len(div[1]) and div[1][base + j]):
             lead.append(k)
     rest = [k for k in range(len(c.divs)) if k not in lead]
-    columns = [*range(1 + n_fixed), *(base + k for k in lead), *range(1 + n_fixed, base), *(base + k for k in rest)]
+    columns = [
+        *range(1 + n_fixed),
+        *(base + k for k in lead),
+        *range(1 + n_fixed, base),
+        *(base + k for k in rest),
+    ]
     eqs = [tuple(r[col] for col in columns) for r in c.eqs]
     ineqs = [tuple(r[col] for col in columns) for r in c.all_ineqs()]
     width = base + len(c.divs)
@@ -44,7 +50,9 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, in
     return eqs, ineqs, n_fixed + len(lead), c.n - n_fixed + len(rest), tuple(divs)
 
 
-def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
+def conjunct_optimum(
+    c: Conjunct, n_fixed: int, sign: int
+) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
     """The optimum of the dimensions after the first `n_fixed`: pieces with all their divs and the values."""
     eqs, ineqs, n_par, n_var, lead = _programme(c, n_fixed)
     solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
@@ -71,7 +79,9 @@ def optimum(relation: Relation, sign: int) -> Relation:
     return relation._of(relation.params, parts)
 
 
-def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
+def _pinned(
+    n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece
+) -> Conjunct | None:
     """The conjunct `domain of the piece, and the free dimensions equal their values`."""
     gap = (0,) * (n - n_fixed)
 
@@ -103,7 +113,12 @@ def _unbeaten(mine: Relation, theirs: Relation, sign: int, ties: bool) -> Relati
     for c in theirs.parts[0][1]:
         wide = cj.reindex(c, width, places)
         for eqs, ineqs in rows:
-            both = cj.normalise(width, wide.divs, [*wide.eqs, *(_pad(r, wide) for r in eqs)], [*wide.ineqs, *(_pad(r, wide) for r in ineqs)])
+            both = cj.normalise(
+                width,
+                wide.divs,
+                [*wide.eqs, *(_pad(r, wide) for r in eqs)],
+                [*wide.ineqs, *(_pad(r, wide) for r in ineqs)],
+            )
             if both is not None:
                 done = project(both, tuple(range(n_fixed + n_out, width)))
                 if done is not None:
@@ -173,7 +188,7 @@ def _cleared(row: Row, pivot: Row, col: int) -> Row:
         return row
     g = gcd(row[col], pivot[col])
     up, down = pivot[col] // g, row[col] // g
-    out = [up * a - down * b for a, b in zip(row, pivot)]
+    out = [up * a - down * b for a, b in zip(row, pivot, strict=True)]
     g = gcd(*out)
     return tuple(v // g for v in out) if g else tuple(out)
 
@@ -198,4 +213,3 @@ def output_affs(relation: Map) -> tuple[Aff, ...]:
     ((divs, values, _),) = optima
     table: dict[int, Aff | None] = affs_of(Conjunct(len(names), tuple(divs), (), ()), names)
     return tuple(expression(v, table) for v in values)
-

@@ -39,7 +39,11 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     # Known divs that lean on a dropped dimension become unknown, with their definition spelt out as rows.
     tainted: set[int] = set()
     for k, div in enumerate(c.divs):
-        if div is None or any(div[1][col] for col in lost) or any(div[1][base + j] for j in tainted if base + j < len(div[1])):
+        if (
+            div is None
+            or any(div[1][col] for col in lost)
+            or any(div[1][base + j] for j in tainted if base + j < len(div[1]))
+        ):
             tainted.add(k)
     ineqs = list(c.ineqs)
     for k in sorted(tainted):
@@ -101,7 +105,11 @@ def _pair_kind(low: Row, up: Row, col: int, others: Sequence[int]) -> str | None
     a, b = low[col], -up[col]
     if a == 1 or b == 1:
         return "rows"
-    if a == b and all(x + y == 0 for k, (x, y) in enumerate(zip(low, up)) if k) and low[0] + up[0] >= a - 1:
+    if (
+        a == b
+        and all(x + y == 0 for k, (x, y) in enumerate(zip(low, up, strict=True)) if k)
+        and low[0] + up[0] >= a - 1
+    ):
         return "free"
     if not any(low[u] for u in others) or not any(up[u] for u in others):
         return "div"
@@ -124,7 +132,7 @@ def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjun
             a, b = low[col], -up[col]
             kind = _pair_kind(low, up, col, others)
             if kind == "rows":
-                rows.append([b * x + a * y for x, y in zip(low, up)])
+                rows.append([b * x + a * y for x, y in zip(low, up, strict=True)])
             elif kind == "div":
                 use_low = not any(low[u] for u in others)
                 den, bound, other, factor = (a, low, up, b) if use_low else (b, up, low, a)
@@ -166,7 +174,7 @@ def prune(c: Conjunct) -> Conjunct | None:
     if c.is_empty:
         return None
     flags = simplex.redundant_rows(width, c.eqs, rows)
-    kept = [r for r, gone in zip(c.ineqs, flags) if not gone]
+    kept = [r for r, gone in zip(c.ineqs, flags, strict=True) if not gone]
     if len(kept) == len(c.ineqs):
         return c
     # a row must not be dropped for the sake of a div's own definition having been dropped: those always stay
@@ -190,7 +198,5 @@ def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
         [tuple(r[col] for col in columns) for r in c.all_ineqs()],
     )
     head = [c.divs[col - base] for col in known]
-    out: Iterable[Conjunct | None] = (
-        normalise(c.n, [*head, *p.divs], p.eqs, p.ineqs) for p in pieces
-    )
+    out: Iterable[Conjunct | None] = (normalise(c.n, [*head, *p.divs], p.eqs, p.ineqs) for p in pieces)
     return tuple(p for p in out if p is not None)

@@ -64,7 +64,9 @@ def from_equality(row: list[int], place: Callable[[int], int], bounds: Bounds) -
             for low, high, extra in bounds({c: row[c] for c in late}):
                 if high - low >= g:
                     continue
-                form = {c: row[c] for c in used if row[c] % g == 0 and (not early or place(c) > place(early[-1]))}
+                form = {
+                    c: row[c] for c in used if row[c] % g == 0 and (not early or place(c) > place(early[-1]))
+                }
                 numerator = [-v if c not in late and c not in form else 0 for c, v in enumerate(row)]
                 numerator[0] -= low
                 for c, v in extra.items():
@@ -74,7 +76,9 @@ def from_equality(row: list[int], place: Callable[[int], int], bounds: Bounds) -
     return None
 
 
-def ranges_of(form: dict[int, int], rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> Iterator[Range]:
+def ranges_of(
+    form: dict[int, int], rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]
+) -> Iterator[Range]:
     """(low, high, extra): the form less `extra` keeps within low..high, inclusive.
 
     First by the ranges of single columns, without extra. Then by remainders: `e - den*q` of a known div is bounded,

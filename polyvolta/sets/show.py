@@ -49,7 +49,9 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
     >>> show_aff(var("i") - 64 * (var("i") // 64), PAPER)
     'i - 64⌊i/64⌋'
     """
-    terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
+    terms, const = (
+        _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
+    )
     if not terms:
         return str(e.const)
     first_positive = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
@@ -111,7 +113,10 @@ def show_relation(r: Relation, style: Style = ISL) -> str:
 def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:
     names = (*params, *space.dims)
     atoms, existentials, inline = _readable(c, names, len(params) + space.n_in, space.inp is not None)
-    shown = {name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style) for name, (e, named) in inline.items()}
+    shown = {
+        name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style)
+        for name, (e, named) in inline.items()
+    }
     tuples = _tuple_text(space, shown, style)
     body = style.land.join(constraint_texts(atoms, names, style, len(params)))
     if existentials:
@@ -151,7 +156,11 @@ def _readable(
         last = max((col for col in range(1 + first_out, base) if row[col]), default=0)
         value = [-row[last] * v for v in row]
         value[last] = 0
-        plain = last and abs(row[last]) == 1 and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
+        plain = (
+            last
+            and abs(row[last]) == 1
+            and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
+        )
         if plain and not is_map:
             plain = not any(v and (col < base and col > first_out or col >= base and _leans(c, col, 1 + first_out))
                             for col, v in enumerate(value))  # fmt: skip
@@ -193,7 +202,7 @@ def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) 
                 continue
             g = gcd(row[q], eq[q])
             up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
-            other = tuple([up * a - factor * b for a, b in zip(row, eq)])
+            other = tuple([up * a - factor * b for a, b in zip(row, eq, strict=True)])
             if weight(other) < weight(row):
                 row = other
     return row
@@ -231,7 +240,9 @@ def constraint_texts(
         at = place(e)
         if kind == "eq":
             last = style.equalities_last
-            texts.append((at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style)))
+            texts.append(
+                (at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style))
+            )
             continue
         main, c, rest = _main_term(e, order, style)
         if not main:
@@ -269,12 +280,21 @@ def _chains(main: str, scales: dict[int, _Bounds], style: Style) -> Iterator[tup
     """The bounds of one dimension, two by two: `0 <= i < N`; those at a constant distance belong together."""
     zeros = [b for b in scales.values() if aff(0) in b.low]
     for b in list(scales.values()):  # 0 <= i and 128*i < N are 0 <= 128*i < N
-        if zeros and b is not zeros[0] and b.high and not b.low and not zeros[0].high and zeros[0].low == [aff(0)]:
+        if (
+            zeros
+            and b is not zeros[0]
+            and b.high
+            and not b.low
+            and not zeros[0].high
+            and zeros[0].low == [aff(0)]
+        ):
             zeros[0].low.clear()
             b.low.append(aff(0))
             break
     for scale, b in sorted(scales.items()):
-        subject = main if scale == 1 else f"{scale}{style.times}{main if main.isidentifier() else f'({main})'}"
+        subject = (
+            main if scale == 1 else f"{scale}{style.times}{main if main.isidentifier() else f'({main})'}"
+        )
         pairs: list[tuple[Aff | None, Aff | None]] = []
         low, high = sorted(b.low, key=_simplicity), sorted(b.high, key=_simplicity)
         for lower in list(low):
@@ -284,7 +304,12 @@ def _chains(main: str, scales: dict[int, _Bounds], style: Style) -> Iterator[tup
                 low.remove(lower)
                 high.remove(partner)
         count = min(len(low), len(high))
-        pairs = [*zip(low[:count], high[:count]), *pairs, *((x, None) for x in low[count:]), *((None, x) for x in high[count:])]
+        pairs = [
+            *zip(low[:count], high[:count], strict=True),
+            *pairs,
+            *((x, None) for x in low[count:]),
+            *((None, x) for x in high[count:]),
+        ]
         for lower, upper in pairs:
             yield scale, _chain(subject, lower, upper, style)
 

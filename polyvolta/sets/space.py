@@ -89,6 +89,16 @@ def renamed(tup: Tuple, dims: Iterable[str]) -> Tuple:
     return Tuple(tup.name, dims, Space(inp, renamed(inner.out, dims[split:])))
 
 
+def without(tup: Tuple, gone: Iterable[int]) -> Tuple:
+    """The tuple without the dimensions at some positions, inside a wrapped relation too."""
+    gone = set(gone)
+    inner = tup.inner
+    if inner is not None:
+        split = inner.n_in
+        inner = Space(inner.inp and without(inner.inp, gone), without(inner.out, {k - split for k in gone}))
+    return Tuple(tup.name, tuple(d for k, d in enumerate(tup.dims) if k not in gone), inner)
+
+
 def position(dim: str | int, dims: tuple[str, ...], what: str) -> int:
     """The position of a dimension given by name or by position.
 
@@ -99,7 +109,9 @@ def position(dim: str | int, dims: tuple[str, ...], what: str) -> int:
     if isinstance(dim, int) and not isinstance(dim, bool):
         if -len(dims) <= dim < len(dims):
             return dim % len(dims)
-        raise UnknownName(f"position {dim} is out of range", where=what, hint=f"there are {len(dims)} dimensions")
+        raise UnknownName(
+            f"position {dim} is out of range", where=what, hint=f"there are {len(dims)} dimensions"
+        )
     if dim in dims:
         return dims.index(dim)
     raise UnknownName(f"no dimension is called {dim!r}", where=what, hint=nearest(dim, dims))

@@ -1,0 +1,212 @@
+"""The columns of a conjunct under normalisation: replacing them, and keeping the divs in their one form.
+
+A div is reduced: nested floors flatten, multiples of the divisor leave the floor, the gcd cancels, the first
+coefficient is positive. Equal divs merge, constant and unused ones go, the rest are sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+
+from .rows import Row
+
+Div = tuple[int, Row] | None
+
+_GONE = (1, [])  # a div that has been replaced everywhere
+
+
+def defining_rows(div: tuple[int, Sequence[int]], col: int, width: int) -> list[Row]:
+    """`0 <= row - den*q <= den - 1` for the div in column `col`."""
+    den, row = div
+    low = list(row) + [0] * (width - len(row))
+    low[col] = -den
+    high = [-v for v in low]
+    high[0] += den - 1
+    return [tuple(low), tuple(high)]
+
+
+def _replace(row: Sequence[int], col: int, value: Sequence[int]) -> list[int]:
+    """The row with column `col` replaced by the affine `value`, which may mention the column itself."""
+    c = row[col]
+    out = [a + c * b for a, b in zip(row, value, strict=True)]
+    out[col] = c * value[col]
+    return out
+
+
+class Columns:
+    """The mutable state of one normalisation; rows and div definitions all have full width."""
+
+    def __init__(self, n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> None:
+        self.base = 1 + n
+        self.width = width = self.base + len(divs)
+        self.divs = [None if d is None else (d[0], [*d[1], *[0] * (width - len(d[1]))]) for d in divs]
+        self.eqs = [[*r, *[0] * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
+        self.ineqs = [[*r, *[0] * (width - len(r))] for r in ineqs]
+        self.solved: list[list[int]] = []
+        self.pivots: set[int] = set()  # columns of dimensions that the equalities give
+        self.unsolved = True  # whether an equality has changed since they were solved
+
+    # ---- replacing columns
+
+    def substitute(self, col: int, value: Sequence[int]) -> None:
+        """Replace a column by an affine value in every row, and in the divs where that makes no cycle."""
+        for rows in (self.eqs, self.solved, self.ineqs):
+            for at, row in enumerate(rows):
+                if row[col]:
+                    rows[at] = _replace(row, col, value)
+                    if rows is self.eqs:
+                        self.unsolved = True
+        users = [k for k, d in enumerate(self.divs) if d is not None and d[1] and d[1][col]]
+        if not users:
+            return
+        base = self.base
+        leans = [j for j in range(len(self.divs)) if value[base + j] and base + j != col]
+        if any(self.divs[j] is None for j in leans):
+            return  # known divs never depend on unknown ones
+        for k in users:
+            if not any(self.reaches(j, k) for j in leans):
+                self.divs[k] = (self.divs[k][0], _replace(self.divs[k][1], col, value))
+
+    def reaches(self, j: int, k: int) -> bool:
+        """Whether div j is div k or is defined by way of it."""
+        if j == k:
+            return True
+        div = self.divs[j]
+        return div is not None and any(self.reaches(m, k) for m, v in enumerate(div[1][self.base :]) if v)
+
+    def rename_columns(self, order: list[int]) -> None:
+        """Keep the divs `order`, in that order."""
+        columns = [*range(self.base), *[self.base + k for k in order]]
+        for rows in (self.eqs, self.solved, self.ineqs):
+            rows[:] = [[r[c] for c in columns] for r in rows]
+        kept = [self.divs[k] for k in order]
+        self.divs = [None if d is None else (d[0], [d[1][c] for c in columns]) for d in kept]
+        self.width = len(columns)
+
+    # ---- divs
+
+    def tidy_divs(self) -> None:
+        """Reduce every known div, replace constant ones, merge equal ones, drop unused ones, sort."""
+        if not self.divs:
+            return
+        self.sort_divs()
+        seen: dict[tuple, int] = {}
+        gone = False
+        for k, div in enumerate(self.divs):
+            if div is None:
+                continue
+            self.reduce_div(k)
+            den, row = self.divs[k]
+            key = (den, tuple(row))
+            value = [0] * self.width
+            if not any(row[1:]):
+                value[0] = row[0] // den
+            elif key in seen:
+                value[self.base + seen[key]] = 1
+            else:
+                seen[key] = k
+                continue
+            self.substitute(self.base + k, value)
+            self.divs[k] = _GONE
+            gone = True
+        if self.settle_strides() or gone or len(self.divs) > 1:
+            self.sort_divs()
+
+    def reduce_div(self, k: int) -> None:
+        """q = floor(row/den): flatten a nested floor, cancel the gcd, reduce coefficients, make the first > 0."""
+        den, row = self.divs[k]
+        base, col = self.base, self.base + k
+        while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.may_flatten(j)]:
+            if len(nested) > 1:
+                break
+            inner_den, inner = self.divs[nested[0]]
+            row = [v * inner_den for v in row]
+            row[base + nested[0]] = 0
+            row = [a + b for a, b in zip(row, inner, strict=True)]
+            den *= inner_den
+        g = gcd(den, *row[1:])
+        if g > 1:
+            row, den = [v // g for v in row], den // g
+        quotient = [0] * self.width
+        quotient[0] = row[0] // den
+        for j in range(1, self.width):
+            if row[j]:
+                quotient[j] = (row[j] + (den - 1) // 2) // den  # the rest lies in (-den/2, den/2]
+        if any(quotient):
+            row = [v - den * q for v, q in zip(row, quotient, strict=True)]
+        sign = 1
+        if next((v for v in row[1:] if v), 0) < 0:  # floor(-e/d) = -floor((e + d - 1)/d)
+            sign = -1
+            row = [-v for v in row]
+            row[0] += den - 1
+            quotient[0] -= row[0] // den
+            row[0] %= den
+        if den == 2 and row[0] == 1:  # floor((x + 1)/2) = x - floor(x/2)
+            quotient = [q + sign * v for q, v in zip(quotient, row, strict=True)]
+            quotient[0] -= sign
+            row[0], sign = 0, -sign
+        self.divs[k] = (den, row)
+        if sign < 0 or any(quotient):
+            quotient[col] = sign
+            self.substitute(col, quotient)
+
+    def may_flatten(self, j: int) -> bool:
+        """Whether div j may be written out in another: not one that counts a dimension solved by it."""
+        div = self.divs[j]
+        return div is not None and bool(div[1]) and not any(div[1][p] for p in self.pivots)
+
+    def settle_strides(self) -> bool:
+        """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0."""
+        changed = False
+        for k, div in enumerate(self.divs):
+            if div is None or not div[1]:
+                continue
+            den, row = div
+            col = self.base + k
+            want = row.copy()
+            want[col] = -den
+            opposite = [-v for v in want]
+            for eq in self.eqs:
+                if eq[1:] != want[1:] and eq[1:] != opposite[1:]:
+                    continue
+                residue = -eq[0] if eq[1:] == want[1:] else eq[0]
+                if not 0 <= residue + row[0] < den:  # q would differ from itself
+                    self.ineqs.append([-1] + [0] * (self.width - 1))
+                elif row[0]:
+                    self.divs[k] = (den, [0, *row[1:]])
+                    value = [0] * self.width
+                    value[0], value[col] = -(residue // den), 1
+                    if value[0]:
+                        self.substitute(col, value)
+                    changed = True
+                break
+        return changed
+
+    def sort_divs(self) -> None:
+        """Drop unused divs; put each behind those it depends on, unknown ones last, ties by definition."""
+        base = self.base
+        used = {
+            k
+            for k in range(len(self.divs))
+            if any(r[base + k] for r in self.eqs) or any(r[base + k] for r in self.ineqs)
+        }
+        stack = list(used)
+        while stack:
+            div = self.divs[stack.pop()]
+            if div is not None:
+                inner = {j for j, v in enumerate(div[1][base:]) if v} - used
+                used |= inner
+                stack += inner
+        order: list[int] = []
+        while used:
+            ready = []
+            for k in used:
+                div = self.divs[k]
+                if div is not None and not any(div[1][base + j] for j in used):
+                    ready.append((div[0], div[1][:base], [div[1][base + j] for j in order], k))
+            k = min(ready)[-1] if ready else min(used)
+            order.append(k)
+            used.discard(k)
+        if order != list(range(len(self.divs))):
+            self.rename_columns(order)
