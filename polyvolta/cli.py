@@ -37,7 +37,7 @@ class BadText(PolyvoltaError, ValueError):
     id = "PV601"
 
 
-class CannotWrite(PolyvoltaError, OSError):
+class CannotWrite(PolyvoltaError):
     """A file that the command line was to write, and can't."""
 
     id = "PV602"
@@ -179,6 +179,7 @@ def run(
     out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
     kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(out)
+    kernel.check_sizes(sizes)
     terminal.print_title(out, kernel)
     run_random(out, kernel, sizes, seed, interpret)
 
@@ -231,7 +232,6 @@ def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, i
     Raises
     ------
     typer.Exit : with 1, if the error exceeds `TOLERANCE`.
-    NotAMultiple : a size that its tile does not divide.
     """
     from time import perf_counter
 
@@ -240,7 +240,6 @@ def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, i
     from polyvolta.cuda import launch
     from polyvolta.graph.reference import reference
 
-    kernel.check_sizes(sizes)
     rng = np.random.default_rng(seed)
     m, n, k = (sizes[s] for s in "MNK")
     a = rng.standard_normal((m, k), np.float32).astype(np.float16)

@@ -162,8 +162,15 @@ def print_source(out: Console, kernel: Kernel) -> None:
         return
     from rich.syntax import Syntax
 
-    theme = {"theme": "ansi_dark", "background_color": "default"}  # the terminal's own colours
-    out.print(Syntax(source, "cpp", line_numbers=True, word_wrap=True, **theme), soft_wrap=False)
+    text = Syntax(
+        source,
+        "cpp",
+        theme="ansi_dark",  # the terminal's own colours, on its own background
+        background_color="default",
+        line_numbers=True,
+        word_wrap=True,
+    )
+    out.print(text, soft_wrap=False)
 
 
 def print_launch(out: Console, kernel: Kernel, sizes: dict[str, int]) -> None:

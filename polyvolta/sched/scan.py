@@ -83,6 +83,7 @@ def scan(schedule: Schedule, context: Set, extents: Mapping[str, int] | None = N
 class _Scanner:
     def __init__(self, schedule: Schedule, context: Set, given: Mapping[str, int]) -> None:
         self.schedule, self.context, self.given = schedule, context, given
+        self.assumed = context
         self.extents: dict[str, Aff] = {}
         self.strides: dict[str, tuple[int, int]] = {}  # loop variables known to be residue + step * integer
         self.ranges: Ranges = {p: (0, None) for p in context.params}
@@ -151,7 +152,7 @@ class _Scanner:
             dims = space.inp.dims
             here = [("eq", var(d) - e) for d, e in zip(dims, state.prefix, strict=True)]
             point = Set._of(names, [(Space(None, space.inp), (RowBuilder((*names, *dims)).conjunct(here),))])
-            out[space.out.name] = point.apply(part).intersect_params(state.context)
+            out[space.out.name] = point.apply(part).intersect_params(self.assumed)
         return out
 
     def filtered(self, node: Filter, at: Path, state: _State) -> tuple[Ast, ...]:
@@ -211,7 +212,7 @@ class _Scanner:
         if len(constants) == 1 and (value := next(iter(constants))).is_constant:
             return self.member(band, at, k + 1, state.below(m, value))
         name = m.name or f"c{len(state.prefix)}"
-        active = {s: _pinned(state.active[s], e, name).intersect_params(state.context) for s, e in exprs.items()}
+        active = {s: _pinned(state.active[s], e, name) for s, e in exprs.items()}
         if m.name:
             return self.member(band, at, k + 1, state.below(m, var(name), active=active))
         values = None

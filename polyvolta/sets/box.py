@@ -106,8 +106,8 @@ def _leaning(c: Conjunct) -> list[int]:
 def _spelt_out(c: Conjunct) -> Conjunct:
     """The conjunct, its inequalities freed of the divs that lean on the last dimension.
 
-    An over-approximation: each such div, q = floor(e/d), is eliminated as a rational between (e - d + 1)/d and e/d,
-    after Fourier and Motzkin. Equalities stay.
+    An over-approximation: each such div, q = floor(e/d), is eliminated as a rational between (e - d + 1)/d
+    and e/d, after Fourier and Motzkin. Equalities stay.
 
     >>> from polyvolta.sets import Set
     >>> ((_, (c,)),) = Set("[N] -> { [i] : 0 <= i and i + 3*floor(i/3) < N }").parts

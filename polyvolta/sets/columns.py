@@ -114,7 +114,7 @@ class Columns:
             self.sort_divs()
 
     def reduce_div(self, k: int) -> None:
-        """q = floor(row/den): flatten a nested floor, cancel the gcd, reduce coefficients, make the first > 0."""
+        """q = floor(row/den): flatten nested floors, cancel the gcd, reduce coefficients, the first > 0."""
         den, row = self.divs[k]
         base, col = self.base, self.base + k
         while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.may_flatten(j)]:

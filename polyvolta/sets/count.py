@@ -1,9 +1,9 @@
 """Counting and listing the integer points of bounded sets.
 
 Pieces are made disjoint first. Equalities are solved over the integers, which leaves free integers t under
-inequalities, as many points as there are solutions t. Groups of t that share no inequality multiply; a group of
-one is an interval; a larger one is cut along its narrowest form into slices of one variable less. So boxes and
-strides cost nothing per point, and the worst case is an enumeration of all but one dimension.
+inequalities, as many points as there are solutions t. Groups of t that share no inequality multiply; a
+group of one is an interval; a larger one is cut along its narrowest form into slices of one variable less.
+So boxes and strides cost nothing per point, and the worst case is an enumeration of all but one dimension.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ The atoms x, floor(x/4), floor(x/16) with divisors that divide one another are t
     floor(x/d) = (floor(x/d) mod r) + r * floor(x/(d*r))
 
 Substituting from the finest to the coarsest turns any combination of such atoms into one of digits
-`floor(x/d) mod r`, uniquely. `8*floor(x/8) - 12*floor(x/16)` is `8*(floor(x/8) mod 2) + 4*floor(x/16)`: what a
-person would have written, and what an interval analysis can bound tightly because digits are independent.
+`floor(x/d) mod r`, uniquely. `8*floor(x/8) - 12*floor(x/16)` is `8*(floor(x/8) mod 2) + 4*floor(x/16)`: what
+a person would have written, and what an interval analysis can bound tightly because digits are independent.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Part = tuple[int, Aff, int | None, Aff]
 
 
 def mod_parts(e: Aff) -> list[Part]:
-    """An expression as remainders `c * (num mod den)` and a rest: entries (c, num, den, 0), or (1, 0, None, rest).
+    """An expression as a rest (1, 0, None, rest) and remainders (c, num, den, 0).
 
-    The expression is the sum of the entries. The rest, with the constant, comes first when there is one. A chain of atoms is split into digits
+    The expression is the sum of these, a remainder being c * (num mod den). A chain of atoms is split in digits
     when that leaves fewer terms than before, or terms of one sign; a remainder of a sum, c*num - c*den*
     floor(num/den), is recognised when all its terms are there.
     """
@@ -53,7 +53,7 @@ def _atom_aff(base: Atom, den: int) -> Aff:
 
 
 def _chains(e: Aff) -> list[list[tuple[Atom, int, int]]]:
-    """Groups of atoms floor(base/d) with divisors that divide one another: (base, d, coefficient), d ascending."""
+    """Groups of atoms floor(base/d) whose divisors divide one another: (base, d, coefficient)."""
     groups: dict[Atom, list[tuple[int, int]]] = {}
     for atom, c in e.terms:
         base, den = atom, 1
@@ -76,7 +76,7 @@ def _chains(e: Aff) -> list[list[tuple[Atom, int, int]]]:
 
 
 def _digits(chain: list[tuple[Atom, int, int]]) -> list[tuple[int, Aff, int | None]]:
-    """The chain as (coefficient, number, radix): coefficient * (number mod radix), radix None for the top digit."""
+    """The chain as (coefficient, number, radix), radix None for the top digit."""
     digits: list[tuple[int, Aff, int | None]] = []
     carried = 0
     for k, (base, den, c) in enumerate(chain):

@@ -27,6 +27,10 @@ class PolyvoltaError(Exception):
         self.message, self.where, self.hint = message, where, hint
         super().__init__(message, where, hint)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles keep what the keywords of `__init__` and of subclasses set."""
+        return _restored, (type(self), self.args), self.__dict__
+
     def __str__(self) -> str:
         lines = [f"[{self.id}] {self.message}"]
         if self.where:
@@ -34,6 +38,11 @@ class PolyvoltaError(Exception):
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
+
+
+def _restored(kind: type[PolyvoltaError], args: tuple[str, ...]) -> PolyvoltaError:
+    """An error without its attributes, which unpickling then sets."""
+    return kind.__new__(kind, *args)
 
 
 class SetSyntaxError(PolyvoltaError):

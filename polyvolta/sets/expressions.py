@@ -1,8 +1,8 @@
 """Parsing quasi-affine expressions: `2i + floor((j - 1)/4) - max(i, j mod 8)`.
 
-An expression with min, max or abs has several *cases*: (conditions, value) pairs of which exactly one holds.
-Where isl and Python would read an operator differently, `mod`, `%`, `//` and `*` bind alike, from the left, and
-tighter than `+`; a plain quotient `e/d` must stand in floor() or ceil().
+An expression with min, max or abs has several *cases*: (conditions, value) pairs of which exactly one
+holds. Where isl and Python would read an operator differently, `mod`, `%`, `//` and `*` bind alike, from
+the left, and tighter than `+`; a plain quotient `e/d` must stand in floor() or ceil().
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def gist(relation: Relation, context: Relation) -> Relation:
 
 
 def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None:
-    """The conjunct without the constraints that every piece of the context implies; None when they exclude it.
+    """The conjunct without what every piece of the context implies; None when they exclude it.
 
     Equalities are tried after inequalities, so that a bound does not outlive the equality that implies it.
     """

@@ -2,16 +2,16 @@
 
 Six rewritings, each of which keeps the integer points, repeated until nothing changes:
 
-1. *Equalities are solved.* One with a unit coefficient replaces a column everywhere. The column is the one that
-   stands latest: an output is a function of inputs, not the other way round. A known div ranks just behind the
-   latest dimension in it, so `o = floor(i/8)` stays a floor when o comes after i, while `b = floor(i/8)` with b
-   before i becomes `8b <= i <= 8b + 7` and the div is gone.
-2. *Unknown divs in an equality become known.* Euclid's algorithm on their columns leaves one, with a factor g;
-   `g*q = e` says q = floor(e/g).
+1. *Equalities are solved.* One with a unit coefficient replaces a column everywhere. The column is the one
+   that stands latest: an output is a function of inputs, not the other way round. A known div ranks just
+   behind the latest dimension in it, so `o = floor(i/8)` stays a floor when o comes after i, while `b =
+   floor(i/8)` with b before i becomes `8b <= i <= 8b + 7` and the div is gone.
+2. *Unknown divs in an equality become known.* Euclid's algorithm on their columns leaves one, with a factor
+   g; `g*q = e` says q = floor(e/g).
 3. *Divs are reduced.* Nested floors flatten, multiples of the divisor leave, the gcd cancels, the first
    coefficient is positive; equal divs merge. `floor((8a + x)/16)` with 0 <= x < 8 is floor(a/2).
-4. *Inequalities are tightened*: divided by the gcd of their coefficients, constants rounded down; of parallel ones
-   the strongest stays; opposite ones may make an equality.
+4. *Inequalities are tightened*: divided by the gcd of their coefficients, constants rounded down; of
+   parallel ones the strongest stays; opposite ones may make an equality.
 5. *Intervals round.* With 0 <= x <= 127, `128q + x >= 0` says no more and no less than q >= 0.
 6. *Quotients are recognised* (module `recognise`): `0 <= i - 8q <= 7` with q after i is q = floor(i/8).
 
@@ -171,7 +171,7 @@ class _Work(Columns):
     # ---- inequalities
 
     def tighten(self) -> bool:
-        """Reduce inequalities, keep the strongest of parallel ones, find equalities; False for a contradiction."""
+        """Reduce inequalities, keep the strongest of parallel ones; False for a contradiction."""
         best: dict[Row, int] = {}
         for row in self.ineqs:
             r = normal_ineq(row)
@@ -260,7 +260,7 @@ class _Work(Columns):
         return False
 
     def bounds(self, best: dict[Row, int], before: int | None = None) -> Bounds:
-        """The function that bounds forms by these inequalities and by the divs `before` one (see `ranges_of`)."""
+        """What bounds forms, by these inequalities and the divs `before` one (see `ranges_of`)."""
         divs = [(self.base + k, *d) for k, d in enumerate(self.divs[:before]) if d is not None]
         return lambda form: ranges_of(form, best, divs[::-1])
 
@@ -289,7 +289,7 @@ class _Work(Columns):
 
 
 def _intervals(best: dict[Row, int]) -> tuple[dict[int, int], dict[int, int]]:
-    """Lower and upper bounds of single columns, from inequalities `key . x + const >= 0` with one variable."""
+    """Lower and upper bounds of single columns, from inequalities `key . x + const >= 0`."""
     low: dict[int, int] = {}
     high: dict[int, int] = {}
     for key, const in best.items():
@@ -316,7 +316,7 @@ def _rounded(row: Sequence[int], g: int, bounds: Bounds) -> list[int] | None:
 
 
 def _round_rows(best: dict[Row, int], bounds: Bounds) -> bool:
-    """Round rows of several variables by the intervals of some of them, in place; False for a contradiction."""
+    """Round rows of several variables by intervals of some, in place; False for a contradiction."""
     while True:
         low, high = _intervals(best)
         if not low and not high:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from . import lexopt, simplex
-from .conjunct import Conjunct, Row, defining_rows, normalise
+from .conjunct import Conjunct, Div, Row, defining_rows, normalise, reindex
 
 ROWS_WORTH_PRUNING = 10  # from this many inequalities on, a linear program per row pays for itself
 
@@ -28,13 +28,25 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
 
     Exact: the result has a point exactly where `c` has one above it. It may keep unknown divs.
     """
+    if not drop:
+        return c
+    keep_n = c.n - len(drop)
+    if (
+        drop[0] < keep_n and c.eqs
+    ):  # behind the others, they are solved for by the equalities where that can be
+        kept = [d for d in range(c.n) if d not in drop]
+        order = [*kept, *drop]
+        c = reindex(c, c.n, tuple([order.index(d) for d in range(c.n)]))
+        drop = tuple(range(keep_n, c.n))
+    return _project(c, drop)
+
+
+def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     gone = set(drop)
     kept = [1 + d for d in range(c.n) if d not in gone]
     lost = [1 + d for d in drop]
-    order = [0, *kept, *lost]
     base = 1 + c.n
     width = base + len(c.divs)
-    keep_n = len(kept)
 
     # Known divs that lean on a dropped dimension become unknown, with their definition spelt out as rows.
     tainted: set[int] = set()
@@ -42,7 +54,7 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
         if (
             div is None
             or any(div[1][col] for col in lost)
-            or any(div[1][base + j] for j in tainted if base + j < len(div[1]))
+            or any(v for j, v in enumerate(div[1][base:]) if j in tainted)
         ):
             tainted.add(k)
     ineqs = list(c.ineqs)
@@ -51,16 +63,16 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
             ineqs += defining_rows(c.divs[k], base + k, width)
     # column order of the result: kept dims, known divs, then lost dims and tainted divs as unknown divs
     known = [k for k in range(len(c.divs)) if k not in tainted]
-    unknown_cols = lost + [base + k for k in sorted(tainted)]
-    columns = [*order[: 1 + keep_n], *(base + k for k in known), *unknown_cols]
-    divs: list = []
+    unknown = lost + [base + k for k in sorted(tainted)]
+    columns = [0, *kept, *(base + k for k in known), *unknown]
+    divs: list[Div] = []
     for k in known:
         den, row = c.divs[k]
-        wide = list(row) + [0] * (width - len(row))
-        divs.append((den, tuple(wide[col] for col in columns)))
-    divs += [None] * len(unknown_cols)
-    eqs = [tuple(r[col] for col in columns) for r in c.eqs]
-    return eliminate(normalise(keep_n, divs, eqs, [tuple(r[col] for col in columns) for r in ineqs]))
+        wide = [*row, *[0] * (width - len(row))]
+        divs.append((den, tuple([wide[col] for col in columns])))
+    divs += [None] * len(unknown)
+    eqs = [tuple([r[col] for col in columns]) for r in c.eqs]
+    return eliminate(normalise(len(kept), divs, eqs, [tuple([r[col] for col in columns]) for r in ineqs]))
 
 
 def eliminate(c: Conjunct | None) -> Conjunct | None:
@@ -169,16 +181,11 @@ def _ordered(n: int, divs: list, eqs: list[Row], ineqs: list[Row]) -> tuple[list
 @lru_cache(maxsize=1 << 15)
 def prune(c: Conjunct) -> Conjunct | None:
     """Drop inequalities that the others imply over the rationals: one small linear program each."""
-    width = c.n + len(c.divs)
-    rows = [*c.ineqs, *c.div_rows()]
     if c.is_empty:
         return None
-    flags = simplex.redundant_rows(width, c.eqs, rows)
+    flags = simplex.redundant_rows(c.n + len(c.divs), c.eqs, c.ineqs, given=c.div_rows())
     kept = [r for r, gone in zip(c.ineqs, flags, strict=True) if not gone]
-    if len(kept) == len(c.ineqs):
-        return c
-    # a row must not be dropped for the sake of a div's own definition having been dropped: those always stay
-    return normalise(c.n, c.divs, c.eqs, kept)
+    return c if len(kept) == len(c.ineqs) else normalise(c.n, c.divs, c.eqs, kept)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -1,8 +1,8 @@
 """Recognising quotients: `x = c*q + r with 0 <= r < c` says q = floor(x/c), whichever way it is written.
 
-Two shapes are read, both exactly. A pair of inequalities `0 <= e - c*q <= c - 1` is q = floor(e/c). An equality
-`f = g*U + R` with 0 <= R < g, where U stands later than f, says U = floor(f/g): so the inverse of a fragment's
-layout, j = 2*(t mod 4) + (r mod 2), gives t mod 4 = floor(j/2) without any search.
+Two shapes are read, both exactly. A pair of inequalities `0 <= e - c*q <= c - 1` is q = floor(e/c). An
+equality `f = g*U + R` with 0 <= R < g, where U stands later than f, says U = floor(f/g): so the inverse of
+a fragment's layout, j = 2*(t mod 4) + (r mod 2), gives t mod 4 = floor(j/2) without any search.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Quotient:
 
 
 def from_pair(best: dict[Row, int], place: Callable[[int], int]) -> tuple[Row, Row, Quotient] | None:
-    """A pair of opposite inequalities `key . x + const >= 0` that defines its latest column, with the quotient.
+    """A pair of opposite inequalities that defines its latest column: their keys, and the quotient.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def ranges_of(
 ) -> Iterator[Range]:
     """(low, high, extra): the form less `extra` keeps within low..high, inclusive.
 
-    First by the ranges of single columns, without extra. Then by remainders: `e - den*q` of a known div is bounded,
-    so its part of the form is, with a multiple of q set aside.
+    First by the ranges of single columns, without extra. Then by remainders: `e - den*q` of a known div is
+    bounded, so its part of the form is, with a multiple of q set aside.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Relation:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not the other way round."""
+        """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
         return (
             type(self) is type(other)
             and self._hash == other._hash
@@ -142,8 +142,9 @@ class Relation:
 
     def _check_kind(self, other: object, what: str) -> None:
         if type(other) is not type(self):
+            kind = type(self).__name__
             raise SpaceMismatch(
-                f"{what} needs two {type(self).__name__}s, not a {type(self).__name__} and a {type(other).__name__}",
+                f"{what} needs two {kind}s, not a {kind} and a {type(other).__name__}",
                 where=f"{self}\n{other}",
             )
 
@@ -228,7 +229,7 @@ class Relation:
     # ---- parameters
 
     def params_set(self) -> Set:
-        """The parameter values for which there is a point, as a set without dimensions; exact, m projections."""
+        """The parameter values with a point, as a set without dimensions; exact, m projections."""
         from .set import Set
 
         n = len(self.params)
@@ -286,7 +287,7 @@ class Relation:
         return self._of(self.params, parts)
 
     def known_divs(self) -> Self:
-        """The same points with every existential written as a floor; exact, by parametric lexmin, may split pieces."""
+        """The same points, every existential a floor; exact, by parametric lexmin, may split pieces."""
         return self._of(
             self.params, [(s, tuple(d for c in cs for d in pj.with_known_divs(c))) for s, cs in self.parts]
         )
@@ -356,7 +357,10 @@ class Relation:
         return gist(self, context)
 
     def coalesce(self) -> Self:
-        """The same points in fewer conjuncts where two of them make one; exact, O(m^2) hulls and subtractions a round."""
+        """The same points in fewer conjuncts where two of them make one.
+
+        Exact; O(m^2) hulls and subtractions a round.
+        """
         from .coalesce import coalesce
 
         return coalesce(self)
@@ -384,7 +388,7 @@ class Relation:
         return points(self, params)
 
     def sample(self) -> Self:
-        """One point, as a set or map that holds just it; empty when there is none. Exact, one integer program.
+        """One point, as a set or map that holds just it; empty when there is none. Exact, one search.
 
         >>> from polyvolta.sets import Set
         >>> print(Set("{ [x, y] : 3x + 5y = 1 and 0 <= x < 9 }").sample())

@@ -58,6 +58,8 @@ class Set(Relation):
 
     def identity(self) -> Map:
         """The map from each point to itself; linear."""
+        from .map import Map
+
         parts = []
         for space, cs in self.parts:
             n_par, n = len(self.params), len(space.dims)

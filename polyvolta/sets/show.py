@@ -76,10 +76,14 @@ def _atom(atom: Atom, style: Style) -> str:
         case Floor(num, den):
             opening, slash, closing = style.floor
             inner = show_aff(num, style)
-            plain = len(num.terms) == 1 and not num.const and num.terms[0][1] == 1
-            return f"{opening}{inner if plain else f'({inner})'}{slash}{den}{closing}"
+            return f"{opening}{inner if _plain(num) else f'({inner})'}{slash}{den}{closing}"
         case Xor(left, right, _):
             return f"({show_aff(left, style)} ^ {show_aff(right, style)})"
+
+
+def _plain(e: Aff) -> bool:
+    """Whether an expression is a single atom, which needs no parentheses."""
+    return len(e.terms) == 1 and not e.const and e.terms[0][1] == 1
 
 
 def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
@@ -92,7 +96,7 @@ def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
             const = rest.const
         else:
             inner = show_aff(num, style)
-            body = f"{inner if len(num.terms) == 1 and not num.const and num.terms[0][1] == 1 else f'({inner})'} mod {den}"
+            body = f"{inner if _plain(num) else f'({inner})'} mod {den}"
             out.append((body if c == 1 and len(parts) == 1 else f"({body})", c))
     return out, const
 
@@ -138,7 +142,7 @@ def _tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
 def _readable(
     c: Conjunct, names: Sequence[str], first_out: int, is_map: bool
 ) -> tuple[list[tuple[str, Aff]], list[str], dict[str, tuple[Aff, bool]]]:
-    """Constraints as expressions, names of existentials, and what stands in the tuple: {name: (value, named)}.
+    """Constraints as expressions, names of existentials, what stands in the tuple: {name: (value, named)}.
 
     An output of a map stands there as what it equals; it keeps its name where another constraint needs it. A
     dimension of a set does so when it is a number or depends on parameters alone.
@@ -162,14 +166,14 @@ def _readable(
             and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
         )
         if plain and not is_map:
-            plain = not any(v and (col < base and col > first_out or col >= base and _leans(c, col, 1 + first_out))
-                            for col, v in enumerate(value))  # fmt: skip
+            used = [col for col, v in enumerate(value) if col and v]
+            plain = not any(_leans(c, col, 1 + first_out) if col >= base else col > first_out for col in used)
         if plain and _alone(c, row, last):
             named = any(d is not None and last < len(d[1]) and d[1][last] for d in c.divs)
             inline[names[last - 1]] = (expression(value, table), named)
         else:
             eqs.append(row)
-    ineqs = [_unsubstituted(r, eqs, base) for r in c.ineqs]
+    ineqs = [_spelt_out(_unsubstituted(r, eqs, base), c) for r in c.ineqs]
     atoms = [("eq", expression(r, table)) for r in eqs] + [("ge", expression(r, table)) for r in ineqs]
     return atoms, existentials, inline
 
@@ -188,12 +192,30 @@ def _leans(c: Conjunct, col: int, first: int) -> bool:
     return any(row[first : 1 + c.n]) or any(_leans(c, k, first) for k in range(1 + c.n, len(row)) if row[k])
 
 
+def _weight(row: Sequence[int], base: int) -> int:
+    """How long a row reads: a floor counts for two dimensions."""
+    return sum(2 if col >= base else 1 for col, v in enumerate(row) if col and v)
+
+
+def _spelt_out(row: Sequence[int], c: Conjunct) -> Sequence[int]:
+    """`floor(e/d) >= k` as e >= d*k, where that is shorter."""
+    base = 1 + c.n
+    for col in range(base, len(row)):
+        div = c.divs[col - base]
+        if div is None or row[col] not in (1, -1):
+            continue
+        den, numerator = div
+        wide = [*numerator, *[0] * (len(row) - len(numerator))]
+        other = [den * f + row[col] * e for f, e in zip(row, wide, strict=True)]
+        other[col] = 0
+        other[0] += den - 1 if row[col] < 0 else 0
+        if _weight(other, base) < _weight(row, base):
+            row = other
+    return row
+
+
 def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) -> Sequence[int]:
-    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of the dimension x, not of the div q."""
-
-    def weight(r: Sequence[int]) -> int:
-        return sum(2 if col >= base else 1 for col, v in enumerate(r) if col and v)
-
+    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of x, not of the div q."""
     for eq in eqs:
         if not any(abs(v) == 1 for v in eq[1:base]):
             continue
@@ -203,7 +225,7 @@ def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) 
             g = gcd(row[q], eq[q])
             up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
             other = tuple([up * a - factor * b for a, b in zip(row, eq, strict=True)])
-            if weight(other) < weight(row):
+            if _weight(other, base) < _weight(row, base):
                 row = other
     return row
 
@@ -222,7 +244,7 @@ class _Bounds:
 def constraint_texts(
     atoms: Iterable[tuple[str, Aff]], names: Sequence[str], style: Style = ISL, n_params: int = 0
 ) -> list[str]:
-    """One text per equality and per chain of bounds: parameters first, then equalities, then dimensions in order.
+    """One text per equality and chain of bounds: parameters first, then equalities, then dimensions in order.
 
     Parameters
     ----------
@@ -269,6 +291,9 @@ def _main_term(e: Aff, order: dict[str, int], style: Style) -> tuple[str, int, A
         c, num, den, _ = mods[0]
         return show_aff(num % den, style), c, rest
     direct = [a for a, _ in e.terms if isinstance(a, str)]
+    if not direct and len(e.terms) == 1:
+        ((atom, c),) = e.terms
+        return _atom(atom, style), c, aff(e.const)
     if not direct:
         return "", 0, e
     main = max(direct, key=lambda n: order.get(n, len(order)))
