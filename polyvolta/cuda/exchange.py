@@ -10,6 +10,7 @@ free of conflicts (the paper's "Reordering through Shared Memory").
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 
 from polyvolta.cuda.bank_model import conflict_degree
@@ -31,6 +32,7 @@ class NoExchange(CudaError):
     id = "PV511"
 
 
+@cache
 def plan_exchange(macro: MacroMma) -> Exchange:
     """The exchange for a macro-MMA's accumulator fragment.
 

@@ -7,8 +7,10 @@ data lies in shared memory (the swizzle), how the accumulators are exchanged, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
+
+import numpy as np
 
 from polyvolta.cuda.exchange import plan_exchange
 from polyvolta.cuda.index_map import IndexMap
@@ -122,19 +124,22 @@ def _layout(
     threads = scan.extents["linearId"].const
     store = next(m for m in movements.values() if m.kind == "shared_store" and m.operand == tile.operand)
     *_, copy, thread = store.dims
+    lane = np.arange(LANES)
     accesses = []
     for c in range(tile.copies):
         for first in range(0, threads, LANES):
-            lanes = [{copy: c, thread: first + lane} for lane in range(LANES)]
-            accesses.append([tuple(e.evaluate(v) for e in store.index) for v in lanes])
+            accesses.append(_points(e.evaluate({copy: c, thread: first + lane}) for e in store.index))
     own = {"a": macro.a, "b": macro.b}[tile.operand]
+    owned = _points(own.evaluate({"lane": lane, "i": 0}))
     steps = [range(0, size, extent) for size, extent in zip(tile.block.size, tile.fragment)]
-    for x in steps[0]:
-        for y in steps[1]:
-            lanes = [own.evaluate({"lane": lane, "i": 0}) for lane in range(LANES)]
-            accesses.append([(x + dx, y + dy) for dx, dy in lanes])
+    accesses += [owned + (x, y) for x in steps[0] for y in steps[1]]
     dims = tuple(n for n, _ in own.outputs)
     return choose(dims, tile.block.size, tile.order, accesses, CHUNK, prefer)
+
+
+def _points(coordinates: Iterable[object]) -> np.ndarray:
+    """Arrays of coordinates (or numbers) over the lanes as one array [lane, dimension]."""
+    return np.stack(np.broadcast_arrays(np.arange(LANES), *coordinates)[1:], axis=-1)
 
 
 class _Lowering:

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from polyvolta.cuda.bank_model import conflict_degree
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.index_map import IndexMap
@@ -89,12 +91,13 @@ def choose(
     NoSwizzle : none of the candidates will do; the error tells the least degree found.
     """
     width = size[order[1]] // chunk
+    points = np.array(accesses)  # [access, lane, dimension]
+    places = {dim: points[:, :, d] for d, dim in enumerate(dims)}
     best: tuple[int, Swizzle] | None = None
     for swizzle in (*([prefer] if prefer and 2**prefer.bits <= width else []), *candidates(width)):
         layout = tile_layout(dims, size, order, swizzle, chunk)
-        worst = max(
-            degree([layout.evaluate(dict(zip(dims, element)))[0] for element in lanes]) for lanes in accesses
-        )
+        (chunks,) = layout.evaluate(places)
+        worst = max(degree(lanes) for lanes in chunks.tolist())
         if worst == 1:
             return swizzle, layout
         if best is None or worst < best[0]:

@@ -11,6 +11,7 @@ True
 from .aff import Aff, aff, var, xor
 from .errors import (
     BudgetExceeded,
+    NotAffine,
     NotAFunction,
     PolyvoltaError,
     SetSyntaxError,
@@ -28,6 +29,7 @@ __all__ = [
     "BudgetExceeded",
     "Map",
     "NotAFunction",
+    "NotAffine",
     "PolyvoltaError",
     "Set",
     "SetSyntaxError",

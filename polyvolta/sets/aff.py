@@ -24,6 +24,8 @@ from html import escape
 from math import gcd
 from typing import Union
 
+from .errors import NotAffine
+
 Atom = Union[str, "Floor", "Xor"]
 
 
@@ -118,9 +120,14 @@ class Aff:
         return self - den * self.floordiv(den)
 
     def floordiv(self, den: int) -> Aff:
-        """floor(self / den) in normal form; den is a positive integer."""
+        """floor(self / den) in normal form.
+
+        Raises
+        ------
+        NotAffine : den is not positive.
+        """
         if den <= 0:
-            raise ValueError(f"a divisor must be positive, not {den}")
+            raise NotAffine(f"a divisor must be a positive number, not {den}", where=f"floor(({self})/{den})")
         if den == 1:
             return self
         whole = Aff(tuple((a, c // den) for a, c in self.terms if c % den == 0), self.const // den)

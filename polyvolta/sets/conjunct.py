@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from . import integer
 from .normal import Div, defining_rows, normal_form
@@ -119,7 +120,7 @@ def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
         return tuple(out)
 
     divs = [None if d is None else (d[0], move(d[1])) for d in c.divs]
-    if all(a < b for a, b in zip(places, places[1:])):  # columns of zeros between the others: still normal
+    if all(a < b for a, b in pairwise(places)):  # columns of zeros between the others: still normal
         return Conjunct(n, tuple(divs), tuple(map(move, c.eqs)), tuple(map(move, c.ineqs)))
     moved = normalise(n, divs, map(move, c.eqs), map(move, c.ineqs))
     return nothing(n) if moved is None else moved  # another order of dimensions may show a contradiction

@@ -81,6 +81,12 @@ class BudgetExceeded(PolyvoltaError):
     id = "PV106"
 
 
+class NotAffine(PolyvoltaError, ValueError):
+    """An operation would leave the quasi-affine expressions."""
+
+    id = "PV107"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint that names the known name nearest to `name`, or lists what is known.
 

@@ -18,7 +18,7 @@ from .build import Constraint, RowBuilder
 from .conjunct import Conjunct
 from .errors import BudgetExceeded, SetSyntaxError
 from .expressions import Case, Expressions
-from .tokens import COMPARISONS, syntax_error
+from .tokens import COMPARISONS
 
 MOST_CLAUSES = 4096  # a formula of more alternatives is refused: each is a conjunct
 NEGATED = {"<=": ">", ">": "<=", ">=": "<", "<": ">=", "=": "!=", "!=": "="}
@@ -171,16 +171,17 @@ class Formulas(Expressions):
         """The conjuncts of a formula over dimensions, its existentials eliminated as far as that is cheap."""
         out: dict[Conjunct, None] = {}
         for clause in body:
-            c = RowBuilder(names, clause.exists).conjunct(clause.atoms)
-            for over, solid in clause.solid:
-                if any(n not in names for n in over):
-                    raise syntax_error(
-                        self.text, 0, "a negated 'exists' stands inside another 'exists'", "move it out"
-                    )
-                if c is not None:
-                    places = tuple(list(names).index(n) for n in over)
-                    c = cj.conjoin(c, cj.reindex(solid, len(names), places))
-            c = pj.eliminate(c)
+            if (
+                clause.solid
+            ):  # these may speak of the clause's existentials, which stand among the dimensions then
+                every = [*names, *clause.exists]
+                c = RowBuilder(every).conjunct(clause.atoms)
+                for over, solid in clause.solid:
+                    moved = cj.reindex(solid, len(every), tuple([every.index(n) for n in over]))
+                    c = None if c is None else cj.conjoin(c, moved)
+                c = None if c is None else pj.project(c, tuple(range(len(names), len(every))))
+            else:
+                c = pj.eliminate(RowBuilder(names, clause.exists).conjunct(clause.atoms))
             if c is not None:
                 out[c] = None
         return tuple(out)

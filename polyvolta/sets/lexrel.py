@@ -14,6 +14,7 @@ from . import lexopt
 from .aff import Aff
 from .build import affs_of, expression
 from .conjunct import Conjunct, Row
+from .errors import Unbounded
 from .map import Map, not_a_function
 from .project import project
 from .relation import Relation
@@ -62,6 +63,16 @@ def conjunct_optimum(
     return out
 
 
+def _bounded_optimum(c: Conjunct, n_fixed: int, sign: int, space: Space) -> list:
+    try:
+        return conjunct_optimum(c, n_fixed, sign)
+    except Unbounded:
+        what = "lexicographically least" if sign < 0 else "lexicographically greatest"
+        raise Unbounded(
+            f"there is no {what} point", where=str(space), hint="bound the dimensions first"
+        ) from None
+
+
 def optimum(relation: Relation, sign: int) -> Relation:
     """lexmin (sign -1) or lexmax (+1) of a relation, as a relation."""
     n_par = len(relation.params)
@@ -71,7 +82,7 @@ def optimum(relation: Relation, sign: int) -> Relation:
         best: Relation | None = None
         for c in cs:
             pieces = []
-            for divs, values, piece in conjunct_optimum(c, n_fixed, sign):
+            for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
                 pieces.append(_pinned(c.n, n_fixed, divs, values, piece))
             one = relation._of(relation.params, [(space, tuple(p for p in pieces if p is not None))])
             best = one if best is None else _better(best, one, sign)

@@ -130,7 +130,7 @@ class _Parser(Formulas):
         after = self.toks[self.k + 1].text if t.kind != "end" else ""
         if self.eat("*"):
             return self.anonymous(f"i{number}"), pins
-        if t.kind == "name" and t.text not in self.scope and after in (",", "]", "="):
+        if t.kind == "name" and t.text not in self.scope and after not in ("+", "-", "*", "/", "//", "mod"):
             self.k += 1
             self.scope.append(t.text)
             return t.text, conj(pins, pinned(t.text, self.expression())) if self.eat("=") else pins

@@ -263,6 +263,9 @@ class Relation:
         """
         out = self
         for name, value in values.items():
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
+                raise SpaceMismatch(f"{name} is fixed to an integer, not to {value!r}", where=str(self))
+            value = value.__index__()
             out = out._fix_one(name, value)
         return out
 
@@ -314,7 +317,9 @@ class Relation:
 
     def project_out_params(self, *names: str) -> Self:
         """Forget some parameters, in every space; exact, m eliminations."""
-        drop = tuple(sorted(position(p, self.params, "parameters " + ", ".join(self.params)) for p in names))
+        drop = tuple(
+            sorted(position(p, self.params, f"[{', '.join(self.params)}]", "parameter") for p in names)
+        )
         params = tuple(p for k, p in enumerate(self.params) if k not in drop)
         parts = []
         for s, cs in self.parts:

@@ -35,6 +35,8 @@ class Set(Relation):
         >>> print(Set("{ S[i] : 0 <= i < 70 }").apply(Map("{ S[i] -> [floor(i/32)] }")))
         { [i0] : 0 <= i0 <= 2 }
         """
+        if not getattr(relation, "_is_map", False):
+            raise SpaceMismatch("a set is applied to a Map", where=str(relation))
         if (
             self.parts
             and relation.parts

@@ -99,19 +99,18 @@ def without(tup: Tuple, gone: Iterable[int]) -> Tuple:
     return Tuple(tup.name, tuple(d for k, d in enumerate(tup.dims) if k not in gone), inner)
 
 
-def position(dim: str | int, dims: tuple[str, ...], what: str) -> int:
+def position(dim: str | int, dims: tuple[str, ...], where: str, what: str = "dimension") -> int:
     """The position of a dimension given by name or by position.
 
     Raises
     ------
-    UnknownName : no such dimension; the hint names the nearest.
+    UnknownName : there is no such dimension; the hint names the nearest.
     """
     if isinstance(dim, int) and not isinstance(dim, bool):
         if -len(dims) <= dim < len(dims):
             return dim % len(dims)
-        raise UnknownName(
-            f"position {dim} is out of range", where=what, hint=f"there are {len(dims)} dimensions"
-        )
+        count = f"there is 1 {what}" if len(dims) == 1 else f"there are {len(dims)} {what}s"
+        raise UnknownName(f"position {dim} is out of range", where=where, hint=count)
     if dim in dims:
         return dims.index(dim)
-    raise UnknownName(f"no dimension is called {dim!r}", where=what, hint=nearest(dim, dims))
+    raise UnknownName(f"no {what} is called {dim!r}", where=where, hint=nearest(dim, dims))
