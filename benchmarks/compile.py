@@ -78,7 +78,10 @@ def main() -> None:
         median = {k: statistics.median(r[k] for r in runs) for k in runs[0]}
         trees = sum(median[k] for k in ("initial", "block_tiled", "warp_tiled", "mapped", "strip_mined", "contracted"))
         rest = median["prefetched"] + median["text"]
-        print(f"| {block} / {warp} | {trees:.3f} | {median['promoted']:.3f} | {rest:.3f} | {median['total']:.3f} | {again:.3f} |")
+        print(
+            f"| {block} / {warp} | {trees:.3f} | {median['promoted']:.3f} | {rest:.3f} "
+            f"| {median['total']:.3f} | {again:.3f} |"
+        )
 
 
 if __name__ == "__main__":

@@ -82,7 +82,11 @@ def main() -> int:
         c = counts(main_loop(text))
         share = c["HMMA.884"] / sum(c.values())
         spills = f"{found.spill_stores} + {found.spill_loads}"
-        print(f"| {block} / {warp} | {found.registers} | {spills} | " + " | ".join(str(c[n]) for n in names) + f" | {share:.0%} |")
+        print(
+            f"| {block} / {warp} | {found.registers} | {spills} | "
+            + " | ".join(str(c[n]) for n in names)
+            + f" | {share:.0%} |"
+        )
     return 0
 
 

@@ -139,7 +139,9 @@ def _contraction(graph: Graph) -> Statement:
     for e in operands:
         if not e.is_Indexed:
             raise Unsupported(
-                f"the operand {e} of the product is computed, not loaded", where=str(graph), hint="compile A @ B"
+                f"the operand {e} of the product is computed, not loaded",
+                where=str(graph),
+                hint="compile A @ B",
             )
     if len(s.reads) != 3:
         raise Unsupported("both operands are the same tensor", where=str(graph), hint="give the two operands two names")
@@ -208,7 +210,10 @@ def _context(graph: Graph, multiples: dict[str, int]) -> Set:
 
 def _mapped(tree: Schedule, statement: str) -> Schedule:
     """Parallel members that are loops become indices: of the block for the outer band, of the warp below."""
-    for at, names in ((LEVELS.block, ("blockIdx.y", "blockIdx.x")), (LEVELS.warp, ("warpIdx_y", "warpIdx_x"))):
+    for at, names in (
+        (LEVELS.block, ("blockIdx.y", "blockIdx.x")),
+        (LEVELS.warp, ("warpIdx_y", "warpIdx_x")),
+    ):
         members = tree.band(at).members
         chosen = {k: n for k, n in enumerate(names) if not members[k].of(statement).is_constant}
         tree = map_members(tree, at, chosen)

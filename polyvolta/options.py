@@ -111,7 +111,10 @@ class Options:
             for axis, b, s in zip("MNK", big, small):
                 if b % s:
                     near = max(s, b // s * s)
-                    yield (f"{what} is no multiple of {name} along {axis}: {b} and {s}", f"try {near} along {axis}")
+                    yield (
+                        f"{what} is no multiple of {name} along {axis}: {b} and {s}",
+                        f"try {near} along {axis}",
+                    )
         if self.warp_tile[2] != self.block_tile[2]:
             yield (
                 f"block_tile and warp_tile have different depths, {self.block_tile[2]} and {self.warp_tile[2]}",
@@ -121,7 +124,12 @@ class Options:
             ("threads", self.threads, target.threads, "fewer warps: a larger warp_tile"),
             ("bytes of shared memory", self.shared_bytes, target.shared_bytes, "a smaller block_tile"),
             ("registers a thread", self.registers(macro), target.registers, "a smaller warp_tile"),
-            ("registers a block", self.registers(macro) * self.threads, target.block_registers, "a smaller block_tile"),
+            (
+                "registers a block",
+                self.registers(macro) * self.threads,
+                target.block_registers,
+                "a smaller block_tile",
+            ),
         )
         for what, need, limit, hint in limits:
             if need > limit:

@@ -35,7 +35,9 @@ def run(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
         names = [*bound.arrays, "out"]
         there = ", ".join(n for n, d in zip(names, on_device) if d)
         here = ", ".join(n for n, d in zip(names, on_device) if not d)
-        raise BadArray(f"some arrays are on the GPU ({there}), some in host memory ({here})", hint="put all in one place")
+        raise BadArray(
+            f"some arrays are on the GPU ({there}), some in host memory ({here})", hint="put all in one place"
+        )
     if all(on_device):
         return _on_device(kernel, bound, out, stream)
     if launch.gpu_available():
@@ -106,7 +108,9 @@ def _check_array(name: str, dtype: str, shape: tuple, strides: tuple | None, ten
         expected[d] = step
         step *= shape[d]
     if strides is not None and any(s != e for s, e, n in zip(strides, expected, shape) if n > 1):
-        layout, convert = ("row", "numpy.ascontiguousarray") if tensor.order == (0, 1) else ("col", "numpy.asfortranarray")
+        layout, convert = (
+            ("row", "numpy.ascontiguousarray") if tensor.order == (0, 1) else ("col", "numpy.asfortranarray")
+        )
         raise BadArray(
             f'{name} is not contiguous in its layout "{layout}": element strides {strides}, expected {tuple(expected)}',
             hint=f"{convert}({name}), or for a torch tensor .contiguous() on it or its transpose",
@@ -141,7 +145,9 @@ def _on_device(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
         raise BadArray("out is read-only")
     for t, v in zip(tensors, views):
         if result.ptr < v.ptr + _bytes(v) and v.ptr < result.ptr + _bytes(result):
-            raise BadArray(f"out overlaps the input {t.name}", hint="the kernel reads inputs while it writes the output")
+            raise BadArray(
+                f"out overlaps the input {t.name}", hint="the kernel reads inputs while it writes the output"
+            )
     _launch(kernel, bound, [*views, result], stream)
     return out
 
@@ -157,7 +163,10 @@ def _device_view(array: Any, tensor: GlobalTensor, name: str, stream: Any) -> De
     view = launch.as_device_view(array, stream)
     _check_array(name, view.dtype, view.shape, view.strides, tensor)
     if view.ptr % 16:
-        raise BadArray(f"{name} starts at an address that is no multiple of 16 bytes", hint="copy it to an array of its own")
+        raise BadArray(
+            f"{name} starts at an address that is no multiple of 16 bytes",
+            hint="copy it to an array of its own",
+        )
     return view
 
 

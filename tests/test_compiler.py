@@ -138,7 +138,10 @@ def test_other_graphs_are_refused(outputs, words):
         ({"block_tile": (128, 128, 12), "warp_tile": (64, 64, 12)}, "along K: 12 and 8"),
         ({"block_tile": (128, 128, 32), "warp_tile": (64, 64, 16)}, "different depths, 32 and 16"),
         ({"block_tile": (512, 512, 128), "warp_tile": (64, 64, 128)}, "2048 threads, sm_70 has 1024"),
-        ({"block_tile": (256, 256, 128), "warp_tile": (64, 64, 128)}, "139264 bytes of shared memory, sm_70 has 98304"),
+        (
+            {"block_tile": (256, 256, 128), "warp_tile": (64, 64, 128)},
+            "139264 bytes of shared memory, sm_70 has 98304",
+        ),
         ({"block_tile": (256, 128, 32), "warp_tile": (128, 128, 32)}, "registers a thread, sm_70 has 255"),
         ({"split_k": 2}, "split_k=2"),
     ],
@@ -202,7 +205,9 @@ def test_sizes_that_are_no_multiple(kernel):
         kernel.launch_config(M=32, N=40, K=16)
 
 
-@pytest.mark.parametrize("sizes", [{}, {"M": 32, "N": 32}, {"M": 0, "N": 32, "K": 16}, {"M": 32, "N": 32, "K": 16, "Q": 1}])
+@pytest.mark.parametrize(
+    "sizes", [{}, {"M": 32, "N": 32}, {"M": 0, "N": 32, "K": 16}, {"M": 32, "N": 32, "K": 16, "Q": 1}]
+)
 def test_launch_sizes(kernel, sizes):
     with pytest.raises(MissingSize):
         kernel.launch_config(**sizes)

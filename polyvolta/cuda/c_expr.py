@@ -74,7 +74,8 @@ def in_steps(e: Aff, steps: Mapping[str, int], ranges: Mapping[str, Range]) -> A
     >>> print(in_steps((var("row") + var("l")) // 2 % 4, {"row": 16}, {"l": (0, 15)}))
     floor(l/2) mod 4
     """
-    counted = simplify(e.subs({n: s * var(n) for n, s in steps.items()}), {**ranges, **{n: (0, None) for n in steps}})
+    counts = {n: (0, None) for n in steps}
+    counted = simplify(e, {**ranges, **counts}, {n: s * var(n) for n, s in steps.items()})
     whole = sum((c // steps[a] * var(a) for a, c in counted.terms if a in steps and c % steps[a] == 0), Aff((), 0))
     rest = Aff(tuple((a, c) for a, c in counted.terms if not (a in steps and c % steps[a] == 0)), counted.const)
     return whole + rest.subs({n: var(n) // s for n, s in steps.items()})

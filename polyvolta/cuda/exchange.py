@@ -19,7 +19,7 @@ from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, Exchange
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.sets import Aff, aff, var, xor
-from polyvolta.sets.simplify import simplify
+from polyvolta.sets.simplify import floordiv_within, simplify
 
 LANES = 32
 LANE = var("lane")
@@ -52,9 +52,9 @@ def plan_exchange(macro: MacroMma) -> Exchange:
     for low, shift in _swizzles():
         store = []
         for k, piece in enumerate(pieces):
-            row, col = (_tidy(e.subs({"i": aff(piece[0])})) for e in macro.d.exprs)
-            chunk = _tidy(row * width + _tidy(col // CHUNK))
-            store.append((f"word{k}", _tidy(2 * _swizzled(chunk, low, shift) + _tidy(col // 2 % 2))))
+            row, col = (simplify(e, RANGES, {"i": aff(piece[0])}) for e in macro.d.exprs)
+            chunk = row * width + _floor(col, CHUNK)
+            store.append((f"word{k}", 2 * _swizzled(chunk, low, shift) + _mod(_floor(col, 2), 2)))
         exchange = Exchange(
             tuple(pieces),
             IndexMap((("lane", LANES),), tuple(store)),
@@ -77,8 +77,12 @@ def conflicts(exchange: Exchange) -> int:
     return max(*degrees, conflict_degree(loads, CHUNK_BYTES))
 
 
-def _tidy(e: Aff) -> Aff:
-    return simplify(e, RANGES)
+def _floor(e: Aff, den: int) -> Aff:
+    return floordiv_within(e, den, RANGES)
+
+
+def _mod(e: Aff, den: int) -> Aff:
+    return e - den * _floor(e, den)
 
 
 def _pieces(macro: MacroMma) -> list[tuple[int, ...]]:
@@ -107,7 +111,7 @@ def _word_order(macro: MacroMma, pieces: list[tuple[int, ...]]) -> tuple[int, ..
             for at in range(0, len(piece), 2):
                 low, high = (macro.d.evaluate({"lane": lane, "i": i}) for i in piece[at : at + 2])
                 if low[0] != high[0] or low[1] % 2 or high[1] != low[1] + 1:
-                    raise NoExchange(f"{macro.name}: values {piece[at:at + 2]} of lane {lane} are no column pair")
+                    raise NoExchange(f"{macro.name}: values {piece[at : at + 2]} of lane {lane} are no column pair")
                 chunk = held.setdefault((low[0], low[1] // CHUNK), {})
                 if low[1] % CHUNK // 2 in chunk:
                     raise NoExchange(f"{macro.name}: two lanes own element {low}")
@@ -131,5 +135,5 @@ def _swizzled(chunk: Aff, low: int, shift: int) -> Aff:
     """The chunk's number with bit `low` replaced by its exclusive-or with bit `low + shift`; 0: unchanged."""
     if not shift:
         return chunk
-    bit, other = _tidy(chunk // 2**low % 2), _tidy(chunk // 2 ** (low + shift) % 2)
-    return _tidy(chunk - 2**low * bit) + 2**low * xor(bit, other, 1)
+    bit, other = (_mod(_floor(chunk, 2**at), 2) for at in (low, low + shift))
+    return chunk - 2**low * bit + 2**low * xor(bit, other, 1)

@@ -32,7 +32,7 @@ PACK = f"""\
 
 
 def layout_name(order: tuple[int, ...]) -> str:
-    """"row" when the last dimension is contiguous, else "col"."""
+    """ "row" when the last dimension is contiguous, else "col"."""
     return "row" if order[-1] == len(order) - 1 else "col"
 
 
@@ -78,7 +78,7 @@ def fragment_load(op: FragmentLoad, tile: SharedTile, order: tuple[int, ...], ex
     chunk = in_steps(at, dict(zip(names, extents)), LANE)
     ranges = {**LANE, line: (0, None), run: (0, None)}
     return f"""\
-// the lane's part of the {'x'.join(map(str, extents))} fragment at [{', '.join(names)}]: {op.ownership}
+// the lane's part of the {"x".join(map(str, extents))} fragment at [{", ".join(names)}]: {op.ownership}
 {INLINE} half8 {fragment_load_name(op.operand, order)}(const half8 *tile, int {line}, int {run}, int lane) {{
   return tile[{c_expr(chunk, ranges)}];
 }}"""
@@ -98,7 +98,8 @@ def mma(macro: MacroMma) -> str:
     steps = "\n".join(f"  {short}(d, {_words('a', s.a)}, {_words('b', s.b)});" for s in macro.steps)
     return f"""\
 {INLINE} void {short}(float (&d)[{n_d}], {params}) {{
-  asm volatile("{ins.name} {braces(d)}, {braces(a)}, {braces(b)}, {braces(d)};"
+  asm volatile("{ins.name} "
+               "{braces(d)}, {braces(a)}, {braces(b)}, {braces(d)};"
                : {outs}
                : {ins_text});
 }}
@@ -119,19 +120,19 @@ def store_result(exchange: Exchange, extents: tuple[int, int]) -> str:
     for k, piece in enumerate(exchange.registers):
         word = c_expr(exchange.store.exprs[k], LANE)
         packed = ", ".join(f"pack_half2(acc[{piece[j]}], acc[{piece[j + 1]}])" for j in range(0, len(piece), 2))
-        lines.append(f"  ((uint2 *)exchange)[{word}] = make_uint2({packed});")
+        lines.append(f"  const int word{k} = {word};")
+        lines.append(f"  ((uint2 *)exchange)[word{k}] = make_uint2({packed});")
     words = ", ".join(f"v.{WORDS[w]}" for w in exchange.words)
     row, col = (c_expr(e, LANE) for e in exchange.owns.exprs)
     stores = "\n".join(lines)
     return f"""\
-// the {extents[0]}x{extents[1]} accumulator fragment at C[row, col]: converted to fp16 and exchanged within the warp, so that
-// each lane has 8 consecutive values, {exchange.owns}; then one 128-bit store
-{INLINE} void {STORE_RESULT}(half *__restrict__ C, long long row, int col, int ld,
-                                                                      const float (&acc)[8], half8 *exchange, int lane) {{
+// the {extents[0]}x{extents[1]} accumulator fragment at C[row, col]: converted to fp16 and exchanged within
+// the warp, so that each lane has 8 consecutive values for one 128-bit store: {exchange.owns}
+{INLINE} void {STORE_RESULT}(
+    half *__restrict__ C, long long row, int col, int ld, const float (&acc)[8], half8 *exchange, int lane) {{
 {stores}
   __syncwarp();
-  const half8 v = exchange[{c_expr(exchange.load.exprs[0], LANE)}];
+  const half8 v = exchange[{c_expr(exchange.load.exprs[0], LANE)}];  // words in the order {exchange.words}
   *(half8 *)(C + (row + {row}) * ld + (col + {col})) = make_uint4({words});
   __syncwarp();
 }}"""
-

@@ -152,9 +152,7 @@ class Machine:
         self.extents = {t.name: _extents(t, sizes) for t in ir.tensors}
         self.shared = {t.name: np.full((self.shape[0], t.chunks, CHUNK), POISON["half8"]) for t in ir.tiles}
         self.registers = {}
-        for (
-            r
-        ) in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
+        for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
             array = np.full((*r.shape, *self.shape, CHUNK), POISON[r.kind])
             self.registers[r.name] = np.moveaxis(array, (-4, -3, -2), (0, 1, 2))
         self.values: dict[str, Any] = dict(sizes)

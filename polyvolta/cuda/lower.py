@@ -35,11 +35,12 @@ from polyvolta.cuda.kernel_ir import (
     Zero,
 )
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.cuda.promote import Movement, Promotion, Tile
+from polyvolta.cuda.movements import Movement, Tile
+from polyvolta.cuda.promote import Promotion
 from polyvolta.cuda.swizzle import Swizzle, choose
 from polyvolta.sched.ast import Ast, Call, For, If
 from polyvolta.sched.scan import Scan
-from polyvolta.sched.tree import Member, Schedule
+from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.show import PAPER_ASCII, show_aff
 from polyvolta.sets.simplify import simplify
@@ -95,7 +96,9 @@ def lower(
     lowering = _Lowering(schedule, promotion, macro, exchange, ranges)
     body = lowering.body(scan.body)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
-    return KernelIR(name, sizes, tensors, tuple(tiles), tuple(registers), threads, derived, ranges, grid, multiples, body)
+    return KernelIR(
+        name, sizes, tensors, tuple(tiles), tuple(registers), threads, derived, ranges, grid, multiples, body
+    )
 
 
 def _operands(promotion: Promotion) -> tuple[Tile, Tile]:
@@ -183,7 +186,7 @@ class _Lowering:
 
     def operation(self, m: Movement, args: tuple[Aff, ...]) -> Op:
         values = dict(zip(m.dims, args, strict=True))
-        put = lambda exprs: tuple(simplify(e.subs(values), self.ranges) for e in exprs)  # noqa: E731
+        put = lambda exprs: tuple(simplify(e, self.ranges, values) for e in exprs)  # noqa: E731
         index, element = put(m.index), put(m.element)
         staging, shared = staging_name(m.tensor), shared_name(m.tensor)
         fragment = Element(fragment_name(m.tensor), element)

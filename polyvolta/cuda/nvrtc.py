@@ -204,9 +204,7 @@ def compile_cubin(source: str, arch: str = "sm_70", *, name: str) -> Cubin:
     argv = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
     program = ctypes.c_void_p()
     file = f"{name}.cu"
-    nvrtc.check(
-        nvrtc.lib.nvrtcCreateProgram(ctypes.byref(program), source.encode(), file.encode(), 0, None, None)
-    )
+    nvrtc.check(nvrtc.lib.nvrtcCreateProgram(ctypes.byref(program), source.encode(), file.encode(), 0, None, None))
     try:
         status = nvrtc.lib.nvrtcCompileProgram(program, len(options), argv)
         log = nvrtc.text(program, "ProgramLog").rstrip(b"\0\n").decode(errors="replace")

@@ -58,7 +58,9 @@ def _banner(ir: KernelIR) -> str:
         f"{ir.name}: {args}; fp16 in memory, fp32 accumulation.",
         f"grid ({grid}), block ({ir.threads}, 1, 1), {ir.shared_bytes} bytes of dynamic shared memory.",
     ]
-    lines.append("; ".join([f"{n} is a multiple of {m}" for n, m in ir.context] + ["pointers are aligned to 16 bytes."]))
+    lines.append(
+        "; ".join([f"{n} is a multiple of {m}" for n, m in ir.context] + ["pointers are aligned to 16 bytes."])
+    )
     return "\n".join(f"// {line}" for line in lines)
 
 
@@ -66,7 +68,7 @@ def _helpers(ir: KernelIR) -> list[str]:
     """One helper for each kind of operation in the kernel, in order of first use."""
     out: dict[str, str] = {}
     orders = {t.name: t.order for t in ir.tensors}
-    operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
+    operands = operands_of(ir)
     for op in operations(ir.body):
         match op:
             case GlobalLoad():
@@ -86,6 +88,11 @@ def _helpers(ir: KernelIR) -> list[str]:
                 out.setdefault("pack", h.PACK)
                 out.setdefault("result", h.store_result(exchange, fragment))
     return list(out.values())
+
+
+def operands_of(ir: KernelIR) -> dict[str, str]:
+    """For each tile which operand of the mma it feeds."""
+    return {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
 
 
 def _kernel(ir: KernelIR) -> str:
@@ -115,6 +122,7 @@ class _Printer:
     def __init__(self, ir: KernelIR) -> None:
         self.ir = ir
         self.orders = {t.name: t.order for t in ir.tensors}
+        self.operands = operands_of(ir)
         self.multiples = dict(ir.context)
 
     def c(self, e: Aff) -> str:
@@ -180,20 +188,23 @@ class _Printer:
                 return [f"{self.element(target)} = load_global_128({tensor}, {line}, {run}, {t.dims[t.order[-1]]});"]
             case SharedStore(source, tile, index):
                 of = self.ir.tile(tile).of
-                operand = next(o.operand for o in operations(self.ir.body) if isinstance(o, FragmentLoad) and o.tile == tile)
                 line, run = self.in_memory_order(index, of)
-                return [f"{h.store_shared_name(operand, self.orders[of])}({tile}, {self.element(source)}, {line}, {run});"]
+                helper = h.store_shared_name(self.operands[tile], self.orders[of])
+                return [f"{helper}({tile}, {self.element(source)}, {line}, {run});"]
             case FragmentLoad(target, tile, origin, operand):
                 of = self.ir.tile(tile).of
                 line, run = self.in_memory_order(origin, of)
-                return [f"{self.element(target)} = {h.fragment_load_name(operand, self.orders[of])}({tile}, {line}, {run}, lane);"]
+                helper = h.fragment_load_name(operand, self.orders[of])
+                return [f"{self.element(target)} = {helper}({tile}, {line}, {run}, lane);"]
             case Mma(d, a, b, macro):
                 return [f"{h.mma_name(macro)}({self.element(d)}, {self.element(a)}, {self.element(b)});"]
             case StoreAccumulator(source, tensor, index, buffer):
                 t = self.ir.tensor(tensor)
                 line, run = self.in_memory_order(index, tensor)
                 ld = t.dims[t.order[-1]]
-                return [f"{h.STORE_RESULT}({tensor}, {line}, {run}, {ld}, {self.element(source)}, {buffer} + {op.exchange.chunks} * warp, lane);"]
+                own = f"{buffer} + {op.exchange.chunks} * warp"
+                args = (tensor, line, run, ld, self.element(source), own, "lane")
+                return [f"{h.STORE_RESULT}({', '.join(map(str, args))});"]
             case Barrier():
                 return ["__syncthreads();"]
         raise TypeError(type(op).__name__)

@@ -21,11 +21,13 @@ from math import prod
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.kernel_ir import CHUNK
 from polyvolta.cuda.macro_mma import MacroMma
+from polyvolta.cuda.movements import Movement, Tile
 from polyvolta.graph.statements import Access, Statement
 from polyvolta.sched.passes.split import split
-from polyvolta.sched.tree import Band, Extension, Filter, Member, Node, Path, Schedule, Sequence as InOrder
+from polyvolta.sched.tree import Band, Extension, Filter, Member, Node, Path, Schedule
+from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.box import Box, box_hull
+from polyvolta.sets.box import box_hull
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.conjunct import reindex, universe
 from polyvolta.sets.simplify import simplify
@@ -36,78 +38,6 @@ class CannotPromote(CudaError):
     """A data tile that cannot be copied as asked."""
 
     id = "PV512"
-
-
-@dataclass(frozen=True, slots=True)
-class Movement:
-    """What an instance of an added statement does.
-
-    Parameters
-    ----------
-    statement, dims : its name and dimensions.
-    kind : "zero", "global_load", "shared_store", "fragment_load", "mma", "store" or "barrier".
-    tensor : the array whose data moves; "" for a barrier.
-    index : where, in expressions of `dims`: the tensor's element for global accesses, tile-local elsewhere.
-    element : the place in the register array, in expressions of `dims`.
-    operand : "a", "b" or "d".
-    """
-
-    statement: str
-    dims: tuple[str, ...]
-    kind: str
-    tensor: str = ""
-    index: tuple[Aff, ...] = ()
-    element: tuple[Aff, ...] = ()
-    operand: str = ""
-
-    @property
-    def touches(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The memories of the tensor that an instance reads and writes: global, staging, shared, fragments."""
-        reads, writes = {
-            "zero": ("", "fragments"),
-            "global_load": ("global", "staging"),
-            "shared_store": ("staging", "shared"),
-            "fragment_load": ("shared", "fragments"),
-            "mma": ("fragments", "fragments"),
-            "store": ("fragments", "global"),
-            "barrier": ("", ""),
-        }[self.kind]
-        name = lambda memory: frozenset([f"{memory} {self.tensor}"] if memory else [])  # noqa: E731
-        return name(reads), name(writes)
-
-    @property
-    def relation(self) -> Map:
-        """{ statement[dims] -> tensor[index] }."""
-        outs = distinct((f"x{k}" for k in range(len(self.index))), self.dims)
-        c = RowBuilder((*self.dims, *outs)).conjunct([("eq", e - var(o)) for o, e in zip(outs, self.index)])
-        return Map._of((), [(Space(Tuple(self.statement, self.dims), Tuple(self.tensor, outs)), (c,))])
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A promoted data tile: its box, and what was chosen about its copy.
-
-    Parameters
-    ----------
-    tensor : the array; `order` its dimensions, outermost first, the last contiguous.
-    operand : "a", "b" or "d" of the macro-MMA.
-    block, warp : boxes of what a block and a warp touch; offsets in the outer members.
-    copies : 128-bit copies that each thread makes of the block's tile.
-    fragment : extents of a macro-MMA fragment along the tensor's dimensions.
-    """
-
-    tensor: str
-    order: tuple[int, ...]
-    operand: str
-    block: Box
-    warp: Box
-    copies: int
-    fragment: tuple[int, ...]
-
-    @property
-    def fragments(self) -> tuple[int, ...]:
-        """How many fragments the warp's tile has along each dimension."""
-        return tuple(s // f for s, f in zip(self.warp.size, self.fragment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +104,7 @@ class _Promoter:
         self.result = (*self.outer, *(d for d in warps if d[0] is not None))
         self.full = (*self.tile, *warps, *_dims(strip.members, s, (wy + "'", wx + "'", ks)))
         self.domain = statement.domain.intersect_params(context)
+        self.operands = [a for a in statement.reads if a.tensor != statement.write.tensor]
 
     # ---- footprints
 
@@ -239,18 +170,22 @@ class _Promoter:
         return Map._of(of.params, [(Space(Tuple(None, inputs), out), (above,))]).intersect_range(instances)
 
     def run(self) -> Promotion:
-        reads = [a for a in self.statement.reads if a.tensor != self.statement.write.tensor]
         tiles = {}
         extensions: dict[str, list[Map]] = {"outer": [], "strip": []}
         loads, stores, fragments = [], [], []
         tile_dims = [d for d, _ in self.tile]
         full_dims = [d for d, _ in self.full if d is not None]
-        for access, operand in zip(reads, "ab", strict=True):
+        for access, operand in zip(self.operands, "ab", strict=True):
             tile, block, warp = self.tile_of(access, operand, self.tile, self.full)
             tiles[operand] = tile
             local, q, total = self.copy_index(tile)
             dims = (*tile_dims, self.c, self.t)
-            names = {"kind": "global_load", "tensor": tile.tensor, "element": (var(self.c),), "operand": operand}
+            names = {
+                "kind": "global_load",
+                "tensor": tile.tensor,
+                "element": (var(self.c),),
+                "operand": operand,
+            }
             loads.append(self.add(f"load_{tile.tensor}", dims, index=_plus(tile.block.offset, local), **names))
             stores.append(self.add(f"store_{tile.tensor}", dims, index=local, **{**names, "kind": "shared_store"}))
             bounds = ((var(self.t), self.threads), (var(self.c), tile.copies), (q, total))
@@ -287,7 +222,12 @@ class _Promoter:
                          index=_plus(tile.warp.offset, origin), operand="d")  # fmt: skip
         bounds = tuple(zip(element, tile.fragments))
         outer = [d for d, _ in self.outer]
-        return tile, zero, store, [self.instances(n, dims, outer, warp.domain(), bounds) for n in (zero, store)]
+        return (
+            tile,
+            zero,
+            store,
+            [self.instances(n, dims, outer, warp.domain(), bounds) for n in (zero, store)],
+        )
 
     def copy_index(self, tile: Tile) -> tuple[tuple[Aff, ...], Aff, int]:
         """The tile-local element of a thread's copy number c: chunks are dealt out cyclically, line by line."""
@@ -311,10 +251,9 @@ class _Promoter:
 
     def contraction(self, tiles: Mapping[str, Tile]) -> None:
         """What an instance of the contracted statement does: which fragments its macro-MMA works on."""
-        of_member = {d: e for d, e in (*self.full,) if d is not None}
+        of_member = {d: e for d, e in self.full if d is not None}
         places = {}
-        for operand, access in zip("abd", (*[r for r in self.statement.reads if r.tensor != self.statement.write.tensor],
-                                           self.statement.write)):  # fmt: skip
+        for operand, access in zip("abd", (*self.operands, self.statement.write), strict=True):
             tile = tiles[operand]
             offset = tuple(o.subs(of_member) for o in tile.warp.offset)
             place = [(var(i) - o) // f for i, o, f in zip(access.index, offset, tile.fragment)]
@@ -326,7 +265,12 @@ class _Promoter:
             places[operand] = tuple(place)
         s = self.statement
         self.movements[s.name] = Movement(
-            s.name, s.iterators, "mma", s.write.tensor, element=(*places["d"], *places["a"], *places["b"]), operand="d"
+            s.name,
+            s.iterators,
+            "mma",
+            s.write.tensor,
+            element=(*places["d"], *places["a"], *places["b"]),
+            operand="d",
         )
 
     # ---- the tree
@@ -343,10 +287,12 @@ class _Promoter:
         f = var(self.f)
 
         fragment_band = _band([(n, (f,)) for n in fragments], unroll=True, child=_sequence(fragments))
-        strip_kids = InOrder((
-            Filter(tuple(fragments), fragment_band),
-            Filter((s,), _unrolled(point)),
-        ))
+        strip_kids = InOrder(
+            (
+                Filter(tuple(fragments), fragment_band),
+                Filter((s,), _unrolled(point)),
+            )
+        )
         compute = Band(warp.members, Band(_unrolled(strip).members, Extension(_union(extensions["strip"]), strip_kids),
                                           strip.permutable), warp.permutable)  # fmt: skip
 
@@ -354,20 +300,24 @@ class _Promoter:
             threads = _band([(n, (var(self.t),)) for n in names], name="linearId", child=_sequence(names))
             return _band([(n, (var(self.c),)) for n in names], unroll=True, child=threads)
 
-        pipeline = InOrder((
-            Filter(tuple(loads), copies(loads)),
-            Filter((syncs[0],)),
-            Filter(tuple(stores), copies(stores)),
-            Filter((syncs[1],)),
-            Filter((s,), compute),
-        ))
+        pipeline = InOrder(
+            (
+                Filter(tuple(loads), copies(loads)),
+                Filter((syncs[0],)),
+                Filter(tuple(stores), copies(stores)),
+                Filter((syncs[1],)),
+                Filter((s,), compute),
+            )
+        )
         added = (*loads, *stores, *syncs)
         loop = Band(tuple(_with(m, [(n, var(kt)) for n in added]) for m in tiles.members), pipeline, tiles.permutable)
-        whole = InOrder((
-            Filter((zero,), self.result_band(warp, zero)),
-            Filter((*loads, *stores, *syncs, s), loop),
-            Filter((store,), self.result_band(warp, store)),
-        ))
+        whole = InOrder(
+            (
+                Filter((zero,), self.result_band(warp, zero)),
+                Filter((*loads, *stores, *syncs, s), loop),
+                Filter((store,), self.result_band(warp, store)),
+            )
+        )
         block = Band(outer.members, Extension(_union(extensions["outer"]), whole), outer.permutable)
         return tree.replace(self.levels.block, block)
 

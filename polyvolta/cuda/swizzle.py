@@ -54,7 +54,9 @@ def candidates(width: int) -> Iterable[Swizzle]:
             yield Swizzle(shift, used)
 
 
-def tile_layout(dims: Sequence[str], size: Sequence[int], order: Sequence[int], swizzle: Swizzle, chunk: int) -> IndexMap:
+def tile_layout(
+    dims: Sequence[str], size: Sequence[int], order: Sequence[int], swizzle: Swizzle, chunk: int
+) -> IndexMap:
     """{ [element index] -> [chunk] } for a tile, contiguous along its last dimension in `order`.
 
     >>> print(tile_layout(("i", "k"), (128, 32), (0, 1), Swizzle(1, 2), 8)["chunk"])

@@ -16,11 +16,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from polyvolta.sched.ast import Ast, Call, For, If
+from polyvolta.sched.bounds import aligned, bounds_of, fixed_value, shadow, solve_iterators
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Mark, Node, Path, Schedule, Sequence, SetNode
+from polyvolta.sched.tree import (
+    Band,
+    Domain,
+    Extension,
+    Filter,
+    Leaf,
+    Mark,
+    Member,
+    Node,
+    Path,
+    Schedule,
+    Sequence,
+    SetNode,
+)
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.build import RowBuilder, affs_of, expression
-from polyvolta.sets.conjunct import Conjunct, normalise
+from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import Space
 
@@ -86,7 +100,7 @@ class _Scanner:
         self.assumed = context
         self.extents: dict[str, Aff] = {}
         self.strides: dict[str, tuple[int, int]] = {}  # loop variables known to be residue + step * integer
-        self.ranges: Ranges = {p: (0, None) for p in context.params}
+        self.ranges: Ranges = dict.fromkeys(context.params, (0, None))
         self.map_names(schedule.root.child, {s.out.name: self.schedule.domain.only(s.out.name).intersect_params(context)
                                              for s, _ in schedule.domain.parts})  # fmt: skip
 
@@ -113,14 +127,16 @@ class _Scanner:
             last = self.extents[name] - 1
             self.ranges[name] = (0, last.const if last.is_constant else None)
         for values in found.values():
-            self.context = self.context.align_params(values.params) & values.coalesce().align_params(self.context.params)
+            self.context = self.context.align_params(values.params) & values.coalesce().align_params(
+                self.context.params
+            )
 
     def extent(self, name: str, values: Set) -> Aff:
         """The number of values of a name, which start at 0."""
         piece = self.single(values.coalesce(), f"the values of {name}", ())
-        if _fixed_value(Set._of(values.params, [(NOWHERE, (piece,))]), name) == aff(0):
+        if fixed_value(Set._of(values.params, [(NOWHERE, (piece,))]), name) == aff(0):
             return aff(1)
-        low, high, _ = _bounds(piece, values.params, name)
+        low, high, _ = bounds_of(piece, values.params, name)
         if len(low) != 1 or len(high) != 1 or low[0] != aff(0):
             raise NotScannable(f"{name} does not run from 0 to one bound", where=str(values))
         return simplify(high[0] + 1, self.ranges)
@@ -140,7 +156,11 @@ class _Scanner:
             case Mark():
                 return self.visit(node.child, (*at, 0), state)
             case Extension(extension):
-                return self.visit(node.child, (*at, 0), replace(state, active={**state.active, **self.added(extension, state)}))
+                return self.visit(
+                    node.child,
+                    (*at, 0),
+                    replace(state, active={**state.active, **self.added(extension, state)}),
+                )
         raise NotScannable(f"a {type(node).__name__} node cannot be scanned", where=self.schedule.marked(at))
 
     def added(self, extension: Map, state: _State) -> dict[str, Set]:
@@ -187,7 +207,7 @@ class _Scanner:
         for v, (s, r) in self.strides.items():
             low, high = ranges[v]
             ranges[v] = (None if low is None else (low - r) // s, None if high is None else (high - r) // s)
-        e = simplify(e.subs(counted), ranges)
+        e = simplify(e, ranges, counted)
         whole = sum((c // self.strides[a][0] * (var(a) - self.strides[a][1]) for a, c in e.terms
                      if a in counted and c % self.strides[a][0] == 0), aff(0))  # fmt: skip
         rest = Aff(tuple((a, c) for a, c in e.terms if not (a in counted and c % self.strides[a][0] == 0)), e.const)
@@ -222,23 +242,27 @@ class _Scanner:
         values = values.align_params(state.context.params)
         values = values & state.context.align_params(values.params)
         piece = self.single(values.coalesce(), f"the loop {name}", at)
-        return self.loop(band, at, k, replace(state, active=active), name, Set._of(values.params, [(NOWHERE, (piece,))]))
+        return self.loop(
+            band, at, k, replace(state, active=active), name, Set._of(values.params, [(NOWHERE, (piece,))])
+        )
 
     def loop(self, band: Band, at: Path, k: int, state: _State, name: str, values: Set) -> tuple[Ast, ...]:
         """One loop over the values of `name`, or none if there is a single one."""
-        fixed = _fixed_value(values, name)
+        fixed = fixed_value(values, name)
         if fixed is not None:
             active = {s: _fix(v, name, fixed) for s, v in state.active.items()}
             return self.member(band, at, k + 1, state.below(band.members[k], fixed, active=active))
         context = state.context.align_params(values.params)
         simple = values.gist(context)
         piece = self.single(simple, f"the loop {name}", at)
-        low, high, (step, residue) = _bounds(piece, simple.params, name)
+        low, high, (step, residue) = bounds_of(piece, simple.params, name)
         if not low or not high:  # bounds hidden in floors of the variable itself
-            low, high, (step, residue) = _bounds(_shadow(piece, simple.params.index(name)), simple.params, name)
+            low, high, (step, residue) = bounds_of(shadow(piece, simple.params.index(name)), simple.params, name)
         if not low or not high:
-            raise NotScannable(f"the loop {name} has no {'upper' if low else 'lower'} bound", where=self.schedule.marked(at))
-        low = tuple(simplify(_aligned(e, step, residue), self.ranges) for e in low)
+            raise NotScannable(
+                f"the loop {name} has no {'upper' if low else 'lower'} bound", where=self.schedule.marked(at)
+            )
+        low = tuple(simplify(aligned(e, step, residue), self.ranges) for e in low)
         high = tuple(simplify(e, self.ranges) for e in high)
         v = var(name)
         known = [("ge", v - e) for e in low] + [("ge", e - v) for e in high]
@@ -258,45 +282,19 @@ class _Scanner:
     def leaf(self, at: Path, state: _State) -> tuple[Ast, ...]:
         if len(state.active) != 1:
             names = ", ".join(state.active)
-            raise NotScannable(f"the statements {names} end in one leaf without an order", where=self.schedule.marked(at))
+            raise NotScannable(
+                f"the statements {names} end in one leaf without an order", where=self.schedule.marked(at)
+            )
         ((name, instances),) = state.active.items()
         conditions, _ = self.conditions(instances.params_set(), state.context, at)
         space = instances.space
         members = [(m.of(name), value) for m, value in state.equations if name in dict(m.exprs)]
-        solved = _solved(space.out.dims, members)
+        solved = solve_iterators(space.out.dims, members)
         if solved is None:
             solved = Map._of(instances.params, [(Space(NOWHERE.out, space.out), instances.parts[0][1])]).as_affs()
         args = tuple(self.tidy(e) for e in solved)
         call = Call(name, args, at)
         return (If(conditions, (call,), at),) if conditions else (call,)
-
-
-def _solved(dims: tuple[str, ...], equations: list[tuple[Aff, Aff]]) -> tuple[Aff, ...] | None:
-    """The iterators from `expression = value` of every member, if linear algebra on the expressions' atoms does it.
-
-    i - 64*floor(i/64) = c, floor(i/64) - 2*floor(i/128) = w and floor(i/128) = b are linear in three atoms of i.
-    """
-    rows = [(e - e.const, value - e.const) for e, value in equations]
-    atoms = {a for e, _ in rows for a, _ in e.terms if a not in dims} | set(dims)
-    unknown = [a for a in atoms if Aff(((a, 1),)).names() & set(dims)]
-    unknown.sort(key=lambda a: a in dims)  # floors go first
-    found: dict[object, tuple[Aff, Aff]] = {}
-    for atom in unknown:
-        pivot = next(((e, v) for e, v in rows if abs(e.coefficient(atom)) == 1), None)
-        if pivot is None:
-            continue
-        e, v = pivot
-        c = e.coefficient(atom)
-        rows = [(f - e * (c * f.coefficient(atom)), w - v * (c * f.coefficient(atom))) for f, w in rows if (f, w) != pivot]
-        found = {a: (f - e * (c * f.coefficient(atom)), w - v * (c * f.coefficient(atom))) for a, (f, w) in found.items()}
-        found[atom] = (e * c, v * c)
-    out = []
-    for d in dims:
-        e, v = found.get(d, (None, None))
-        if e is None or any(a != d and a in unknown for a, _ in e.terms):
-            return None
-        out.append(v - (e - var(d)))
-    return tuple(out)
 
 
 def _pinned(instances: Set, e: Aff, name: str) -> Set:
@@ -312,90 +310,6 @@ def _fix(instances: Set, name: str, value: Aff) -> Set:
     c = RowBuilder((*instances.params, *instances.space.dims)).conjunct([("eq", var(name) - value)])
     both = instances & Set._of(instances.params, [(instances.space, (c,))])
     return both.project_out_params(name)
-
-
-def _fixed_value(values: Set, name: str) -> Aff | None:
-    """The one value that a variable has, as an expression of the other parameters."""
-    others = tuple(p for p in values.params if p != name)
-    at = values.params.index(name)
-    (c,) = values.parts[0][1]
-    for row in c.eqs:
-        if abs(row[1 + at]) == 1 and not any(
-            row[1 + c.n + k] and d is not None and _leans(c, k, 1 + at) for k, d in enumerate(c.divs)
-        ):
-            table = affs_of(c, values.params)
-            value = [-row[1 + at] * x for x in row]
-            value[1 + at] = 0
-            e = expression(tuple(value), table)
-            return e if e.names() <= set(others) else None
-    return None
-
-
-def _leans(c: Conjunct, k: int, col: int) -> bool:
-    """Whether the div number k depends on a column."""
-    row = c.divs[k][1]
-    return bool(row[col]) or any(_leans(c, j, col) for j in range(k) if row[1 + c.n + j])
-
-
-def _bounds(c: Conjunct, names: tuple[str, ...], name: str) -> tuple[tuple[Aff, ...], tuple[Aff, ...], tuple[int, Aff]]:
-    """Lower bounds, upper bounds and stride (step, residue) of one variable in a conjunct."""
-    col = 1 + names.index(name)
-    table = affs_of(c, names)
-    base = 1 + c.n
-    leaning = [base + k for k, d in enumerate(c.divs) if d is not None and _leans(c, k, col)]
-    step, residue, stride_div = 1, aff(0), None
-    for row in c.eqs:
-        divs = [d for d in leaning if row[d]]
-        if abs(row[col]) == 1 and len(divs) == 1:
-            sign = -row[col]
-            step, stride_div = abs(row[divs[0]]), divs[0]
-            slope = sign * row[divs[0]]  # v = slope * q + residue
-            rest = [sign * x for x in row]
-            rest[col] = rest[divs[0]] = 0
-            residue = expression(tuple(rest), table)
-    low, high = [], []
-    for row in c.ineqs:
-        used = [d for d in leaning if row[d]]
-        if used and used != [stride_div] or not used and not row[col]:
-            continue
-        rest = list(row)
-        a = rest[col]
-        rest[col] = 0
-        if used:  # q = (v - residue) / slope
-            b = rest[stride_div]
-            rest[stride_div] = 0
-            e = (expression(tuple(rest), table) * abs(slope)) - residue * (b if slope > 0 else -b)
-            a = a * abs(slope) + (b if slope > 0 else -b)
-        else:
-            e = expression(tuple(rest), table)
-        if a > 0:
-            low.append(-(e // a))
-        elif a < 0:
-            high.append(e // -a)
-    return tuple(low), tuple(high), (step, residue)
-
-
-def _shadow(c: Conjunct, dim: int) -> Conjunct:
-    """A conjunct that contains `c` and has no floors of dimension `dim`: Fourier-Motzkin over the rationals.
-
-    Loops over its bounds visit too much, which the conditions inside the loop make good.
-    """
-    base = 1 + c.n
-    leaning = [base + k for k in range(len(c.divs)) if _leans(c, k, 1 + dim)]
-    rows = [*c.all_ineqs(), *c.eqs, *(tuple(-v for v in r) for r in c.eqs)]
-    for col in leaning:
-        low, high = [r for r in rows if r[col] > 0], [r for r in rows if r[col] < 0]
-        rows = [r for r in rows if not r[col]]
-        rows += [tuple(x * -b[col] + y * a[col] for x, y in zip(a, b)) for a in low for b in high]
-    kept = [k for k in range(len(c.divs)) if base + k not in leaning]
-    columns = [*range(base), *(base + k for k in kept)]
-    divs = [(c.divs[k][0], tuple((*c.divs[k][1], *[0] * len(c.divs))[col] for col in columns)) for k in kept]
-    return normalise(c.n, divs, (), [tuple(r[col] for col in columns) for r in rows]) or c
-
-
-def _aligned(low: Aff, step: int, residue: Aff) -> Aff:
-    """The least value at or above a lower bound in the residue class."""
-    return residue - step * ((residue - low) // step) if step > 1 else low
 
 
 def _merged(body: tuple[Ast, ...]) -> tuple[Ast, ...]:

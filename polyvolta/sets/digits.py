@@ -88,12 +88,7 @@ def _digits(chain: list[tuple[Atom, int, int]]) -> list[tuple[int, Aff, int | No
             continue
         last = digits[-1] if digits else None
         number = _atom_aff(base, den)
-        if (
-            last is not None
-            and last[2] is not None
-            and last[1] // last[2] == number
-            and value == last[0] * last[2]
-        ):
+        if last is not None and last[2] is not None and last[1] // last[2] == number and value == last[0] * last[2]:
             merged = None if radix is None else last[2] * radix
             digits[-1] = (last[0], last[1], merged)
         else:

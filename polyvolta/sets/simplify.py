@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import gcd
 
-from .aff import Aff, Floor, Xor, aff, xor
+from .aff import Aff, Floor, Xor, aff, var, xor
 from .digits import mod_parts
 
 Range = tuple[int | None, int | None]
 
 
-def simplify(e: Aff, ranges: Mapping[str, Range]) -> Aff:
+def simplify(e: Aff, ranges: Mapping[str, Range], values: Mapping[str, Aff] | None = None) -> Aff:
     """An expression equal to `e` wherever every name keeps to its inclusive range (None: unbounded).
+
+    `values` are put in for names on the way, so that their ranges are known before a floor is rewritten.
 
     >>> from polyvolta.sets.aff import var
     >>> t = var("t")
@@ -32,16 +34,17 @@ def simplify(e: Aff, ranges: Mapping[str, Range]) -> Aff:
     for atom, c in e.terms:
         match atom:
             case Floor(num, den):
-                value = _floor(simplify(num, ranges), den, ranges)
+                value = floordiv_within(simplify(num, ranges, values), den, ranges)
             case Xor(left, right, bits):
-                value = xor(simplify(left, ranges), simplify(right, ranges), bits)
+                value = xor(simplify(left, ranges, values), simplify(right, ranges, values), bits)
             case _:
-                value = Aff(((atom, 1),))
+                value = values[atom] if values and atom in values else var(atom)
         total = total + value * c
     return total
 
 
-def _floor(num: Aff, den: int, ranges: Mapping[str, Range]) -> Aff:
+def floordiv_within(num: Aff, den: int, ranges: Mapping[str, Range]) -> Aff:
+    """floor(num / den), simplified, for a simplified `num`; the ranges are used before any normal form is."""
     low, high = interval(num, ranges)
     if low is not None and high is not None and low // den == high // den:
         return aff(low // den)
@@ -56,7 +59,7 @@ def _floor(num: Aff, den: int, ranges: Mapping[str, Range]) -> Aff:
         low, high = interval(fine, ranges)
         if low is not None and high is not None and low // g == high // g:
             coarse = num - fine + low // g * g
-            return _floor(coarse, den, ranges) if coarse.terms else aff(coarse.const // den)
+            return floordiv_within(coarse, den, ranges) if coarse.terms else aff(coarse.const // den)
     made = num.floordiv(den)
     if made.terms == ((Floor(num, den), 1),) and not made.const:
         return made

@@ -91,9 +91,7 @@ def copies(block: tuple[int, int, int], threads: int) -> tuple[tuple[Stmt, ...],
         part = Element(f"private_{name}", (var("c5"),))
         count = rows * bk // CHUNK // threads
         loads.append(unrolled("c5", count, GlobalLoad(part, name, there, f"load_{name}")))
-        stores.append(
-            unrolled("c5", count, SharedStore(part, f"shared_{name}", (row, k)[::to], f"store_{name}"))
-        )
+        stores.append(unrolled("c5", count, SharedStore(part, f"shared_{name}", (row, k)[::to], f"store_{name}")))
     return tuple(loads), tuple(stores)
 
 

@@ -182,9 +182,7 @@ def test_memories_start_poisoned_and_hold_what_was_moved():
             assert (acc[:, :, :, 1] == POISON["float8"].view(np.uint32)).all()
         if isinstance(op, GlobalLoad) and op.tensor == "A":
             got = machine.registers["private_A"][:, 0, :, values["c5"]]
-            seen.append(
-                np.array_equal(got[2, 3], tensors["A"][16 * values["c5"] + 1, at(values) : at(values) + 8])
-            )
+            seen.append(np.array_equal(got[2, 3], tensors["A"][16 * values["c5"] + 1, at(values) : at(values) + 8]))
 
     def at(values) -> int:
         return 16 * values["c2"] + 16 + 8  # block 2 is (2, 0); lane 3 is row 1, the second chunk
@@ -232,9 +230,7 @@ def test_a_guard_that_differs_between_threads_masks_threads():
     assert np.array_equal(np.isnan(c).any(1), np.arange(64) % 16 >= 8)
 
 
-@pytest.mark.parametrize(
-    ("kind", "places"), [(GlobalLoad, "index"), (SharedStore, "index"), (FragmentLoad, "origin")]
-)
+@pytest.mark.parametrize(("kind", "places"), [(GlobalLoad, "index"), (SharedStore, "index"), (FragmentLoad, "origin")])
 def test_masked_threads_may_point_anywhere(kind, places):
     def in_halves(op):
         """The lower lanes, while the upper ones point far away and between chunks; then the upper lanes."""
@@ -262,9 +258,7 @@ def test_loop_bounds_may_differ_between_blocks():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Machine, "whole", counting)
         run(replace(ir, body=body))
-    assert masks == [
-        [True, True, False] * 2
-    ]  # blocks x = 0, 1, 2, twice; block 2 runs from 2 to 1: not at all
+    assert masks == [[True, True, False] * 2]  # blocks x = 0, 1, 2, twice; block 2 runs from 2 to 1: not at all
 
 
 @pytest.mark.parametrize(
@@ -337,11 +331,7 @@ def test_an_exchange_buffer_that_is_too_small_for_the_warps_is_refused(chunks):
 
 def test_a_register_out_of_bounds_is_refused():
     with pytest.raises(OutOfBounds, match=r"hmma_C\[2, 0\] is outside of hmma_C\[2, 2\]"):
-        run(
-            changed(
-                Zero, target=lambda op: replace(op.target, index=(op.target.index[0] + 2, op.target.index[1]))
-            )
-        )
+        run(changed(Zero, target=lambda op: replace(op.target, index=(op.target.index[0] + 2, op.target.index[1]))))
 
 
 @pytest.mark.parametrize(

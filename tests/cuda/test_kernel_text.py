@@ -57,7 +57,8 @@ SKELETON = [
     r"__syncthreads\(\);\s+\}",
     r"#pragma unroll\s+for \(int c4 = 0; c4 <= 3; c4 \+= 1\)",
     r"#pragma unroll\s+for \(int c5 = 0; c5 <= 3; c5 \+= 1\)",
-    r"hmma_store_global_after_reordering\(C, 128 \* blockIdx.y \+ 16 \* c4 \+ 64 \* warpIdx_y, 128 \* blockIdx.x \+ 16 \* c5 \+ 64 \* warpIdx_x, N, hmma_C\[c4\]\[c5\]",
+    r"hmma_store_global_after_reordering\(C, 128 \* blockIdx.y \+ 16 \* c4 \+ 64 \* warpIdx_y, "
+    r"128 \* blockIdx.x \+ 16 \* c5 \+ 64 \* warpIdx_x, N, hmma_C\[c4\]\[c5\]",
 ]
 
 
@@ -146,7 +147,10 @@ def test_printed_indices_are_the_relations(kernel):
 def test_printed_stores_are_the_relations(kernel):
     for op in {o.tile: o for o in operations(kernel.ir.body) if isinstance(o, SharedStore)}.values():
         layout = kernel.ir.tile(op.tile).layout
-        helper = re.search(rf"store_shared_\w_\w+_swizzled\(.*?\n  tile\[(.*)\] = v;", kernel.source[kernel.source.index("half8 v, int " + ("row" if op.tile == "shared_A" else "col")) - 60 :])
+        helper = re.search(
+            r"store_shared_\w_\w+_swizzled\(.*?\n  tile\[(.*)\] = v;",
+            kernel.source[kernel.source.index("half8 v, int " + ("row" if op.tile == "shared_A" else "col")) - 60 :],
+        )
         names = [n for n, _ in layout.inputs]
         for element in product(*(range(0, extent, 8 if n == "k" else 1) for n, extent in layout.inputs)):
             values = dict(zip(names, element))

@@ -129,14 +129,10 @@ def test_a_package_that_breaks_is_explained(monkeypatch, fresh):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64", "uint8"])
-@pytest.mark.parametrize(
-    "make", [np.asfortranarray, np.ascontiguousarray, lambda a: a[1:, ::2], lambda a: a[:0]]
-)
+@pytest.mark.parametrize("make", [np.asfortranarray, np.ascontiguousarray, lambda a: a[1:, ::2], lambda a: a[:0]])
 def test_interface_and_dlpack_read_the_same(dtype, make):
     array = make(np.arange(20).reshape(4, 5).astype(dtype))
-    expected = DeviceArray(
-        array.ctypes.data, array.shape, tuple(s // array.itemsize for s in array.strides), dtype
-    )
+    expected = DeviceArray(array.ctypes.data, array.shape, tuple(s // array.itemsize for s in array.strides), dtype)
     for view in (read_interface(Exported(array), 0, None), read_dlpack(ExportedThroughDlpack(array), 0)):
         assert (view.shape, view.dtype) == (expected.shape, expected.dtype)
         if array.size:
@@ -200,9 +196,7 @@ def test_what_is_a_device_array():
     assert "to_device" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "value, complaint", [(2**31, "fit"), (1.5, "float"), (True, "bool"), (columns(), "ndarray")]
-)
+@pytest.mark.parametrize("value, complaint", [(2**31, "fit"), (1.5, "float"), (True, "bool"), (columns(), "ndarray")])
 def test_arguments_that_are_neither_ints_nor_addresses(value, complaint):
     with pytest.raises(LaunchFailed, match=complaint):
         launch._argument("k", 0, value)

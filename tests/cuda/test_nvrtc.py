@@ -47,9 +47,7 @@ def crowded(values: int, bound: str) -> str:
     """A kernel that keeps so many floats alive across a barrier, under a launch bound."""
     loads = "\n".join(f"  float x{i} = v[threadIdx.x + {i} * 1024];" for i in range(values))
     stores = "\n".join(f"  v[threadIdx.x + {i} * 1024] = x{values - 1 - i};" for i in range(values))
-    return (
-        f'extern "C" __global__ void {bound} crowded(float *v) {{\n{loads}\n  __syncthreads();\n{stores}\n}}'
-    )
+    return f'extern "C" __global__ void {bound} crowded(float *v) {{\n{loads}\n  __syncthreads();\n{stores}\n}}'
 
 
 def test_compiles_for_volta_without_a_gpu():

@@ -25,7 +25,9 @@ EXTRA = range(-60, 61)  # where an existential of the library is looked for
 def examples(n):
     """`n` examples in a normal run, more where POLYVOLTA_EXAMPLES says how many times more."""
     factor = float(os.environ.get("POLYVOLTA_EXAMPLES", "1"))
-    return settings(max_examples=max(1, int(n * factor)), deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(
+        max_examples=max(1, int(n * factor)), deadline=None, suppress_health_check=list(HealthCheck)
+    )
 
 
 # ---- reading a relation
@@ -54,7 +56,9 @@ def conjunct_table(c, n_params):
         if div is not None:
             columns[1 + c.n + k] = value(div[1]) // div[0]
     shape = tuple(len(r) for r in [PARAMS] * n_params + [WINDOW] * (c.n - n_params) + [EXTRA] * len(unknown))
-    truth = reduce(np.logical_and, [value(r) == 0 for r in c.eqs] + [value(r) >= 0 for r in c.ineqs], np.True_)
+    truth = reduce(
+        np.logical_and, [value(r) == 0 for r in c.eqs] + [value(r) >= 0 for r in c.ineqs], np.True_
+    )
     truth = np.broadcast_to(truth, shape)
     return truth.any(axis=tuple(range(c.n, c.n + len(unknown)))) if unknown else truth
 
@@ -114,7 +118,11 @@ def comparisons(draw, names, depth=2):
         d = draw(st.sampled_from((2, 3, 4, 6)))
         r = draw(st.integers(0, d - 1))
         return Text(f"({left.isl}) mod {d} = {r}", f"(({left.py}) % {d} == {r})")
-    right = draw(expressions(names, depth - 1)) if draw(st.booleans()) else Text(*[str(draw(st.integers(-4, 8)))] * 2)
+    right = (
+        draw(expressions(names, depth - 1))
+        if draw(st.booleans())
+        else Text(*[str(draw(st.integers(-4, 8)))] * 2)
+    )
     op = draw(st.sampled_from(("<=", "<=", ">=", ">=", "<", ">", "=", "=", "!=")))
     python = "==" if op == "=" else op
     return Text(f"{left.isl} {op} {right.isl}", f"(({left.py}) {python} ({right.py}))")
@@ -123,9 +131,15 @@ def comparisons(draw, names, depth=2):
 @st.composite
 def formulas(draw, names, depth=2, inside=False):
     """Formulas with and, or, not and bounded existentials (a negated one is not nested in another)."""
-    kind = draw(st.sampled_from(("atom", "atom", "and", "and", "or", "not", "exists", "not exists"))) if depth else "atom"
+    kind = (
+        draw(st.sampled_from(("atom", "atom", "and", "and", "or", "not", "exists", "not exists")))
+        if depth
+        else "atom"
+    )
     if kind == "atom":
-        return draw(comparisons(names, 1 if inside else 2))  # floors of existentials knot them: keep those mild
+        return draw(
+            comparisons(names, 1 if inside else 2)
+        )  # floors of existentials knot them: keep those mild
     if kind in ("and", "or"):
         a, b = draw(formulas(names, depth - 1, inside)), draw(formulas(names, depth - 1, inside))
         return Text(f"({a.isl} {kind} {b.isl})", f"({a.py} {'&' if kind == 'and' else '|'} {b.py})")
@@ -169,11 +183,11 @@ class Case:
 
 
 @st.composite
-def cases(draw, inputs=(), outputs=("i", "j"), params=("N",), tuples=("S", "A"), depth=2):
-    """Sets (no inputs) and maps inside the box."""
+def cases(draw, inputs=(), outputs=("i", "j"), params=("N",), tuples=("S", "A"), depth=2, mild=False):
+    """Sets (no inputs) and maps inside the box; mild ones don't nest floors in floors."""
     dims = (*inputs, *outputs)
     some_params = tuple(p for p in params if draw(st.booleans()))
-    f = draw(formulas((*dims, *some_params), depth))
+    f = draw(formulas((*dims, *some_params), depth, mild))
     head = f"[{', '.join(params)}] -> " if params else ""
     place = f"{tuples[0]}[{', '.join(outputs)}]"
     if inputs:

@@ -19,7 +19,8 @@ from itertools import permutations
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.passes.shift import shift
-from polyvolta.sched.tree import Filter, Path, Schedule, Sequence as InOrder
+from polyvolta.sched.tree import Filter, Path, Schedule
+from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Set
 
 Touches = Mapping[str, tuple[frozenset[str], frozenset[str]]]

@@ -1,6 +1,6 @@
 """Shifting statements along a member of a band: they run earlier or later than the others.
 
-    BAND: S[i] → [i]; T[i] → [i]      =>      BAND: S[i] → [i]; T[i] → [i - 1]
+BAND: S[i] → [i]; T[i] → [i]      =>      BAND: S[i] → [i]; T[i] → [i - 1]
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Splitting a band in two nested ones.
 
-    BAND: S → [a, b, c]       =>      BAND: S → [a, b]
-                                        BAND: S → [c]
+BAND: S → [a, b, c]       =>      BAND: S → [a, b]
+                                    BAND: S → [c]
 """
 
 from __future__ import annotations

@@ -1,0 +1,9 @@
+"""Every schedule tree between the graph and the kernel."""
+
+import polyvolta as pv
+
+M, N, K = pv.sizes("M N K")
+kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+
+for name, tree in kernel.stages.items():
+    print(f"{name}\n{tree}\n")

@@ -1,0 +1,108 @@
+"""isl's notation: what it means, and what is said of a text that is none."""
+
+import pytest
+
+from polyvolta.sets import BudgetExceeded, Map, Set, SetSyntaxError
+from polyvolta.sets.expressions import parse_aff
+
+SAME = [
+    ("{ [i] : 0 <= i < 10 }", "{ [i] : i >= 0 and 9 >= i }"),
+    ("{ [i] : 3i + 2(i - 1) = 8 }", "{ [2] }"),
+    ("{ [i, j] : 0 <= i, j < 4 }", "{ [i, j] : 0 <= i < 4 and 0 <= j < 4 }"),
+    ("{ [i] : not (i < 0 or i >= 3) }", "{ [i] : 0 <= i <= 2 }"),
+    ("{ [i] : i != 3 and 0 <= i < 5 }", "{ [0]; [1]; [2]; [4] }"),
+    ("{ [i] : i mod 4 = 1 and 0 <= i < 8 }", "{ [1]; [5] }"),
+    ("{ [i] : i % 4 = 1 and 0 <= i < 8 }", "{ [i] : exists q : i = 4q + 1 and 0 <= q < 2 }"),
+    ("{ [i] : 4 = ceil(i/3) }", "{ [i] : 10 <= i <= 12 }"),
+    ("{ [i] : floor((i + 1)/2) = 2 }", "{ [3]; [4] }"),
+    ("{ [i] : floor(i/2 + 1/3) = 1 }", "{ [2]; [3] }"),
+    ("{ [i] : floord(-i, 3) = -1 }", "{ [1]; [2]; [3] }"),
+    ("{ [i] : 2i // 3 = 1 }", "{ [2] }"),
+    ("{ [i] : i = max(3, 5) - min(1, 2) + abs(-4) }", "{ [8] }"),
+    ("{ [i] : min(i, 10 - i) >= 4 }", "{ [4]; [5]; [6] }"),
+    ("{ [i] : exists (a, b : i = 3a + 5b and 0 <= a <= 1 and b = 1) }", "{ [5]; [8] }"),
+    ("{ [i] : 0 <= i < 6 and not exists e : i = 2e }", "{ [1]; [3]; [5] }"),
+    ("{ [i] : exists e : 0 <= e < 3 and not (exists f : 2f = e) and i = e }", "{ [1] }"),
+    ("{ [i] : false or true and i = 1 }", "{ [1] }"),
+    ("{ [i, i] : 0 <= i < 2 }", "{ [0, 0]; [1, 1] }"),
+    ("{ [i, j = i + 1] : i = 4 }", "{ [4, 5] }"),
+    ("{ [i, *] : i = 0 }", "{ [i, j] : i = 0 }"),
+    ("[N] -> { [N] }", "[N] -> { [i] : i = N }"),
+    ("{ [i] : 0 ≤ i ∧ i ≤ 3 ∧ ¬(i ≠ 2) ∨ ∃ e : i = 7e ∧ e = 1 }", "{ [2]; [7] }"),
+    ("{ [i] : ⌊i/4⌋ = 2 && i <> 9 || i == 0 }", "{ [0]; [8]; [10]; [11] }"),
+    ("{ [i] : 5 >= i > 3 }", "{ [4]; [5] }"),
+    ("{ : }", "{ : 1 = 1 }"),
+    ("{ }", "{ [i] : false }"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_two_ways_to_say_it(one, other):
+    assert Set(one).is_equal(Set(other))
+
+
+def test_maps_in_two_ways():
+    tile = Map("{ S[i] -> [floor(i/8), i mod 8] }")
+    assert tile.is_equal(Map("{ S[i] -> [b, p] : i = 8b + p and 0 <= p < 8 }"))
+    assert Map("{ A[i] → B[⌊i/2⌋] }").is_equal(Map("{ A[i] -> B[j] : 2j <= i <= 2j + 1 }"))
+    assert Map("{ A[i] -> B[i] }").wrap().is_equal(Set("{ [A[i] -> B[j]] : i = j }"))
+
+
+def test_expressions():
+    assert str(parse_aff("2i + 3*(j - 1) - floor((i + 2j)/4)", "ij")) == "2*i + 3*j - floor((i + 2*j)/4) - 3"
+
+
+WRONG = [
+    ("{ [i : i > 0 }", "expected ',' or ']', found ':'", 5),
+    ("{ [i] : i > 0", "expected ';' or '}', found the end of the text", 13),
+    ("{ [i] : 0 <= < 3 }", "expected an expression, found '<'", 13),
+    ("{ [i] : i }", "expected a comparison such as '<=' or '=', found '}'", 10),
+    ("{ [i, j] : i*j > 3 }", "expected an affine expression, found '*'\n", 12),
+    ("{ [i] : i/2 = 3 }", "expected an integer expression, found '/'", 9),
+    ("{ [i] : i mod 0 = 1 }", "expected a positive number to divide by, found '0'", 14),
+    ("{ [i] -> [j] }", "expected a set, found '->'", 6),
+    ("[N, N] -> { [i] }", "expected a parameter that is not listed twice, found 'N'", 4),
+    ("[N] { [i] }", "expected '[parameters] -> {' or '{', found '['", 0),
+    ("{ [i] : exists i : i > 0 }", "expected a name that is not in use, found 'i'", 15),
+    ("{ [i] : i > $ }", "'$' has no meaning here", 12),
+    ("{ [i] : (i > 0 and (i + 3 < 4 }", "expected ')', found '}'", 30),
+    ("{ S[i] i > 3 }", "expected ':', '->', ';' or '}', found 'i'", 7),
+    ("S[i]", "expected '{', found 'S'", 0),
+    ("{ [i] } rest", "expected the end of the text, found 'rest'", 8),
+    ("{ [i] : i > 0 implies i > 2 }", "expected 'and' or 'or', found 'implies'", 14),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "column"), WRONG)
+def test_a_syntax_error_shows_the_place(text, message, column):
+    with pytest.raises(SetSyntaxError) as caught:
+        Set(text)
+    first, line, caret, *_ = str(caught.value).splitlines()
+    assert first == f"[PV101] {message.strip()}"
+    assert line == f"  {text}"
+    assert caret == "  " + " " * column + "^"
+
+
+def test_a_syntax_error_in_full():
+    with pytest.raises(SetSyntaxError) as caught:
+        Map("[rows] -> { S[i]\n -> A[i] : 0 <= i < row }")
+    assert str(caught.value) == (
+        "[PV101] unknown name 'row'\n"
+        "  line 2:  -> A[i] : 0 <= i < row }\n"
+        "                              ^\n"
+        "hint: did you mean 'rows'?"
+    )
+
+
+def test_a_map_where_a_set_stands():
+    with pytest.raises(SetSyntaxError, match="expected a map"):
+        Map("{ [i] : i > 0 }")
+    with pytest.raises(SetSyntaxError, match="not int"):
+        Set(3)
+
+
+def test_a_formula_too_large_is_refused_at_once():
+    with pytest.raises(BudgetExceeded, match="more than 4096 alternatives"):
+        Set("{ [i] : " + " and ".join(f"i != {k}" for k in range(40)) + " }")
+    with pytest.raises(SetSyntaxError, match="nested too deeply"):
+        Set("{ [i] : " + "(" * 3000 + "i > 0" + ")" * 3000 + " }")

@@ -1,0 +1,90 @@
+"""What people read: each text is printed as it stands here, and parses back."""
+
+import pytest
+
+from polyvolta.sets import Map, Set
+from polyvolta.sets.show import PAPER, PAPER_ASCII, show_relation
+
+DOMAIN = "[M, N, K] -> { S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }"
+TILE = "{ S[i, j, k] -> [floor(i/128), floor(j/128), floor(k/32), i mod 128, j mod 128, k mod 32] }"
+
+SETS = [
+    DOMAIN,
+    "{ }",
+    "{ : }",
+    "{ S[] }",
+    "{ [i] : false }",
+    "{ [0, 0] }",
+    "[N] -> { S[N - 1] : N >= 1 }",
+    "[N] -> { : N mod 16 = 0 and N >= 16 }",
+    "{ [i] : i mod 2 = 0 and 0 <= i <= 8 }",
+    "{ [i] : i mod 4 = 3 and 3 <= i <= 7 }",
+    "[N] -> { [i, j] : i mod 4 = j mod 4 and 0 <= i < N and 0 <= j <= 7 }",
+    "{ [i, j] : j = i + 1 and i mod 4 >= 2 and 0 <= i <= 63 }",
+    "{ [i, j] : j <= 7 - i and 2*j <= 3*i }",
+    "[M] -> { [b] : 0 <= 128*b < M }",
+    "[M] -> { [b, i] : 0 <= i < M and 128*b <= i <= 128*b + 127 }",
+    "[N] -> { [i] : N >= 1 and i >= 5 }",
+    "{ [i] : i <= -1; [i] : i >= 10 }",
+    "[N] -> { S1[i] : 0 <= i < N; S2[i, j] : 0 <= i < N and j >= 0 }",
+]
+
+MAPS = [
+    TILE,
+    "{ S[i, j, k] -> A[i, k] }",
+    "[N] -> { [i] -> [i] : 0 <= i < N }",
+    "[N] -> { S[i] -> [o, o + 1] : 0 <= o < i }",
+    "{ S[i] -> [floor(i/64) mod 2, floor(i/16) mod 4, i mod 16] }",
+    "{ T[t, r] -> C[8*floor(r/2) + floor(t/4), (r mod 2) + 2*(t mod 4)] : 0 <= t <= 31 and 0 <= r <= 3 }",
+    "{ [i] -> [(3*i + 1) mod 8] }",
+    "[M, N, K] -> { [a, b, c] -> A[128*a, 32*c] : 0 <= 128*a < M and 0 <= 128*b < N and 0 <= 32*c < K }",
+]
+
+
+@pytest.mark.parametrize("text", SETS)
+def test_sets_print_as_written(text):
+    assert str(Set(text)) == text
+
+
+@pytest.mark.parametrize("text", MAPS)
+def test_maps_print_as_written(text):
+    assert str(Map(text)) == text
+
+
+def test_results_read_well():
+    domain, tile, access = Set(DOMAIN), Map(TILE), Map("{ S[i, j, k] -> A[i, k] }")
+    assert (
+        str(Set("{ [i, j] : i = 2j and 0 <= j < 5 }").project_out("j"))
+        == "{ [i] : i mod 2 = 0 and 0 <= i <= 8 }"
+    )
+    assert str(domain.apply(tile)) == (
+        "[M, N, K] -> { [i0, i1, i2, i3, i4, i5] : i0 >= 0 and i1 >= 0 and i2 >= 0 and 0 <= i3 <= 127 and "
+        "i3 < M - 128*i0 and 0 <= i4 <= 127 and i4 < N - 128*i1 and 0 <= i5 <= 31 and i5 < K - 32*i2 }"
+    )
+    footprint = tile.intersect_domain(domain).reverse().apply_range(access).project_out(3, 4, 5)
+    assert str(footprint) == (
+        "[M, N, K] -> { [i0, i1, i2] -> A[i, k] : i0 >= 0 and 0 <= 128*i1 < N and i2 >= 0 and "
+        "128*i0 <= i <= 128*i0 + 127 and i < M and 32*i2 <= k <= 32*i2 + 31 and k < K }"
+    )
+    assert str(footprint.lexmin()) == (
+        "[M, N, K] -> { [i0, i1, i2] -> A[128*i0, 32*i2] : "
+        "0 <= 128*i0 < M and 0 <= 128*i1 < N and 0 <= 32*i2 < K }"
+    )
+    assert str(footprint.range()) == "[M, N, K] -> { A[i, k] : N >= 1 and 0 <= i < M and 0 <= k < K }"
+
+
+def test_existentials_get_names_of_their_own():
+    s = Set("{ [e0] : exists a, b : 5a + 7b <= e0 <= 5a + 7b + 1 and 3a <= 2b <= 3a + 4 and a >= 0 }")
+    assert Set(str(s)).is_equal(s)
+
+
+def test_the_styles_of_the_paper():
+    tile = Map("{ S[i] -> [floor(i/64), i mod 64] : 0 <= i < 512 }")
+    assert show_relation(tile, PAPER) == "{ S[i] → [⌊i/64⌋, i - 64⌊i/64⌋] : 0 ≤ i ≤ 511 }"
+    assert show_relation(tile, PAPER_ASCII) == "{ S[i] -> [floor(i/64), i - 64*floor(i/64)] : 0 <= i <= 511 }"
+    assert Map(show_relation(tile, PAPER)) == tile
+
+
+def test_for_notebooks():
+    assert Set("{ [i] : i < 3 }")._repr_html_() == "<code>{ [i] : i &lt;= 2 }</code>"
+    assert repr(Set("{ [i] : i < 3 }")) == "Set('{ [i] : i <= 2 }')"

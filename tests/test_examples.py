@@ -1,0 +1,43 @@
+"""The examples run, each in a process of its own as its readers would run it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def output_of(example: str) -> str:
+    command = [sys.executable, str(ROOT / "examples" / example)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    return subprocess.run(command, capture_output=True, check=True, encoding="utf-8", env=env).stdout
+
+
+def test_matmul():
+    shape, error = output_of("matmul.py").splitlines()
+    assert shape == "(256, 128) float16"
+    assert 0 < float(error.removeprefix("relative error ")) <= 5e-4
+
+
+def test_stages():
+    names = re.findall(r"^(\w+)\nDOMAIN: ", output_of("stages.py"), re.M)
+    assert (names[0], names[-1], len(names)) == ("initial", "prefetched", 8)
+
+
+def test_tiles():
+    *configs, signature = output_of("tiles.py").splitlines()
+    assert [re.search(r"grid=(\(.*?\))", c)[1] for c in configs] == ["(8, 8, 1)", "(16, 16, 1)", "(32, 32, 1)"]
+    assert " gemm(int M, int N, int K, " in signature
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_an_example_is_short_tested_and_says_what_it_shows(path):
+    text = path.read_text()
+    assert text.startswith('"""')
+    assert len(text.splitlines()) <= 30
+    assert f"def test_{path.stem}(" in Path(__file__).read_text()

@@ -1,0 +1,104 @@
+"""README and docs are true: their Python runs and prints what stands below it, their CUDA is the kernel's.
+
+A `text` block right after a `python` block is what that one prints. A `cuda` block is an excerpt of the default
+kernel's text, in which `...` stands for lines left out. `py` blocks need a GPU and are run where there is one.
+"""
+
+import io
+import re
+import shlex
+import subprocess
+from contextlib import redirect_stdout
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import polyvolta as pv
+from polyvolta.cli import main
+from polyvolta.cuda import launch
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: str) -> list[tuple[str, str, bool]]:
+    """(language, content, whether it directly follows another block) for each fenced block of a page."""
+    found, end = [], -1
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for m in re.finditer(r"^```(\w*)\n(.*?)^```\n", text, re.M | re.S):
+        found.append((m[1], m[2], m.start() == end))
+        end = m.end()
+    return found
+
+
+def of_language(page: str, language: str) -> list[str]:
+    return [content for found, content, _ in blocks(page) if found == language]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_run_and_print_what_stands_below_them(page):
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    printed, language = "", ""
+    for k, (kind, content, follows) in enumerate(blocks(page)):
+        if kind == "python":
+            out = io.StringIO()
+            with redirect_stdout(out):
+                exec(compile(content, f"{page}, block {k}", "exec"), namespace)
+            printed = out.getvalue()
+        elif kind == "text" and follows and language == "python":
+            assert printed.splitlines() == content.splitlines()
+        language = kind
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_for_a_gpu_run_where_there_is_one(page):
+    namespace: dict[str, object] = {}
+    exec("\n".join(of_language(page, "python")[:1]), namespace)
+    for content in of_language(page, "py"):
+        code = compile(content, page, "exec")
+        library = re.search(r"^import (\w+)", content, re.M)[1]
+        if launch.gpu_available() and find_spec(library):
+            exec(code, namespace)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_cuda_blocks_are_excerpts_of_the_kernels_text(page):
+    M, N, K = pv.sizes("M N K")
+    source = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")).source
+    for content in of_language(page, "cuda"):
+        parts = re.split(r"^ *\.\.\.\n", content, flags=re.M)
+        assert re.search(".*".join(map(re.escape, parts)), source, re.S), "print it anew: polyvolta emit"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_command_lines_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for line in "".join(of_language(page, "bash")).splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "python":
+            assert (ROOT / arguments[0]).exists()
+            continue
+        assert program == "polyvolta"
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert not left.value.code, line
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_of_a_kind_that_is_checked(page):
+    assert {kind for kind, _, _ in blocks(page)} <= {"python", "py", "text", "cuda", "bash", "sh"}
+
+
+def test_the_test_command_is_the_one_that_ci_runs():
+    marked = re.search(r"^<!-- test-command -->\n```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    shown = subprocess.run([str(ROOT / ".ci" / "run"), "--print"], capture_output=True, text=True, check=True)
+    assert shown.stdout == marked[1]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert ((ROOT / page).parent / target).exists(), target
