@@ -50,7 +50,10 @@ class Columns:
     # ---- replacing columns
 
     def substitute(self, col: int, value: Sequence[int]) -> None:
-        """Replace a column by an affine value in every row, and in the divs where that makes no cycle."""
+        """Replace a column by an affine value in every row, and in the divs unless the value mentions it itself.
+
+        A dimension that is a multiple, i = 4*floor(i/4), so stays i in every div.
+        """
         for rows in (self.eqs, self.solved, self.ineqs):
             for at, row in enumerate(rows):
                 if row[col]:
@@ -58,22 +61,20 @@ class Columns:
                     if rows is self.eqs:
                         self.unsolved = True
         users = [k for k, d in enumerate(self.divs) if d is not None and d[1] and d[1][col]]
-        if not users:
-            return
         base = self.base
-        leans = [j for j in range(len(self.divs)) if value[base + j] and base + j != col]
-        if any(self.divs[j] is None for j in leans):
-            return  # known divs never depend on unknown ones
+        for j in range(len(self.divs)) if users else ():
+            if value[base + j] and base + j != col and (self.divs[j] is None or self.mentions(j, col)):
+                return  # nor do known divs ever depend on unknown ones
         for k in users:
-            if not any(self.reaches(j, k) for j in leans):
-                self.divs[k] = (self.divs[k][0], _replace(self.divs[k][1], col, value))
+            self.divs[k] = (self.divs[k][0], _replace(self.divs[k][1], col, value))
 
-    def reaches(self, j: int, k: int) -> bool:
-        """Whether div j is div k or is defined by way of it."""
-        if j == k:
-            return True
+    def mentions(self, j: int, col: int) -> bool:
+        """Whether a column takes part in the definition of div j, directly or by way of other divs."""
         div = self.divs[j]
-        return div is not None and any(self.reaches(m, k) for m, v in enumerate(div[1][self.base :]) if v)
+        if div is None or not div[1]:
+            return False
+        inner = div[1][self.base :]
+        return bool(div[1][col]) or any(self.mentions(m, col) for m, v in enumerate(inner) if v)
 
     def rename_columns(self, order: list[int]) -> None:
         """Keep the divs `order`, in that order."""
@@ -117,7 +118,7 @@ class Columns:
         """q = floor(row/den): flatten nested floors, cancel the gcd, reduce coefficients, the first > 0."""
         den, row = self.divs[k]
         base, col = self.base, self.base + k
-        while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.may_flatten(j)]:
+        while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]:
             if len(nested) > 1:
                 break
             inner_den, inner = self.divs[nested[0]]
@@ -150,11 +151,6 @@ class Columns:
         if sign < 0 or any(quotient):
             quotient[col] = sign
             self.substitute(col, quotient)
-
-    def may_flatten(self, j: int) -> bool:
-        """Whether div j may be written out in another: not one that counts a dimension solved by it."""
-        div = self.divs[j]
-        return div is not None and bool(div[1]) and not any(div[1][p] for p in self.pivots)
 
     def settle_strides(self) -> bool:
         """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0."""

@@ -101,7 +101,12 @@ def normalise(n: int, divs: Iterable[Div], eqs: Iterable[Row], ineqs: Iterable[R
 
     Exact; no linear program, tens of microseconds for a typical conjunct.
     """
-    form = normal_form(n, tuple(divs), eqs, ineqs)
+    return _normalised(n, tuple(divs), tuple(map(tuple, eqs)), tuple(map(tuple, ineqs)))
+
+
+@lru_cache(maxsize=1 << 15)
+def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
+    form = normal_form(n, divs, eqs, ineqs)
     return None if form is None else Conjunct(n, *form)
 
 
@@ -144,6 +149,37 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     return normalise(a.n, divs, [*a.eqs, *map(move, b.eqs)], [*a.ineqs, *map(move, b.ineqs)])
 
 
+@lru_cache(maxsize=1 << 14)
+def statements(c: Conjunct) -> dict[Row, tuple]:
+    """Every row `>= 0` of a conjunct (an equality is two) -> what it says, apart from the constant.
+
+    Divs are named by their definitions, so that rows of different conjuncts over the same dimensions compare.
+    """
+    base = 1 + c.n
+    names: list[object] = []
+
+    def sign(row: Row) -> tuple:
+        return row[1:base], frozenset((names[k], v) for k, v in enumerate(row[base:]) if v)
+
+    for k, div in enumerate(c.divs):
+        names.append(("unknown", k, id(c)) if div is None else (div[0], div[1][0], sign(div[1])))
+    return {r: sign(r) for r in (*c.ineqs, *c.eqs, *(tuple([-v for v in r]) for r in c.eqs))}
+
+
+@lru_cache(maxsize=1 << 14)
+def _least_constants(c: Conjunct) -> dict[tuple, int]:
+    out: dict[tuple, int] = {}
+    for row, key in statements(c).items():
+        out[key] = min(row[0], out.get(key, row[0]))
+    return out
+
+
+def plainly_implies(a: Conjunct, b: Conjunct, row: Row) -> bool:
+    """Whether a row of `a` says what `row`, a key of `statements(b)`, says, or more; no search."""
+    const = _least_constants(a).get(statements(b)[row])
+    return const is not None and const <= row[0]
+
+
 def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
     """Disjoint conjuncts whose union is the points of `a` that are not in `b`, whose divs must be known.
 
@@ -156,9 +192,7 @@ def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
     gap = (0,) * shift
     move = lambda r: r[:base] + gap + r[base:]  # noqa: E731
     divs = [*a.divs, *((d[0], move(d[1])) for d in b.divs)]
-    rows = list(map(move, b.ineqs))
-    for row in map(move, b.eqs):
-        rows += [row, tuple(-v for v in row)]
+    rows = [move(row) for row in statements(b) if not plainly_implies(a, b, row)]
     pieces, eqs, ineqs = [], list(a.eqs), list(a.ineqs)
     for row in rows:
         outside = (-row[0] - 1, *(-v for v in row[1:]))

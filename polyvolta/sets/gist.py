@@ -38,9 +38,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     both = [m for m in (cj.conjoin(c, k) for k in context) if m is not None and not m.is_empty]
     if not both:
         return None
-    said = [_signatures(k) for k in context]
-    own = _signatures(c, every=True)
-    plainly = {r for r, (key, const) in own.items() if all(key in s and s[key] <= const for s in said)}
+    plainly = {r for r in cj.statements(c) if all(cj.plainly_implies(k, c, r) for k in context)}
     negative = {r: tuple(-v for v in r) for r in c.eqs}
     eqs = [r for r in c.eqs if not (r in plainly and negative[r] in plainly)]
     ineqs = [r for r in c.ineqs if r not in plainly]
@@ -55,29 +53,6 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     if len(eqs) == len(c.eqs) and len(ineqs) == len(c.ineqs):
         return c
     return cj.normalise(c.n, c.divs, eqs, ineqs)
-
-
-def _signatures(c: Conjunct, every: bool = False) -> dict:
-    """Rows `>= 0` by what they say, apart from the constant: divs are named by their definitions.
-
-    {signature: least constant}, or with `every` {row: (signature, constant)}; an equality counts as two rows.
-    """
-    base = 1 + c.n
-    names: list[object] = []
-
-    def sign(row: cj.Row) -> tuple:
-        return row[1:base], frozenset((names[k], v) for k, v in enumerate(row[base:]) if v)
-
-    for k, div in enumerate(c.divs):
-        names.append(("unknown", k, id(c)) if div is None else (div[0], div[1][0], sign(div[1])))
-    rows = [*c.ineqs, *c.eqs, *(tuple(-v for v in r) for r in c.eqs)]
-    if every:
-        return {r: (sign(r), r[0]) for r in rows}
-    out: dict[tuple, int] = {}
-    for r in rows:
-        key = sign(r)
-        out[key] = min(r[0], out.get(key, r[0]))
-    return out
 
 
 def _negated(row: cj.Row) -> cj.Row:

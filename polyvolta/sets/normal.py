@@ -118,7 +118,7 @@ class _Work(Columns):
         for col in sorted(units, key=self.rank, reverse=True):
             if col < base:
                 return (_DIMENSION, -col, col)
-            if not any(self.reaches(j - base, col - base) for j in used if j >= base and j != col):
+            if not any(self.mentions(j - base, col) for j in used if j >= base and j != col):
                 return (_DIV, len(used), col)
         col = min(used, key=lambda c: (abs(row[c]), -c))
         return (_CROSS, abs(row[col]), col)

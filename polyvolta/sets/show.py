@@ -205,6 +205,8 @@ def _spelt_out(row: Sequence[int], c: Conjunct) -> Sequence[int]:
         if div is None or row[col] not in (1, -1):
             continue
         den, numerator = div
+        if any(abs(eq[d]) > 1 for eq in c.eqs for d in range(1, base) if numerator[d]):
+            continue  # such an equality would be crossed with the result, and the bound come out otherwise
         wide = [*numerator, *[0] * (len(row) - len(numerator))]
         other = [den * f + row[col] * e for f, e in zip(row, wide, strict=True)]
         other[col] = 0

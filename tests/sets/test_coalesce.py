@@ -9,7 +9,8 @@ ONE = [
     ("{ [i] : 0 <= i < 7; [i] : 2 <= i < 5 }", "{ [i] : 0 <= i < 7 }"),
     ("{ [i] : 0 <= i < 7; [i] : 4 <= i < 12 }", "{ [i] : 0 <= i < 12 }"),
     ("{ [i] : i = 4; [i] : i = 5 }", "{ [i] : 4 <= i <= 5 }"),
-    ("{ [i] : 0 <= i < 8 and i mod 2 = 0; [i] : 8 <= i < 20 and i mod 2 = 0 }", "{ [i] : 0 <= i < 20 and i mod 2 = 0 }"),
+    ("{ [i] : 0 <= i < 8 and i mod 2 = 0; [i] : 8 <= i < 20 and i mod 2 = 0 }",
+     "{ [i] : 0 <= i < 20 and i mod 2 = 0 }"),
     ("[M,N]->{[i,j]: 0<=i<M and 0<=j<N and i<64 and j<64; [i,j]: 0<=i<M and 0<=j<N and i>=64 and j<64;"
      "[i,j]: 0<=i<M and 0<=j<N and i<64 and j>=64; [i,j]: 0<=i<M and 0<=j<N and i>=64 and j>=64}",
      "[M, N] -> { [i, j] : 0 <= i < M and 0 <= j < N }"),
