@@ -44,6 +44,7 @@ class Columns:
         self.eqs = [[*r, *[0] * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
         self.ineqs = [[*r, *[0] * (width - len(r))] for r in ineqs]
         self.solved: list[list[int]] = []
+        self.memo: dict = {}  # ranks of columns and uses of equalities, while no div changes
         self.pivots: set[int] = set()  # columns of dimensions that the equalities give
         self.unsolved = True  # whether an equality has changed since they were solved
 
@@ -67,6 +68,7 @@ class Columns:
                 return  # nor do known divs ever depend on unknown ones
         for k in users:
             self.divs[k] = (self.divs[k][0], _replace(self.divs[k][1], col, value))
+            self.memo.clear()
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""

@@ -46,43 +46,106 @@ def _restored(kind: type[PolyvoltaError], args: tuple[str, ...]) -> PolyvoltaErr
 
 
 class SetSyntaxError(PolyvoltaError):
-    """The text is not in isl's notation; shows the line with a caret."""
+    """The text is not in isl's notation; shows the line with a caret.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [row] : 0 <= rwo < 4 }")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.SetSyntaxError: [PV101] unknown name 'rwo'
+      { [row] : 0 <= rwo < 4 }
+                     ^
+    hint: did you mean 'row'?
+    """
 
     id = "PV101"
+    at = 0  # the position in the text
 
 
 class SpaceMismatch(PolyvoltaError):
-    """Two operands, or an operand and an operation, want different spaces."""
+    """Two operands, or an operand and an operation, want different spaces.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> Set("{ A[i] }").apply(Map("{ B[i] -> C[i] }"))
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.SpaceMismatch: [PV102] no tuple of the set is in the map's domain
+      set: A[i]
+      map: B[i] -> C[i']
+    """
 
     id = "PV102"
 
 
 class UnknownName(PolyvoltaError, LookupError):
-    """No dimension, tuple or parameter of that name; suggests the nearest."""
+    """No dimension, tuple or parameter of that name; suggests the nearest.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ A[row, col] }").project_out("rows")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.UnknownName: [PV103] no dimension is called 'rows'
+      A[row, col]
+    hint: did you mean 'row'?
+    """
 
     id = "PV103"
 
 
 class Unbounded(PolyvoltaError):
-    """An enumeration, a count or an optimum was asked of a set that has none."""
+    """An enumeration, a count or an optimum was asked of a set that has none.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("[N] -> { [i] : 0 <= i < N }").count()
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.Unbounded: [PV104] the parameter N has no value
+      [N] -> { [i] : 0 <= i < N }
+    hint: give one: N=...
+    """
 
     id = "PV104"
 
 
 class NotAFunction(PolyvoltaError):
-    """A relation that relates one input to several outputs stood where a function is needed."""
+    """A relation that relates one input to several outputs stood where a function is needed.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ [i] -> [j] : 0 <= j < i }").as_affs()
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.NotAFunction: [PV105] some input has several outputs
+      { [i] -> [j] : 0 <= j < i }
+    hint: use lexmin() to choose one output
+    """
 
     id = "PV105"
 
 
 class BudgetExceeded(PolyvoltaError):
-    """An operation that can be exponential used up its step budget."""
+    """An operation that can be exponential used up its step budget.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [i] : " + " and ".join(f"i != {k}" for k in range(40)) + " }")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.BudgetExceeded: [PV106] the formula has more than 4096 alternatives
+    hint: split it, or intersect with one part at a time
+    """
 
     id = "PV106"
 
 
 class NotAffine(PolyvoltaError, ValueError):
-    """An operation would leave the quasi-affine expressions."""
+    """An operation would leave the quasi-affine expressions.
+
+    >>> from polyvolta.sets import var
+    >>> var("i") // 0
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.NotAffine: [PV107] a divisor must be a positive number, not 0
+      floor((i)/0)
+    """
 
     id = "PV107"
 

@@ -208,19 +208,27 @@ def output_affs(relation: Map) -> tuple[Aff, ...]:
     """See `Map.as_affs`."""
     space = relation.space
     pieces = [c for c in relation.parts[0][1] if not c.is_empty]
-    names = (*relation.params, *space.inp.dims)
-    if len(pieces) != 1:
+    if not pieces:
+        raise not_a_function(relation, "an empty relation says nothing of its outputs")
+    found = {_piece_affs(relation, space, c) for c in pieces}
+    if len(found) > 1:
         raise not_a_function(relation, f"{len(pieces)} pieces cannot be read as one expression")
-    (c,) = pieces
+    return found.pop()
+
+
+def _piece_affs(relation: Map, space: Space, c: Conjunct) -> tuple[Aff, ...]:
+    names = (*relation.params, *space.inp.dims)
     rows = solved_outputs(c, len(relation.params), space)
     if rows is not None:
         table = affs_of(c, (*names, *space.out.dims))
         return tuple(expression(r, table) for r in rows)
-    if not relation.is_single_valued():
+    if not relation._of(relation.params, [(space, (c,))]).is_single_valued():
         raise not_a_function(relation, "some input has several outputs")
     optima = conjunct_optimum(c, len(names), -1)
-    if len(optima) != 1:
+    found = set()
+    for divs, values, _ in optima:
+        table = affs_of(Conjunct(len(names), tuple(divs), (), ()), names)
+        found.add(tuple(expression(v, table) for v in values))
+    if len(found) != 1:
         raise not_a_function(relation, "the outputs need more than one expression")
-    ((divs, values, _),) = optima
-    table: dict[int, Aff | None] = affs_of(Conjunct(len(names), tuple(divs), (), ()), names)
-    return tuple(expression(v, table) for v in values)
+    return found.pop()

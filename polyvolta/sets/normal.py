@@ -27,8 +27,10 @@ from .columns import Columns, Div, defining_rows
 from .recognise import Bounds, Quotient, from_equality, from_pair, ranges_of
 from .rows import Row, normal_eq, normal_ineq
 
-ROUNDS = 16  # rounds of the six rewritings; three are the most that any test needs
-_UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(5)  # what an equality is used for, the best first
+ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
+_TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(
+    6
+)  # what an equality is used for, the best first
 
 
 def normal_form(
@@ -80,19 +82,20 @@ class _Work(Columns):
         """Reduced echelon form of the equalities, substituted into everything."""
         self.pivots = set()
         self.solved = []
-        while True:
-            rows = [normal_eq(row) for row in self.eqs]
-            if False in rows:
+        self.memo.clear()
+        while self.eqs:
+            uses = [self.use(row) for row in self.eqs]
+            if False in uses:
                 return False
-            todo = [(self.pivot(r), r) for r in rows if r is not True]
-            if not todo:
-                break
-            (kind, _, col), row = best = min(todo, key=lambda t: t[0])
-            todo.remove(best)
-            self.eqs = [list(r) for _, r in todo]
+            at = min(range(len(uses)), key=uses.__getitem__)
+            kind, _, col, row = uses[at]
+            del self.eqs[at]
+            if kind == _TRIVIAL:
+                continue
             if kind == _IDENTIFY:
                 self.eqs.insert(0, list(row))
                 self.identify_unknown()
+                self.memo.clear()
             elif kind == _CROSS:
                 for rows in (self.eqs, self.solved, self.ineqs):
                     rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
@@ -106,8 +109,19 @@ class _Work(Columns):
         self.unsolved = False
         return False not in solved
 
+    def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
+        """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
+        key = tuple(row)
+        if key not in self.memo:
+            primitive = normal_eq(key)
+            if primitive is True:
+                self.memo[key] = (_TRIVIAL, 0, 0, key)
+            else:
+                self.memo[key] = primitive and (*self.pivot(primitive), primitive)
+        return self.memo[key]
+
     def pivot(self, row: Row) -> tuple[int, int, int]:
-        """(kind, effort, column): the best way to use an equality."""
+        """(kind, effort, column) of the column that a primitive equality is solved for."""
         base = self.base
         unknown = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
         if unknown:
@@ -127,11 +141,15 @@ class _Work(Columns):
         """How late a column stands: a dimension at its place, a div behind the latest dimension in it."""
         if col < self.base:
             return (col, 0)
-        if self.divs[col - self.base] is None:
-            return (self.base, 0)
-        _, row = self.divs[col - self.base]
-        last, depth = max((self.rank(c) for c in range(1, self.width) if row[c]), default=(0, 0))
-        return (last, depth + 1)
+        found = self.memo.get(col)
+        if found is None:
+            div = self.divs[col - self.base]
+            found = (self.base, 0)
+            if div is not None:
+                last, depth = max((self.rank(c) for c, v in enumerate(div[1]) if c and v), default=(0, 0))
+                found = (last, depth + 1)
+            self.memo[col] = found
+        return found
 
     def use_pivot(self, row: list[int], col: int) -> None:
         """Replace `col`, which has a unit coefficient in the equality `row`, everywhere; a div disappears."""
@@ -147,6 +165,7 @@ class _Work(Columns):
             self.ineqs += [list(r) for r in defining_rows(self.divs[k], col, self.width)]
         self.substitute(col, value)
         self.divs[k] = None  # no row mentions it any more
+        self.memo.clear()
 
     def identify_unknown(self) -> None:
         """The first equality has unknown divs, none with a unit coefficient: mix them into one, now known."""
@@ -241,7 +260,8 @@ class _Work(Columns):
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best = {tuple(r[1:]): r[0] for r in self.ineqs}
-        place = lambda col: self.rank(col)[0]  # noqa: E731
+        self.memo.clear()
+        place = [0, *[self.rank(col)[0] for col in range(1, self.width)]]
         found = from_pair(best, place)
         if found is not None:
             for key in found[:2]:

@@ -7,7 +7,7 @@ a fragment's layout, j = 2*(t mod 4) + (r mod 2), gives t mod 4 = floor(j/2) wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .rows import Row
@@ -25,20 +25,20 @@ class Quotient:
     numerator: list[int]
 
 
-def from_pair(best: dict[Row, int], place: Callable[[int], int]) -> tuple[Row, Row, Quotient] | None:
+def from_pair(best: dict[Row, int], place: Sequence[int]) -> tuple[Row, Row, Quotient] | None:
     """A pair of opposite inequalities that defines its latest column: their keys, and the quotient.
 
     Parameters
     ----------
-    place : the dimension that a column depends on last; the defined column must be strictly the latest.
+    place : for each column the dimension that it depends on last; the defined column must be strictly the latest.
     """
     for key, const in best.items():
         opposite = tuple([-v for v in key])
         other = best.get(opposite)
         if other is None or const + other < 1 or -(const + other + 1) not in key:
             continue
-        col, *others = sorted((c for c, v in enumerate(key, 1) if v), key=place, reverse=True)
-        if key[col - 1] != -(const + other + 1) or (others and place(others[0]) >= place(col)):
+        col, *others = sorted((c for c, v in enumerate(key, 1) if v), key=place.__getitem__, reverse=True)
+        if key[col - 1] != -(const + other + 1) or (others and place[others[0]] >= place[col]):
             continue
         form, numerator = [0] * (1 + len(key)), [const, *key]
         form[col], numerator[col] = 1, 0
@@ -46,26 +46,28 @@ def from_pair(best: dict[Row, int], place: Callable[[int], int]) -> tuple[Row, R
     return None
 
 
-def from_equality(row: list[int], place: Callable[[int], int], bounds: Bounds) -> Quotient | None:
+def from_equality(row: list[int], place: Sequence[int], bounds: Bounds) -> Quotient | None:
     """The quotient that an equality says: `row = early + g*form + R`, where R keeps within g - 1.
 
     Only forms with a unit coefficient count: such a quotient can be solved for a column.
 
     Parameters
     ----------
-    place : the dimension that a column depends on last; the form must lie strictly behind the early columns.
+    place : for each column the dimension that it depends on last; the form must lie strictly behind the early columns.
     bounds : see `ranges_of`.
     """
-    used = sorted((c for c, v in enumerate(row) if c and v), key=place)
+    used = sorted((c for c, v in enumerate(row) if c and v), key=place.__getitem__)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
         rest = [c for c in used if row[c] % g]
         for k in range(len(rest) + 1):
             early, late = rest[:k], rest[k:]
+            if not any(abs(row[c]) == g and (not early or place[c] > place[early[-1]]) for c in used):
+                break
             for low, high, extra in bounds({c: row[c] for c in late}):
                 if high - low >= g:
                     continue
                 form = {
-                    c: row[c] for c in used if row[c] % g == 0 and (not early or place(c) > place(early[-1]))
+                    c: row[c] for c in used if row[c] % g == 0 and (not early or place[c] > place[early[-1]])
                 }
                 numerator = [-v if c not in late and c not in form else 0 for c, v in enumerate(row)]
                 numerator[0] -= low

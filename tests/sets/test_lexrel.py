@@ -53,11 +53,18 @@ def test_maps_read_as_expressions(text, affs):
     assert [str(e) for e in Map(text).as_affs()] == affs
 
 
+def test_pieces_that_agree_are_one_expression():
+    halves = Map("{ [i] -> [2i, i mod 4] : i < 0; [i] -> [2i, i mod 4] : i > 5 }")
+    assert [str(e) for e in halves.as_affs()] == ["2*i", "i mod 4"]
+
+
 def test_what_is_no_function():
     with pytest.raises(NotAFunction, match="some input has several outputs"):
         Map("{ [i] -> [j] : 0 <= j < i }").as_affs()
     with pytest.raises(NotAFunction, match="2 pieces"):
         Map("{ [i] -> [i] : i > 3; [i] -> [i + 1] : i <= 3 }").as_affs()
+    with pytest.raises(NotAFunction, match="says nothing"):
+        Map("{ [i] -> [j] : i > 3 and i < 2 }").as_affs()
 
 
 def test_what_has_no_optimum():

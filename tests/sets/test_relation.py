@@ -86,6 +86,11 @@ def test_pieces_and_samples():
     assert Set("{ [i] : false }").sample().is_empty()
 
 
+def test_renaming():
+    assert Set("{ S[i] : i > 3 }").rename("R") == Set("{ R[i] : i > 3 }")
+    assert Set("{ S[i] }").rename(None) == Set("{ [i] }")
+
+
 def test_projecting_a_wrapped_relation():
     wrapped = Map("{ S[i, j] -> A[i + j] : 0 <= i, j < 2 }").wrap()
     assert wrapped.project_out("j").is_equal(Set("{ [S[i] -> A[k]] : 0 <= i < 2 and i <= k <= i + 1 }"))
