@@ -46,6 +46,9 @@ PIPELINE = (0, 0, 0, 1, 0)  # the band over the k tiles in a promoted tree
 COMPUTE_EARLY = (0, 4, 1, 2, 3)  # loads, computation, barrier, stores, barrier
 
 
+CALL_NAMES = ("out", "stream", "hook")  # arguments of Kernel.__call__ and Kernel.interpret beside the tensors
+
+
 class Unsupported(CudaError):
     """A graph for which no kernel is made (yet): says which node, and what would be possible."""
 
@@ -111,7 +114,7 @@ def compile(  # noqa: A001
     tree = reach("warp_tiled", tile(tree, LEVELS.warp, options.warp_tile))
     tree = reach("mapped", _mapped(tree, statement.name))
     fine = reach("strip_mined", tile(tree, LEVELS.strip, (*options.warp_tile[:2], macro.shape[2])))
-    tree = reach("contracted", contract(fine, statement.name, dict(zip(statement.iterators, macro.shape))))
+    tree = reach("contracted", contract(fine, statement.name, dict(zip(statement.iterators, macro.shape)), context))
     orders = {t.name: _order(t) for t in graph.arrays.values()}
     promotion = promote(fine, tree, statement, orders, macro, options.threads, context, LEVELS)
     reach("promoted", promotion.schedule)
@@ -168,8 +171,13 @@ def _macro_mma(graph: Graph, statement: Statement, options: Options, target: Tar
 def _check_names(graph: Graph, name: str) -> None:
     """The kernel's own names must not be taken by the user's."""
     for user in (*graph.arrays, *graph.params):
-        if user == name or KERNEL_NAMES.fullmatch(user):
+        if user == name:
+            raise BadName(f"{user!r} is the kernel's name and a tensor's or size's", hint=f"try {user + '_'!r}")
+    for user in (name, *graph.arrays, *graph.params):
+        if KERNEL_NAMES.fullmatch(user):
             raise BadName(f"{user!r} is a name that the kernel's text uses itself", hint=f"try {user + '_'!r}")
+        if user in CALL_NAMES:
+            raise BadName(f"{user!r} is an argument of the kernel's call", hint=f"try {user + '_'!r}")
 
 
 def _dim(d: int | Size) -> int | str:
@@ -222,11 +230,14 @@ def _mapped(tree: Schedule, statement: str) -> Schedule:
 
 def _prefetched(promotion: Promotion) -> Schedule:
     """The copies of the next k tile run one iteration ahead, the computation between its loads and stores."""
-    touches = {s: m.touches for s, m in promotion.movements.items()}
+    movements = promotion.movements
+    shared = frozenset(f"shared {m.tensor}" for m in movements.values() if m.kind == "shared_store")
+    touches = {s: m.touches for s, m in movements.items()}
     band = promotion.schedule.band(PIPELINE)
-    ahead = {s: -1 for s in band.statements if promotion.movements[s].kind != "mma"}
-    fragments = [m for m in promotion.movements.values() if m.kind == "fragment_load"]
     for s in band.statements:
-        if promotion.movements[s].kind == "mma":  # with the fragment loads that its extension adds
-            touches[s] = (frozenset(f"shared {m.tensor}" for m in fragments), touches[s][1])
+        if movements[s].kind == "mma":  # with the fragment loads that its extension adds
+            touches[s] = (shared, touches[s][1])
+        elif movements[s].kind == "barrier":  # orders every access to shared memory before it and after it
+            touches[s] = (shared, shared)
+    ahead = {s: -1 for s in band.statements if movements[s].kind != "mma"}
     return prefetch(promotion.schedule, PIPELINE, ahead, COMPUTE_EARLY, touches)

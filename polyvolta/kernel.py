@@ -29,6 +29,12 @@ class MissingSize(PolyvoltaError, TypeError):
     id = "PV404"
 
 
+class TooLarge(PolyvoltaError, ValueError):
+    """A size beyond what a kernel's arguments or the target's grid can hold."""
+
+    id = "PV405"
+
+
 class Stages(dict[str, Schedule]):
     """Stage name -> schedule tree, in order; an unknown stage suggests the nearest."""
 
@@ -93,6 +99,13 @@ class Kernel:
         """
         self.check_sizes(sizes)
         grid = tuple(int(e.evaluate(sizes)) for e in self.ir.grid)
+        for axis, blocks, most in zip("xyz", grid, self.target.grid):
+            if blocks > most:
+                raise TooLarge(
+                    f"{blocks} blocks along {axis}, {self.target.name} has at most {most}",
+                    where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
+                    hint="a larger block_tile",
+                )
         return LaunchConfig(grid, (self.ir.threads, 1, 1), self.ir.shared_bytes)
 
     def check_sizes(self, sizes: dict[str, int]) -> None:
@@ -106,6 +119,8 @@ class Kernel:
                 raise MissingSize(f"the size {name} is missing", hint=f"launch_config({', '.join(self.ir.sizes)})")
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
                 raise MissingSize(f"the size {name} is a positive int, not {value!r}")
+            if value >= 2**31:
+                raise TooLarge(f"the size {name} is an int of 32 bits, {value} is more than {2**31 - 1}")
         for name, multiple in self.ir.context:
             if sizes[name] % multiple:
                 near = max(multiple, sizes[name] // multiple * multiple)

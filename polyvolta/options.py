@@ -26,7 +26,7 @@ class Options:
     Parameters
     ----------
     block_tile : (rows, columns, depth) of the result tile of a thread block and of one step along K, in elements.
-    warp_tile : likewise for a warp; its depth equals the block's.
+    warp_tile : likewise for a warp; its depth equals the block's. By default see `default_warp_tile`.
     macro_mma : name of the macro-MMA.
     split_k : parts into which a block splits K; only 1 for now.
 
@@ -36,7 +36,7 @@ class Options:
 
     >>> from polyvolta import Options
     >>> Options(block_tile=(64, 64, 32))
-    Options(block_tile=(64, 64, 32), warp_tile=(64, 64, 32), macro_mma='m16n16k8', split_k=1)
+    Options(block_tile=(64, 64, 32), warp_tile=(64, 32, 32), macro_mma='m16n16k8', split_k=1)
     """
 
     block_tile: tuple[int, int, int]
@@ -57,7 +57,7 @@ class Options:
             raise BadOption(f"no option is called {name!r}", hint=nearest(name, [f.name for f in fields(type(self))]))
         block = _triple("block_tile", block_tile)
         if warp_tile is None:
-            warp_tile = (min(64, block[0]), min(64, block[1]), block[2])
+            warp_tile = default_warp_tile(block)
         warp = _triple("warp_tile", warp_tile)
         if not isinstance(macro_mma, str):
             raise BadOption(f"macro_mma is a name, not {macro_mma!r}")
@@ -84,11 +84,7 @@ class Options:
 
     def registers(self, macro: MacroMma) -> int:
         """32-bit registers that a thread needs at least: accumulators, operand fragments, staged copies."""
-        m, n, _ = self.warp_tile
-        strip = macro.shape[2]
-        chunks = -(-self.block_tile[0] * self.block_tile[2] // 8 // self.threads)
-        chunks += -(-self.block_tile[1] * self.block_tile[2] // 8 // self.threads)
-        return m * n // 32 + (m // macro.shape[0] + n // macro.shape[1]) * strip // 2 + 4 * chunks
+        return registers(self.block_tile, self.warp_tile, macro.shape)
 
     def check(self, target: Target, macro: MacroMma) -> None:
         """Whether the target can serve these options.
@@ -134,6 +130,29 @@ class Options:
         for what, need, limit, hint in limits:
             if need > limit:
                 yield f"these tiles need at least {need} {what}, {target.name} has {limit}", f"try {hint}"
+
+
+def registers(block: tuple[int, int, int], warp: tuple[int, int, int], mma: tuple[int, int, int]) -> int:
+    """32-bit registers of a thread: fp32 accumulators, fp16 operand fragments, and chunks on their way."""
+    m, n, k = mma
+    threads = 32 * (block[0] // warp[0]) * (block[1] // warp[1])
+    copies = sum(-(-side * block[2] // 8 // threads) for side in block[:2])
+    fragments = (warp[0] // m + warp[1] // n) * (16 * k // 64)
+    return warp[0] * warp[1] // 32 + 2 * fragments + 4 * copies
+
+
+def default_warp_tile(block: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The largest warp tile of at most 64x64 that divides the block tile and needs at most 192 registers.
+
+    Ties go to the squarer one. Without any, a 16x16 tile, for `check` to judge.
+
+    >>> default_warp_tile((128, 128, 32)), default_warp_tile((96, 64, 32))
+    ((64, 64, 32), (48, 64, 32))
+    """
+    sides = [[d for d in (64, 48, 32, 16) if side % d == 0] for side in block[:2]]
+    tiles = [(m, n, block[2]) for m in sides[0] for n in sides[1]]
+    fitting = [t for t in tiles if registers(block, t, (16, 16, 8)) <= 192]
+    return max(fitting, key=lambda t: (t[0] * t[1], -abs(t[0] - t[1])), default=(16, 16, block[2]))
 
 
 def _triple(name: str, value: object) -> tuple[int, int, int]:

@@ -71,6 +71,8 @@ def _host_inputs(kernel: Kernel, bound: Bound) -> dict[str, np.ndarray]:
 def _host(array: Any, tensor: GlobalTensor, name: str) -> np.ndarray:
     import numpy as np
 
+    if isinstance(array, np.ma.MaskedArray):
+        raise BadArray(f"{name} is a masked array; a kernel knows no masks", hint=f"{name}.filled(0)")
     if not isinstance(array, np.ndarray):
         raise BadArray(
             f"{name} is a {type(array).__module__}.{type(array).__name__}, no numpy array and not on a GPU",

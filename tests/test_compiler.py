@@ -8,7 +8,7 @@ from polyvolta.compiler import Unsupported
 from polyvolta.cuda.kernel_ir import FragmentLoad, SharedStore
 from polyvolta.cuda.target import UnknownTarget
 from polyvolta.graph.errors import ArrayMismatch, BadName
-from polyvolta.kernel import MissingSize, NotAMultiple
+from polyvolta.kernel import MissingSize, NotAMultiple, TooLarge
 from polyvolta.options import BadOption
 from polyvolta.run import BadArray
 from polyvolta.sets import UnknownName
@@ -180,8 +180,32 @@ def test_unknown_names_suggest_the_nearest(kernel):
 
 @pytest.mark.parametrize("name", ["lane", "shared_A", "linearId", "exchange", "c2", "kern0"])
 def test_names_of_the_kernel_are_taken(name):
-    with pytest.raises(BadName, match="uses itself"):
+    with pytest.raises(BadName, match="uses itself|the kernel's name"):
         pv.compile(pv.tensor(name, (M, K)) @ B)
+
+
+@pytest.mark.parametrize("name", ["out", "hook", "stream"])
+def test_names_of_the_calls_arguments_are_taken(name):
+    with pytest.raises(BadName, match="an argument of the kernel's call"):
+        pv.compile(pv.tensor(name, (M, K)) @ B)
+
+
+def test_a_kernel_is_not_called_like_its_helpers():
+    with pytest.raises(BadName, match="uses itself"):
+        pv.compile(A @ B, name="half8")
+
+
+def test_sizes_beyond_the_grid_and_beyond_an_int(kernel):
+    with pytest.raises(TooLarge, match="65536 blocks along y, sm_70 has at most 65535"):
+        kernel.launch_config(M=32 * 65536, N=32, K=16)
+    with pytest.raises(TooLarge, match="32 bits"):
+        kernel.launch_config(M=2**40, N=32, K=16)
+
+
+def test_masked_arrays_are_refused(kernel):
+    a, b = data(32, 32, 16)
+    with pytest.raises(BadArray, match="masked"):
+        kernel(np.ma.masked_array(a), b)
 
 
 def test_a_kernels_name_is_an_identifier():

@@ -117,9 +117,7 @@ def test_numba_and_cuda_bindings_are_imported_in_two_modules_alone():
         name = path.relative_to(PACKAGE).as_posix()
         if name in ("cuda/launch.py", "cuda/nvrtc.py"):
             continue
-        bad = {
-            n for n in imports(path) if is_at(n, "cuda") or is_at(n, "numba_cuda") or is_at(n, "numba.cuda")
-        }
+        bad = {n for n in imports(path) if is_at(n, "cuda") or is_at(n, "numba_cuda") or is_at(n, "numba.cuda")}
         if not name.startswith("cuda/interpreter"):
             bad |= {n for n in imports(path) if is_at(n, "numba")}
         assert not bad, f"{name} imports {sorted(bad)}"

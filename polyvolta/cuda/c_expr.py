@@ -28,10 +28,11 @@ def c_expr(e: Aff, ranges: Mapping[str, Range]) -> str:
     const = 0
     for c, num, den, rest in mod_parts(e):
         if den is None:
-            terms += [(_atom(a, ranges), k) for a, k in rest.terms]
+            terms += [(_factor(a, k, ranges), k) for a, k in rest.terms]
             const = rest.const
         else:
-            terms.append((f"{_operand(num, ranges)} % {den}", c))
+            text = f"{_operand(num, ranges)} % {den}"
+            terms.append((text if abs(c) == 1 else f"({text})", c))
     if not terms:
         return str(const)
     if terms[0][1] < 0:
@@ -41,10 +42,14 @@ def c_expr(e: Aff, ranges: Mapping[str, Range]) -> str:
     text = ""
     for body, c in terms:
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
-        if abs(c) != 1:
-            body = f"{abs(c)} * {f'({body})' if ' ' in body and not body.startswith('(') else body}"
-        text += sign + body
+        text += sign + (body if abs(c) == 1 else f"{abs(c)} * {body}")
     return text + (f" {'-' if const < 0 else '+'} {abs(const)}" if const else "")
+
+
+def _factor(atom: Atom, c: int, ranges: Mapping[str, Range]) -> str:
+    """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""
+    text = _atom(atom, ranges)
+    return f"({text})" if abs(c) != 1 and isinstance(atom, Floor) else text
 
 
 def _operand(num: Aff, ranges: Mapping[str, Range]) -> str:
@@ -74,7 +79,7 @@ def in_steps(e: Aff, steps: Mapping[str, int], ranges: Mapping[str, Range]) -> A
     >>> print(in_steps((var("row") + var("l")) // 2 % 4, {"row": 16}, {"l": (0, 15)}))
     floor(l/2) mod 4
     """
-    counts = {n: (0, None) for n in steps}
+    counts = dict.fromkeys(steps, (0, None))
     counted = simplify(e, {**ranges, **counts}, {n: s * var(n) for n, s in steps.items()})
     whole = sum((c // steps[a] * var(a) for a, c in counted.terms if a in steps and c % steps[a] == 0), Aff((), 0))
     rest = Aff(tuple((a, c) for a, c in counted.terms if not (a in steps and c % steps[a] == 0)), counted.const)

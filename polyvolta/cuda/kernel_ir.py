@@ -79,7 +79,7 @@ class Element:
     index: tuple[Aff, ...]
 
 
-# ---- operations. `index` tuples are in the tensor's dimension order; `node` is the path of the tree node.
+# ---- operations. `index` tuples are in the tensor's dimension order; `statement` is the tree's.
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ class KernelIR:
 
     @property
     def shared_bytes(self) -> int:
-        """Static shared memory of a block."""
+        """Dynamic shared memory of a block."""
         return sum(t.bytes for t in self.tiles)
 
     @property

@@ -150,6 +150,7 @@ class _Lowering:
         self, schedule: Schedule, promotion: Promotion, macro: MacroMma, exchange: Exchange, ranges: Mapping
     ) -> None:
         self.schedule = schedule
+        self.per_thread = {"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"}
         self.promotion, self.macro, self.exchange, self.ranges = promotion, macro, exchange, ranges
 
     def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
@@ -161,7 +162,7 @@ class _Lowering:
                 return Loop(v, lower, upper, step, unroll, self.body(inner), self.loop_comment(node))
             case If(conditions, inner):
                 conditions = tuple(c for kind, e in conditions for c in ((e,) if kind == "ge" else (e, -e)))
-                differs = any(e.names() & {"linearId"} for e in conditions)
+                differs = any(e.names() & self.per_thread for e in conditions)
                 return When(conditions, self.body(inner), not differs, self.comment(inner))
             case Call(name, args):
                 return self.operation(self.promotion.movements[name], args)

@@ -34,24 +34,30 @@ class Swizzle:
     """`position ^ (floor(line / 2**shift) mod 2**bits)`; the identity for 0 bits.
 
     >>> from polyvolta.sets import var
-    >>> print(Swizzle(shift=1, bits=2)(var("row"), var("p")))
+    >>> print(Swizzle(shift=1, bits=2)(var("row"), var("p"), 4))
     (p ^ floor(row/2) mod 4)
     """
 
     shift: int
     bits: int
 
-    def __call__(self, line: Aff, position: Aff) -> Aff:
-        return xor(position, line // 2**self.shift % 2**self.bits, self.bits) if self.bits else position
+    def __call__(self, line: Aff, position: Aff, width: int) -> Aff:
+        """The place of a position in a line of `width` chunks, a multiple of 2**bits."""
+        if not self.bits:
+            return position
+        return xor(position, line // 2**self.shift % 2**self.bits, (width - 1).bit_length())
 
 
 def candidates(width: int) -> Iterable[Swizzle]:
-    """The identity, then every swizzle that permutes lines of `width` chunks (a power of two), widest first."""
+    """The identity, then every swizzle that permutes lines of `width` chunks, widest first.
+
+    An exclusive-or with numbers below 2**bits maps 0 <= p < width to itself when 2**bits divides the width.
+    """
     yield Swizzle(0, 0)
-    bits = width.bit_length() - 1
-    for used in range(bits, 0, -1):
-        for shift in range(6):
-            yield Swizzle(shift, used)
+    for bits in range(width.bit_length() - 1, 0, -1):
+        if width % 2**bits == 0:
+            for shift in range(6):
+                yield Swizzle(shift, bits)
 
 
 def tile_layout(
@@ -65,7 +71,15 @@ def tile_layout(
     line_dim, run_dim = order
     width = size[run_dim] // chunk
     line, position = var(dims[line_dim]), var(dims[run_dim]) // chunk
-    return IndexMap(tuple(zip(dims, size, strict=True)), (("chunk", width * line + swizzle(line, position)),))
+    return IndexMap(tuple(zip(dims, size, strict=True)), (("chunk", width * line + swizzle(line, position, width)),))
+
+
+def is_one_to_one(layout: IndexMap, order: Sequence[int], chunk: int) -> bool:
+    """Whether the chunks of a tile get the numbers from 0 on, each one once: by enumeration, so exact."""
+    dims, size = zip(*layout.inputs)
+    lines, starts = np.meshgrid(np.arange(size[order[0]]), np.arange(0, size[order[1]], chunk), indexing="ij")
+    (numbers,) = layout.evaluate({dims[order[0]]: lines, dims[order[1]]: starts})
+    return np.array_equal(np.sort(numbers, axis=None), np.arange(lines.size))
 
 
 def degree(chunks: Iterable[int], chunk_bytes: int = 16) -> int:
@@ -96,8 +110,10 @@ def choose(
     points = np.array(accesses)  # [access, lane, dimension]
     places = {dim: points[:, :, d] for d, dim in enumerate(dims)}
     best: tuple[int, Swizzle] | None = None
-    for swizzle in (*([prefer] if prefer and 2**prefer.bits <= width else []), *candidates(width)):
+    for swizzle in (*([prefer] if prefer and width % 2**prefer.bits == 0 else []), *candidates(width)):
         layout = tile_layout(dims, size, order, swizzle, chunk)
+        if not is_one_to_one(layout, order, chunk):
+            continue
         (chunks,) = layout.evaluate(places)
         worst = max(degree(lanes) for lanes in chunks.tolist())
         if worst == 1:

@@ -28,6 +28,7 @@ class Target:
     registers : most 32-bit registers of a thread.
     block_registers : registers that a block's threads share.
     shared_bytes : most shared memory of a block.
+    grid : most blocks along x, y and z.
     macro_mmas : names of the macro-MMAs that its instructions make.
     """
 
@@ -36,10 +37,11 @@ class Target:
     registers: int
     block_registers: int
     shared_bytes: int
+    grid: tuple[int, int, int]
     macro_mmas: tuple[str, ...]
 
 
-TARGETS = {"sm_70": Target("sm_70", 1024, 255, 65536, 96 * 1024, ("m16n16k8",))}
+TARGETS = {"sm_70": Target("sm_70", 1024, 255, 65536, 96 * 1024, (2**31 - 1, 65535, 65535), ("m16n16k8",))}
 
 
 def target_of(name: str | Target) -> Target:

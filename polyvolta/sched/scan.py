@@ -91,7 +91,7 @@ def scan(schedule: Schedule, context: Set, extents: Mapping[str, int] | None = N
     domain = schedule.root.domain.intersect_params(context)
     active = {s.out.name: domain.only(s.out.name) for s, _ in domain.parts}
     body = scanner.visit(schedule.root.child, (0,), _State(active, scanner.context))
-    return Scan(_merged(body), scanner.extents, scanner.ranges)
+    return Scan(_merged(body), scanner.extents, {**scanner.ranges, **scanner.seen})
 
 
 class _Scanner:
@@ -99,8 +99,9 @@ class _Scanner:
         self.schedule, self.context, self.given = schedule, context, given
         self.assumed = context
         self.extents: dict[str, Aff] = {}
-        self.strides: dict[str, tuple[int, int]] = {}  # loop variables known to be residue + step * integer
-        self.ranges: Ranges = dict.fromkeys(context.params, (0, None))
+        self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
+        self.ranges: Ranges = {p: (0 if _never_negative(context, p) else None, None) for p in context.params}
+        self.seen: Ranges = {}  # of loop variables, over all loops of that name
         self.map_names(schedule.root.child, {s.out.name: self.schedule.domain.only(s.out.name).intersect_params(context)
                                              for s, _ in schedule.domain.parts})  # fmt: skip
 
@@ -136,9 +137,9 @@ class _Scanner:
         piece = self.single(values.coalesce(), f"the values of {name}", ())
         if fixed_value(Set._of(values.params, [(NOWHERE, (piece,))]), name) == aff(0):
             return aff(1)
-        low, high, _ = bounds_of(piece, values.params, name)
-        if len(low) != 1 or len(high) != 1 or low[0] != aff(0):
-            raise NotScannable(f"{name} does not run from 0 to one bound", where=str(values))
+        low, high, (step, _) = bounds_of(piece, values.params, name)
+        if len(low) != 1 or len(high) != 1 or low[0] != aff(0) or step != 1:
+            raise NotScannable(f"{name} does not run from 0 to one bound in steps of 1", where=str(values))
         return simplify(high[0] + 1, self.ranges)
 
     # ---- the walk
@@ -270,13 +271,16 @@ class _Scanner:
             known.append(("eq", (v - residue) % step))
         knife = RowBuilder(context.params).conjunct(known)
         inside = context & Set._of(context.params, [(NOWHERE, (knife,))])
-        self.ranges[name] = (
+        now = (
             max((e.const for e in low if e.is_constant), default=None),
             min((e.const for e in high if e.is_constant), default=None),
         )
+        self.ranges[name], self.seen[name] = now, _either(self.seen.get(name, now), now)
         if step > 1 and residue.is_constant:
             self.strides[name] = (step, residue.const)
         body = self.member(band, at, k + 1, state.below(band.members[k], v, context=inside))
+        del self.ranges[name]  # the next loop of that name has its own range and stride
+        self.strides.pop(name, None)
         return (For(name, low, high, step, band.members[k].unroll, body, at, k),) if body else ()
 
     def leaf(self, at: Path, state: _State) -> tuple[Ast, ...]:
@@ -295,6 +299,18 @@ class _Scanner:
         args = tuple(self.tidy(e) for e in solved)
         call = Call(name, args, at)
         return (If(conditions, (call,), at),) if conditions else (call,)
+
+
+def _never_negative(context: Set, name: str) -> bool:
+    """Whether a parameter cannot be negative."""
+    return context.is_disjoint(Set(f"[{', '.join(context.params)}] -> {{ : {name} < 0 }}"))
+
+
+def _either(a: tuple[int | None, int | None], b: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    """The range that holds both."""
+    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
+    high = None if a[1] is None or b[1] is None else max(a[1], b[1])
+    return low, high
 
 
 def _pinned(instances: Set, e: Aff, name: str) -> Set:

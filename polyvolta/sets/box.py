@@ -123,7 +123,5 @@ def _spelt_out(c: Conjunct) -> Conjunct:
         rows += defining_rows(c.divs[k], col, width)
         low, high = [r for r in rows if r[col] > 0], [r for r in rows if r[col] < 0]
         rows = [r for r in rows if not r[col]]
-        rows += [
-            tuple([-b[col] * x + a[col] * y for x, y in zip(a, b, strict=True)]) for a in low for b in high
-        ]
+        rows += [tuple([-b[col] * x + a[col] * y for x, y in zip(a, b, strict=True)]) for a in low for b in high]
     return cj.normalise(c.n, c.divs, c.eqs, rows) or c

@@ -56,9 +56,7 @@ class Context:
         self.n += 1
         if not self.complete:
             self.tab.add_var()
-        self.eqs, self.ineqs, self.bounds = (
-            [(*r, 0) for r in rows] for rows in (self.eqs, self.ineqs, self.bounds)
-        )
+        self.eqs, self.ineqs, self.bounds = ([(*r, 0) for r in rows] for rows in (self.eqs, self.ineqs, self.bounds))
         self.signs = {(*r, 0): s for r, s in self.signs.items()}
         self.points = [(*p, evaluate(row, p) // den) for p in self.points]
         for bound in ((*row, -den), (den - 1 - row[0], *[-c for c in row[1:]], den)):

@@ -35,13 +35,9 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
         )
     fixed = relation.fix(**params) if params else relation
     missing = [p for p in relation.params if p not in params]
-    live = [
-        p for p in missing if any(_uses(c, relation.params.index(p)) for _, cs in fixed.parts for c in cs)
-    ]
+    live = [p for p in missing if any(_uses(c, relation.params.index(p)) for _, cs in fixed.parts for c in cs)]
     if live:
-        raise Unbounded(
-            f"the parameter {live[0]} has no value", where=str(relation), hint=f"give one: {live[0]}=..."
-        )
+        raise Unbounded(f"the parameter {live[0]} has no value", where=str(relation), hint=f"give one: {live[0]}=...")
     return fixed.project_out_params(*relation.params).known_divs()
 
 
@@ -162,9 +158,7 @@ def _slices(n: int, rows: list[Row]) -> int:
     choices = []
     for form in sorted(forms):
         low, high = tableau.minimum((0, *form)), tableau.maximum((0, *form))
-        choices.append(
-            (high[0] // high[1] + (-low[0] // low[1]), -(-low[0] // low[1]), high[0] // high[1], form)
-        )
+        choices.append((high[0] // high[1] + (-low[0] // low[1]), -(-low[0] // low[1]), high[0] // high[1], form))
     _, low, high, form = min(choices)
     k = form.index(1)
     total = 0

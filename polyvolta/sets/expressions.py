@@ -146,9 +146,7 @@ class Expressions(Cursor):
         while self.eat("/"):
             den *= self.divisor()
         if self.at("*", "mod", "//"):
-            raise self.wrong(
-                "expected '+', '-' or the end of the quotient", "put the quotient in floor() of its own"
-            )
+            raise self.wrong("expected '+', '-' or the end of the quotient", "put the quotient in floor() of its own")
         return part, den
 
     def extremum(self, kind: str) -> list[Case]:

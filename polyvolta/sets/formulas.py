@@ -132,9 +132,7 @@ class Formulas(Expressions):
         self.scope = list(outer)
         self.existentials += 1
         table = {n: f"{n}#{self.existentials}" for n in names}
-        body = tuple(
-            replace(r, exists=(*r.exists, *table.values())) for r in (c.renamed(table) for c in body)
-        )
+        body = tuple(replace(r, exists=(*r.exists, *table.values())) for r in (c.renamed(table) for c in body))
         return body if positive else self.complement(body, outer)
 
     def complement(self, body: Formula, over: tuple[str, ...]) -> Formula:
@@ -171,9 +169,7 @@ class Formulas(Expressions):
         """The conjuncts of a formula over dimensions, its existentials eliminated as far as that is cheap."""
         out: dict[Conjunct, None] = {}
         for clause in body:
-            if (
-                clause.solid
-            ):  # these may speak of the clause's existentials, which stand among the dimensions then
+            if clause.solid:  # these may speak of the clause's existentials, which stand among the dimensions then
                 every = [*names, *clause.exists]
                 c = RowBuilder(every).conjunct(clause.atoms)
                 for over, solid in clause.solid:

@@ -72,9 +72,7 @@ def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
     return tuple(f[0] for f in forms), tuple(tuple(f[j] for f in forms) for j in free)
 
 
-def is_empty(
-    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None = DEFAULT
-) -> bool:
+def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None = DEFAULT) -> bool:
     """Whether there is no integer point.
 
     Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
@@ -88,9 +86,7 @@ def is_empty(
     return sample(n, eqs, ineqs, Budget.of(budget, "integer emptiness", _sizes(n, eqs, ineqs))) is None
 
 
-def sample(
-    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None = DEFAULT
-) -> Point | None:
+def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None = DEFAULT) -> Point | None:
     """An integer point, or None when there is none.
 
     Exact. Polynomially many LPs for a fixed number of variables, usually one or none; exponential in the
@@ -219,8 +215,7 @@ def _full(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
     first = _solve(rank, (), [row[: rank + 1] for row, f in zip(rows, flat, strict=True) if f], budget)
     if first is None:
         return None
-    above = [(evaluate(row[: rank + 1], first), *row[rank + 1 :])
-             for row, f in zip(rows, flat, strict=True) if not f]
+    above = [(evaluate(row[: rank + 1], first), *row[rank + 1 :]) for row, f in zip(rows, flat, strict=True) if not f]
     rest = _solve(n - rank, (), above, budget)
     return _combination(first + rest, columns, n)
 

@@ -51,9 +51,7 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, in
     return eqs, ineqs, n_fixed + len(lead), c.n - n_fixed + len(rest), tuple(divs)
 
 
-def conjunct_optimum(
-    c: Conjunct, n_fixed: int, sign: int
-) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
+def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
     """The optimum of the dimensions after the first `n_fixed`: pieces with all their divs and the values."""
     eqs, ineqs, n_par, n_var, lead = _programme(c, n_fixed)
     solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
@@ -68,9 +66,7 @@ def _bounded_optimum(c: Conjunct, n_fixed: int, sign: int, space: Space) -> list
         return conjunct_optimum(c, n_fixed, sign)
     except Unbounded:
         what = "lexicographically least" if sign < 0 else "lexicographically greatest"
-        raise Unbounded(
-            f"there is no {what} point", where=str(space), hint="bound the dimensions first"
-        ) from None
+        raise Unbounded(f"there is no {what} point", where=str(space), hint="bound the dimensions first") from None
 
 
 def optimum(relation: Relation, sign: int) -> Relation:
@@ -90,9 +86,7 @@ def optimum(relation: Relation, sign: int) -> Relation:
     return relation._of(relation.params, parts)
 
 
-def _pinned(
-    n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece
-) -> Conjunct | None:
+def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
     """The conjunct `domain of the piece, and the free dimensions equal their values`."""
     gap = (0,) * (n - n_fixed)
 

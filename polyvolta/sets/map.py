@@ -104,9 +104,7 @@ class Map(Relation):
                     (cj.reindex(c, width, first) for c in cs), (cj.reindex(d, width, second) for d in ds)
                 )
                 done = (pj.project(c, mid) for c in both)
-                parts.append(
-                    (_spaced(left.inp, right.out, a.params), tuple(c for c in done if c is not None))
-                )
+                parts.append((_spaced(left.inp, right.out, a.params), tuple(c for c in done if c is not None)))
         if not parts and a.parts and b.parts:
             raise SpaceMismatch(
                 "nothing of the first map's range is in the second map's domain", where=f"{self}\n{other}"
@@ -128,12 +126,8 @@ class Map(Relation):
         """
         from .lexrel import solved_outputs
 
-        apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(
-            len(cs) <= 1 for _, cs in self.parts
-        )
-        if apart and all(
-            solved_outputs(c, len(self.params), s) is not None for s, cs in self.parts for c in cs
-        ):
+        apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
+        if apart and all(solved_outputs(c, len(self.params), s) is not None for s, cs in self.parts for c in cs):
             return True
         return self.reverse().apply_range(self).is_subset(self.range().identity())
 

@@ -28,9 +28,7 @@ from .recognise import Bounds, Quotient, from_equality, from_pair, ranges_of
 from .rows import Row, normal_eq, normal_ineq
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
-_TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(
-    6
-)  # what an equality is used for, the best first
+_TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
 
 
 def normal_form(
@@ -298,9 +296,7 @@ class _Work(Columns):
     def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
         """The result, sorted."""
         base = self.base
-        divs = tuple(
-            [None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)]
-        )
+        divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
         eqs = tuple(sorted(normal_eq(r) for r in self.eqs))
         return divs, eqs, tuple(sorted(tuple(r) for r in self.ineqs))
 

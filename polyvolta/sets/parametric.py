@@ -30,9 +30,7 @@ class System:
     budget : shared by all that is done to the system.
     """
 
-    def __init__(
-        self, n_param: int, n_var: int, eqs: list[Row], ineqs: list[Row], point: Row, budget: Budget
-    ) -> None:
+    def __init__(self, n_param: int, n_var: int, eqs: list[Row], ineqs: list[Row], point: Row, budget: Budget) -> None:
         self.n, self.eqs, self.ineqs, self.budget = n_var, eqs, ineqs, budget
         width = 1 + n_var + n_param
         self.forms: list[Row] = [tuple([int(j == i + 1) for j in range(width)]) for i in range(n_var)]
@@ -61,7 +59,10 @@ class System:
         self._frame(tab)
         context = self.context
         gone = redundant_rows(
-            tab.n, self._lifted(context.eqs), self.ineqs, self.budget,
+            tab.n,
+            self._lifted(context.eqs),
+            self.ineqs,
+            self.budget,
             given=self._lifted(context.ineqs + context.bounds),
         )
         self.ineqs = [r for r, g in zip(self.ineqs, gone, strict=True) if not g]

@@ -85,9 +85,7 @@ class _Parser(Formulas):
         if self.eat(":") and not self.at(";", "}"):
             pins = conj(pins, self.formula())
         elif not self.at(";", "}"):
-            raise self.wrong(
-                "expected ':', ';' or '}'" if is_map and inp else "expected ':', '->', ';' or '}'"
-            )
+            raise self.wrong("expected ':', ';' or '}'" if is_map and inp else "expected ':', '->', ';' or '}'")
         return space, self.conjuncts(pins, (*self.params, *space.dims))
 
     def tuple(self, pins: Formula) -> tuple[Tuple, Formula]:

@@ -31,9 +31,7 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     if not drop:
         return c
     keep_n = c.n - len(drop)
-    if (
-        drop[0] < keep_n and c.eqs
-    ):  # behind the others, they are solved for by the equalities where that can be
+    if drop[0] < keep_n and c.eqs:  # behind the others, they are solved for by the equalities where that can be
         kept = [d for d in range(c.n) if d not in drop]
         order = [*kept, *drop]
         c = reindex(c, c.n, tuple([order.index(d) for d in range(c.n)]))

@@ -66,9 +66,7 @@ def from_equality(row: list[int], place: Sequence[int], bounds: Bounds) -> Quoti
             for low, high, extra in bounds({c: row[c] for c in late}):
                 if high - low >= g:
                     continue
-                form = {
-                    c: row[c] for c in used if row[c] % g == 0 and (not early or place[c] > place[early[-1]])
-                }
+                form = {c: row[c] for c in used if row[c] % g == 0 and (not early or place[c] > place[early[-1]])}
                 numerator = [-v if c not in late and c not in form else 0 for c, v in enumerate(row)]
                 numerator[0] -= low
                 for c, v in extra.items():

@@ -97,9 +97,7 @@ class Relation:
         """
         if len(self.parts) != 1:
             found = "; ".join(str(s) for s, _ in self.parts) or "nothing"
-            raise SpaceMismatch(
-                "this operation needs a single space", where=found, hint="pick one with .only(name)"
-            )
+            raise SpaceMismatch("this operation needs a single space", where=found, hint="pick one with .only(name)")
         return self.parts[0][0]
 
     @property
@@ -116,9 +114,7 @@ class Relation:
         return self.space.dims
 
     def _map_conjuncts(self, f: Callable[[Conjunct], Conjunct | None]) -> Self:
-        return self._of(
-            self.params, [(s, tuple(d for d in map(f, cs) if d is not None)) for s, cs in self.parts]
-        )
+        return self._of(self.params, [(s, tuple(d for d in map(f, cs) if d is not None)) for s, cs in self.parts])
 
     def align_params(self, params: Iterable[str]) -> Self:
         """The same points over a longer list of parameters; those it lacks are unconstrained."""
@@ -241,16 +237,12 @@ class Relation:
     def intersect_params(self, context: Set) -> Self:
         """The points for parameter values in `context`, a set without dimensions; O(m n) conjunctions."""
         if any(s.dims for s, _ in context.parts):
-            raise SpaceMismatch(
-                "a context has no dimensions", where=str(context), hint='write "[N] -> { : N > 0 }"'
-            )
+            raise SpaceMismatch("a context has no dimensions", where=str(context), hint='write "[N] -> { : N > 0 }"')
         a, b = self._aligned(context)
         knives = [c for _, cs in b.parts for c in cs]
         parts = []
         for space, cs in a.parts:
-            wide = [
-                cj.reindex(k, len(a.params) + len(space.dims), tuple(range(len(a.params)))) for k in knives
-            ]
+            wide = [cj.reindex(k, len(a.params) + len(space.dims), tuple(range(len(a.params)))) for k in knives]
             parts.append((space, conjoin_all(cs, wide)))
         return a._of(a.params, parts)
 
@@ -291,9 +283,7 @@ class Relation:
 
     def known_divs(self) -> Self:
         """The same points, every existential a floor; exact, by parametric lexmin, may split pieces."""
-        return self._of(
-            self.params, [(s, tuple(d for c in cs for d in pj.with_known_divs(c))) for s, cs in self.parts]
-        )
+        return self._of(self.params, [(s, tuple(d for c in cs for d in pj.with_known_divs(c))) for s, cs in self.parts])
 
     # ---- projection
 
@@ -317,9 +307,7 @@ class Relation:
 
     def project_out_params(self, *names: str) -> Self:
         """Forget some parameters, in every space; exact, m eliminations."""
-        drop = tuple(
-            sorted(position(p, self.params, f"[{', '.join(self.params)}]", "parameter") for p in names)
-        )
+        drop = tuple(sorted(position(p, self.params, f"[{', '.join(self.params)}]", "parameter") for p in names))
         params = tuple(p for k, p in enumerate(self.params) if k not in drop)
         parts = []
         for s, cs in self.parts:

@@ -44,9 +44,7 @@ class Set(Relation):
         ):
             mine = "; ".join(str(s) for s, _ in self.parts)
             theirs = "; ".join(str(s) for s, _ in relation.parts)
-            raise SpaceMismatch(
-                "no tuple of the set is in the map's domain", where=f"set: {mine}\nmap: {theirs}"
-            )
+            raise SpaceMismatch("no tuple of the set is in the map's domain", where=f"set: {mine}\nmap: {theirs}")
         return relation.intersect_domain(self).range()
 
     def complement(self) -> Set:
@@ -76,6 +74,4 @@ class Set(Relation):
     def rename(self, name: str | None) -> Set:
         """The same points in a tuple of another name; the set has one tuple. Linear."""
         space = self.space
-        return Set._of(
-            self.params, [(Space(None, Tuple(name, space.out.dims, space.out.inner)), self.parts[0][1])]
-        )
+        return Set._of(self.params, [(Space(None, Tuple(name, space.out.dims, space.out.inner)), self.parts[0][1])])

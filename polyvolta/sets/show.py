@@ -49,9 +49,7 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
     >>> show_aff(var("i") - 64 * (var("i") // 64), PAPER)
     'i - 64⌊i/64⌋'
     """
-    terms, const = (
-        _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
-    )
+    terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
     if not terms:
         return str(e.const)
     first_positive = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
@@ -118,8 +116,7 @@ def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> st
     names = (*params, *space.dims)
     atoms, existentials, inline = _readable(c, names, len(params) + space.n_in, space.inp is not None)
     shown = {
-        name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style)
-        for name, (e, named) in inline.items()
+        name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style) for name, (e, named) in inline.items()
     }
     tuples = _tuple_text(space, shown, style)
     body = style.land.join(constraint_texts(atoms, names, style, len(params)))
@@ -161,9 +158,7 @@ def _readable(
         value = [-row[last] * v for v in row]
         value[last] = 0
         plain = (
-            last
-            and abs(row[last]) == 1
-            and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
+            last and abs(row[last]) == 1 and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
         )
         if plain and not is_map:
             used = [col for col, v in enumerate(value) if col and v]
@@ -264,9 +259,7 @@ def constraint_texts(
         at = place(e)
         if kind == "eq":
             last = style.equalities_last
-            texts.append(
-                (at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style))
-            )
+            texts.append((at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style)))
             continue
         main, c, rest = _main_term(e, order, style)
         if not main:
@@ -307,21 +300,12 @@ def _chains(main: str, scales: dict[int, _Bounds], style: Style) -> Iterator[tup
     """The bounds of one dimension, two by two: `0 <= i < N`; those at a constant distance belong together."""
     zeros = [b for b in scales.values() if aff(0) in b.low]
     for b in list(scales.values()):  # 0 <= i and 128*i < N are 0 <= 128*i < N
-        if (
-            zeros
-            and b is not zeros[0]
-            and b.high
-            and not b.low
-            and not zeros[0].high
-            and zeros[0].low == [aff(0)]
-        ):
+        if zeros and b is not zeros[0] and b.high and not b.low and not zeros[0].high and zeros[0].low == [aff(0)]:
             zeros[0].low.clear()
             b.low.append(aff(0))
             break
     for scale, b in sorted(scales.items()):
-        subject = (
-            main if scale == 1 else f"{scale}{style.times}{main if main.isidentifier() else f'({main})'}"
-        )
+        subject = main if scale == 1 else f"{scale}{style.times}{main if main.isidentifier() else f'({main})'}"
         pairs: list[tuple[Aff | None, Aff | None]] = []
         low, high = sorted(b.low, key=_simplicity), sorted(b.high, key=_simplicity)
         for lower in list(low):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -117,6 +119,10 @@ def test_a_package_that_breaks_is_explained(monkeypatch, fresh):
             if name == "cuda.core":
                 raise AttributeError("module 'numpy' has no attribute 'row_stack'")
 
+    if importlib.util.find_spec("cuda") is None:  # the parent of the package that is to break
+        parent = types.ModuleType("cuda")
+        parent.__path__ = []
+        monkeypatch.setitem(sys.modules, "cuda", parent)
     for name in [m for m in sys.modules if m == "cuda.core" or m.startswith("cuda.core.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])

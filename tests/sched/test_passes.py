@@ -59,14 +59,31 @@ def test_only_coincident_members_can_be_mapped(matmul):
         map_members(matmul, (0,), {2: "blockIdx.z"})
 
 
+SIXTEENS = Set("[M, N, K] -> { : M mod 16 = 0 and N mod 16 = 0 and K mod 16 = 0 }")
+
+
 def test_contract_names_what_it_does_not_know(matmul):
-    assert "16⌊i/16⌋ = i" in str(contract(matmul, "S", {"i": 16}))
+    assert "16⌊i/16⌋ = i" in str(contract(matmul, "S", {"i": 16}, SIXTEENS))
     with pytest.raises(UnknownName, match="no iterator 'l'"):
         contract(matmul, "S", {"l": 4})
     with pytest.raises(UnknownName, match="did you mean 'S'"):
         contract(matmul, "s", {"i": 4})
     with pytest.raises(BadTile):
         contract(matmul, "S", {"i": 0})
+
+
+def test_contract_refuses_tiles_that_are_not_full(matmul):
+    with pytest.raises(IllegalTransformation, match="reaches beyond the domain"):
+        contract(matmul, "S", {"i": 16})
+    with pytest.raises(IllegalTransformation, match="reaches beyond the domain"):
+        contract(matmul, "S", {"k": 32}, SIXTEENS)
+
+
+def test_contract_refuses_tiles_across_an_outer_band(matmul):
+    tiled = tile(matmul, (0,), (24, 16, 16))
+    with pytest.raises(IllegalTransformation, match="spans several values"):
+        contract(tiled, "S", {"i": 16}, SIXTEENS)
+    assert contract(tiled, "S", {"i": 8}, SIXTEENS) != tiled
 
 
 def test_paths_that_lead_nowhere(matmul):
@@ -107,6 +124,12 @@ def test_prefetching_the_store_before_the_use_is_refused(pipeline):
 def test_shifting_the_store_alone_is_refused(pipeline):
     with pytest.raises(IllegalTransformation, match="load in iteration 0 must run before store"):
         prefetch(pipeline, (0,), {"store": -1}, (0, 2, 1), TOUCHES)
+
+
+def test_statements_of_one_child_shift_together(pipeline):
+    together = pipeline.replace((0, 0), Sequence((Filter(("load", "store")), Filter(("use",)))))
+    with pytest.raises(IllegalTransformation, match="load in iteration 0 must run before store"):
+        prefetch(together, (0,), {"store": 1}, (0, 1), TOUCHES)
 
 
 def test_order_must_be_a_permutation(pipeline):

@@ -60,9 +60,7 @@ def conjunct_table(c, n_params):
         if div is not None:
             columns[1 + c.n + k] = value(div[1]) // div[0]
     shape = tuple(len(r) for r in [PARAMS] * n_params + [WINDOW] * (c.n - n_params) + [EXTRA] * len(unknown))
-    truth = reduce(
-        np.logical_and, [value(r) == 0 for r in c.eqs] + [value(r) >= 0 for r in c.ineqs], np.True_
-    )
+    truth = reduce(np.logical_and, [value(r) == 0 for r in c.eqs] + [value(r) >= 0 for r in c.ineqs], np.True_)
     truth = np.broadcast_to(truth, shape)
     return truth.any(axis=tuple(range(c.n, c.n + len(unknown)))) if unknown else truth
 
@@ -122,11 +120,7 @@ def comparisons(draw, names, depth=2):
         d = draw(st.sampled_from((2, 3, 4, 6)))
         r = draw(st.integers(0, d - 1))
         return Text(f"({left.isl}) mod {d} = {r}", f"(({left.py}) % {d} == {r})")
-    right = (
-        draw(expressions(names, depth - 1))
-        if draw(st.booleans())
-        else Text(*[str(draw(st.integers(-4, 8)))] * 2)
-    )
+    right = draw(expressions(names, depth - 1)) if draw(st.booleans()) else Text(*[str(draw(st.integers(-4, 8)))] * 2)
     op = draw(st.sampled_from(("<=", "<=", ">=", ">=", "<", ">", "=", "=", "!=")))
     python = "==" if op == "=" else op
     return Text(f"{left.isl} {op} {right.isl}", f"(({left.py}) {python} ({right.py}))")
@@ -136,14 +130,10 @@ def comparisons(draw, names, depth=2):
 def formulas(draw, names, depth=2, inside=False):
     """Formulas with and, or, not and bounded existentials (a negated one is not nested in another)."""
     kind = (
-        draw(st.sampled_from(("atom", "atom", "and", "and", "or", "not", "exists", "not exists")))
-        if depth
-        else "atom"
+        draw(st.sampled_from(("atom", "atom", "and", "and", "or", "not", "exists", "not exists"))) if depth else "atom"
     )
     if kind == "atom":
-        return draw(
-            comparisons(names, 1 if inside else 2)
-        )  # floors of existentials knot them: keep those mild
+        return draw(comparisons(names, 1 if inside else 2))  # floors of existentials knot them: keep those mild
     if kind in ("and", "or"):
         a, b = draw(formulas(names, depth - 1, inside)), draw(formulas(names, depth - 1, inside))
         return Text(f"({a.isl} {kind} {b.isl})", f"({a.py} {'&' if kind == 'and' else '|'} {b.py})")

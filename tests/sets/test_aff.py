@@ -22,9 +22,7 @@ def test_values(e, x, y):
     assert parsed.evaluate({"i": x, "j": y}) == expected
     assert parse_aff(str(parsed)) == parsed
     xs, ys = np.arange(x, x + 5), np.arange(y, y - 5, -1)
-    assert (
-        parsed.evaluate({"i": xs, "j": ys}) == [parsed.evaluate({"i": a, "j": b}) for a, b in zip(xs, ys)]
-    ).all()
+    assert (parsed.evaluate({"i": xs, "j": ys}) == [parsed.evaluate({"i": a, "j": b}) for a, b in zip(xs, ys)]).all()
 
 
 @given(EXPRESSIONS, EXPRESSIONS, st.integers(-9, 9), st.integers(1, 12), NUMBERS, NUMBERS)

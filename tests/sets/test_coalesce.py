@@ -31,6 +31,4 @@ def test_pieces_that_do_not(pieces):
 
 
 def test_empty_pieces_vanish():
-    assert Set("{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y - 1 >= 0; [0, 0] }").coalesce().pieces == (
-        Set("{ [0, 0] }"),
-    )
+    assert Set("{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y - 1 >= 0; [0, 0] }").coalesce().pieces == (Set("{ [0, 0] }"),)

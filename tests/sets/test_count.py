@@ -6,13 +6,8 @@ from polyvolta.sets import Map, Set, Unbounded, UnknownName
 
 
 def test_counts_in_closed_form():
-    assert (
-        Set("[N] -> { [i, j] : 0 <= i < N and 0 <= j < 10^0 }".replace("10^0", "1000000")).count(N=10**9)
-        == 10**15
-    )
-    assert (
-        Set("{ [i, j] : 0 <= i < 1000000 and j mod 4 = 1 and 0 <= j < 1000000 }").count() == 10**6 * 250_000
-    )
+    assert Set("[N] -> { [i, j] : 0 <= i < N and 0 <= j < 10^0 }".replace("10^0", "1000000")).count(N=10**9) == 10**15
+    assert Set("{ [i, j] : 0 <= i < 1000000 and j mod 4 = 1 and 0 <= j < 1000000 }").count() == 10**6 * 250_000
     assert Set("{ [i] : 0 <= i < 1000000 and i mod 64 >= 48 }").count() == 15625 * 16
 
 

@@ -88,9 +88,7 @@ def in_lattice(target, basis) -> bool:
                 f = rows[i][j] / rows[done][j]
                 rows[i] = [a - f * b for a, b in zip(rows[i], rows[done], strict=True)]
         done += 1
-    return not any(r[-1] for r in rows[done:]) and all(
-        (rows[j][-1] / rows[j][j]).denominator == 1 for j in range(done)
-    )
+    return not any(r[-1] for r in rows[done:]) and all((rows[j][-1] / rows[j][j]).denominator == 1 for j in range(done))
 
 
 def test_strips_between_lattice_lines_are_empty():
@@ -114,8 +112,20 @@ def test_a_thin_triangle_without_points():
 
 def test_a_hidden_simplex():
     """x + y + z = 1 with all pairwise sums at least a half has the point (1/3, 1/3, 1/3), no integer one."""
-    assert is_empty(3, (), ((-1, 2, 2, 0), (-1, 2, 0, 2), (-1, 0, 2, 2), (1, -1, -1, -1), (0, 1, 0, 0),
-                            (0, 0, 1, 0), (0, 0, 0, 1), (-1, 1, 1, 1)))
+    assert is_empty(
+        3,
+        (),
+        (
+            (-1, 2, 2, 0),
+            (-1, 2, 0, 2),
+            (-1, 0, 2, 2),
+            (1, -1, -1, -1),
+            (0, 1, 0, 0),
+            (0, 0, 1, 0),
+            (0, 0, 0, 1),
+            (-1, 1, 1, 1),
+        ),
+    )
 
 
 @pytest.mark.parametrize("total", [89643481, 89643482])

@@ -90,8 +90,9 @@ def test_two_lower_bounds_make_two_pieces():
 
 def test_a_tile_makes_one_piece():
     """128a <= x < 128a + 128 with 0 <= x < m, and y >= x: the tile starts at a multiple, nothing to split."""
-    pieces = lexmin(2, 2, (), ((0, -128, 0, 1, 0), (127, 128, 0, -1, 0), (0, 0, 0, 1, 0), (-1, 0, 1, -1, 0),
-                               (0, 0, 0, -1, 1)))
+    pieces = lexmin(
+        2, 2, (), ((0, -128, 0, 1, 0), (127, 128, 0, -1, 0), (0, 0, 0, 1, 0), (-1, 0, 1, -1, 0), (0, 0, 0, -1, 1))
+    )
     assert len(pieces) == 1
     assert pieces[0].values == ((0, 128, 0), (0, 128, 0))
 
@@ -101,7 +102,12 @@ def test_quotient_and_remainder():
     (piece,) = lexmin(1, 2, ((0, 1, -64, -1),), ((0, 0, 0, 1), (63, 0, 0, -1)))
     assert (piece.eqs, piece.ineqs, len(piece.divs)) == ((), (), 1)
     assert [optima([piece], (p,)) for p in (-65, -1, 0, 63, 64)] == [
-        [(-2, 63)], [(-1, 63)], [(0, 0)], [(0, 63)], [(1, 0)]]
+        [(-2, 63)],
+        [(-1, 63)],
+        [(0, 0)],
+        [(0, 63)],
+        [(1, 0)],
+    ]
 
 
 def test_a_stride_becomes_an_equality():

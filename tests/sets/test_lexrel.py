@@ -19,11 +19,7 @@ def test_the_order_is_lexicographic():
 
 def test_rounding_up_and_strides():
     assert str(Map("{ [i] -> [j] : i <= 4j }").lexmin().as_affs()[0]) == "floor((i + 3)/4)"
-    assert (
-        Map("[N] -> { [i] -> [j] : j >= i and j mod 8 = 0 }")
-        .lexmin()
-        .is_equal(Map("{ [i] -> [8*ceil(i/8)] }"))
-    )
+    assert Map("[N] -> { [i] -> [j] : j >= i and j mod 8 = 0 }").lexmin().is_equal(Map("{ [i] -> [8*ceil(i/8)] }"))
 
 
 def test_the_better_piece_of_a_union_wins():

@@ -25,9 +25,7 @@ def test_integers_are_not_rationals():
     assert Set("{ [i] : exists a, b : i = 6a + 10b }").is_equal(Set("{ [i] : i mod 2 = 0 }"))
     assert Set("{ [i] : exists a, b : i = 3a + 5b and 0 <= a and 0 <= b and i = 7 }").is_empty()
     assert Set("{ [i] : i mod 16 = 0 }").is_subset(Set("{ [i] : i mod 8 = 0 }"))
-    assert (Set("{ [i] : i mod 6 = 2 }") & Set("{ [i] : i mod 4 = 0 }")).is_equal(
-        Set("{ [i] : i mod 12 = 8 }")
-    )
+    assert (Set("{ [i] : i mod 6 = 2 }") & Set("{ [i] : i mod 4 = 0 }")).is_equal(Set("{ [i] : i mod 12 = 8 }"))
 
 
 def test_equality_is_structural_and_hashes():
@@ -42,9 +40,7 @@ def test_a_tile_map():
     assert tile.is_bijective()
     assert tile.reverse().is_equal(Map("{ [b, p] -> S[32b + p] : 0 <= p < 32 }"))
     assert tile.apply_range(tile.reverse()).is_equal(Set("{ S[i] }").identity())
-    assert tile(Set("{ S[i] : 40 <= i < 70 }")).is_equal(
-        Set("{ [b, p] : 40 <= 32b + p < 70 and 0 <= p < 32 }")
-    )
+    assert tile(Set("{ S[i] : 40 <= i < 70 }")).is_equal(Set("{ [b, p] : 40 <= 32b + p < 70 and 0 <= p < 32 }"))
 
 
 def test_a_fragment_layout_and_its_inverse():

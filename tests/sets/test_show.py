@@ -53,10 +53,7 @@ def test_maps_print_as_written(text):
 
 def test_results_read_well():
     domain, tile, access = Set(DOMAIN), Map(TILE), Map("{ S[i, j, k] -> A[i, k] }")
-    assert (
-        str(Set("{ [i, j] : i = 2j and 0 <= j < 5 }").project_out("j"))
-        == "{ [i] : i mod 2 = 0 and 0 <= i <= 8 }"
-    )
+    assert str(Set("{ [i, j] : i = 2j and 0 <= j < 5 }").project_out("j")) == "{ [i] : i mod 2 = 0 and 0 <= i <= 8 }"
     assert str(domain.apply(tile)) == (
         "[M, N, K] -> { [i0, i1, i2, i3, i4, i5] : i0 >= 0 and i1 >= 0 and i2 >= 0 and 0 <= i3 <= 127 and "
         "i3 < M - 128*i0 and 0 <= i4 <= 127 and i4 < N - 128*i1 and 0 <= i5 <= 31 and i5 < K - 32*i2 }"
@@ -67,8 +64,7 @@ def test_results_read_well():
         "128*i0 <= i <= 128*i0 + 127 and i < M and 32*i2 <= k <= 32*i2 + 31 and k < K }"
     )
     assert str(footprint.lexmin()) == (
-        "[M, N, K] -> { [i0, i1, i2] -> A[128*i0, 32*i2] : "
-        "0 <= 128*i0 < M and 0 <= 128*i1 < N and 0 <= 32*i2 < K }"
+        "[M, N, K] -> { [i0, i1, i2] -> A[128*i0, 32*i2] : 0 <= 128*i0 < M and 0 <= 128*i1 < N and 0 <= 32*i2 < K }"
     )
     assert str(footprint.range()) == "[M, N, K] -> { A[i, k] : N >= 1 and 0 <= i < M and 0 <= k < K }"
 

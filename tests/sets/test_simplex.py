@@ -142,8 +142,15 @@ def test_variables_can_be_appended():
 def test_a_cycling_example_ends():
     """Beale's problem cycles under the textbook rule."""
     tab = Tableau(4)
-    for row in ((0, 1, 0, 0, 0), (0, 0, 1, 0, 0), (0, 0, 0, 1, 0), (0, 0, 0, 0, 1), (1, 0, 0, -1, 0),
-                (0, -25, 6000, 4, -900), (0, -50, 9000, 2, -300)):
+    for row in (
+        (0, 1, 0, 0, 0),
+        (0, 0, 1, 0, 0),
+        (0, 0, 0, 1, 0),
+        (0, 0, 0, 0, 1),
+        (1, 0, 0, -1, 0),
+        (0, -25, 6000, 4, -900),
+        (0, -50, 9000, 2, -300),
+    ):
         tab.add_ineq(row)
     assert tab.minimum((0, -75, 15000, -2, 600)) == (-5, 1)
 

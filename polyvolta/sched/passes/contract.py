@@ -3,7 +3,8 @@
     DOMAIN: S[i] : 0 ≤ i < M      =>      DOMAIN: S[i] : 16⌊i/16⌋ = i ∧ 0 ≤ i < M
 
 The instances whose iterators are multiples of the tile stay, and each now performs what the instances of its
-tile did; what that is (a macro-MMA) is for the statement's operation to say.
+tile did; what that is (a macro-MMA) is for the statement's operation to say. That is legal when every tile is
+full, and lies in one iteration of all bands but the innermost.
 """
 
 from __future__ import annotations
@@ -11,35 +12,77 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polyvolta.sched.errors import BadTile
+from polyvolta.sched.errors import BadTile, IllegalTransformation
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, UnknownName, nearest, var
+from polyvolta.sets import Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets.build import RowBuilder
+from polyvolta.sets.space import Space
 
 
-def contract(schedule: Schedule, statement: str, factors: Mapping[str, int]) -> Schedule:
+def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], context: Set | None = None) -> Schedule:
     """Keep the instances of a statement at multiples of `factors`, by iterator name.
+
+    Parameters
+    ----------
+    context : what is known of the parameters, a set without dimensions.
 
     Raises
     ------
     BadTile : a factor is not positive.
     UnknownName : no such statement or iterator.
+    IllegalTransformation : a tile reaches beyond the domain, or across iterations of an outer band.
+
+    Cost: one projection and one subset test.
     """
     domain = schedule.domain
-    parts = []
     known = [s.out.name for s, _ in domain.parts]
     if statement not in known:
         raise UnknownName(f"no statement is called {statement!r}", where=str(schedule), hint=nearest(statement, known))
-    for space, pieces in domain.parts:
-        part = Set._of(domain.params, [(space, pieces)])
-        if space.out.name == statement:
-            for name, factor in factors.items():
-                if factor <= 0:
-                    raise BadTile(f"a contraction factor is positive, not {factor}")
-                if name not in space.out.dims:
-                    raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(name, space.out.dims))
-            strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items() if f > 1]
-            knife = RowBuilder((*domain.params, *space.out.dims)).conjunct(strides)
-            part = part & Set._of(domain.params, [(space, (knife,))])
-        parts += part.parts
+    mine = domain.only(statement)
+    dims = mine.space.out.dims
+    for name, factor in factors.items():
+        if factor <= 0:
+            raise BadTile(f"a contraction factor is positive, not {factor}")
+        if name not in dims:
+            raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(name, dims))
+    strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items() if f > 1]
+    knife = RowBuilder((*domain.params, *dims)).conjunct(strides)
+    fewer = mine & Set._of(domain.params, [(mine.space, (knife,))])
+    _check_full(schedule, mine, fewer, factors, context)
+    _check_bands(schedule, statement, factors)
+    parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
     return Schedule(replace(schedule.root, domain=Set._of(domain.params, parts)))
+
+
+def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None) -> None:
+    """Every instance of a kept instance's tile is one of the domain."""
+    dims = mine.space.out.dims
+    if context is not None:
+        mine, fewer = mine.intersect_params(context), fewer.intersect_params(context)
+    inside = tuple(d + "'" for d in dims)
+    rows = []
+    for d, e in zip(dims, inside):
+        rows += [("ge", var(e) - var(d)), ("ge", var(d) + (factors.get(d, 1) - 1) - var(e))]
+    space = Space(mine.space.out, Tuple(mine.space.out.name, inside))
+    tiles = Map._of(mine.params, [(space, (RowBuilder((*mine.params, *dims, *inside)).conjunct(rows),))])
+    beyond = fewer.apply(tiles) - mine
+    if not beyond.is_empty():
+        raise IllegalTransformation(
+            f"a tile of {dict(factors)} reaches beyond the domain, for example to {beyond.sample()}",
+            where=str(schedule),
+            hint="give the context in which sizes are multiples of the factors",
+        )
+
+
+def _check_bands(schedule: Schedule, statement: str, factors: Mapping[str, int]) -> None:
+    """The bands above the innermost one do not tell the instances of a tile apart."""
+    first = {n: f * (var(n) // f) for n, f in factors.items()}
+    bands = [(at, schedule.band(at)) for at in schedule.bands()]
+    for at, band in [b for b in bands if statement in b[1].statements][:-1]:
+        for m in band.members:
+            if m.of(statement).subs(first) != m.of(statement):
+                raise IllegalTransformation(
+                    f"a tile of {dict(factors)} spans several values of {m.of(statement)}",
+                    where=schedule.marked(at),
+                    hint="factors must divide the tile sizes of the bands above",
+                )

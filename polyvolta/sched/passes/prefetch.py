@@ -69,8 +69,8 @@ def _check(schedule: Schedule, at: Path, old: dict, new: dict, by: Mapping[str, 
         before = "x < y" if old[s] >= old[t] else "x <= y"
         dx, dy = by.get(s, 0), by.get(t, 0)
         after = f"x + {dx} < y + {dy}" if new[s] >= new[t] else f"x + {dx} <= y + {dy}"
-        if old[s] == old[t]:
-            after = f"x + {dx} <= y + {dy}"
+        if old[s] == old[t]:  # the child orders them within an iteration, so they must stay in one
+            after = f"{dx} = {dy}"
         broken = Set(f"{{ [x, y] : 0 <= x and 0 <= y and {before} and not ({after}) }}")
         if not broken.is_empty():
             x, y = next(iter(broken.lexmin().points()))
