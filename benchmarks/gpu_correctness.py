@@ -27,6 +27,9 @@ TILES = [
     ((128, 64, 16), (64, 32, 16)),
     ((32, 32, 32), (16, 16, 32)),
     ((256, 64, 32), (64, 64, 32)),
+    ((48, 48, 24), (16, 48, 24)),
+    ((64, 64, 96), (32, 32, 96)),
+    ((80, 48, 48), (16, 48, 48)),
 ]
 LIMIT = 5e-4
 
@@ -105,7 +108,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None)
     args = parser.parse_args()
     seed = random.SystemRandom().randrange(2**31) if args.seed is None else args.seed
-    launch.require_gpu()
+    try:
+        launch.require_gpu()
+    except pv.PolyvoltaError as missing:
+        print(missing, file=sys.stderr)
+        return 2
     rng, pick = np.random.default_rng(seed), random.Random(seed)
     kinds = libraries()
     print(f"{launch.device_arch()}, seed {seed}, libraries {', '.join(kinds)}\n")
