@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.kernel_ir import CHUNK
 from polyvolta.cuda.macro_mma import MacroMma
@@ -179,6 +181,7 @@ class _Promoter:
             tile, block, warp = self.tile_of(access, operand, self.tile, self.full)
             tiles[operand] = tile
             local, q, total = self.copy_index(tile)
+            self.check_cover(tile, local, q, total)
             dims = (*tile_dims, self.c, self.t)
             names = {
                 "kind": "global_load",
@@ -238,6 +241,24 @@ class _Promoter:
         local = [aff(0), aff(0)]
         local[line_dim], local[run_dim] = simplify(q // width, ranges), simplify(q % width * CHUNK, ranges)
         return tuple(local), q, tile.block.size[line_dim] * width
+
+    def check_cover(self, tile: Tile, local: Sequence[Aff], q: Aff, total: int) -> None:
+        """Prove, by enumeration, that the threads' copies of 8 values cover a tile and touch each element once.
+
+        Raises
+        ------
+        CannotPromote : an element is missed, copied twice or outside of the tile.
+        """
+        copies, threads = np.meshgrid(np.arange(tile.copies), np.arange(self.threads), indexing="ij")
+        values = {self.c: copies, self.t: threads}
+        runs = tile.order[-1]
+        index = [np.asarray(e.evaluate(values))[..., None] + np.arange(CHUNK) * (d == runs) for d, e in enumerate(local)]
+        done = np.broadcast_to((np.asarray(q.evaluate(values)) < total)[..., None], (*copies.shape, CHUNK))
+        first, second = (np.broadcast_to(x, done.shape)[done] for x in index)
+        rows, cols = tile.block.size
+        inside = ((first >= 0) & (first < rows) & (second >= 0) & (second < cols)).all()
+        if not inside or not np.array_equal(np.sort(first * cols + second), np.arange(rows * cols)):
+            raise CannotPromote(f"the copies of {tile.tensor}'s tile do not cover its {rows}x{cols} elements once each")
 
     @staticmethod
     def fragment_origin(tile: Tile, f: Aff) -> tuple[Aff, ...]:
