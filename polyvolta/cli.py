@@ -152,6 +152,8 @@ def emit(
     """The CUDA text on stdout; or files of it, of its machine code, or of both."""
     err = terminal.console(stderr=True)
     kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(err)
+    if output is not None and output == cubin:
+        raise CannotWrite(f"{output} can't hold both the text and the machine code")
     files = {} if output is None else {output: kernel.source.encode()}
     if cubin is not None:
         files[cubin] = kernel.cubin()

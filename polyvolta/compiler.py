@@ -32,7 +32,7 @@ from polyvolta.graph.names import check_name
 from polyvolta.graph.statements import Statement
 from polyvolta.graph.tensors import Size, Tensor
 from polyvolta.kernel import Kernel, NotAMultiple, Stages
-from polyvolta.options import Options
+from polyvolta.options import BadOption, Options
 from polyvolta.sched import Schedule, initial
 from polyvolta.sched.passes import contract, map_members, prefetch, tile
 from polyvolta.sched.scan import scan
@@ -90,9 +90,13 @@ def compile(  # noqa: A001
         BAND: S[i, j, k] → [i - 128⌊i/128⌋, j - 128⌊j/128⌋, k - 32⌊k/32⌋]
     """
     graph = Graph.of(outputs)
+    if isinstance(target, Options):
+        raise BadOption("the options stand where the target is expected", hint="pass them as options=...")
     target = target_of(target)
     if options is None:
         options = Options()
+    if not isinstance(options, Options):
+        raise BadOption(f"options is a {type(options).__name__}", hint="pass pv.Options(block_tile=..., ...)")
     statement = _contraction(graph)
     macro = _macro_mma(graph, statement, options, target)
     options.check(target, macro)
@@ -160,10 +164,11 @@ def _macro_mma(graph: Graph, statement: Statement, options: Options, target: Tar
     layouts = tuple(graph.arrays[a.tensor].layout for a in statement.reads[1:])
     if layouts != ("row", "col"):
         a, b = (x.tensor for x in statement.reads[1:])
+        hint = f'declare {a} with layout="row" and {b} with layout="col"'
         raise Unsupported(
             f"the operands' layouts are {layouts[0]} and {layouts[1]}; row and col can be compiled",
             where="\n".join(graph.arrays[t].declaration() for t in (a, b)),
-            hint=f'declare {a} with layout="row" and {b} with layout="col"',
+            hint=hint,
         )
     return MACRO_MMAS[options.macro_mma](*layouts)
 

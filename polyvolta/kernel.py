@@ -116,7 +116,9 @@ class Kernel:
         for name in self.ir.sizes:
             value = sizes.get(name)
             if value is None:
-                raise MissingSize(f"the size {name} is missing", hint=f"launch_config({', '.join(self.ir.sizes)})")
+                raise MissingSize(
+                    f"the size {name} is missing", hint=f"launch_config({', '.join(f'{n}=...' for n in self.ir.sizes)})"
+                )
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
                 raise MissingSize(f"the size {name} is a positive int, not {value!r}")
             if value >= 2**31:

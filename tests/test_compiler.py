@@ -272,3 +272,19 @@ def test_nothing_is_written_when_a_call_is_refused(kernel):
     with pytest.raises(BadArray):
         kernel(a, np.ascontiguousarray(b), out=out)
     assert (out == 7).all()
+
+
+def test_options_in_the_wrong_place():
+    with pytest.raises(BadOption, match="pass pv.Options"):
+        pv.compile(A @ B, options={"block_tile": (32, 32, 16)})
+    with pytest.raises(BadOption, match="options=..."):
+        pv.compile(A @ B, SMALL)
+
+
+def test_schedules_have_short_representations(kernel):
+    assert repr(kernel.stages["initial"]) == "<Schedule of S, 3 nodes; print it>"
+
+
+def test_a_set_has_no_truth_value():
+    with pytest.raises(pv.PolyvoltaError, match="is_empty"):
+        bool(pv.sets.Set("{ S[i] : false }"))

@@ -252,7 +252,9 @@ class _Promoter:
         copies, threads = np.meshgrid(np.arange(tile.copies), np.arange(self.threads), indexing="ij")
         values = {self.c: copies, self.t: threads}
         runs = tile.order[-1]
-        index = [np.asarray(e.evaluate(values))[..., None] + np.arange(CHUNK) * (d == runs) for d, e in enumerate(local)]
+        index = [
+            np.asarray(e.evaluate(values))[..., None] + np.arange(CHUNK) * (d == runs) for d, e in enumerate(local)
+        ]
         done = np.broadcast_to((np.asarray(q.evaluate(values)) < total)[..., None], (*copies.shape, CHUNK))
         first, second = (np.broadcast_to(x, done.shape)[done] for x in index)
         rows, cols = tile.block.size

@@ -50,21 +50,15 @@ def as_outputs(outputs: object) -> tuple[tuple[str | None, Expr], ...]:
         what = f"output {at if name is None else name!r}"
         if not isinstance(e, MatMul | Pointwise):
             kind = "an input as it is" if isinstance(e, Tensor) else f"a {type(e).__name__}, no expression"
-            raise BadOutputs(
-                f"{what} is {kind}", where=str(e)[:200], hint="an output is an operation such as A @ B"
-            )
+            raise BadOutputs(f"{what} is {kind}", where=str(e)[:200], hint="an output is an operation such as A @ B")
         if e in seen:
-            raise BadOutputs(
-                f"{what} is output {seen[e]!r} again", where=str(e), hint="each output is computed once"
-            )
+            raise BadOutputs(f"{what} is output {seen[e]!r} again", where=str(e), hint="each output is computed once")
         seen[e] = at if name is None else name
         pairs.append((name, e))
     return tuple(pairs)
 
 
-def bind(
-    graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
-) -> Bound:
+def bind(graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Bound:
     """The arrays of a call by tensor name, and the sizes that follow from their shapes.
 
     Parameters
@@ -98,9 +92,7 @@ def bind(
                 raise ArrayMismatch(f"array {t.name} is empty: dimension {axis} is {got}", where=place)
             if not isinstance(dim, Size):
                 if dim != got:
-                    raise ArrayMismatch(
-                        f"array {t.name}: dimension {axis} is {got}, declared as {dim}", where=place
-                    )
+                    raise ArrayMismatch(f"array {t.name}: dimension {axis} is {got}, declared as {dim}", where=place)
             elif sizes.setdefault(dim.name, got) != got:
                 raise ArrayMismatch(
                     f"{dim} is {sizes[dim.name]} in one array and {got} in another",
@@ -120,13 +112,9 @@ def _match(tensors: tuple[Tensor, ...], args: Sequence[Any], kwargs: Mapping[str
         raise BadArguments(f"{len(args)} arrays were given for {len(names)} tensors", where=signature)
     for name in kwargs:
         if name not in names:
-            raise BadArguments(
-                f"no tensor of this graph is named {name!r}", where=signature, hint=nearest(name, names)
-            )
+            raise BadArguments(f"no tensor of this graph is named {name!r}", where=signature, hint=nearest(name, names))
         if name in names[: len(args)]:
-            raise BadArguments(
-                f"the array of {name} was given twice, by position and by name", where=signature
-            )
+            raise BadArguments(f"the array of {name} was given twice, by position and by name", where=signature)
     arrays = {**dict(zip(names, args, strict=False)), **kwargs}
     if missing := [name for name in names if name not in arrays]:
         raise BadArguments(

@@ -317,9 +317,7 @@ def _operand(x: object, op: str) -> Expr:
         return _intern((Constant, value.hex()), lambda: Constant(value))
     kind = type(x).__name__
     if hasattr(x, "shape") and getattr(x, "shape", ()) != ():
-        hint = (
-            'arrays are no part of a graph: declare pv.tensor("X", shape), then pass the array to the kernel'
-        )
+        hint = 'arrays are no part of a graph: declare pv.tensor("X", shape), then pass the array to the kernel'
     elif isinstance(x, Real) and not isinstance(x, bool):
         hint = "@ multiplies matrices; * scales by a number"
     else:

@@ -106,7 +106,5 @@ def fresh_names(wanted: Iterator[str], taken: Collection[str]) -> Iterator[str]:
 
 def _marked(name: str) -> str:
     """The name with a caret under its first character that C doesn't allow there."""
-    bad = next(
-        (p for p, c in enumerate(name) if not re.match(r"[A-Za-z_]" if p == 0 else r"[A-Za-z0-9_]", c)), 0
-    )
+    bad = next((p for p, c in enumerate(name) if not re.match(r"[A-Za-z_]" if p == 0 else r"[A-Za-z0-9_]", c)), 0)
     return f"{name!r}\n{' ' * (bad + 1)}^" if name.isprintable() else repr(name)

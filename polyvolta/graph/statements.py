@@ -134,9 +134,7 @@ def make_statement(
 
     def access(element: sympy.Indexed, kind: Literal["read", "write"]) -> Access:
         array, index = str(element.base), tuple(str(p) for p in element.indices)
-        return Access(
-            array, index, kind, Map(f"{prefix}{{ {instance} -> {array}[{', '.join(index)}] : {bounds} }}")
-        )
+        return Access(array, index, kind, Map(f"{prefix}{{ {instance} -> {array}[{', '.join(index)}] : {bounds} }}"))
 
     return Statement(
         name,

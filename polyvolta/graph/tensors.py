@@ -107,9 +107,7 @@ def sizes(names: str) -> Size | tuple[Size, ...]:
     M batch
     """
     if not isinstance(names, str):
-        raise BadSize(
-            f"sizes takes one str of names, not {type(names).__name__}", hint='write sizes("M N K")'
-        )
+        raise BadSize(f"sizes takes one str of names, not {type(names).__name__}", hint='write sizes("M N K")')
     words = [w for w in re.split(r"[\s,]+", names) if w]
     if not words:
         raise BadSize("sizes was given no name", hint='write sizes("M N K")')
@@ -119,9 +117,7 @@ def sizes(names: str) -> Size | tuple[Size, ...]:
     return made[0] if len(made) == 1 else made
 
 
-def tensor(
-    name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype: object = "float16"
-) -> Tensor:
+def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype: object = "float16") -> Tensor:
     """An input of the graph; its array is passed when the kernel is called.
 
     Parameters
@@ -164,9 +160,7 @@ def dtype_name(dtype: object) -> str:
     """
     if dtype is float:
         return "float64"
-    text = (
-        dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
-    )
+    text = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     text = str(dtype).rpartition(".")[2] if text is None else str(text)
     return _ALIASES.get(text.lower(), text)
 
@@ -224,9 +218,7 @@ def _check_dim(name: str, axis: int, dim: object) -> Dim:
         return dim
     what = f"tensor {name}: dimension {axis} is {dim!r}"
     if isinstance(dim, str):
-        raise BadSize(
-            what, hint=f'make it a size: pv.sizes("{dim}")' if dim.isidentifier() else "pass an int"
-        )
+        raise BadSize(what, hint=f'make it a size: pv.sizes("{dim}")' if dim.isidentifier() else "pass an int")
     try:
         value = None if isinstance(dim, bool) else index(dim)  # type: ignore[arg-type]  # numpy's ints too
     except TypeError:

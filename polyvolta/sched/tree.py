@@ -184,7 +184,7 @@ def with_children(node: Node, children: tuple[Node, ...]) -> Node:
             return replace(node, child=children[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schedule:
     """A schedule tree as a value: printing, walking and replacing; made by `initial` and the passes."""
 
@@ -262,6 +262,10 @@ class Schedule:
 
     def __str__(self) -> str:
         return self.show()
+
+    def __repr__(self) -> str:
+        names = ", ".join(str(n) for n in self.domain.tuple_names) if isinstance(self.root, Domain) else "no domain"
+        return f"<Schedule of {names}, {sum(1 for _ in self.walk())} nodes; print it>"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -24,6 +24,9 @@ class Set(Relation):
     __slots__ = ()
     _is_map = False
 
+    def __bool__(self) -> bool:
+        raise SpaceMismatch("a set has no truth value", where=str(self), hint="ask not s.is_empty()")
+
     def apply(self, relation: Map) -> Set:
         """The image under a map; exact, O(m n) projections.
 

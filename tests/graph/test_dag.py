@@ -85,9 +85,7 @@ def test_the_sum_of_two_products_is_the_papers_listing():
 
 
 def test_a_pointwise_prologue_is_part_of_the_product():
-    assert text(Graph.of(pv.relu(A) @ (B * 2))) == [
-        "S: C[i, j] = mul_acc(C[i, j], relu(A[i, k]), mul(B[k, j], 2))"
-    ]
+    assert text(Graph.of(pv.relu(A) @ (B * 2))) == ["S: C[i, j] = mul_acc(C[i, j], relu(A[i, k]), mul(B[k, j], 2))"]
 
 
 def test_between_two_products_pointwise_operations_stand_alone():

@@ -76,9 +76,7 @@ def test_what_is_no_dimension(shape, says):
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "fp16", "half", "f2", np.float16, np.dtype("float16"), "Float16"]
-)
+@pytest.mark.parametrize("dtype", ["float16", "fp16", "half", "f2", np.float16, np.dtype("float16"), "Float16"])
 def test_every_spelling_of_fp16(dtype):
     assert pv.tensor("A", (M, K), dtype=dtype) == pv.tensor("A", (M, K))
 
