@@ -28,7 +28,7 @@ class Options:
     block_tile : (rows, columns, depth) of the result tile of a thread block and of one step along K, in elements.
     warp_tile : likewise for a warp; its depth equals the block's. By default see `default_warp_tile`.
     macro_mma : name of the macro-MMA.
-    split_k : parts into which a block splits K; only 1 for now.
+    split_k : parts into which a block splits K; 1 is supported.
 
     Raises
     ------

@@ -8,8 +8,8 @@ and the stores to shared memory; from the warp's footprints, contracted by the m
 fragments, the accumulator fragments and the stores of the result.
 
 Each copy is a statement whose instances an Extension node adds, and a `Movement` that says what an instance
-does, in expressions of its own dimensions. Nothing here knows a matrix product: only a statement with a
-contraction as its root, operands, and a macro-MMA that performs a tile of it.
+does, in expressions of its own dimensions. What is known here of the statement: it is a
+contraction of two operands to a result of two dimensions, and a macro-MMA performs a tile of it.
 """
 
 from __future__ import annotations
