@@ -96,7 +96,7 @@ class _Promoter:
         self.movements: dict[str, Movement] = {}
         block, warp = fine.band(levels.block), fine.band(levels.warp)
         strip = fine.band(levels.strip)
-        taken = (*context.params, *statement.iterators)
+        taken = (*context.param_names, *statement.iterators)
         self.names = distinct(("by", "bx", "kt", "wy", "wx", "ks", "c", "t", "f", "f0", "f1"), taken)
         by, bx, kt, wy, wx, ks, self.c, self.t, self.f, self.f0, self.f1 = self.names
         s = statement.name
@@ -113,10 +113,10 @@ class _Promoter:
     def footprint(self, dims: Sequence[tuple[str | None, Aff]], access: Access) -> Map:
         """{ [outer members] -> tensor[element] }: what the instances at given outer members touch."""
         named = [(d, e) for d, e in dims if d is not None]
-        names = (*self.domain.params, *self.statement.iterators, *(d for d, _ in named))
+        names = (*self.domain.param_names, *self.statement.iterators, *(d for d, _ in named))
         c = RowBuilder(names).conjunct([("eq", e - var(d)) for d, e in named])
         space = Space(Tuple(self.statement.name, self.statement.iterators), Tuple(None, tuple(d for d, _ in named)))
-        members = Map._of(self.domain.params, [(space, (c,))]).intersect_domain(self.domain)
+        members = Map._of(self.domain.param_names, [(space, (c,))]).intersect_domain(self.domain)
         return members.reverse().apply_range(access.relation)
 
     def tile_of(self, access: Access, operand: str, block_dims, warp_dims) -> tuple[Tile, Map, Map]:  # noqa: ANN001
@@ -159,17 +159,19 @@ class _Promoter:
         """
         inputs = tuple(d + "@" if d else f"_{k}" for k, d in enumerate(prefix))
         out = Tuple(name, tuple(dims))
-        anything = Set._of(of.params, [(of.space, (universe(len(of.params) + len(of.space.out.dims)),))])
+        anything = Set._of(of.param_names, [(of.space, (universe(len(of.param_names) + len(of.space.out.dims)),))])
         of = of.gist(anything.intersect_params(self.context))
-        n_par = len(of.params)
+        n_par = len(of.param_names)
         lead = tuple(range(n_par + len(of.space.out.dims)))
         wide = tuple(reindex(c, n_par + len(dims), lead) for c in of.parts[0][1])
         inside = [b for e, extent in bounds for b in (("ge", e), ("ge", extent - 1 - e))]
-        box = RowBuilder((*of.params, *dims)).conjunct(inside)
-        instances = Set._of(of.params, [(Space(None, out), wide)]) & Set._of(of.params, [(Space(None, out), (box,))])
+        box = RowBuilder((*of.param_names, *dims)).conjunct(inside)
+        instances = Set._of(of.param_names, [(Space(None, out), wide)]) & Set._of(
+            of.param_names, [(Space(None, out), (box,))]
+        )
         here = [("eq", var(i) - var(d)) for i, d in zip(inputs, prefix) if d]
-        above = RowBuilder((*of.params, *inputs, *dims)).conjunct(here)
-        return Map._of(of.params, [(Space(Tuple(None, inputs), out), (above,))]).intersect_range(instances)
+        above = RowBuilder((*of.param_names, *inputs, *dims)).conjunct(here)
+        return Map._of(of.param_names, [(Space(Tuple(None, inputs), out), (above,))]).intersect_range(instances)
 
     def run(self) -> Promotion:
         tiles = {}

@@ -41,14 +41,14 @@ def solve_iterators(dims: tuple[str, ...], equations: list[tuple[Aff, Aff]]) -> 
 
 def fixed_value(values: Set, name: str) -> Aff | None:
     """The one value that a variable has, as an expression of the other parameters."""
-    others = tuple(p for p in values.params if p != name)
-    at = values.params.index(name)
+    others = tuple(p for p in values.param_names if p != name)
+    at = values.param_names.index(name)
     (c,) = values.parts[0][1]
     for row in c.eqs:
         if abs(row[1 + at]) == 1 and not any(
             row[1 + c.n + k] and d is not None and _leans(c, k, 1 + at) for k, d in enumerate(c.divs)
         ):
-            table = affs_of(c, values.params)
+            table = affs_of(c, values.param_names)
             value = [-row[1 + at] * x for x in row]
             value[1 + at] = 0
             e = expression(tuple(value), table)

@@ -97,7 +97,7 @@ def distances(dependence: Dependence, source: Sequence[Aff], sink: Sequence[Aff]
 
 def _delta_map(relation: Map, source: Sequence[Aff], sink: Sequence[Aff]) -> Set:
     space = relation.space
-    params = relation.params
+    params = relation.param_names
     later = dict(zip((d.rstrip("'") for d in space.out.dims), space.out.dims))
     dims = tuple(f"d{k}" for k in range(len(source)))
     names = (*params, *space.dims, *dims)
@@ -122,13 +122,13 @@ def _delta_map(relation: Map, source: Sequence[Aff], sink: Sequence[Aff]) -> Set
 def negative_at(delta: Set, member: int) -> Set:
     """The difference vectors that are negative in one member."""
     dims = delta.space.out.dims
-    knife = RowBuilder((*delta.params, *dims)).conjunct([("ge", -var(dims[member]) - 1)])
-    return delta & Set._of(delta.params, [(delta.space, (knife,))])
+    knife = RowBuilder((*delta.param_names, *dims)).conjunct([("ge", -var(dims[member]) - 1)])
+    return delta & Set._of(delta.param_names, [(delta.space, (knife,))])
 
 
 def nonzero_at(delta: Set, member: int) -> Set:
     """The difference vectors that are not zero in one member."""
     dims = delta.space.out.dims
     d = var(dims[member])
-    knives = tuple(RowBuilder((*delta.params, *dims)).conjunct([("ge", e - 1)]) for e in (d, -d))
-    return delta & Set._of(delta.params, [(delta.space, knives)])
+    knives = tuple(RowBuilder((*delta.param_names, *dims)).conjunct([("ge", e - 1)]) for e in (d, -d))
+    return delta & Set._of(delta.param_names, [(delta.space, knives)])

@@ -100,7 +100,7 @@ class _Scanner:
         self.assumed = context
         self.extents: dict[str, Aff] = {}
         self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
-        self.ranges: Ranges = {p: (0 if _never_negative(context, p) else None, None) for p in context.params}
+        self.ranges: Ranges = {p: (0 if _never_negative(context, p) else None, None) for p in context.param_names}
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
         self.map_names(schedule.root.child, {s.out.name: self.schedule.domain.only(s.out.name).intersect_params(context)
                                              for s, _ in schedule.domain.parts})  # fmt: skip
@@ -118,7 +118,7 @@ class _Scanner:
             if isinstance(here, Band):
                 for m in here.members:
                     for s, e in m.exprs if m.name else ():
-                        values = _pinned(sets[s], e, m.name).params_set()
+                        values = _pinned(sets[s], e, m.name).params()
                         found[m.name] = found[m.name] | values if m.name in found else values
             stack += [(child, sets) for child in here.children]
         for name, values in found.items():
@@ -128,16 +128,16 @@ class _Scanner:
             last = self.extents[name] - 1
             self.ranges[name] = (0, last.const if last.is_constant else None)
         for values in found.values():
-            self.context = self.context.align_params(values.params) & values.coalesce().align_params(
-                self.context.params
+            self.context = self.context.align_params(values.param_names) & values.coalesce().align_params(
+                self.context.param_names
             )
 
     def extent(self, name: str, values: Set) -> Aff:
         """The number of values of a name, which start at 0."""
         piece = self.single(values.coalesce(), f"the values of {name}", ())
-        if fixed_value(Set._of(values.params, [(NOWHERE, (piece,))]), name) == aff(0):
+        if fixed_value(Set._of(values.param_names, [(NOWHERE, (piece,))]), name) == aff(0):
             return aff(1)
-        low, high, (step, _) = bounds_of(piece, values.params, name)
+        low, high, (step, _) = bounds_of(piece, values.param_names, name)
         if len(low) != 1 or len(high) != 1 or low[0] != aff(0) or step != 1:
             raise NotScannable(f"{name} does not run from 0 to one bound in steps of 1", where=str(values))
         return simplify(high[0] + 1, self.ranges)
@@ -168,8 +168,10 @@ class _Scanner:
         """The instances that an extension adds at the present values of the members above."""
         out = {}
         for space, pieces in extension.parts:
-            part = Map._of(extension.params, [(space, pieces)])
-            names = tuple(dict.fromkeys([*extension.params, *(n for e in state.prefix for n in sorted(e.names()))]))
+            part = Map._of(extension.param_names, [(space, pieces)])
+            names = tuple(
+                dict.fromkeys([*extension.param_names, *(n for e in state.prefix for n in sorted(e.names()))])
+            )
             dims = space.inp.dims
             here = [("eq", var(d) - e) for d, e in zip(dims, state.prefix, strict=True)]
             point = Set._of(names, [(Space(None, space.inp), (RowBuilder((*names, *dims)).conjunct(here),))])
@@ -179,7 +181,7 @@ class _Scanner:
     def filtered(self, node: Filter, at: Path, state: _State) -> tuple[Ast, ...]:
         guard = None
         for s in state.active.values():
-            values = s.params_set()
+            values = s.params()
             guard = values if guard is None else guard | values
         conditions, context = self.conditions(guard, state.context, at)
         body = self.visit(node.child, (*at, 0), replace(state, context=context))
@@ -188,14 +190,14 @@ class _Scanner:
     def conditions(self, guard: Set, context: Set, at: Path) -> tuple[tuple[tuple[str, Aff], ...], Set]:
         """What a set of variable values says beyond the context, and the context with it."""
         # the context goes first, so that pieces that differ only outside it can fuse
-        guard = guard.align_params(context.params) & context.align_params(guard.params)
+        guard = guard.align_params(context.param_names) & context.align_params(guard.param_names)
         piece = self.single(guard.coalesce(), "a condition", at)
-        guard = Set._of(guard.params, [(NOWHERE, (piece,))])
-        rest = guard.gist(context.align_params(guard.params))
+        guard = Set._of(guard.param_names, [(NOWHERE, (piece,))])
+        rest = guard.gist(context.align_params(guard.param_names))
         if not rest.parts or not rest.parts[0][1]:
             return (("ge", aff(-1)),), guard
         (c,) = rest.parts[0][1]
-        table = affs_of(c, rest.params)
+        table = affs_of(c, rest.param_names)
         made = [("eq", expression(r, table)) for r in c.eqs] + [("ge", expression(r, table)) for r in c.ineqs]
         return tuple((kind, simplify(e, self.ranges)) for kind, e in made), guard
 
@@ -238,13 +240,13 @@ class _Scanner:
             return self.member(band, at, k + 1, state.below(m, var(name), active=active))
         values = None
         for s in active.values():
-            part = s.params_set()
+            part = s.params()
             values = part if values is None else values | part
-        values = values.align_params(state.context.params)
-        values = values & state.context.align_params(values.params)
+        values = values.align_params(state.context.param_names)
+        values = values & state.context.align_params(values.param_names)
         piece = self.single(values.coalesce(), f"the loop {name}", at)
         return self.loop(
-            band, at, k, replace(state, active=active), name, Set._of(values.params, [(NOWHERE, (piece,))])
+            band, at, k, replace(state, active=active), name, Set._of(values.param_names, [(NOWHERE, (piece,))])
         )
 
     def loop(self, band: Band, at: Path, k: int, state: _State, name: str, values: Set) -> tuple[Ast, ...]:
@@ -253,12 +255,14 @@ class _Scanner:
         if fixed is not None:
             active = {s: _fix(v, name, fixed) for s, v in state.active.items()}
             return self.member(band, at, k + 1, state.below(band.members[k], fixed, active=active))
-        context = state.context.align_params(values.params)
+        context = state.context.align_params(values.param_names)
         simple = values.gist(context)
         piece = self.single(simple, f"the loop {name}", at)
-        low, high, (step, residue) = bounds_of(piece, simple.params, name)
+        low, high, (step, residue) = bounds_of(piece, simple.param_names, name)
         if not low or not high:  # bounds hidden in floors of the variable itself
-            low, high, (step, residue) = bounds_of(shadow(piece, simple.params.index(name)), simple.params, name)
+            low, high, (step, residue) = bounds_of(
+                shadow(piece, simple.param_names.index(name)), simple.param_names, name
+            )
         if not low or not high:
             raise NotScannable(
                 f"the loop {name} has no {'upper' if low else 'lower'} bound", where=self.schedule.marked(at)
@@ -269,8 +273,8 @@ class _Scanner:
         known = [("ge", v - e) for e in low] + [("ge", e - v) for e in high]
         if step > 1:
             known.append(("eq", (v - residue) % step))
-        knife = RowBuilder(context.params).conjunct(known)
-        inside = context & Set._of(context.params, [(NOWHERE, (knife,))])
+        knife = RowBuilder(context.param_names).conjunct(known)
+        inside = context & Set._of(context.param_names, [(NOWHERE, (knife,))])
         now = (
             max((e.const for e in low if e.is_constant), default=None),
             min((e.const for e in high if e.is_constant), default=None),
@@ -290,12 +294,12 @@ class _Scanner:
                 f"the statements {names} end in one leaf without an order", where=self.schedule.marked(at)
             )
         ((name, instances),) = state.active.items()
-        conditions, _ = self.conditions(instances.params_set(), state.context, at)
+        conditions, _ = self.conditions(instances.params(), state.context, at)
         space = instances.space
         members = [(m.of(name), value) for m, value in state.equations if name in dict(m.exprs)]
         solved = solve_iterators(space.out.dims, members)
         if solved is None:
-            solved = Map._of(instances.params, [(Space(NOWHERE.out, space.out), instances.parts[0][1])]).as_affs()
+            solved = Map._of(instances.param_names, [(Space(NOWHERE.out, space.out), instances.parts[0][1])]).as_affs()
         args = tuple(self.tidy(e) for e in solved)
         call = Call(name, args, at)
         return (If(conditions, (call,), at),) if conditions else (call,)
@@ -303,7 +307,7 @@ class _Scanner:
 
 def _never_negative(context: Set, name: str) -> bool:
     """Whether a parameter cannot be negative."""
-    return context.is_disjoint(Set(f"[{', '.join(context.params)}] -> {{ : {name} < 0 }}"))
+    return context.is_disjoint(Set(f"[{', '.join(context.param_names)}] -> {{ : {name} < 0 }}"))
 
 
 def _either(a: tuple[int | None, int | None], b: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
@@ -315,16 +319,16 @@ def _either(a: tuple[int | None, int | None], b: tuple[int | None, int | None]) 
 
 def _pinned(instances: Set, e: Aff, name: str) -> Set:
     """The instances whose expression equals the new parameter `name`."""
-    wide = instances.align_params((*instances.params, name))
+    wide = instances.align_params((*instances.param_names, name))
     space = wide.space
-    c = RowBuilder((*wide.params, *space.dims)).conjunct([("eq", e - var(name))])
-    return wide & Set._of(wide.params, [(space, (c,))])
+    c = RowBuilder((*wide.param_names, *space.dims)).conjunct([("eq", e - var(name))])
+    return wide & Set._of(wide.param_names, [(space, (c,))])
 
 
 def _fix(instances: Set, name: str, value: Aff) -> Set:
     """The instances with a parameter equal to an expression of others, and gone."""
-    c = RowBuilder((*instances.params, *instances.space.dims)).conjunct([("eq", var(name) - value)])
-    both = instances & Set._of(instances.params, [(instances.space, (c,))])
+    c = RowBuilder((*instances.param_names, *instances.space.dims)).conjunct([("eq", var(name) - value)])
+    both = instances & Set._of(instances.param_names, [(instances.space, (c,))])
     return both.project_out_params(name)
 
 

@@ -105,6 +105,6 @@ def _readable(extension: Map) -> Map:
     parts = []
     for space, pieces in extension.parts:
         inputs = tuple(d.rstrip("@") for d in space.inp.dims)
-        outputs = distinct(space.out.dims, (*extension.params, *inputs))
+        outputs = distinct(space.out.dims, (*extension.param_names, *inputs))
         parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
-    return Map._of(extension.params, parts)
+    return Map._of(extension.param_names, parts)

@@ -35,12 +35,12 @@ class Box:
     def relation(self, of: Map) -> Map:
         """The box as a map in the space of `of`, on its domain."""
         space = of.space
-        names = (*of.params, *space.dims)
+        names = (*of.param_names, *space.dims)
         constraints = []
         for dim, low, size in zip(space.out.dims, self.offset, self.size, strict=True):
             constraints += [("ge", var(dim) - low), ("ge", low + (size - 1) - var(dim))]
         c = RowBuilder(names).conjunct(constraints)
-        return Map._of(of.params, [(space, (c,))]).intersect_domain(of.domain())
+        return Map._of(of.param_names, [(space, (c,))]).intersect_domain(of.domain())
 
 
 def box_hull(relation: Map) -> Box:
@@ -56,9 +56,9 @@ def box_hull(relation: Map) -> Box:
     32*b (32,)
     """
     space = relation.space
-    n_par = len(relation.params)
+    n_par = len(relation.param_names)
     n_in = n_par + space.n_in
-    names = (*relation.params, *space.inp.dims)
+    names = (*relation.param_names, *space.inp.dims)
     offsets, sizes = [], []
     for k, dim in enumerate(space.out.dims):
         drop = tuple(n_in + j for j in range(space.n_out) if j != k)

@@ -7,27 +7,35 @@ polyhedra alike, and costs an emptiness test per constraint plus one subtraction
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeVar
+
 from . import conjunct as cj
 from .conjunct import Conjunct
 from .project import with_known_divs
-from .relation import Relation
+
+if TYPE_CHECKING:
+    from .relation import Relation
+
+R = TypeVar("R", bound="Relation")
 
 
-def coalesce(relation: Relation) -> Relation:
-    """See `Relation.coalesce`. O(m^2) pairs a round, at most m rounds.
+def coalesce(self: R) -> R:
+    """The same points in fewer conjuncts where two of them make one.
+
+    Exact; O(m^2) hulls and subtractions a round, at most m rounds.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ [i] : 0 <= i < 5; [i] : 5 <= i < 9 }").coalesce())
     { [i] : 0 <= i <= 8 }
     """
     parts = []
-    for space, cs in relation.parts:
+    for space, cs in self.parts:
         pieces = [p for c in cs for p in with_known_divs(c) if not p.is_empty]
         while (pair := _fusible(pieces)) is not None:
             k, j, fused = pair
             pieces = [p for at, p in enumerate(pieces) if at not in (k, j)] + [fused]
         parts.append((space, tuple(pieces)))
-    return relation._of(relation.params, parts)
+    return self._of(self.param_names, parts)
 
 
 def _fusible(pieces: list[Conjunct]) -> tuple[int, int, Conjunct] | None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from . import conjunct as cj
 from . import integer, simplex
 from .conjunct import Conjunct
 from .errors import Unbounded, UnknownName, nearest
-from .relation import Relation
 from .rows import Row, normal_ineq, substitute
+
+if TYPE_CHECKING:
+    from .relation import Relation
 
 
 def concrete(relation: Relation, params: dict[str, int]) -> Relation:
@@ -26,19 +29,19 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
     ------
     Unbounded : a parameter has no value.
     """
-    unknown = [p for p in params if p not in relation.params]
+    unknown = [p for p in params if p not in relation.param_names]
     if unknown:
         raise UnknownName(
             f"no parameter is called {unknown[0]!r}",
             where=str(relation),
-            hint=nearest(unknown[0], relation.params),
+            hint=nearest(unknown[0], relation.param_names),
         )
     fixed = relation.fix(**params) if params else relation
-    missing = [p for p in relation.params if p not in params]
-    live = [p for p in missing if any(_uses(c, relation.params.index(p)) for _, cs in fixed.parts for c in cs)]
+    missing = [p for p in relation.param_names if p not in params]
+    live = [p for p in missing if any(_uses(c, relation.param_names.index(p)) for _, cs in fixed.parts for c in cs)]
     if live:
         raise Unbounded(f"the parameter {live[0]} has no value", where=str(relation), hint=f"give one: {live[0]}=...")
-    return fixed.project_out_params(*relation.params).known_divs()
+    return fixed.project_out_params(*relation.param_names).known_divs()
 
 
 def _uses(c: Conjunct, dim: int) -> bool:
@@ -56,15 +59,21 @@ def disjoint(pieces: tuple[Conjunct, ...]) -> list[Conjunct]:
     return [c for c in done if not c.is_empty]
 
 
-def count(relation: Relation, params: dict[str, int]) -> int:
-    """See `Relation.count`.
+def count(self: Relation, **params: int) -> int:
+    """The number of integer points, with the parameters given.
+
+    Exact. Boxes and strides cost nothing per point; at worst all but one dimension are enumerated.
+
+    Raises
+    ------
+    Unbounded : a dimension is unbounded, or a parameter has no value.
 
     >>> from polyvolta.sets import Set
     >>> Set("[N] -> { [i, j] : 0 <= i < N and 0 <= j < 1000000 and j mod 4 = 1 }").count(N=1000000)
     250000000000
     """
     total = 0
-    for space, cs in concrete(relation, params).parts:
+    for space, cs in concrete(self, params).parts:
         for c in disjoint(cs):
             total += _count(c, space.dims)
     return total
@@ -169,15 +178,17 @@ def _slices(n: int, rows: list[Row]) -> int:
     return total
 
 
-def points(relation: Relation, params: dict[str, int]) -> Iterator[tuple[int, ...]]:
-    """See `Relation.points`.
+def points(self: Relation, **params: int) -> Iterator[tuple[int, ...]]:
+    """The integer points in lexicographic order, with the parameters given; inputs before outputs.
+
+    Exact; an emptiness test per prefix of a point. Raises as `count` does.
 
     >>> from polyvolta.sets import Set
     >>> list(Set("[N] -> { [i, j] : 0 <= i < N and 0 <= j <= i }").points(N=2))
     [(0, 0), (1, 0), (1, 1)]
     """
     found: set[tuple[int, ...]] = set()
-    for space, cs in concrete(relation, params).parts:
+    for space, cs in concrete(self, params).parts:
         for c in cs:
             if not c.is_empty:
                 _check_bounded(c, space.dims)

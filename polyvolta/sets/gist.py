@@ -6,26 +6,34 @@ constraints of A that stay imply it, over the integers: one emptiness test each.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeVar
+
 from . import conjunct as cj
 from .conjunct import Conjunct
-from .relation import Relation
+
+if TYPE_CHECKING:
+    from .relation import Relation
+
+R = TypeVar("R", bound="Relation")
 
 
-def gist(relation: Relation, context: Relation) -> Relation:
-    """See `Relation.gist`. O(rows x pieces of the context) emptiness tests.
+def gist(self: R, context: R) -> R:
+    """A simpler relation that agrees with this one wherever `context` holds.
+
+    Exact: O(rows x pieces of the context) emptiness tests; it never has more constraints than this.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("[N] -> { [i] : 0 <= i < N and i < 10 }").gist(Set("[N] -> { [i] : i >= 0 and N <= 10 }")))
     [N] -> { [i] : i < N }
     """
-    relation._check_kind(context, "a gist")
-    a, b = relation._aligned(context)
+    self._check_kind(context, "a gist")
+    a, b = self._aligned(context)
     parts = []
     for space, cs in a.parts:
         known = tuple(c for c in b._find(space.key) if not c.is_empty)
         simple = [gist_conjunct(c, known) for c in cs]
         parts.append((space, tuple(c for c in simple if c is not None)))
-    return a._of(a.params, parts)
+    return a._of(a.param_names, parts)
 
 
 def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None:

@@ -8,17 +8,23 @@ the order. The optimum of a union keeps from each piece's optimum what no other 
 from __future__ import annotations
 
 from math import gcd
+from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
 from . import lexopt
 from .aff import Aff
+from .algebra import live
 from .build import affs_of, expression
 from .conjunct import Conjunct, Row
-from .errors import Unbounded
-from .map import Map, not_a_function
+from .errors import NotAFunction, Unbounded
 from .project import project
-from .relation import Relation
 from .space import Space
+
+if TYPE_CHECKING:
+    from .map import Map
+    from .relation import Relation
+
+R = TypeVar("R", bound="Relation")
 
 
 def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, int, tuple]:
@@ -69,9 +75,44 @@ def _bounded_optimum(c: Conjunct, n_fixed: int, sign: int, space: Space) -> list
         raise Unbounded(f"there is no {what} point", where=str(space), hint="bound the dimensions first") from None
 
 
+def lexmin(self: R) -> R:
+    """The lexicographically smallest point (of each image, for a map), for each parameter values.
+
+    Exact: m parametric integer programs and, for a union, m^2 comparisons of their pieces.
+
+    Raises
+    ------
+    Unbounded : some parameters have points but no smallest one.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("[N] -> { [i] -> [j] : i <= 4j and j < N }").lexmin())
+    [N] -> { [i] -> [floor((i + 3)/4)] : i <= 4*N - 4 }
+    """
+    return optimum(self, -1)
+
+
+def lexmax(self: R) -> R:
+    """The lexicographically largest point (of each image, for a map); see `lexmin`."""
+    return optimum(self, 1)
+
+
+def sample(self: R) -> R:
+    """One point, as a set or map that holds just it; empty when there is none. Exact, one search.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [x, y] : 3x + 5y = 1 and 0 <= x < 9 }").sample())
+    { [2, -1] }
+    """
+    for space, c in live(self):
+        point = cj.sample(c)
+        rows = [(-v, *(int(k == d) for k in range(c.n))) for d, v in enumerate(point)]
+        return self._of(self.param_names, [(space, (cj.normalise(c.n, (), rows, ()),))])
+    return self._of(self.param_names, [(s, ()) for s, _ in self.parts])
+
+
 def optimum(relation: Relation, sign: int) -> Relation:
     """lexmin (sign -1) or lexmax (+1) of a relation, as a relation."""
-    n_par = len(relation.params)
+    n_par = len(relation.param_names)
     parts = []
     for space, cs in relation.parts:
         n_fixed = n_par + space.n_in
@@ -80,10 +121,10 @@ def optimum(relation: Relation, sign: int) -> Relation:
             pieces = []
             for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
                 pieces.append(_pinned(c.n, n_fixed, divs, values, piece))
-            one = relation._of(relation.params, [(space, tuple(p for p in pieces if p is not None))])
+            one = relation._of(relation.param_names, [(space, tuple(p for p in pieces if p is not None))])
             best = one if best is None else _better(best, one, sign)
         parts.append((space, best.parts[0][1] if best is not None else ()))
-    return relation._of(relation.params, parts)
+    return relation._of(relation.param_names, parts)
 
 
 def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
@@ -109,7 +150,7 @@ def _better(a: Relation, b: Relation, sign: int) -> Relation:
 def _unbeaten(mine: Relation, theirs: Relation, sign: int, ties: bool) -> Relation:
     """The points of `mine` at whose input `theirs` has nothing better (or nothing as good, without ties)."""
     space = mine.parts[0][0]
-    n_fixed = len(mine.params) + space.n_in
+    n_fixed = len(mine.param_names) + space.n_in
     n_out = space.n_out
     rows = _lex_rows(n_fixed, n_out, sign, strict=ties)
     width = n_fixed + 2 * n_out
@@ -128,7 +169,7 @@ def _unbeaten(mine: Relation, theirs: Relation, sign: int, ties: bool) -> Relati
                 done = project(both, tuple(range(n_fixed + n_out, width)))
                 if done is not None:
                     beaten.append(done)
-    return mine - mine._of(mine.params, [(space, tuple(beaten))])
+    return mine - mine._of(mine.param_names, [(space, tuple(beaten))])
 
 
 def _pad(row: Row, c: Conjunct) -> Row:
@@ -211,12 +252,12 @@ def output_affs(relation: Map) -> tuple[Aff, ...]:
 
 
 def _piece_affs(relation: Map, space: Space, c: Conjunct) -> tuple[Aff, ...]:
-    names = (*relation.params, *space.inp.dims)
-    rows = solved_outputs(c, len(relation.params), space)
+    names = (*relation.param_names, *space.inp.dims)
+    rows = solved_outputs(c, len(relation.param_names), space)
     if rows is not None:
         table = affs_of(c, (*names, *space.out.dims))
         return tuple(expression(r, table) for r in rows)
-    if not relation._of(relation.params, [(space, (c,))]).is_single_valued():
+    if not relation._of(relation.param_names, [(space, (c,))]).is_single_valued():
         raise not_a_function(relation, "some input has several outputs")
     optima = conjunct_optimum(c, len(names), -1)
     found = set()
@@ -226,3 +267,7 @@ def _piece_affs(relation: Map, space: Space, c: Conjunct) -> tuple[Aff, ...]:
     if len(found) != 1:
         raise not_a_function(relation, "the outputs need more than one expression")
     return found.pop()
+
+
+def not_a_function(relation: Map, why: str) -> NotAFunction:
+    return NotAFunction(why, where=str(relation), hint="use lexmin() to choose one output")

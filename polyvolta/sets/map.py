@@ -5,8 +5,9 @@ from __future__ import annotations
 from . import conjunct as cj
 from . import project as pj
 from .aff import Aff
-from .errors import NotAFunction, SpaceMismatch
-from .relation import Relation, conjoin_all
+from .algebra import conjoin_all
+from .errors import SpaceMismatch
+from .relation import Relation
 from .set import Set
 from .space import Space, Tuple, distinct, renamed
 
@@ -24,15 +25,15 @@ class Map(Relation):
 
     def _side(self, keep_out: bool) -> Set:
         parts = []
-        n_par = len(self.params)
+        n_par = len(self.param_names)
         for space, cs in self.parts:
             n_in = space.n_in
             drop = range(n_par, n_par + n_in) if keep_out else range(n_par + n_in, n_par + len(space.dims))
             done = (pj.project(c, tuple(drop)) for c in cs)
             tup = space.out if keep_out else space.inp
-            tup = renamed(tup, distinct(tup.dims, self.params))
+            tup = renamed(tup, distinct(tup.dims, self.param_names))
             parts.append((Space(None, tup), tuple(c for c in done if c is not None)))
-        return Set._of(self.params, parts)
+        return Set._of(self.param_names, parts)
 
     def domain(self) -> Set:
         """The inputs that are related to something; exact, m projections."""
@@ -45,7 +46,7 @@ class Map(Relation):
     def reverse(self) -> Map:
         """Inputs and outputs swapped. Linear."""
         parts = []
-        n_par = len(self.params)
+        n_par = len(self.param_names)
         for space, cs in self.parts:
             n_in, n_out = space.n_in, space.n_out
             places = (
@@ -54,14 +55,14 @@ class Map(Relation):
                 *range(n_par, n_par + n_out),
             )
             swapped = tuple(cj.reindex(c, c.n, places) for c in cs)
-            parts.append((_spaced(space.out, space.inp, self.params), swapped))
-        return Map._of(self.params, parts)
+            parts.append((_spaced(space.out, space.inp, self.param_names), swapped))
+        return Map._of(self.param_names, parts)
 
     def _restrict(self, sets: Set, on_input: bool) -> Map:
         if not isinstance(sets, Set):
             raise SpaceMismatch("a restriction needs a Set", where=str(sets))
         a, b = self._aligned(sets)
-        n_par = len(a.params)
+        n_par = len(a.param_names)
         parts = []
         for space, cs in a.parts:
             tup = space.inp if on_input else space.out
@@ -70,7 +71,7 @@ class Map(Relation):
             found = b._find((None, tup.key))
             wide = [cj.reindex(c, n_par + len(space.dims), places) for c in found]
             parts.append((space, conjoin_all(cs, wide)))
-        return a._of(a.params, [p for p in parts if p[1]] or parts[:1])
+        return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
 
     def intersect_domain(self, sets: Set) -> Map:
         """The pairs whose input is in the set; O(m n) conjunctions."""
@@ -89,7 +90,7 @@ class Map(Relation):
         """
         self._check_kind(other, "a composition")
         a, b = self._aligned(other)
-        n_par = len(a.params)
+        n_par = len(a.param_names)
         parts = []
         for left, cs in a.parts:
             for right, ds in b.parts:
@@ -104,12 +105,12 @@ class Map(Relation):
                     (cj.reindex(c, width, first) for c in cs), (cj.reindex(d, width, second) for d in ds)
                 )
                 done = (pj.project(c, mid) for c in both)
-                parts.append((_spaced(left.inp, right.out, a.params), tuple(c for c in done if c is not None)))
+                parts.append((_spaced(left.inp, right.out, a.param_names), tuple(c for c in done if c is not None)))
         if not parts and a.parts and b.parts:
             raise SpaceMismatch(
                 "nothing of the first map's range is in the second map's domain", where=f"{self}\n{other}"
             )
-        return Map._of(a.params, parts)
+        return Map._of(a.param_names, parts)
 
     def apply_domain(self, other: Map) -> Map:
         """Replace inputs by their images: { z -> y : x -> y here and x -> z there }; see `apply_range`."""
@@ -127,7 +128,7 @@ class Map(Relation):
         from .lexrel import solved_outputs
 
         apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
-        if apart and all(solved_outputs(c, len(self.params), s) is not None for s, cs in self.parts for c in cs):
+        if apart and all(solved_outputs(c, len(self.param_names), s) is not None for s, cs in self.parts for c in cs):
             return True
         return self.reverse().apply_range(self).is_subset(self.range().identity())
 
@@ -148,7 +149,7 @@ class Map(Relation):
         space = self.space
         if space.n_in != space.n_out:
             raise SpaceMismatch("differences need as many inputs as outputs", where=str(space))
-        n_par, n = len(self.params), space.n_in
+        n_par, n = len(self.param_names), space.n_in
         width = n_par + 3 * n
         rows = []
         for d in range(n):
@@ -159,13 +160,13 @@ class Map(Relation):
         places = (*range(n_par), *range(n_par + n, width))
         both = conjoin_all((cj.reindex(c, width, places) for c in self.parts[0][1]), [knife])
         done = (pj.project(c, tuple(range(n_par + n, width))) for c in both)
-        out = Tuple(None, distinct((f"d{d}" for d in range(n)), self.params))
-        return Set._of(self.params, [(Space(None, out), tuple(c for c in done if c is not None))])
+        out = Tuple(None, distinct((f"d{d}" for d in range(n)), self.param_names))
+        return Set._of(self.param_names, [(Space(None, out), tuple(c for c in done if c is not None))])
 
     def wrap(self) -> Set:
         """The pairs as points of the wrapped space `[in -> out]`; linear."""
         parts = [(Space(None, Tuple(None, s.dims, s)), cs) for s, cs in self.parts]
-        return Set._of(self.params, parts)
+        return Set._of(self.param_names, parts)
 
     def as_affs(self) -> tuple[Aff, ...]:
         """The outputs as quasi-affine expressions of the inputs and parameters.
@@ -188,7 +189,3 @@ def _spaced(inp: Tuple, out: Tuple, params: tuple[str, ...]) -> Space:
     """A map space whose dimension names are distinct."""
     names = distinct((*inp.dims, *out.dims), params)
     return Space(renamed(inp, names[: len(inp.dims)]), renamed(out, names[len(inp.dims) :]))
-
-
-def not_a_function(relation: Map, why: str) -> NotAFunction:
-    return NotAFunction(why, where=str(relation), hint="use lexmin() to choose one output")

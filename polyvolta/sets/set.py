@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import conjunct as cj
+from .algebra import conjoin_all
 from .errors import SpaceMismatch
-from .relation import Relation, conjoin_all
+from .relation import Relation
 from .space import Space, Tuple, distinct, renamed
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class Set(Relation):
         >>> print(Set("{ [i] : 0 <= i < 10 }").complement())
         { [i] : i <= -1; [i] : i >= 10 }
         """
-        everything = [(s, (cj.universe(len(self.params) + s.n_out),)) for s, _ in self.parts]
-        return Set._of(self.params, everything).subtract(self)
+        everything = [(s, (cj.universe(len(self.param_names) + s.n_out),)) for s, _ in self.parts]
+        return Set._of(self.param_names, everything).subtract(self)
 
     def identity(self) -> Map:
         """The map from each point to itself; linear."""
@@ -65,16 +66,18 @@ class Set(Relation):
 
         parts = []
         for space, cs in self.parts:
-            n_par, n = len(self.params), len(space.dims)
+            n_par, n = len(self.param_names), len(space.dims)
             width = n_par + 2 * n
             same = [(0, *[(k == n_par + d) - (k == n_par + n + d) for k in range(width)]) for d in range(n)]
             equal = cj.normalise(width, (), same, ())
             wide = (cj.reindex(c, width, tuple(range(n_par + n))) for c in cs)
-            out = renamed(space.out, distinct(space.out.dims, (*self.params, *space.out.dims)))
+            out = renamed(space.out, distinct(space.out.dims, (*self.param_names, *space.out.dims)))
             parts.append((Space(space.out, out), conjoin_all(wide, [equal])))
-        return Map._of(self.params, parts)
+        return Map._of(self.param_names, parts)
 
     def rename(self, name: str | None) -> Set:
         """The same points in a tuple of another name; the set has one tuple. Linear."""
         space = self.space
-        return Set._of(self.params, [(Space(None, Tuple(name, space.out.dims, space.out.inner)), self.parts[0][1])])
+        return Set._of(
+            self.param_names, [(Space(None, Tuple(name, space.out.dims, space.out.inner)), self.parts[0][1])]
+        )

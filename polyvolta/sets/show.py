@@ -104,8 +104,8 @@ def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
 
 def show_relation(r: Relation, style: Style = ISL) -> str:
     """A set or map in isl's notation."""
-    head = f"[{', '.join(r.params)}] {style.arrow} " if r.params else ""
-    texts = [_piece(r.params, s, c, style) for s, cs in r.parts for c in cs]
+    head = f"[{', '.join(r.param_names)}] {style.arrow} " if r.param_names else ""
+    texts = [_piece(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
     if not texts and r.parts:
         space = r.parts[0][0]
         texts = [f"{_tuple_text(space, {}, style)} : false".lstrip()]

@@ -68,7 +68,7 @@ def conjunct_table(c, n_params):
 def table(relation, key=None):
     """The truth table of a relation of one space (or of its part with that space key), parameters first."""
     parts = [(s, cs) for s, cs in relation.parts if key is None or s.key == key]
-    n_params = len(relation.params)
+    n_params = len(relation.param_names)
     if not parts:
         return None
     assert len(parts) == 1

@@ -104,7 +104,7 @@ def test_projection(s):
     a = read(s)
     same(a.project_out("j"), s.truth.any(axis=2))
     same(a.project_out(0), s.truth.any(axis=1))
-    same(a.params_set(), s.truth.any(axis=(1, 2)))
+    same(a.params(), s.truth.any(axis=(1, 2)))
 
 
 @given(cases(outputs=("i", "j", "k"), depth=1))
@@ -116,7 +116,7 @@ def test_projection_of_two_dimensions(s):
 @given(SETS, LINES)
 @examples(30)
 def test_parameters(s, t):
-    a, context = read(s), read(t).params_set()
+    a, context = read(s), read(t).params()
     same(a.intersect_params(context), s.truth & t.truth.any(axis=1)[:, None, None])
     same(a.fix(N=2), s.truth & (np.arange(-2, 4) == 2)[:, None, None])
     same(a.fix(i=1), s.truth & (np.array(WINDOW) == 1)[None, :, None])

@@ -69,10 +69,10 @@ def test_several_tuples_in_one_set():
 
 def test_parameters():
     s = Set("[N] -> { [i, j] : 0 <= i < N and i <= j < 2i }")
-    assert s.params_set().is_equal(Set("[N] -> { : N >= 2 }"))
+    assert s.params().is_equal(Set("[N] -> { : N >= 2 }"))
     assert s.fix(N=3).count(N=3) == 3
     assert s.intersect_params(Set("[N] -> { : N = 2 }")).project_out_params("N").is_equal(Set("{ [1, 1] }"))
-    assert (s & Set("[M] -> { [i, j] : j < M }")).params == ("N", "M")
+    assert (s & Set("[M] -> { [i, j] : j < M }")).param_names == ("N", "M")
 
 
 def test_pieces_and_samples():

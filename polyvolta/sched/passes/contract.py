@@ -46,12 +46,12 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
         if name not in dims:
             raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(name, dims))
     strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items() if f > 1]
-    knife = RowBuilder((*domain.params, *dims)).conjunct(strides)
-    fewer = mine & Set._of(domain.params, [(mine.space, (knife,))])
+    knife = RowBuilder((*domain.param_names, *dims)).conjunct(strides)
+    fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,))])
     _check_full(schedule, mine, fewer, factors, context)
     _check_bands(schedule, statement, factors)
     parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
-    return Schedule(replace(schedule.root, domain=Set._of(domain.params, parts)))
+    return Schedule(replace(schedule.root, domain=Set._of(domain.param_names, parts)))
 
 
 def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None) -> None:
@@ -64,7 +64,7 @@ def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str,
     for d, e in zip(dims, inside):
         rows += [("ge", var(e) - var(d)), ("ge", var(d) + (factors.get(d, 1) - 1) - var(e))]
     space = Space(mine.space.out, Tuple(mine.space.out.name, inside))
-    tiles = Map._of(mine.params, [(space, (RowBuilder((*mine.params, *dims, *inside)).conjunct(rows),))])
+    tiles = Map._of(mine.param_names, [(space, (RowBuilder((*mine.param_names, *dims, *inside)).conjunct(rows),))])
     beyond = fewer.apply(tiles) - mine
     if not beyond.is_empty():
         raise IllegalTransformation(

@@ -1,0 +1,112 @@
+"""Boolean algebra of relations: methods of `Set` and `Map`.
+
+Union is a concatenation, intersection conjoins every piece with every piece, and a difference removes the rows
+of one operand one at a time, so that its pieces are disjoint. Comparisons are emptiness tests of differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from . import conjunct as cj
+from . import project as pj
+from .conjunct import Conjunct
+from .space import Space
+
+if TYPE_CHECKING:
+    from .relation import Relation
+
+R = TypeVar("R", bound="Relation")
+
+
+def union(self: R, other: R) -> R:
+    """All points of either. O(m + n); nothing is merged but equal conjuncts (see `coalesce`)."""
+    self._check_kind(other, "a union")
+    a, b = self._aligned(other)
+    return a._of(a.param_names, [*a.parts, *b.parts])
+
+
+def intersect(self: R, other: R) -> R:
+    """The points in both. O(m n) conjunctions."""
+    self._check_kind(other, "an intersection")
+    a, b = self._aligned(other)
+    parts = []
+    for space, cs in a.parts:
+        found = b._find(space.key)
+        parts.append((space, conjoin_all(cs, found)))
+    return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
+
+
+def subtract(self: R, other: R) -> R:
+    """The points of this and not of the other, exactly; O(m n rows) emptiness tests.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i] : 0 <= i < 10 }") - Set("{ [i] : 3 <= i < 5 }"))
+    { [i] : 0 <= i <= 2; [i] : 5 <= i <= 9 }
+    """
+    self._check_kind(other, "a difference")
+    a, b = self._aligned(other)
+    parts = []
+    for space, cs in a.parts:
+        left = list(cs)
+        for knife in (k for c in b._find(space.key) for k in pj.with_known_divs(c)):
+            left = [piece for c in left for piece in cj.subtract(c, knife)]
+        parts.append((space, tuple(left)))
+    return a._of(a.param_names, parts)
+
+
+def symmetric_difference(self: R, other: R) -> R:
+    """The points in exactly one of both; two subtractions."""
+    return self.subtract(other).union(other.subtract(self))
+
+
+def is_empty(self: Relation) -> bool:
+    """Whether there is no integer point for any parameter values; exact, at most m emptiness tests.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y - 1 >= 0 }").is_empty()
+    True
+    """
+    return next(live(self), None) is None
+
+
+def is_subset(self: R, other: R) -> bool:
+    """Whether every point is a point of the other; exact, by subtraction."""
+    self._check_kind(other, "a comparison")
+    return self == other or self.subtract(other).is_empty()
+
+
+def is_equal(self: R, other: R) -> bool:
+    """Whether both have the same points; exact, two subtractions."""
+    return self.is_subset(other) and other.is_subset(self)
+
+
+def is_strict_subset(self: R, other: R) -> bool:
+    """Whether every point is a point of the other, which has more; exact, two subtractions."""
+    return self.is_subset(other) and not other.is_subset(self)
+
+
+def is_disjoint(self: R, other: R) -> bool:
+    """Whether no point is in both; exact, O(m n) emptiness tests."""
+    return self.intersect(other).is_empty()
+
+
+def without_empty(self: R) -> R:
+    """Without conjuncts that hold no integer point; exact, m emptiness tests."""
+    return self._map_conjuncts(lambda c: None if c.is_empty else c)
+
+
+def live(self: Relation) -> Iterator[tuple[Space, Conjunct]]:
+    """The conjuncts that hold an integer point, with their spaces."""
+    return ((s, c) for s, cs in self.parts for c in cs if not c.is_empty)
+
+
+def conjoin_all(left: Iterable[Conjunct], right: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
+    """The conjunctions of every piece with every piece; empty ones are dropped where there are several."""
+    left, right = tuple(left), tuple(right)
+    found = (cj.conjoin(a, b) for a in left for b in right)
+    found = [c for c in found if c is not None]
+    if len(left) * len(right) > 1:
+        found = [c for c in found if not c.is_empty]
+    return tuple(found)
