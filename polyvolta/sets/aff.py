@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 from html import escape
 from math import gcd
 from typing import Union
@@ -29,12 +29,38 @@ from .errors import NotAffine
 Atom = Union[str, "Floor", "Xor"]
 
 
-@dataclass(frozen=True, slots=True)
 class Floor:
-    """floor(num / den), den >= 2, in normal form (build it with `Aff.floordiv`)."""
+    """floor(num / den), den >= 2, in normal form (build it with `Aff.floordiv`); its hash and place in an
+    expression are computed once."""
 
-    num: Aff
-    den: int
+    __slots__ = ("_hash", "_place", "den", "num")
+    __match_args__ = ("num", "den")
+
+    def __init__(self, num: Aff, den: int) -> None:
+        self.num, self.den = num, den
+        self._hash = hash((num.terms, num.const, den))
+        self._place: tuple | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Floor) and self._hash == other._hash and self.den == other.den and self.num == other.num
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Floor, (self.num, self.den)
+
+    def __repr__(self) -> str:
+        return f"Floor({self.num!r}, {self.den})"
+
+    @property
+    def place(self) -> tuple:
+        """What sorts it among other atoms."""
+        if self._place is None:
+            self._place = (1, *_flat(self.num), self.den)
+        return self._place
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +73,27 @@ class Xor:
 
 
 @lru_cache(maxsize=65536)
+def _name_place(name: str) -> tuple:
+    return (0, re.sub(r"\d+", lambda m: m.group().zfill(9), name), name)
+
+
 def _order(atom: Atom) -> tuple:
     """Sort key: names in alphabetical order first (i2 before i10), then floors, then exclusive-ors."""
     if isinstance(atom, str):
-        return (0, re.sub(r"\d+", lambda m: m.group().zfill(9), atom), atom)
+        return _name_place(atom)
     if isinstance(atom, Floor):
-        return (1, *_flat(atom.num), atom.den)
+        return atom.place
     return (2, *_flat(atom.left), *_flat(atom.right), atom.bits)
+
+
+def _term_order(term: tuple[Atom, int]) -> tuple:
+    return _order(term[0])
 
 
 def _flat(aff: Aff) -> tuple:
     return (str([(_order(a), c) for a, c in aff.terms]), aff.const)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Aff:
     """An integer-valued quasi-affine expression over named dimensions; immutable.
 
@@ -76,8 +109,11 @@ class Aff:
     8*(i mod 4)
     """
 
-    terms: tuple[tuple[Atom, int], ...]
-    const: int = 0
+    __slots__ = ("const", "terms")
+    __match_args__ = ("terms", "const")
+
+    def __init__(self, terms: tuple[tuple[Atom, int], ...], const: int = 0) -> None:
+        self.terms, self.const = terms, const
 
     def __hash__(self) -> int:
         return hash((self.terms, self.const))
@@ -90,6 +126,8 @@ class Aff:
     def __add__(self, other: Aff | int) -> Aff:
         if isinstance(other, int):
             return Aff(self.terms, self.const + other)
+        if not other.terms or not self.terms:
+            return Aff(self.terms or other.terms, self.const + other.const)
         sums = dict(self.terms)
         for atom, c in other.terms:
             sums[atom] = sums.get(atom, 0) + c
@@ -109,7 +147,7 @@ class Aff:
     def __mul__(self, factor: int) -> Aff:
         if not factor:
             return Aff((), 0)
-        return Aff(tuple((a, c * factor) for a, c in self.terms), self.const * factor)
+        return self if factor == 1 else Aff(tuple([(a, c * factor) for a, c in self.terms]), self.const * factor)
 
     __rmul__ = __mul__
 
@@ -130,15 +168,15 @@ class Aff:
             raise NotAffine(f"a divisor must be a positive number, not {den}", where=f"floor(({self})/{den})")
         if den == 1:
             return self
-        whole = Aff(tuple((a, c // den) for a, c in self.terms if c % den == 0), self.const // den)
-        rest = Aff(tuple((a, c) for a, c in self.terms if c % den), self.const % den)
+        whole = Aff(tuple([(a, c // den) for a, c in self.terms if c % den == 0]), self.const // den)
+        rest = Aff(tuple([t for t in self.terms if t[1] % den]), self.const % den)
         if not rest.terms:
             return whole
-        g = reduce(gcd, (c for _, c in rest.terms), den)
+        g = gcd(den, *[c for _, c in rest.terms])
         if g > 1:
             rest = Aff(tuple((a, c // g) for a, c in rest.terms), rest.const // g)
             return whole + rest.floordiv(den // g)
-        inner = [a for a, c in rest.terms if isinstance(a, Floor) and c == 1]
+        inner = [a for a, c in rest.terms if c == 1 and isinstance(a, Floor)]
         if len(inner) == 1:  # floor((n + floor(e/d))/den) = floor((d*n + e)/(d*den)) for an integer n
             (atom,) = inner
             flat = (rest - Aff(((atom, 1),))) * atom.den + atom.num
@@ -206,6 +244,8 @@ class Aff:
 
     def without_xor(self) -> Aff:
         """The same function with every exclusive-or written out in floors."""
+        if not self._has_xor():
+            return self
         total = Aff((), self.const)
         for atom, c in self.terms:
             match atom:
@@ -221,6 +261,9 @@ class Aff:
             total = total + value * c
         return total
 
+    def _has_xor(self) -> bool:
+        return any(not isinstance(a, str) and (isinstance(a, Xor) or a.num._has_xor()) for a, _ in self.terms)
+
     def __str__(self) -> str:
         from .show import show_aff
 
@@ -234,7 +277,10 @@ class Aff:
 
 
 def _make(sums: dict[Atom, int], const: int) -> Aff:
-    return Aff(tuple(sorted(((a, c) for a, c in sums.items() if c), key=lambda t: _order(t[0]))), const)
+    terms = [t for t in sums.items() if t[1]]
+    if len(terms) > 1:
+        terms.sort(key=_term_order)
+    return Aff(tuple(terms), const)
 
 
 def var(name: str) -> Aff:
