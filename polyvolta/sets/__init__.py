@@ -9,6 +9,7 @@ True
 """
 
 from .aff import Aff, aff, var, xor
+from .budgets import budget
 from .errors import (
     BudgetExceeded,
     NotAffine,
@@ -39,6 +40,7 @@ __all__ = [
     "Unbounded",
     "UnknownName",
     "aff",
+    "budget",
     "nearest",
     "var",
     "xor",

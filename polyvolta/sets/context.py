@@ -14,8 +14,9 @@ from itertools import product
 from math import gcd, prod
 
 from . import integer
+from .budgets import spend
 from .rows import Row, complement, evaluate, normal_eq, normal_ineq
-from .simplex import Budget, Tableau, redundant_rows, tight_slacks
+from .simplex import Tableau, redundant_rows, tight_slacks
 
 _FEW = 300  # parameter values that are rather listed than reasoned about
 
@@ -26,20 +27,20 @@ class Context:
     Never empty. Rows are over (const, params, divs).
     """
 
-    def __init__(self, n: int, budget: Budget) -> None:
-        self.n, self.budget = n, budget
+    def __init__(self, n: int) -> None:
+        self.n = n
         self.divs: list[tuple[int, Row]] = []
         self.eqs: list[Row] = []
         self.ineqs: list[Row] = []
         self.bounds: list[Row] = []  # the two inequalities that define each div
         self.points: list[tuple[int, ...]] = []
-        self.tab = Tableau(n, budget)
+        self.tab = Tableau(n)
         self.signs: dict[Row, int] = {}
         self.complete = False  # whether `points` is all there is; the tableau then rests
 
     def fork(self) -> Context:
         """An independent copy; O(size)."""
-        new = Context(self.n, self.budget)
+        new = Context(self.n)
         new.divs, new.eqs, new.ineqs, new.bounds = self.divs[:], self.eqs[:], self.ineqs[:], self.bounds[:]
         new.points, new.signs, new.complete = self.points[:], self.signs.copy(), self.complete
         new.tab.rollback(self.tab.mark())
@@ -75,7 +76,7 @@ class Context:
         if not points and self.complete:
             return False
         if not points:
-            point = integer.sample(self.n, eqs, ineqs + self.bounds, self.budget)
+            point = integer.sample(self.n, eqs, ineqs + self.bounds)
             if point is None:
                 return False
             points = [point]
@@ -122,6 +123,7 @@ class Context:
         known = self.signs.get(tight)
         if known is not None:
             return known
+        spend(1 + len(self.points) // 8)
         values = [evaluate(tight, p) >= 0 for p in self.points]
         if not any(values) and not self._possible(tight):
             self.signs[tight] = -1
@@ -146,7 +148,7 @@ class Context:
         if listed is not None:
             point = next(listed, None)
         else:
-            point = integer.sample(self.n, self.eqs, [*self.ineqs, *self.bounds, row], self.budget)
+            point = integer.sample(self.n, self.eqs, [*self.ineqs, *self.bounds, row])
         if point is not None:
             self.points.append(point)
         return point is not None
@@ -154,7 +156,7 @@ class Context:
     def finished(self, values: Sequence[Row]) -> tuple[tuple, tuple, tuple, tuple]:
         """(divs, eqs, ineqs, values): equalities found, redundant inequalities and unused divs left out."""
         n, given = self.n, self.bounds
-        tab = Tableau(n, self.budget)
+        tab = Tableau(n)
         for row in self.eqs:
             tab.add_eq(row)
         for row in (*given, *self.ineqs):
@@ -163,7 +165,7 @@ class Context:
         found = [normal_eq(r) for r, t in zip(self.ineqs, tight, strict=True) if t]
         eqs = [r for r in dict.fromkeys([*self.eqs, *found]) if not isinstance(r, bool)]
         ineqs = [r for r, t in zip(self.ineqs, tight, strict=True) if not t]
-        gone = redundant_rows(n, eqs, ineqs, self.budget, given=given)
+        gone = redundant_rows(n, eqs, ineqs, given=given)
         ineqs = [r for r, g in zip(ineqs, gone, strict=True) if not g]
         first = n + 1 - len(self.divs)  # the entry of the first div
         used = [any(row[first + i] for row in (*values, *eqs, *ineqs)) for i in range(len(self.divs))]

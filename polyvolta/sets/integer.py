@@ -17,8 +17,7 @@ Four ideas, from cheap to dear, each exact:
    along some integer vector (Khinchin). Generalised basis reduction (Lovasz and Scarf 1992) finds a short
    one with LPs as its only norm; branching on its few values leaves problems of one dimension less.
 
-The search is finite; `budget` bounds it in steps (pivots and nodes), beyond which `BudgetExceeded` is
-raised.
+The search is finite; a step budget (module `budgets`) bounds it.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from .budgets import metered, spend, weight
 from .rows import Row, dot, evaluate, normal_eq, normal_ineq, replaced, substitute
-from .simplex import DEFAULT, Budget, Tableau, tight_slacks
+from .simplex import Tableau, tight_slacks
 
 Point = tuple[int, ...]
 Lattice = tuple[Point, tuple[Point, ...]]
@@ -60,6 +60,7 @@ def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
         row = min(clean, key=lambda r: (1 not in r[1:] and -1 not in r[1:], len(r) - r.count(0)))
         k = min((j for j in free if row[j]), key=lambda j: abs(row[j]))
         c = row[k]
+        spend(1 + n * (n + len(clean)) * weight(c) // 256)
         # u = t_k + sum of rounded quotients: replaces t_k, leaving remainders of at most |c| / 2
         image = [-((2 * v + abs(c)) // (2 * abs(c))) * (1 if c > 0 else -1) for v in row]
         image[k] = 1
@@ -72,39 +73,37 @@ def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
     return tuple(f[0] for f in forms), tuple(tuple(f[j] for f in forms) for j in free)
 
 
-def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None = DEFAULT) -> bool:
+@metered
+def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
     """Whether there is no integer point.
 
     Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
-    otherwise as `sample`. Exact; raises `BudgetExceeded` rather than guess.
+    otherwise as `sample`. Exact; under a budget.
 
     >>> is_empty(2, (), ((2, 3, -3), (-1, -3, 3), (0, 1, 0), (100, -1, 0)))
     True
     """
     if not eqs and not ineqs:
         return False
-    return sample(n, eqs, ineqs, Budget.of(budget, "integer emptiness", _sizes(n, eqs, ineqs))) is None
+    return _solve(n, eqs, ineqs) is None
 
 
-def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None = DEFAULT) -> Point | None:
+@metered
+def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
     """An integer point, or None when there is none.
 
     Exact. Polynomially many LPs for a fixed number of variables, usually one or none; exponential in the
-    number of variables at worst, hence under `budget` (steps or a shared `Budget`).
+    number of variables at worst, hence under a budget.
 
     >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
     (100000, 100000)
     """
-    return _solve(n, eqs, ineqs, Budget.of(budget, "integer sampling", _sizes(n, eqs, ineqs)))
+    return _solve(n, eqs, ineqs)
 
 
-def _sizes(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> str:
-    return f"{n} variables, {len(eqs)} equalities and {len(ineqs)} inequalities"
-
-
-def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: Budget) -> Point | None:
+def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
     """`sample`: solve equalities, tighten, look for new equalities, and so on; then search what is full."""
-    budget.spend()
+    spend(1 + n * (len(eqs) + len(ineqs)) // 64)
     maps: list[Lattice] = []
     while True:
         if eqs:
@@ -124,7 +123,7 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: Budget) -> 
             continue
         point = _at_bounds(n, ineqs)
         if point is None:
-            tab = Tableau(n, budget)
+            tab = Tableau(n)
             for row in ineqs:
                 tab.add_ineq(row)
                 if tab.empty:
@@ -198,9 +197,8 @@ def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point |
 
 def _full(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
     """An integer point of a full-dimensional polyhedron (ideas 2 to 4 of the module)."""
-    budget = tab.budget
-    fat = Tableau(n, budget)
-    cone = Tableau(n, budget)
+    fat = Tableau(n)
+    cone = Tableau(n)
     for row in ineqs:
         if not fat.empty:
             fat.add_ineq((row[0] - (sum(map(abs, row[1:])) + 1) // 2, *row[1:]))
@@ -212,11 +210,11 @@ def _full(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
     if rank == n and all(flat):
         return _branch(n, ineqs, tab)
     rows = [(row[0], *[dot(row[1:], u) for u in columns]) for row in ineqs]
-    first = _solve(rank, (), [row[: rank + 1] for row, f in zip(rows, flat, strict=True) if f], budget)
+    first = _solve(rank, (), [row[: rank + 1] for row, f in zip(rows, flat, strict=True) if f])
     if first is None:
         return None
     above = [(evaluate(row[: rank + 1], first), *row[rank + 1 :]) for row, f in zip(rows, flat, strict=True) if not f]
-    rest = _solve(n - rank, (), above, budget)
+    rest = _solve(n - rank, (), above)
     return _combination(first + rest, columns, n)
 
 
@@ -269,7 +267,7 @@ def _branch(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
     span, i, low, high = min(spans)
     columns = [[int(k == j) for k in range(n)] for j in range(n)]
     if span > n + 2 and n > 1:  # else enumeration is cheaper than reduction
-        form, columns = _thin(n, ineqs, tab.budget)
+        form, columns = _thin(n, ineqs)
         num, den = tab.minimum((0, *form))
         low = -(-num // den)
         num, den = tab.maximum((0, *form))
@@ -278,7 +276,7 @@ def _branch(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
         i = 0
     for value in _outwards(low, high):
         slab = [(row[0] + value * row[i + 1], *row[1 : i + 1], *row[i + 2 :]) for row in ineqs]
-        rest = _solve(n - 1, (), slab, tab.budget)
+        rest = _solve(n - 1, (), slab)
         if rest is not None:
             return _combination((*rest[:i], value, *rest[i:]), columns, n)
     return None
@@ -299,8 +297,8 @@ class _Widths:
     """The norms of generalised basis reduction: F_i(v) = max v.d over differences d of two points of the
     polytope with b_1.d = ... = b_(i-1).d = 0, all on one warm tableau over (x, d)."""
 
-    def __init__(self, n: int, ineqs: Sequence[Row], budget: Budget) -> None:
-        self.n, self.tab = n, Tableau(2 * n, budget)
+    def __init__(self, n: int, ineqs: Sequence[Row]) -> None:
+        self.n, self.tab = n, Tableau(2 * n)
         for row in ineqs:
             self.tab.add_ineq((*row, *[0] * n))
             self.tab.add_ineq((*row, *row[1:]))
@@ -323,14 +321,14 @@ class _Widths:
         return top, [Fraction(*c) for c in self.tab.sample()[self.n :]]
 
 
-def _thin(n: int, ineqs: Sequence[Row], budget: Budget) -> tuple[list[int], list[list[int]]]:
+def _thin(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[list[int]]]:
     """The first form of a reduced basis of the dual lattice, and the columns dual to the basis."""
     forms = [[int(i == j) for i in range(n)] for j in range(n)]
     columns = [f[:] for f in forms]
-    width = _Widths(n, ineqs, budget)
+    width = _Widths(n, ineqs)
     i = 0
     while i < n - 1:
-        budget.spend()
+        spend()
         width.forget(min(i, len(width.marks) - 1))
         width.fix(forms[:i])
         here, d = width(forms[i])

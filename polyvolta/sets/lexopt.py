@@ -43,11 +43,11 @@ from dataclasses import dataclass
 from math import gcd
 
 from . import integer
+from .budgets import metered, spend, weight
 from .context import Context
 from .errors import Unbounded
 from .parametric import System
 from .rows import Row, complement, negate
-from .simplex import DEFAULT, Budget
 
 _PATIENCE = 12  # cuts between two checks that the branch has an integer point at all
 
@@ -69,12 +69,12 @@ class Piece:
     values: tuple[Row, ...]
 
 
+@metered
 def lexmin(
     n_param: int,
     n_var: int,
     eqs: Sequence[Row],
     ineqs: Sequence[Row],
-    budget: int | Budget | None = DEFAULT,
 ) -> tuple[Piece, ...]:
     """The lexicographically least integer variables as a function of the integer parameters.
 
@@ -82,7 +82,6 @@ def lexmin(
     ----------
     n_param, n_var : rows are over (const, params, variables), all unrestricted integers.
     eqs, ineqs : rows without variables restrict the parameters.
-    budget : steps (pivots, cuts, search nodes), or a shared `Budget`.
 
     Returns
     -------
@@ -106,28 +105,26 @@ def lexmin(
     >>> lexmin(1, 1, (), ((0, -1, 2),))  # 2x >= a
     (Piece(divs=((2, (0, 1)),), eqs=(), ineqs=(), values=((0, 1, -1),)),)
     """
-    sizes = f"{n_param} parameters, {n_var} variables, {len(eqs)} equalities and {len(ineqs)} inequalities"
-    shared = Budget.of(budget, "parametric integer optimum", sizes)
-    point = integer.sample(n_param + n_var, eqs, ineqs, shared)
+    point = integer.sample(n_param + n_var, eqs, ineqs)
     if point is None:
         return ()
 
     def turned(row: Row) -> Row:
         return (row[0], *row[n_param + 1 :], *row[1 : n_param + 1])
 
-    system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], point, shared)
+    system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], point)
     system.simplify()
     search = _Search(system)
     leaves = search.solve(search.rows, system.context)
     return tuple([Piece(*leaf.finished(values)) for leaf, values in leaves])
 
 
+@metered
 def lexmax(
     n_param: int,
     n_var: int,
     eqs: Sequence[Row],
     ineqs: Sequence[Row],
-    budget: int | Budget | None = DEFAULT,
 ) -> tuple[Piece, ...]:
     """The lexicographically greatest integer variables: `lexmin` of their negatives, with the same contract.
 
@@ -138,7 +135,7 @@ def lexmax(
     def mirrored(row: Row) -> Row:
         return (*row[: n_param + 1], *[-c for c in row[n_param + 1 :]])
 
-    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], budget)
+    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs])
     return tuple([Piece(p.divs, p.eqs, p.ineqs, tuple(map(negate, p.values))) for p in pieces])
 
 
@@ -146,7 +143,7 @@ class _Search:
     """The lexicographic dual simplex over the tree of contexts."""
 
     def __init__(self, system: System) -> None:
-        self.system, self.n, self.budget = system, system.n, system.budget
+        self.system, self.n = system, system.n
         self.rows = system.tableau()
         self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 2  # where the constants begin
 
@@ -203,7 +200,6 @@ class _Search:
 
     def _pivot(self, rows: list[list[int]], r: int) -> bool:
         """Raise row r by the column that keeps all columns lexicographically positive; False if none does."""
-        self.budget.spend()
         old, best = rows[r], 0
         for j in range(2, self.base):
             if old[j] > 0 and (not best or self._less(rows, old, j, best)):
@@ -211,6 +207,7 @@ class _Search:
         if not best:
             return False
         p = old[best]
+        spend(1 + len(rows) * len(old) * weight(p, old[0]) // 256)
         new = [-c for c in old]
         new[0], new[best] = p, old[0]
         for i, row in enumerate(rows):

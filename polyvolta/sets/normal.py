@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
+from .budgets import spend
 from .columns import Columns, Div, defining_rows
 from .recognise import Bounds, Quotient, from_equality, from_pair, ranges_of
 from .rows import Row, normal_eq, normal_ineq
@@ -42,6 +43,8 @@ def normal_form(
     divs : (den, row) of each known div, None for an unknown one, in any order without cycles.
     """
     work = _Work(n, divs, eqs, ineqs)
+    rows = len(work.eqs) + len(work.ineqs) + 2 * len(work.divs)
+    spend(1 + rows * work.width * (1 + rows // 32) // 16)
     return work.frozen() if work.run() else None
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from . import integer
 from .context import Context
 from .rows import Row, negate, normal_eq, normal_ineq, replaced
-from .simplex import Budget, Tableau, redundant_rows, tight_slacks
+from .simplex import Tableau, redundant_rows, tight_slacks
 
 
 class System:
@@ -27,14 +27,13 @@ class System:
     ----------
     n_param, n_var, eqs, ineqs : the system, rows over (const, variables, params).
     point : parameters that have a solution, at least.
-    budget : shared by all that is done to the system.
     """
 
-    def __init__(self, n_param: int, n_var: int, eqs: list[Row], ineqs: list[Row], point: Row, budget: Budget) -> None:
-        self.n, self.eqs, self.ineqs, self.budget = n_var, eqs, ineqs, budget
+    def __init__(self, n_param: int, n_var: int, eqs: list[Row], ineqs: list[Row], point: Row) -> None:
+        self.n, self.eqs, self.ineqs = n_var, eqs, ineqs
         width = 1 + n_var + n_param
         self.forms: list[Row] = [tuple([int(j == i + 1) for j in range(width)]) for i in range(n_var)]
-        self.context = Context(n_param, budget)
+        self.context = Context(n_param)
         self.context.points.append(tuple(point[:n_param]))
 
     def simplify(self) -> None:
@@ -45,7 +44,7 @@ class System:
             for row in rows:
                 if row is not True:
                     self._keep(row)
-            tab = Tableau(len(self.forms[0]) - 1 if self.forms else self.context.n, self.budget)
+            tab = Tableau(len(self.forms[0]) - 1 if self.forms else self.context.n)
             for row in self.ineqs + self._lifted(self.context.eqs + [negate(r) for r in self.context.eqs]):
                 tab.add_ineq(row)
             for row in self._lifted(self.context.ineqs + self.context.bounds):
@@ -62,7 +61,6 @@ class System:
             tab.n,
             self._lifted(context.eqs),
             self.ineqs,
-            self.budget,
             given=self._lifted(context.ineqs + context.bounds),
         )
         self.ineqs = [r for r, g in zip(self.ineqs, gone, strict=True) if not g]
@@ -158,4 +156,4 @@ class System:
         pad = (0,) * (context.n + 1 + self.n - len(self.forms[0]))
         ineqs = [(*r, *pad) for r in self.ineqs] + self._lifted(context.ineqs + context.bounds)
         eqs = self._lifted(context.eqs) + list(slices)
-        return integer.is_empty(self.n + context.n, eqs, ineqs, self.budget)
+        return integer.is_empty(self.n + context.n, eqs, ineqs)

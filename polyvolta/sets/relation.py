@@ -23,6 +23,7 @@ from . import coalesce as coalescing
 from . import conjunct as cj
 from . import count as counting
 from . import gist as gisting
+from .budgets import metered_class
 from .conjunct import Conjunct
 from .errors import SpaceMismatch
 from .space import Space
@@ -30,6 +31,7 @@ from .space import Space
 Part = tuple[Space, tuple[Conjunct, ...]]
 
 
+@metered_class
 class Relation:
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 

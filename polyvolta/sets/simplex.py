@@ -24,42 +24,10 @@ from collections.abc import Sequence
 from math import gcd, lcm
 from typing import Any
 
-from .errors import BudgetExceeded
+from .budgets import spend, weight
 from .rows import Row
 
 _OBJECTIVE = 1 << 60  # the number of the row being optimised: no variable, hence never a limit
-DEFAULT = 400_000  # steps that one operation may spend: search nodes, and pivots by the size of the tableau
-
-
-class Budget:
-    """A count of steps that an operation and all it calls share.
-
-    Parameters
-    ----------
-    steps : pivots and search nodes allowed; None for no limit.
-    operation, sizes : named in the error.
-    """
-
-    __slots__ = ("left", "operation", "sizes", "steps")
-
-    def __init__(self, steps: int | None, operation: str, sizes: str) -> None:
-        self.steps = self.left = steps
-        self.operation, self.sizes = operation, sizes
-
-    @classmethod
-    def of(cls, budget: int | Budget | None, operation: str, sizes: str) -> Budget:
-        """`budget` itself when it is one already (the callee shares it), else a fresh one."""
-        return budget if isinstance(budget, Budget) else cls(budget, operation, sizes)
-
-    def spend(self, steps: int = 1) -> None:
-        """Use up steps; raises `BudgetExceeded` when none are left."""
-        if self.left is not None:
-            self.left -= steps
-            if self.left < 0:
-                raise BudgetExceeded(
-                    f"{self.operation} of {self.sizes} used up its budget of {self.steps} steps",
-                    hint="raise the budget, or simplify the set first: fewer rows, smaller coefficients",
-                )
 
 
 class Tableau:
@@ -68,7 +36,6 @@ class Tableau:
     Parameters
     ----------
     n : number of unrestricted variables x1..xn.
-    budget : pivots allowed in all, a shared `Budget`, or None for no limit.
 
     Examples
     --------
@@ -79,11 +46,10 @@ class Tableau:
     ((7, 2), (-7, 2), True)
     """
 
-    __slots__ = ("_basic", "_cols", "_made", "_rows", "_where", "budget", "empty", "n")
+    __slots__ = ("_basic", "_cols", "_made", "_rows", "_where", "empty", "n")
 
-    def __init__(self, n: int, budget: int | Budget | None = None) -> None:
+    def __init__(self, n: int) -> None:
         self.n, self.empty = n, False
-        self.budget = Budget.of(budget, "simplex", f"{n} variables")
         self._rows: list[list[int]] = []
         self._basic: list[int] = []  # which variable row i is: x_v is v >= 0, the k-th slack is ~k < 0
         self._cols = [_OBJECTIVE, _OBJECTIVE, *range(n)]  # which variable index j of the rows is, from 2 on
@@ -173,6 +139,7 @@ class Tableau:
 
     def _optimise(self, row: Sequence[int], stop: int | None) -> tuple[bool, list[int]]:
         """Climb a passing objective; (whether it stopped at its maximum, its last row)."""
+        spend(1 + len(self._rows) * len(self._cols) // 1024)
         self._rows.append(self._express(row))
         self._basic.append(_OBJECTIVE)
         reached = self._climb(len(self._rows) - 1, stop)
@@ -250,8 +217,8 @@ class Tableau:
         """Exchange row r and column j; O(rows * columns), which is what the budget counts."""
         rows = self._rows
         old = rows[r]
-        self.budget.spend(1 + len(rows) * len(old) // 256)
         c = old[j]
+        spend(1 + len(rows) * len(old) * weight(c, old[0]) // 256)
         if c > 0:
             new = [-v for v in old]
             new[0], new[j] = c, old[0]
@@ -322,9 +289,9 @@ def _reduced(row: list[int]) -> list[int]:
     return row if g == 1 else [c // g for c in row]
 
 
-def _loaded(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None) -> Tableau:
+def _loaded(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Tableau:
     """A tableau with the equalities first: the slack of inequality i is number `~(len(eqs) + i)`."""
-    tab = Tableau(n, budget)
+    tab = Tableau(n)
     for row in eqs:
         tab.add_eq(row)
     for row in ineqs:
@@ -336,7 +303,6 @@ def redundant_rows(
     n: int,
     eqs: Sequence[Row],
     ineqs: Sequence[Row],
-    budget: int | Budget | None = None,
     *,
     given: Sequence[Row] = (),
 ) -> tuple[bool, ...]:
@@ -348,7 +314,7 @@ def redundant_rows(
     >>> redundant_rows(1, (), ((0, 1), (5, 1), (0, 1)))
     (True, True, False)
     """
-    tab = _loaded(n, eqs, (*given, *ineqs), budget)
+    tab = _loaded(n, eqs, (*given, *ineqs))
     if not tab.empty:
         first = len(eqs) + len(given)
         return tuple([tab._relaxed_implies(~(first + i)) for i in range(len(ineqs))])
@@ -357,15 +323,13 @@ def redundant_rows(
     for row in ineqs:
         rest = kept.copy()
         rest.remove(row)
-        out.append(_loaded(n, eqs, (*given, *rest), tab.budget).empty)
+        out.append(_loaded(n, eqs, (*given, *rest)).empty)
         if out[-1]:
             kept = rest
     return tuple(out)
 
 
-def implicit_equalities(
-    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], budget: int | Budget | None = None
-) -> tuple[bool, ...]:
+def implicit_equalities(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[bool, ...]:
     """Which inequalities hold with equality at every rational solution (all of them when there is none).
 
     At most one LP per row, none for rows that are positive at a vertex seen on the way.
@@ -373,7 +337,7 @@ def implicit_equalities(
     >>> implicit_equalities(2, (), ((0, 1, 1), (0, -1, -1), (0, 1, 0)))
     (True, True, False)
     """
-    tab = _loaded(n, eqs, ineqs, budget)
+    tab = _loaded(n, eqs, ineqs)
     return tight_slacks(tab, len(eqs), len(ineqs))
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyvolta.sets.budgets import budget
 from polyvolta.sets.errors import BudgetExceeded
 from polyvolta.sets.integer import is_empty, sample, solve_equalities
 
@@ -158,5 +159,6 @@ def test_nothing_to_solve():
 
 
 def test_the_budget_names_the_sizes():
-    with pytest.raises(BudgetExceeded, match=r"integer sampling of 5 variables, 1 equalities"):
-        sample(5, ((-89643481, 12223, 12224, 36674, 61119, 85569),), [(0, *u) for u in units(5)], budget=3)
+    eqs, ineqs = ((-89643481, 12223, 12224, 36674, 61119, 85569),), [(0, *u) for u in units(5)]
+    with pytest.raises(BudgetExceeded, match=r"sample of 1 rows, 5 columns and 5 rows, 5 columns used up"), budget(3):
+        sample(5, eqs, ineqs)

@@ -1,0 +1,187 @@
+"""Step budgets: what may be exponential ends with an answer or with `BudgetExceeded`, and never hangs.
+
+Integer programming is hard, and a formula of a few lines can have thousands of alternatives, so no bound on time
+follows from the size of an input. Instead every loop that can run away *spends* steps: pivots by the size of the
+tableau and of its numbers, search nodes, normalisations by the size of the conjunct, pairs of rows in an
+elimination. A step is some ten microseconds of work, so a budget is a limit of time that does not depend on the
+machine: the same operation on the same operands always ends in the same place, as long as nothing was memoised.
+
+One public operation has one budget, and what it calls shares it. `metered` and `metered_class` open it, where none
+is open, and `spend` draws on it wherever it was opened: a context variable carries it, so that no signature needs
+to. `with budget(steps)` sets the limit for all operations of a block together.
+
+Results are memoised only when they are complete, so an operation that gave up leaves no trace, and with a larger
+budget it goes on from whatever parts of it were finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from inspect import isfunction, isgeneratorfunction
+from math import inf
+from typing import Any, TypeVar
+
+from .errors import BudgetExceeded
+
+DEFAULT = 1_000_000  # steps of one public operation, some ten seconds
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+
+class _Budget:
+    """Steps left, and the outermost operation that spends them."""
+
+    __slots__ = ("left", "operands", "operation", "steps")
+
+    def __init__(self, steps: float) -> None:
+        self.steps = self.left = steps
+        self.operation = ""
+        self.operands: tuple = ()
+
+
+_current: ContextVar[_Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def budget(steps: int | None) -> Iterator[None]:
+    """All operations of the block together may spend so many steps; None for no limit.
+
+    A step is about ten microseconds of work; without this, each operation may spend a million. Of nested blocks the
+    inner one draws on the outer one too.
+
+    Raises
+    ------
+    BudgetExceeded : by the operation that spends the last step; it names that operation and the sizes of its operands.
+
+    >>> from polyvolta.sets import Set, budget
+    >>> needle = Set("{ [x, y] : 0 <= y and -299999y + 300000x >= 100000 and -300000x + 299998y + 200000 >= 0 }")
+    >>> with budget(3):
+    ...     needle.sample()
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.BudgetExceeded: [PV106] sample of 1 piece (3 rows, 2 columns) used up its budget of 3 steps
+    hint: simplify the set first, or allow more: with budget(30): ...
+    >>> with budget(1000):
+    ...     print(needle.sample())
+    { [2, 1] }
+    """
+    outer = _current.get()
+    own = _Budget(min(inf if steps is None else steps, inf if outer is None else outer.left))
+    if outer is not None:
+        own.operation, own.operands = outer.operation, outer.operands
+    token = _current.set(own)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        if outer is not None:
+            outer.left -= own.steps - own.left if own.steps < inf else 0
+
+
+def spend(steps: int = 1) -> None:
+    """Use up steps of the operation in progress, if any; O(1).
+
+    Raises
+    ------
+    BudgetExceeded : none are left.
+    """
+    current = _current.get()
+    if current is not None:
+        current.left -= steps
+        if current.left < 0:
+            raise BudgetExceeded(
+                f"{current.operation or 'a block'}{_sizes(current.operands)} used up its budget of {current.steps} steps",
+                hint=f"simplify the set first, or allow more: with budget({10 * current.steps}): ...",
+            )
+
+
+def weight(*numbers: int) -> int:
+    """How many times dearer arithmetic with such numbers is than with small ones; O(1).
+
+    >>> weight(10), weight(10**100), weight(10**1000)
+    (1, 3, 105)
+    """
+    bits = max([n.bit_length() for n in numbers], default=0)
+    return 1 + (bits >> 7) * (1 + (bits >> 10))
+
+
+def metered(f: F) -> F:
+    """The function as an operation with a budget of its own, unless it is called by one.
+
+    A generator spends, while it is asked for its next value, one budget of its own.
+    """
+    if isgeneratorfunction(f):
+
+        @wraps(f)
+        def items(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            own, found = None, f(*args, **kwargs)
+            while True:
+                outer = _current.get()
+                if outer is None and own is None:
+                    own = _Budget(DEFAULT)
+                try:
+                    value = _run(outer or own, f.__name__, args, next, (found,), {})
+                except StopIteration:
+                    return
+                yield value
+
+        return items
+
+    name = f.__qualname__.partition(".")[0] if f.__name__ == "__init__" else f.__name__
+
+    @wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        current = _current.get()
+        if current is not None and current.operation:
+            return f(*args, **kwargs)
+        return _run(current or _Budget(DEFAULT), name, args, f, args, kwargs)
+
+    return call
+
+
+def _run(own: _Budget, name: str, operands: tuple, f: Callable, args: tuple, kwargs: dict) -> Any:
+    """Call a function under a budget, in which it is the outermost operation if there is none."""
+    if own.operation:
+        return f(*args, **kwargs)
+    own.operation, own.operands = name, operands
+    token = _current.set(own)
+    try:
+        return f(*args, **kwargs)
+    finally:
+        _current.reset(token)
+        own.operation, own.operands = "", ()
+
+
+def metered_class(cls: C) -> C:
+    """The class, each of its public methods and operators metered; properties and class methods are not."""
+    for name, f in list(vars(cls).items()):
+        if isfunction(f) and (name == "__init__" or not name.startswith("_") or name in _OPERATORS):
+            setattr(cls, name, metered(f))
+    return cls
+
+
+_OPERATORS = frozenset(f"__{name}__" for name in "or and sub xor le lt ge gt add mul floordiv mod call str".split())
+
+
+def _sizes(operands: tuple) -> str:
+    """What the operands of an operation measure: ` of 2 pieces (7 rows, 4 columns)`."""
+    found = []
+    for x in operands:
+        if isinstance(x, str):
+            found.append(f"a text of {len(x)} characters")
+        elif isinstance(x, (list, tuple)) and x and all(isinstance(row, tuple) for row in x):
+            found.append(_grid(x))
+        else:
+            pieces = [c for _, cs in getattr(x, "parts", ()) for c in cs]
+            if pieces:
+                rows = [r for c in pieces for r in (*c.eqs, *c.ineqs)]
+                found.append(f"{len(pieces)} piece{'s' * (len(pieces) > 1)} ({_grid(rows)})")
+    return " of " + " and ".join(found) if found else ""
+
+
+def _grid(rows: list | tuple) -> str:
+    return f"{len(rows)} rows, {max((len(r) - 1 for r in rows), default=0)} columns"
