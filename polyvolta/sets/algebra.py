@@ -6,7 +6,7 @@ of one operand one at a time, so that its pieces are disjoint. Comparisons are e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
@@ -104,9 +104,11 @@ def live(self: Relation) -> Iterator[tuple[Space, Conjunct]]:
 
 def conjoin_all(left: Iterable[Conjunct], right: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
     """The conjunctions of every piece with every piece; empty ones are dropped where there are several."""
-    left, right = tuple(left), tuple(right)
-    found = (cj.conjoin(a, b) for a in left for b in right)
-    found = [c for c in found if c is not None]
-    if len(left) * len(right) > 1:
-        found = [c for c in found if not c.is_empty]
-    return tuple(found)
+    right = tuple(right)
+    return filled([cj.conjoin(a, b) for a in left for b in right])
+
+
+def filled(pieces: Sequence[Conjunct | None]) -> tuple[Conjunct, ...]:
+    """The pieces that are not plainly contradictory; where there are several, not the empty ones either."""
+    found = [c for c in pieces if c is not None]
+    return tuple([c for c in found if not c.is_empty] if len(pieces) > 1 else found)

@@ -115,20 +115,24 @@ def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     """The conjunct over `n` dimensions, its own dimension d standing at position `places[d]` (injective)."""
     if n == c.n and places == tuple(range(n)):
         return c
+    moved = placed(c, n, places)
+    if all(a < b for a, b in pairwise(places)):  # columns of zeros between the others: still normal
+        return moved
+    normal = normalise(n, moved.divs, moved.eqs, moved.ineqs)
+    return nothing(n) if normal is None else normal  # another order of dimensions may show a contradiction
+
+
+def placed(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
+    """`reindex`, not normalised."""
+    source = [-1] * n
+    for d, place in enumerate(places):
+        source[place] = d
 
     def move(row: Row) -> Row:
-        out = [0] * (1 + n + len(row) - 1 - c.n)
-        out[0] = row[0]
-        for d, place in enumerate(places):
-            out[1 + place] = row[1 + d]
-        out[1 + n :] = row[1 + c.n :]
-        return tuple(out)
+        return (row[0], *[row[1 + d] if d >= 0 else 0 for d in source], *row[1 + c.n :])
 
-    divs = [None if d is None else (d[0], move(d[1])) for d in c.divs]
-    if all(a < b for a, b in pairwise(places)):  # columns of zeros between the others: still normal
-        return Conjunct(n, tuple(divs), tuple(map(move, c.eqs)), tuple(map(move, c.ineqs)))
-    moved = normalise(n, divs, map(move, c.eqs), map(move, c.ineqs))
-    return nothing(n) if moved is None else moved  # another order of dimensions may show a contradiction
+    divs = tuple([None if d is None else (d[0], move(d[1])) for d in c.divs])
+    return Conjunct(n, divs, tuple(map(move, c.eqs)), tuple(map(move, c.ineqs)))
 
 
 def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
@@ -142,11 +146,17 @@ def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
 
 @lru_cache(maxsize=1 << 15)
 def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
-    base, shift = 1 + a.n, len(a.divs)
-    gap = (0,) * shift
+    both = juxtaposed(a, b)
+    return normalise(both.n, both.divs, both.eqs, both.ineqs)
+
+
+def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:
+    """`conjoin`, not normalised: the columns of b's divs stand behind those of a's."""
+    base, gap, pad = 1 + a.n, (0,) * len(a.divs), (0,) * len(b.divs)
     move = lambda r: r[:base] + gap + r[base:]  # noqa: E731
-    divs = [*a.divs, *(None if d is None else (d[0], move(d[1])) for d in b.divs)]
-    return normalise(a.n, divs, [*a.eqs, *map(move, b.eqs)], [*a.ineqs, *map(move, b.ineqs)])
+    divs = (*a.divs, *[None if d is None else (d[0], move(d[1])) for d in b.divs])
+    eqs = (*[r + pad for r in a.eqs], *map(move, b.eqs))
+    return Conjunct(a.n, divs, eqs, (*[r + pad for r in a.ineqs], *map(move, b.ineqs)))
 
 
 @lru_cache(maxsize=1 << 14)

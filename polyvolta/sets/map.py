@@ -5,13 +5,15 @@ from __future__ import annotations
 from . import conjunct as cj
 from . import project as pj
 from .aff import Aff
-from .algebra import conjoin_all
+from .algebra import conjoin_all, filled
+from .budgets import metered_class
 from .errors import SpaceMismatch
 from .relation import Relation
 from .set import Set
 from .space import Space, Tuple, distinct, renamed
 
 
+@metered_class
 class Map(Relation):
     """A relation between integer points, from isl's notation.
 
@@ -101,11 +103,8 @@ class Map(Relation):
                 mid = tuple(range(n_par + n_in + n_out, width))
                 first = (*range(n_par + n_in), *mid)
                 second = (*range(n_par), *mid, *range(n_par + n_in, n_par + n_in + n_out))
-                both = conjoin_all(
-                    (cj.reindex(c, width, first) for c in cs), (cj.reindex(d, width, second) for d in ds)
-                )
-                done = (pj.project(c, mid) for c in both)
-                parts.append((_spaced(left.inp, right.out, a.param_names), tuple(c for c in done if c is not None)))
+                done = [pj.compose(c, d, width, first, second, mid) for c in cs for d in ds]
+                parts.append((_spaced(left.inp, right.out, a.param_names), filled(done)))
         if not parts and a.parts and b.parts:
             raise SpaceMismatch(
                 "nothing of the first map's range is in the second map's domain", where=f"{self}\n{other}"

@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from . import conjunct as cj
 from . import lexopt, simplex
-from .conjunct import Conjunct, Div, Row, defining_rows, normalise, reindex
+from .budgets import spend
+from .conjunct import Conjunct, Div, Row, defining_rows, normalise
 
 ROWS_WORTH_PRUNING = 10  # from this many inequalities on, a linear program per row pays for itself
 
@@ -28,15 +30,18 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
 
     Exact: the result has a point exactly where `c` has one above it. It may keep unknown divs.
     """
-    if not drop:
-        return c
-    keep_n = c.n - len(drop)
-    if drop[0] < keep_n and c.eqs:  # behind the others, they are solved for by the equalities where that can be
-        kept = [d for d in range(c.n) if d not in drop]
-        order = [*kept, *drop]
-        c = reindex(c, c.n, tuple([order.index(d) for d in range(c.n)]))
-        drop = tuple(range(keep_n, c.n))
-    return _project(c, drop)
+    return _project(c, drop) if drop else c
+
+
+@lru_cache(maxsize=1 << 15)
+def compose(
+    a: Conjunct, b: Conjunct, n: int, first: tuple[int, ...], second: tuple[int, ...], drop: tuple[int, ...]
+) -> Conjunct | None:
+    """Both over `n` dimensions, theirs standing at `first` and `second`, without the dimensions `drop`.
+
+    Exact, as `project`; the conjunction between is never brought to its normal form.
+    """
+    return _project(cj.juxtaposed(cj.placed(a, n, first), cj.placed(b, n, second)), drop)
 
 
 def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
@@ -97,6 +102,7 @@ def _best_step(c: Conjunct) -> tuple[int, list, list] | None:
         lower = [r for r in c.ineqs if r[col] > 0]
         upper = [r for r in c.ineqs if r[col] < 0]
         cost = len(lower) * len(upper) - len(lower) - len(upper)
+        spend(1 + len(lower) * len(upper) // 4)
         for low in lower:
             for up in upper:
                 kind = _pair_kind(low, up, col, others)

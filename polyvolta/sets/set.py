@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import conjunct as cj
-from .algebra import conjoin_all
+from . import project as pj
+from .algebra import conjoin_all, filled
+from .budgets import metered_class
 from .errors import SpaceMismatch
 from .relation import Relation
 from .space import Space, Tuple, distinct, renamed
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from .map import Map
 
 
+@metered_class
 class Set(Relation):
     """A set of integer points, from isl's notation.
 
@@ -49,7 +52,18 @@ class Set(Relation):
             mine = "; ".join(str(s) for s, _ in self.parts)
             theirs = "; ".join(str(s) for s, _ in relation.parts)
             raise SpaceMismatch("no tuple of the set is in the map's domain", where=f"set: {mine}\nmap: {theirs}")
-        return relation.intersect_domain(self).range()
+        a, b = self._aligned(relation)
+        n_par = len(a.param_names)
+        parts = []
+        for space, cs in b.parts:
+            n = n_par + len(space.dims)
+            inside = tuple(range(n_par + space.n_in))
+            drop = inside[n_par:]
+            everywhere = tuple(range(n))
+            done = [pj.compose(c, d, n, everywhere, inside, drop) for c in cs for d in a._find((None, space.inp.key))]
+            tup = renamed(space.out, distinct(space.out.dims, a.param_names))
+            parts.append((Space(None, tup), filled(done)))
+        return Set._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
 
     def complement(self) -> Set:
         """The points of the same spaces that are not in this set; exact, by subtraction.
