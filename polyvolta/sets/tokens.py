@@ -1,53 +1,57 @@
 """Tokens of isl's notation, and a cursor over them that knows how to complain.
 
-Every symbol has one spelling from here on: `&&` and `∧` are `and`, `≤` is `<=`, `→` is `->`.
+Every symbol has one spelling from here on: `&&` and `∧` are `and`, `≤` is `<=`, `→` is `->`. A token is just its
+text; where it stands is worked out again when there is something to complain about, so that a text without a
+mistake is cut in one pass of the regular expression.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from difflib import get_close_matches
 
-from .errors import SetSyntaxError
+from .errors import SetSyntaxError, nearest
 
-TOKEN = re.compile(
-    r"\s*(?:(?P<num>\d+)|(?P<name>[A-Za-z_][A-Za-z0-9_.]*'*)"
-    r"|(?P<op>->|<=|>=|!=|<>|==|//|&&|\|\||=>|[-+*/%<>=()\[\]{}:;,?!∧∨¬≤≥≠∃⌊⌋→]))"
-)
+TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.]*'*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
+COMMENT = re.compile(r"#[^\n]*")
 SPELLINGS = {
     "∧": "and", "&&": "and", "∨": "or", "||": "or", "¬": "not", "!": "not", "∃": "exists", "→": "->",
-    "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "True": "true",
-    "False": "false",
+    "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "⇒": "implies",
+    "True": "true", "False": "false", "AND": "and", "OR": "or", "NOT": "not", "EXISTS": "exists",
 }  # fmt: skip
-FUNCTIONS = {"floor", "ceil", "floord", "min", "max", "abs"}
-KEYWORDS = {"and", "or", "not", "exists", "implies", "mod", "true", "false", *FUNCTIONS}
-COMPARISONS = {"<=", ">=", "<", ">", "=", "!="}
+FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
+CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false"})
+KEYWORDS = CONNECTIVES | FUNCTIONS | {"mod"}
+LEXICOGRAPHIC = frozenset({"<<", "<<=", ">>", ">>="})
+COMPARISONS = frozenset({"<=", ">=", "<", ">", "=", "!="}) | LEXICOGRAPHIC
+SYMBOLS = KEYWORDS | COMPARISONS | frozenset("+-*/^()[]{}:;,⌊⌋") | {"//", "->"}
+END = ""
+DEEPEST = 120  # how many parentheses, floors and `not exists` may stand inside one another
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token: its text in the one spelling, its kind ("num", "name", "op" or "end") and where it stands."""
-
-    text: str
-    kind: str
-    at: int
-
-
-def tokens(text: str) -> list[Token]:
-    """The tokens of a text; an `end` token closes the list. Linear."""
-    out, at = [], 0
-    text_end = len(text.rstrip())
-    while at < text_end:
-        m = TOKEN.match(text, at)
-        if m is None:
-            at += len(text[at:]) - len(text[at:].lstrip())
-            raise syntax_error(text, at, f"{text[at]!r} has no meaning here")
-        kind = m.lastgroup or "op"
-        word = SPELLINGS.get(m.group(kind), m.group(kind))
-        out.append(Token(word, "op" if word in KEYWORDS else kind, m.start(kind)))
-        at = m.end()
-    out.append(Token("the end of the text", "end", text_end))
+def tokens(text: str) -> list[str]:
+    """The tokens of a text in their one spelling; an empty one closes the list. Linear."""
+    found = TOKEN.findall(COMMENT.sub(_blank, text) if "#" in text else text)
+    out = [SPELLINGS.get(t, t) for t in found]
+    for t in set(out):
+        if t not in SYMBOLS and not (t.isascii() and (t[0].isalnum() or t[0] == "_")):
+            at = places(text)[out.index(t)]
+            raise syntax_error(text, at, f"{t!r} has no meaning here")
+    out.append(END)
     return out
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def places(text: str) -> list[int]:
+    """Where each token of the text starts; the end of the text comes last."""
+    return [m.start() for m in TOKEN.finditer(COMMENT.sub(_blank, text))] + [len(text.rstrip())]
+
+
+def is_name(token: str) -> bool:
+    return token not in SYMBOLS and token != END and not token[0].isdigit()
 
 
 def syntax_error(text: str, at: int, message: str, hint: str = "") -> SetSyntaxError:
@@ -57,48 +61,79 @@ def syntax_error(text: str, at: int, message: str, hint: str = "") -> SetSyntaxE
     line = text[start : len(text) if end < 0 else end]
     number = text.count("\n", 0, at) + 1
     place = f"line {number}: " if "\n" in text else ""
+    if len(line) > 160:  # a long line is shown around the mistake
+        cut = max(at - start - 80, 0)
+        line, start = f"...{line[cut : cut + 160]}...", start + cut - 3
     error = SetSyntaxError(message, where=f"{place}{line}\n{' ' * (len(place) + at - start)}^", hint=hint)
     error.at = at
     return error
 
 
 class Cursor:
-    """A place in a list of tokens."""
+    """A place in the tokens of a text."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.toks, self.k = text, tokens(text), 0
-
-    @property
-    def tok(self) -> Token:
-        return self.toks[self.k]
+        if not isinstance(text, str):
+            raise SetSyntaxError(f"expected a text in isl's notation, not {type(text).__name__}")
+        self.text, self.toks, self.k, self.depth = text, tokens(text), 0, 0
 
     def at(self, *texts: str) -> bool:
         """Whether the token is one of these symbols or keywords."""
-        return self.tok.kind == "op" and self.tok.text in texts
+        return self.toks[self.k] in texts
 
-    def eat(self, *texts: str) -> bool:
-        """Step over the token if it is one of these."""
-        if self.at(*texts):
+    def eat(self, text: str) -> bool:
+        """Step over the token if it is this one."""
+        if self.toks[self.k] == text:
             self.k += 1
             return True
         return False
 
     def expect(self, text: str) -> None:
-        if not self.eat(text):
+        if self.toks[self.k] != text:
             raise self.wrong(f"expected {text!r}")
+        self.k += 1
 
     def expect_end(self) -> None:
-        if self.tok.kind != "end":
+        if self.toks[self.k] != END:
             raise self.wrong("expected the end of the text")
 
     def name(self, what: str) -> str:
         """Step over a name and return it."""
-        if self.tok.kind != "name":
+        if not is_name(self.toks[self.k]):
             raise self.wrong(f"expected {what}")
         self.k += 1
-        return self.toks[self.k - 1].text
+        return self.toks[self.k - 1]
+
+    def deeper(self) -> None:
+        """One level of nesting more; the caller takes it off again."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.error("the text is nested too deeply", f"at most {DEEPEST} levels")
+
+    def closing(self, opening: int) -> int:
+        """The index of the bracket that closes the one at index `opening`, or of the end of the text."""
+        depth = 0
+        for k in range(opening, len(self.toks) - 1):
+            t = self.toks[k]
+            if t in ("(", "["):
+                depth += 1
+            elif t in (")", "]"):
+                depth -= 1
+                if not depth:
+                    return k
+        return len(self.toks) - 1
+
+    # ---- complaints
+
+    def error(self, message: str, hint: str = "", k: int | None = None) -> SetSyntaxError:
+        """An error at token k, by default the present one."""
+        return syntax_error(self.text, places(self.text)[self.k if k is None else k], message, hint)
 
     def wrong(self, expected: str, hint: str = "") -> SetSyntaxError:
         """The error that something else was expected at this token."""
-        found = self.tok.text if self.tok.kind == "end" else repr(self.tok.text)
-        return syntax_error(self.text, self.tok.at, f"{expected}, found {found}", hint)
+        t = self.toks[self.k]
+        at = places(self.text)[self.k]
+        found = "the end of the text" if t == END else repr(TOKEN.match(self.text, at).group())  # type: ignore[union-attr]
+        if not hint and is_name(t) and get_close_matches(t, KEYWORDS, n=1):
+            hint = nearest(t, KEYWORDS)
+        return syntax_error(self.text, at, f"{expected}, found {found}", hint)

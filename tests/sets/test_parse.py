@@ -17,7 +17,8 @@ SAME = [
     ("{ [i] : floor((i + 1)/2) = 2 }", "{ [3]; [4] }"),
     ("{ [i] : floor(i/2 + 1/3) = 1 }", "{ [2]; [3] }"),
     ("{ [i] : floord(-i, 3) = -1 }", "{ [1]; [2]; [3] }"),
-    ("{ [i] : 2i // 3 = 1 }", "{ [2] }"),
+    ("{ [i] : 2i // 3 = 2 }", "{ [3]; [4]; [5] }"),
+    ("{ [i] : (2i) // 3 = 1 }", "{ [2] }"),
     ("{ [i] : i = max(3, 5) - min(1, 2) + abs(-4) }", "{ [8] }"),
     ("{ [i] : min(i, 10 - i) >= 4 }", "{ [4]; [5]; [6] }"),
     ("{ [i] : exists (a, b : i = 3a + 5b and 0 <= a <= 1 and b = 1) }", "{ [5]; [8] }"),
@@ -54,13 +55,12 @@ def test_expressions():
 
 WRONG = [
     ("{ [i : i > 0 }", "expected ',' or ']', found ':'", 5),
-    ("{ [i] : i > 0", "expected ';' or '}', found the end of the text", 13),
+    ("{ [i] : i > 0", "expected 'and', 'or', ';' or '}', found the end of the text", 13),
     ("{ [i] : 0 <= < 3 }", "expected an expression, found '<'", 13),
     ("{ [i] : i }", "expected a comparison such as '<=' or '=', found '}'", 10),
-    ("{ [i, j] : i*j > 3 }", "expected an affine expression, found '*'\n", 12),
-    ("{ [i] : i/2 = 3 }", "expected an integer expression, found '/'", 9),
-    ("{ [i] : i mod 0 = 1 }", "expected a positive number to divide by, found '0'", 14),
-    ("{ [i] -> [j] }", "expected a set, found '->'", 6),
+    ("{ [i, j] : i*j > 3 }", "not affine: a product of two expressions that are no numbers", 12),
+    ("{ [i] : i mod 0 = 1 }", "division by zero", 14),
+    ("{ [i] -> [j] }", "this is a map, not a set", 6),
     ("[N, N] -> { [i] }", "expected a parameter that is not listed twice, found 'N'", 4),
     ("[N] { [i] }", "expected '[parameters] -> {' or '{', found '['", 0),
     ("{ [i] : exists i : i > 0 }", "expected a name that is not in use, found 'i'", 15),
@@ -69,7 +69,6 @@ WRONG = [
     ("{ S[i] i > 3 }", "expected ':', '->', ';' or '}', found 'i'", 7),
     ("S[i]", "expected '{', found 'S'", 0),
     ("{ [i] } rest", "expected the end of the text, found 'rest'", 8),
-    ("{ [i] : i > 0 implies i > 2 }", "expected 'and' or 'or', found 'implies'", 14),
 ]
 
 
@@ -95,7 +94,7 @@ def test_a_syntax_error_in_full():
 
 
 def test_a_map_where_a_set_stands():
-    with pytest.raises(SetSyntaxError, match="expected a map"):
+    with pytest.raises(SetSyntaxError, match="this is a set, not a map"):
         Map("{ [i] : i > 0 }")
     with pytest.raises(SetSyntaxError, match="not int"):
         Set(3)
@@ -103,6 +102,7 @@ def test_a_map_where_a_set_stands():
 
 def test_a_formula_too_large_is_refused_at_once():
     with pytest.raises(BudgetExceeded, match="more than 4096 alternatives"):
-        Set("{ [i] : " + " and ".join(f"i != {k}" for k in range(40)) + " }")
+        dims = [f"i{k}" for k in range(13)]
+        Set(f"{{ [{', '.join(dims)}] : {' and '.join(f'{d} != 0' for d in dims)} }}")
     with pytest.raises(SetSyntaxError, match="nested too deeply"):
         Set("{ [i] : " + "(" * 3000 + "i > 0" + ")" * 3000 + " }")
