@@ -15,14 +15,14 @@ syntactic and cheap, so equal sets can still differ; `Relation.is_equal` is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
 from . import integer
 from .normal import Div, defining_rows, normal_form
-from .rows import Row
+from .rows import Row, complement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,12 +151,47 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
 
 
 def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:
-    """`conjoin`, not normalised: the columns of b's divs stand behind those of a's."""
-    base, gap, pad = 1 + a.n, (0,) * len(a.divs), (0,) * len(b.divs)
-    move = lambda r: r[:base] + gap + r[base:]  # noqa: E731
-    divs = (*a.divs, *[None if d is None else (d[0], move(d[1])) for d in b.divs])
-    eqs = (*[r + pad for r in a.eqs], *map(move, b.eqs))
-    return Conjunct(a.n, divs, eqs, (*[r + pad for r in a.ineqs], *map(move, b.ineqs)))
+    """`conjoin`, not normalised: b's divs stand behind those of a, but for those that a has too."""
+    divs, columns = shared_divs(a, b)
+    base, width = 1 + a.n, 1 + a.n + len(divs)
+    pad = (0,) * (width - base - len(a.divs))
+    move = lambda r: moved_divs(r, base, columns, width)  # noqa: E731
+    eqs, ineqs = [*map(move, b.eqs)], [*map(move, b.ineqs)]
+    return Conjunct(a.n, divs, (*[r + pad for r in a.eqs], *eqs), (*[r + pad for r in a.ineqs], *ineqs))
+
+
+def shared_divs(a: Conjunct, b: Conjunct) -> tuple[tuple[Div, ...], list[int]]:
+    """The divs of both in one list, a's first, and in which column each of b's stands; known ones are shared."""
+    base, divs, columns = 1 + a.n, list(a.divs), []
+    found = {(d[0], _trimmed(d[1], base)): base + k for k, d in enumerate(a.divs) if d is not None}
+    for div in b.divs:
+        at = base + len(divs)
+        if div is not None:
+            div = (div[0], _trimmed(moved_divs(div[1], base, columns, at), base))
+            at = found.setdefault(div, at)
+        columns.append(at)
+        if at == base + len(divs):
+            divs.append(div)
+    return tuple(divs), columns
+
+
+def _trimmed(row: Row, base: int) -> Row:
+    """The row without the zeros at its end, behind the dimensions."""
+    end = len(row)
+    while end > base and not row[end - 1]:
+        end -= 1
+    return row[:end]
+
+
+def moved_divs(row: Row, base: int, columns: Sequence[int], width: int) -> Row:
+    """The row over `width` columns, its entry `base + k` in column `columns[k]`."""
+    if len(row) == base or not any(row[base:]):
+        return row[:base] + (0,) * (width - base)
+    out = [*row[:base], *[0] * (width - base)]
+    for v, at in zip(row[base:], columns, strict=False):
+        if v:
+            out[at] += v
+    return tuple(out)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -195,18 +230,18 @@ def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
 
     Each inequality of `b` that `a` does not imply gives at most one piece, each equality two.
     """
+    from .implies import doubtful
+
+    rows = doubtful(a, b)
+    if not rows:
+        return []
     both = conjoin(a, b)
     if both is None or both.is_empty:
         return [a]
-    base, shift = 1 + a.n, len(a.divs)
-    gap = (0,) * shift
-    move = lambda r: r[:base] + gap + r[base:]  # noqa: E731
-    divs = [*a.divs, *((d[0], move(d[1])) for d in b.divs)]
-    rows = [move(row) for row in statements(b) if not plainly_implies(a, b, row)]
-    pieces, eqs, ineqs = [], list(a.eqs), list(a.ineqs)
+    divs = shared_divs(a, b)[0]
+    pieces, ineqs = [], list(a.ineqs)
     for row in rows:
-        outside = (-row[0] - 1, *(-v for v in row[1:]))
-        piece = normalise(a.n, divs, eqs, [*ineqs, outside])
+        piece = normalise(a.n, divs, a.eqs, [*ineqs, complement(row)])
         if piece is not None and not piece.is_empty:
             pieces.append(piece)
             ineqs.append(row)

@@ -1,0 +1,108 @@
+"""Implication: which constraints of one conjunct hold at every point of another.
+
+`r >= 0` holds on A when A with `-r - 1 >= 0` has no integer point. Most such systems are refuted in one step, so
+that is tried first: the equalities of A are substituted, the negated row is tightened, and it is added to each row
+of A so that one variable vanishes. Tightened again, a contradiction with a parallel row is seen by comparing two
+constants. So `i >= 0` and `i <= 128a + 127` give `a >= 0`, and `i = 16q` gives `i = 8 floor(i/8)`, without a linear
+program. What is left goes to `integer.is_empty`, which decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from . import integer
+from .conjunct import Conjunct, juxtaposed
+from .normal import defining_rows
+from .rows import Row, complement, negate, normal_ineq, replaced
+
+
+@lru_cache(maxsize=1 << 14)
+def implied(a: Conjunct, b: Conjunct) -> bool:
+    """Whether every point of `a` is a point of `b`, whose divs must be known.
+
+    Exact. O(rows of both) sums of rows for each of b, and an emptiness test where those decide nothing.
+    """
+    facts, rows = _read(a, b)
+    return all(facts.plainly_imply(row) or facts.imply(row) for row in rows)
+
+
+@lru_cache(maxsize=1 << 14)
+def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
+    """The rows `>= 0` of `b` (an equality is two) that `a` does not plainly imply, over `juxtaposed(a, b)`.
+
+    They may be implied all the same: no search is made. O(rows of both) sums of rows for each of b.
+    """
+    facts, rows = _read(a, b)
+    return tuple([row for row in rows if not facts.plainly_imply(row)])
+
+
+def _read(a: Conjunct, b: Conjunct) -> tuple[_Facts, list[Row]]:
+    both = juxtaposed(a, b)
+    eqs = both.eqs[len(a.eqs) :]
+    return _Facts(a, both), [*both.ineqs[len(a.ineqs) :], *eqs, *map(negate, eqs)]
+
+
+class _Facts:
+    """What a conjunct says, its equalities substituted; `best` has the least constant of each normal."""
+
+    def __init__(self, a: Conjunct, both: Conjunct) -> None:
+        base, width = 1 + both.n, 1 + both.n + len(both.divs)
+        self.width = width
+        self.images: list[tuple[int, Row]] = []
+        eqs, ineqs = both.eqs[: len(a.eqs)], list(both.ineqs[: len(a.ineqs)])
+        for k, div in enumerate(both.divs):
+            if div is not None:
+                ineqs += defining_rows(div, base + k, width)
+        for eq in eqs:
+            eq = self.solved(eq)
+            at = next((c for c in range(width - 1, 0, -1) if eq[c] in (1, -1)), 0)
+            if not at:
+                ineqs += [eq, negate(eq)]
+                continue
+            image = tuple([0 if c == at else -eq[at] * v for c, v in enumerate(eq)])
+            self.images = [(c, replaced(r, at, image)) for c, r in self.images]
+            self.images.append((at, image))
+        self.best: dict[Row, int] = {}
+        self.empty = False
+        for row in ineqs:
+            row = normal_ineq(self.solved(row))
+            if row is False:
+                self.empty = True
+            elif row is not True and self.best.get(row[1:], row[0]) >= row[0]:
+                self.best[row[1:]] = row[0]
+
+    def solved(self, row: Sequence[int]) -> Sequence[int]:
+        for at, image in self.images:
+            row = replaced(row, at, image)
+        return row
+
+    def plainly_imply(self, row: Row) -> bool:
+        """Whether `row >= 0` at every integer point can be seen without a search."""
+        outside = normal_ineq(complement(self.solved(row)))
+        if isinstance(outside, bool):
+            return self.empty or not outside
+        return self.empty or self.contradicts(outside) or self.refuted(outside)
+
+    def imply(self, row: Row) -> bool:
+        """Whether `row >= 0` at every integer point."""
+        known = [(const, *key) for key, const in self.best.items()]
+        return self.empty or integer.is_empty(self.width - 1, (), [*known, complement(self.solved(row))])
+
+    def contradicts(self, row: Row) -> bool:
+        """Whether a known row and this one exclude each other plainly."""
+        other = self.best.get(tuple([-v for v in row[1:]]))
+        return other is not None and other + row[0] < 0
+
+    def refuted(self, outside: Row) -> bool:
+        """Whether the sum with some row, one variable gone and tightened, is contradicted."""
+        for key, const in self.best.items():
+            for p, q in zip(outside[1:], key, strict=True):
+                if p * q < 0:
+                    up, down = abs(q), abs(p)
+                    total = [up * x + down * y for x, y in zip(outside[1:], key, strict=True)]
+                    row = normal_ineq((up * outside[0] + down * const, *total))
+                    if row is False or (row is not True and self.contradicts(row)):
+                        return True
+        return False
