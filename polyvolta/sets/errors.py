@@ -126,7 +126,8 @@ class BudgetExceeded(PolyvoltaError):
     """An operation that can be exponential used up its step budget.
 
     >>> from polyvolta.sets import Set
-    >>> Set("{ [i] : " + " and ".join(f"i != {k}" for k in range(40)) + " }")
+    >>> dims = [f"i{k}" for k in range(13)]
+    >>> Set(f"{{ [{', '.join(dims)}] : {' and '.join(f'{d} != 0' for d in dims)} }}")
     Traceback (most recent call last):
         ...
     polyvolta.sets.errors.BudgetExceeded: [PV106] the formula has more than 4096 alternatives
@@ -148,6 +149,21 @@ class NotAffine(PolyvoltaError, ValueError):
     """
 
     id = "PV107"
+
+
+class NotSupported(PolyvoltaError):
+    """An operation that has an answer, but not by the method at hand; says which part of the operand stops it.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("[N] -> { [i, j] : 0 <= 1009i <= 2003j + N and 0 <= j <= N }").cardinality()
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.NotSupported: [PV108] the number of points does not decompose into boxes and simplices
+      1009*i <= 2003*j + N needs 1009 residues of j
+    hint: give the parameters numbers and use count(), or count a simpler superset
+    """
+
+    id = "PV108"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from . import conjunct as cj
 from . import lexopt, simplex
 from .budgets import spend
 from .conjunct import Conjunct, Div, Row, defining_rows, normalise
+from .errors import Unbounded
 
 ROWS_WORTH_PRUNING = 10  # from this many inequalities on, a linear program per row pays for itself
 
@@ -192,6 +193,19 @@ def prune(c: Conjunct) -> Conjunct | None:
     return c if len(kept) == len(c.ineqs) else normalise(c.n, c.divs, c.eqs, kept)
 
 
+def _with_moduli(n_param: int, n: int, eqs: Iterable[Row], ineqs: Iterable[Row]) -> tuple[tuple[Row, ...], ...]:
+    """The rows with new variables z_k >= |x_k| before the variables x: these have a least value, whatever the x do."""
+    split, gap = 1 + n_param, (0,) * n
+    wide_eqs = [(*r[:split], *gap, *r[split:]) for r in eqs]
+    wide = [(*r[:split], *gap, *r[split:]) for r in ineqs]
+    for k in range(n):
+        for sign in (1, -1):
+            row = [0] * (split + 2 * n)
+            row[split + k], row[split + n + k] = 1, sign
+            wide.append(tuple(row))
+    return tuple(wide_eqs), tuple(wide)
+
+
 @lru_cache(maxsize=1 << 14)
 def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     """Disjoint conjuncts without unknown divs whose union is `c`; exact, by parametric lexmin."""
@@ -202,12 +216,12 @@ def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     unknown = [base + k for k, d in enumerate(c.divs) if d is None]
     n_param = c.n + len(known)
     columns = [*range(base), *known, *unknown]
-    pieces = lexopt.lexmin(
-        n_param,
-        len(unknown),
-        [tuple(r[col] for col in columns) for r in c.eqs],
-        [tuple(r[col] for col in columns) for r in c.all_ineqs()],
-    )
+    eqs = tuple([tuple([r[col] for col in columns]) for r in c.eqs])
+    ineqs = tuple([tuple([r[col] for col in columns]) for r in c.all_ineqs()])
+    try:
+        pieces = lexopt.lexmin(n_param, len(unknown), eqs, ineqs)
+    except Unbounded:
+        pieces = lexopt.lexmin(n_param, 2 * len(unknown), *_with_moduli(n_param, len(unknown), eqs, ineqs))
     head = [c.divs[col - base] for col in known]
     out: Iterable[Conjunct | None] = (normalise(c.n, [*head, *p.divs], p.eqs, p.ineqs) for p in pieces)
     return tuple(p for p in out if p is not None)
