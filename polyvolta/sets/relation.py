@@ -18,11 +18,12 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import Self
 
-from . import algebra, dimensions, lexrel
+from . import algebra, bounds, dimensions, lexrel
 from . import coalesce as coalescing
 from . import conjunct as cj
 from . import count as counting
 from . import gist as gisting
+from . import product as products
 from .budgets import metered_class
 from .conjunct import Conjunct
 from .errors import SpaceMismatch
@@ -163,7 +164,16 @@ class Relation:
 
     params, intersect_params = dimensions.params, dimensions.intersect_params
     project_out, project_out_params = dimensions.project_out, dimensions.project_out_params
-    fix, known_divs = dimensions.fix, dimensions.known_divs
+    project_onto, eliminate, known_divs = dimensions.project_onto, dimensions.eliminate, dimensions.known_divs
+    insert_dims, add_dims, move_dims = dimensions.insert_dims, dimensions.add_dims, dimensions.move_dims
+    rename_dims, rename_params = dimensions.rename_dims, dimensions.rename_params
+    complement = dimensions.complement
+
+    fix, lower_bound, upper_bound, equate = bounds.fix, bounds.lower_bound, bounds.upper_bound, bounds.equate
+    order_lt, order_le, order_gt, order_ge = bounds.order_lt, bounds.order_le, bounds.order_gt, bounds.order_ge
+    drop_constraints_involving = bounds.drop_constraints_involving
+
+    product, flat_product, flatten = products.product, products.flat_product, products.flatten
 
     lexmin, lexmax, sample = lexrel.lexmin, lexrel.lexmax, lexrel.sample
     gist, coalesce = gisting.gist, coalescing.coalesce

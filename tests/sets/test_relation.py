@@ -106,7 +106,7 @@ ERRORS = [
         "nothing of the first map's range is in the second map's domain",
     ),
     (lambda: S.apply(S), SpaceMismatch, "a set is applied to a Map"),
-    (lambda: T.intersect_domain(T), SpaceMismatch, "a restriction needs a Set"),
+    (lambda: T.intersect_domain(T), SpaceMismatch, "a restriction of the domain needs a Set"),
     (lambda: S.intersect_params(S), SpaceMismatch, "a context has no dimensions"),
     (lambda: Map("{ [i] -> [i, 0] }").deltas(), SpaceMismatch, "differences need as many inputs as outputs"),
     (lambda: (S | Set("{ R[] }")).project_out(0), SpaceMismatch, "needs a single space\n  S[i, j]; R[]"),
