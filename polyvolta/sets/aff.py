@@ -30,16 +30,17 @@ Atom = Union[str, "Floor", "Xor"]
 
 
 class Floor:
-    """floor(num / den), den >= 2, in normal form (build it with `Aff.floordiv`); its hash and place in an
-    expression are computed once."""
+    """floor(num / den), den >= 2, in normal form (build it with `Aff.floordiv`); its hash, its place in an
+    expression and whether it holds an exclusive-or are computed once: floors share floors."""
 
-    __slots__ = ("_hash", "_place", "den", "num")
+    __slots__ = ("_hash", "_place", "den", "has_xor", "num")
     __match_args__ = ("num", "den")
 
     def __init__(self, num: Aff, den: int) -> None:
         self.num, self.den = num, den
         self._hash = hash((num.terms, num.const, den))
         self._place: tuple | None = None
+        self.has_xor = num._has_xor()
 
     def __hash__(self) -> int:
         return self._hash
@@ -91,7 +92,7 @@ def _term_order(term: tuple[Atom, int]) -> tuple:
 
 
 def _flat(aff: Aff) -> tuple:
-    return (str([(_order(a), c) for a, c in aff.terms]), aff.const)
+    return (tuple([(_order(a), c) for a, c in aff.terms]), aff.const)
 
 
 class Aff:
@@ -131,7 +132,7 @@ class Aff:
         sums = dict(self.terms)
         for atom, c in other.terms:
             sums[atom] = sums.get(atom, 0) + c
-        return _make(sums, self.const + other.const)
+        return linear(sums, self.const + other.const)
 
     __radd__ = __add__
 
@@ -224,16 +225,22 @@ class Aff:
         return total
 
     def rewrite(self, leaf: Callable[[str], Aff]) -> Aff:
-        """The expression with every dimension replaced by an expression."""
+        """The expression with every dimension replaced by an expression; a floor that recurs is rewritten once."""
+        return self._mapped(leaf, {})
+
+    def _mapped(self, leaf: Callable[[str], Aff], done: dict[Atom, Aff]) -> Aff:
         total = Aff((), self.const)
         for atom, c in self.terms:
-            match atom:
-                case str():
-                    value = leaf(atom)
-                case Floor(num, den):
-                    value = num.rewrite(leaf).floordiv(den)
-                case Xor(left, right, bits):
-                    value = xor(left.rewrite(leaf), right.rewrite(leaf), bits)
+            value = done.get(atom)
+            if value is None:
+                match atom:
+                    case str():
+                        value = leaf(atom)
+                    case Floor(num, den):
+                        value = num._mapped(leaf, done).floordiv(den)
+                    case Xor(left, right, bits):
+                        value = xor(left._mapped(leaf, done), right._mapped(leaf, done), bits)
+                done[atom] = value
             total = total + value * c
         return total
 
@@ -262,7 +269,7 @@ class Aff:
         return total
 
     def _has_xor(self) -> bool:
-        return any(not isinstance(a, str) and (isinstance(a, Xor) or a.num._has_xor()) for a, _ in self.terms)
+        return any(not isinstance(a, str) and (isinstance(a, Xor) or a.has_xor) for a, _ in self.terms)
 
     def __str__(self) -> str:
         from .show import show_aff
@@ -276,7 +283,8 @@ class Aff:
         return f"<code>{escape(str(self))}</code>"
 
 
-def _make(sums: dict[Atom, int], const: int) -> Aff:
+def linear(sums: Mapping[Atom, int], const: int) -> Aff:
+    """The expression with some coefficients, which may be 0, of atoms in any order."""
     terms = [t for t in sums.items() if t[1]]
     if len(terms) > 1:
         terms.sort(key=_term_order)

@@ -11,9 +11,10 @@ a person would have written, and what an interval analysis can bound tightly bec
 
 from __future__ import annotations
 
-from .aff import Aff, Atom, Floor, aff
+from .aff import Aff, Atom, Floor, linear
 
 Part = tuple[int, Aff, int | None, Aff]
+_ZERO = Aff(())
 
 
 def mod_parts(e: Aff) -> list[Part]:
@@ -23,38 +24,49 @@ def mod_parts(e: Aff) -> list[Part]:
     when that leaves fewer terms than before, or terms of one sign; a remainder of a sum, c*num - c*den*
     floor(num/den), is recognised when all its terms are there.
     """
-    rest, found = e, []
+    floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
+    if not floors:
+        return [(1, _ZERO, None, e)] if e.terms or e.const else []
+    found: list[Part] = []
+    rest, changed = dict(e.terms), False
     for chain in _chains(e):
         digits = _digits(chain)
         mods = [d for d in digits if d[2] is not None]
-        if mods and (len(digits) < len(chain) or len({c > 0 for c, *_ in digits}) == 1):
-            rest = rest - sum((_atom_aff(b, d) * c for b, d, c in chain), aff(0))
-            rest = rest + sum((num * c for c, num, den in digits if den is None), aff(0))
-            found += [(c, num, den, aff(0)) for c, num, den in mods]
-    for atom, c in sorted(rest.terms, key=lambda t: -len(t[0].num.terms) if isinstance(t[0], Floor) else 0):
-        if not isinstance(atom, Floor) or len(atom.num.terms) < 2 and not atom.num.const:
+        if mods and (len(digits) < len(chain) or len({d[0] > 0 for d in digits}) == 1):
+            changed = True
+            for atom, _, _ in chain:
+                del rest[atom]
+            for c, atom, den in digits:
+                if den is None:
+                    rest[atom] = c
+                else:
+                    found.append((c, Aff(((atom, 1),)), den, _ZERO))
+    for atom, _ in sorted(floors, key=_length):
+        c = rest.get(atom, 0)
+        if not c or len(atom.num.terms) < 2 and not atom.num.const or c % atom.den:
             continue
-        if c % atom.den or rest.coefficient(atom) != c:
-            continue
-        m, num = -c // atom.den, Aff(atom.num.terms)
-        if all(_covers(rest.coefficient(a), m * k) for a, k in num.terms):
-            rest = rest + Aff(((atom, -c),)) - atom.num * m
-            found.append((m, atom.num, atom.den, aff(0)))
-    parts: list[Part] = [(1, aff(0), None, rest)] if rest.terms or rest.const else []
-    return parts + found
+        m, num = -c // atom.den, atom.num
+        if all(_covers(rest.get(a, 0), m * k) for a, k in num.terms):
+            left = linear(rest, e.const) + Aff(((atom, -c),)) - num * m
+            rest, e, changed = dict(left.terms), left, True
+            found.append((m, num, atom.den, _ZERO))
+    if not changed:
+        return [(1, _ZERO, None, e)]
+    left = linear(rest, e.const)
+    return [(1, _ZERO, None, left), *found] if left.terms or left.const else found
+
+
+def _length(term: tuple[Floor, int]) -> int:
+    return -len(term[0].num.terms)
 
 
 def _covers(have: int, need: int) -> bool:
     return have != 0 and (have > 0) == (need > 0) and abs(have) >= abs(need)
 
 
-def _atom_aff(base: Atom, den: int) -> Aff:
-    return Aff(((base, 1),)) // den
-
-
 def _chains(e: Aff) -> list[list[tuple[Atom, int, int]]]:
-    """Groups of atoms floor(base/d) whose divisors divide one another: (base, d, coefficient)."""
-    groups: dict[Atom, list[tuple[int, int]]] = {}
+    """Groups of atoms floor(base/d) whose divisors divide one another: (atom, d, coefficient)."""
+    groups: dict[Atom, list[tuple[int, int, Atom]]] = {}
     for atom, c in e.terms:
         base, den = atom, 1
         if isinstance(atom, Floor):
@@ -62,24 +74,27 @@ def _chains(e: Aff) -> list[list[tuple[Atom, int, int]]]:
             if len(num.terms) != 1 or num.const or num.terms[0][1] != 1:
                 continue
             base, den = num.terms[0][0], atom.den
-        groups.setdefault(base, []).append((den, c))
+        groups.setdefault(base, []).append((den, c, atom))
     chains = []
-    for base, members in groups.items():
-        members.sort()
-        chain = [(base, *members[0])]
-        for den, c in members[1:]:
+    for members in groups.values():
+        if len(members) < 2:
+            continue
+        members.sort(key=lambda m: m[0])
+        chain = [(members[0][2], *members[0][:2])]
+        for den, c, atom in members[1:]:
             if den % chain[-1][1] == 0:
-                chain.append((base, den, c))
+                chain.append((atom, den, c))
         if len(chain) > 1:
             chains.append(chain)
     return chains
 
 
-def _digits(chain: list[tuple[Atom, int, int]]) -> list[tuple[int, Aff, int | None]]:
-    """The chain as (coefficient, number, radix), radix None for the top digit."""
-    digits: list[tuple[int, Aff, int | None]] = []
-    carried = 0
-    for k, (base, den, c) in enumerate(chain):
+def _digits(chain: list[tuple[Atom, int, int]]) -> list[tuple[int, Atom, int | None]]:
+    """The chain as (coefficient, atom, radix), radix None for the top digit; digits that continue one another with
+    the right weights are one of a larger radix."""
+    digits: list[tuple[int, Atom, int | None]] = []
+    carried, end = 0, 0  # `end` is the divisor at which the last digit stops
+    for k, (atom, den, c) in enumerate(chain):
         value = c + carried
         radix = chain[k + 1][1] // den if k + 1 < len(chain) else None
         if radix is not None:
@@ -87,10 +102,9 @@ def _digits(chain: list[tuple[Atom, int, int]]) -> list[tuple[int, Aff, int | No
         if not value:
             continue
         last = digits[-1] if digits else None
-        number = _atom_aff(base, den)
-        if last is not None and last[2] is not None and last[1] // last[2] == number and value == last[0] * last[2]:
-            merged = None if radix is None else last[2] * radix
-            digits[-1] = (last[0], last[1], merged)
+        if last is not None and last[2] is not None and end == den and value == last[0] * last[2]:
+            digits[-1] = (last[0], last[1], None if radix is None else last[2] * radix)
         else:
-            digits.append((value, number, radix))
+            digits.append((value, atom, radix))
+        end = den * radix if radix is not None else 0
     return digits
