@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .aff import Aff, Floor, var
+from .aff import Aff, Atom, Floor, linear, var
 from .conjunct import Conjunct, Div, Row, normalise
 from .errors import UnknownName, nearest
 
@@ -59,7 +59,14 @@ class RowBuilder:
                 tainted.add(first + k)
         order = [*range(1 + n), *(first + k for k in range(len(self.divs)) if first + k not in tainted)]
         order += sorted(tainted)
-        dense = lambda sparse: tuple(sparse.get(col, 0) for col in order)  # noqa: E731
+        place = {col: k for k, col in enumerate(order)}
+
+        def dense(sparse: dict[int, int]) -> Row:
+            row = [0] * len(order)
+            for col, v in sparse.items():
+                row[place[col]] = v
+            return tuple(row)
+
         eqs = [dense(row) for kind, row in rows if kind == "eq"]
         ineqs = [dense(row) for kind, row in rows if kind == "ge"]
         divs: list[Div] = []
@@ -85,8 +92,13 @@ def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff | None]:
 
 def expression(row: Row, table: Mapping[int, Aff | None]) -> Aff:
     """The expression that a row stands for, columns read from `table`."""
-    e = Aff((), row[0])
-    for col, c in enumerate(row):
-        if col and c:
-            e = e + table[col] * c
-    return e
+    sums: dict[Atom, int] = {}
+    const = row[0]
+    for col in range(1, len(row)):
+        c = row[col]
+        if c:
+            e = table[col]
+            const += c * e.const
+            for atom, k in e.terms:
+                sums[atom] = sums.get(atom, 0) + c * k
+    return linear(sums, const)

@@ -25,6 +25,8 @@ from .build import Constraint
 from .errors import BudgetExceeded, SetSyntaxError, nearest
 from .tokens import CONNECTIVES, END, FUNCTIONS, Cursor, is_name
 
+_NOTHING = Aff(())
+
 Case = tuple[tuple[Constraint, ...], Aff]  # (when, value)
 Split = tuple[str, list[Case]]  # a name and its options, exactly one of which holds
 
@@ -42,6 +44,7 @@ class Expressions(Cursor):
         self.splits: list[Split] = []
         self.made = 0  # how many names were made for splits and existentials
         self.fractional = False  # whether a quotient was read
+        self.last: tuple[Aff, Aff, int] = (_NOTHING, _NOTHING, 1)  # the last one: ratio, numerator, denominator
 
     def expression(self) -> Aff:
         value = self.term()
@@ -84,8 +87,7 @@ class Expressions(Cursor):
             elif t == "//":
                 value = self.floored(value, self.divisor())
             elif t == "/":
-                value = value * cast(int, Fraction(1, self.divisor()))
-                self.fractional = True
+                value = self.quotient(value, self.divisor())
             else:
                 return value
 
@@ -191,10 +193,23 @@ class Expressions(Cursor):
 
     # ---- quotients
 
+    def quotient(self, value: Aff, divisor: int) -> Aff:
+        """The value divided; what it was is kept for a floor that closes right here."""
+        self.fractional = True
+        ratio = Aff(
+            tuple([(a, cast(int, Fraction(c, divisor))) for a, c in value.terms]),
+            value.const and cast(int, Fraction(value.const, divisor)),
+        )
+        self.last = (ratio, value, divisor)
+        return ratio
+
     def cleared(self, value: Aff) -> tuple[Aff, int]:
         """The value as an integer combination over one denominator."""
-        if not self.fractional:
+        if not self.fractional or type(value.const) is int and all(type(c) is int for _, c in value.terms):
             return value, 1
+        if value is self.last[0]:
+            numerator, den = self.cleared(self.last[1])
+            return numerator, den * self.last[2]
         den = lcm(value.const.denominator, *(c.denominator for _, c in value.terms))
         return Aff(tuple((a, int(c * den)) for a, c in value.terms), int(value.const * den)), den
 
