@@ -12,6 +12,7 @@ from .aff import Aff, aff, var, xor
 from .budgets import budget
 from .errors import (
     BudgetExceeded,
+    EmptySet,
     NotAffine,
     NotAFunction,
     PolyvoltaError,
@@ -22,16 +23,24 @@ from .errors import (
     nearest,
 )
 from .map import Map
+from .multi_pwaff import MultiPwAff
+from .pwaff import PwAff
 from .set import Set
 from .space import Space, Tuple
+
+PwMultiAff = MultiPwAff  # isl's name of a function whose outputs share their cells
 
 __all__ = [
     "Aff",
     "BudgetExceeded",
+    "EmptySet",
     "Map",
+    "MultiPwAff",
     "NotAFunction",
     "NotAffine",
     "PolyvoltaError",
+    "PwAff",
+    "PwMultiAff",
     "Set",
     "SetSyntaxError",
     "Space",

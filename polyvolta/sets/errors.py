@@ -166,6 +166,21 @@ class NotSupported(PolyvoltaError):
     id = "PV108"
 
 
+class EmptySet(PolyvoltaError, ValueError):
+    """A point or an optimum was asked of a set that has no points.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [i] : 3 <= i < 3 }").min("i")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.EmptySet: [PV109] the set has no point
+      { [i] : false }
+    hint: ask is_empty() first
+    """
+
+    id = "PV109"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint that names the known name nearest to `name`, or lists what is known.
 

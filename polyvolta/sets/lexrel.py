@@ -7,12 +7,13 @@ the order. The optimum of a union keeps from each piece's optimum what no other 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
 from . import lexopt
-from .aff import Aff
+from .aff import Aff, Floor
 from .algebra import live
 from .build import affs_of, expression
 from .conjunct import Conjunct, Row
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .relation import Relation
 
 R = TypeVar("R", bound="Relation")
+Cell = tuple[Conjunct, tuple[Aff, ...]]  # a domain and what holds there: one expression per output
 
 
 def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, int, tuple]:
@@ -67,7 +69,39 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     return out
 
 
-def _bounded_optimum(c: Conjunct, n_fixed: int, sign: int, space: Space) -> list:
+def optimum_cells(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], space: object) -> list[Cell]:
+    """The optimum of the dimensions after the first `n_fixed`, called `names`: disjoint domains and expressions."""
+    cells = []
+    for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
+        domain = cj.normalise(n_fixed, divs, piece.eqs, piece.ineqs)
+        if domain is not None:
+            table = affs_of(Conjunct(n_fixed, divs, (), ()), names)
+            cells.append((domain, tuple([tidy(expression(v, table)) for v in values])))
+    return cells
+
+
+def tidy(e: Aff) -> Aff:
+    """An equal expression that writes `i - floor(3i/4)`, which is ceil(i/4), as floor((i + 3)/4).
+
+    >>> from polyvolta.sets import var
+    >>> print(tidy(var("i") - 3 * var("i") // 4))
+    floor((i + 3)/4)
+    """
+    for atom, c in e.terms:
+        if c == -1 and isinstance(atom, Floor):
+            num, den = atom.num, atom.den
+            other = ((e + Aff(((atom, 1),))) * den - num + (den - 1)).floordiv(den)
+            if _reading(other) < _reading(e):
+                return tidy(other)
+    return e
+
+
+def _reading(e: Aff) -> tuple[int, int]:
+    """How many terms, and how many of them negative, a reader meets."""
+    return len(e.terms), sum(c < 0 for _, c in e.terms)
+
+
+def _bounded_optimum(c: Conjunct, n_fixed: int, sign: int, space: object) -> list:
     try:
         return conjunct_optimum(c, n_fixed, sign)
     except Unbounded:

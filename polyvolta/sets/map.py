@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import compose, dimensions, product
+from . import compose, dimensions, multi_pwaff, product
 from .budgets import metered_class
 from .relation import Relation
 from .set import Set
@@ -44,3 +44,4 @@ class Map(Relation):
     factor_domain, factor_range = product.factor_domain, product.factor_range
     domain_factor_domain, domain_factor_range = product.domain_factor_domain, product.domain_factor_range
     range_factor_domain, range_factor_range = product.range_factor_domain, product.range_factor_range
+    as_multi_pw_aff = as_pw_multi_aff = multi_pwaff.as_multi_pw_aff

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import Self
 
-from . import algebra, bounds, dimensions, lexrel
+from . import algebra, bounds, dimensions, lexrel, multi_pwaff, optimise
+from . import cardinality as cardinalities
 from . import coalesce as coalescing
 from . import conjunct as cj
 from . import count as counting
@@ -175,6 +176,8 @@ class Relation:
 
     product, flat_product, flatten = products.product, products.flat_product, products.flatten
 
+    min, max, dim_min, dim_max = optimise.min_, optimise.max_, optimise.dim_min, optimise.dim_max
+    lexmin_pw_multi_aff, lexmax_pw_multi_aff = multi_pwaff.lexmin_pw_multi_aff, multi_pwaff.lexmax_pw_multi_aff
     lexmin, lexmax, sample = lexrel.lexmin, lexrel.lexmax, lexrel.sample
     gist, coalesce = gisting.gist, coalescing.coalesce
-    count, points = counting.count, counting.points
+    count, points, cardinality = counting.count, counting.points, cardinalities.cardinality

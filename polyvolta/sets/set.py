@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import compose, dimensions, product
+from . import compose, dimensions, optimise, product, pwaff
 from .budgets import metered_class
 from .errors import SpaceMismatch
 from .relation import Relation
@@ -28,3 +28,4 @@ class Set(Relation):
     apply, identity = compose.apply, compose.identity
     rename = dimensions.rename
     unwrap, is_wrapping = product.unwrap, product.is_wrapping
+    indicator_function, sample_point = pwaff.indicator_function, optimise.sample_point

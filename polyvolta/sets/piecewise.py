@@ -1,0 +1,405 @@
+"""Piecewise quasi-affine functions: what `PwAff` and `MultiPwAff` share.
+
+A function is a list of *cells*: a conjunct over (parameters, inputs) and, for its points, one quasi-affine
+expression per output. Cells are disjoint, so that the value at a point is that of the only cell that holds it, and
+where no cell does the function is undefined. Pointwise operations conjoin every cell of one operand with every cell
+of the other; the emptiness test that drops a conjunction is exact, so results stay small.
+
+Expressions speak of parameters and inputs by name. Two operands are brought to common parameters and to the names
+of the first one's inputs beforehand: as everywhere in this package, names of dimensions never decide what an
+operation means.
+
+Values are integers. Where isl would make `i/2` a rational value, this library raises an error: write `i // 2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Self
+
+from . import conjunct as cj
+from .aff import Aff, var
+from .algebra import conjoin_all
+from .build import Constraint, RowBuilder, affs_of, expression
+from .conjunct import Conjunct
+from .errors import NotAFunction, SpaceMismatch, UnknownName, nearest
+from .project import with_known_divs
+from .space import Space, Tuple, distinct, renamed
+
+if TYPE_CHECKING:
+    from .map import Map
+    from .set import Set
+
+Values = tuple[Aff, ...]
+Cell = tuple[Conjunct, Values]
+
+
+def where(names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
+    """The conjunct of some constraints over named dimensions; None when plainly contradictory."""
+    return RowBuilder(names).conjunct(atoms)
+
+
+def refined(c: Conjunct, names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
+    """The points of a conjunct with some more constraints; None when there is none. Exact."""
+    more = where(names, atoms)
+    both = None if more is None else cj.conjoin(c, more)
+    return None if both is None or both.is_empty else both
+
+
+def atoms_of(c: Conjunct, names: Sequence[str]) -> list[Constraint]:
+    """The constraints of a conjunct with known divs, as expressions in `names`."""
+    table = affs_of(c, names)
+    return [("eq", expression(r, table)) for r in c.eqs] + [("ge", expression(r, table)) for r in c.ineqs]
+
+
+class Piecewise:
+    """A piecewise quasi-affine function; immutable."""
+
+    __slots__ = ("_hash", "cells", "param_names", "space")
+    param_names: tuple[str, ...]
+    space: Space
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Self:
+        """A function of disjoint cells; those with equal expressions stand together."""
+        self = object.__new__(cls)
+        self._fill(params, space, cells)
+        return self
+
+    def _fill(self, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> None:
+        grouped: dict[Values, dict[Conjunct, None]] = {}
+        for c, values in cells:
+            grouped.setdefault(values, {})[c] = None
+        self.param_names, self.space = params, space
+        self.cells = tuple((c, values) for values, cs in grouped.items() for c in cs)
+        self._hash = hash((params, space.key, frozenset(c for c, _ in self.cells)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
+        if type(self) is not type(other) or self._hash != other._hash or self.param_names != other.param_names:
+            return False
+        return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.space.inp.dims).cells)
+
+    def __str__(self) -> str:
+        from .pwshow import show_piecewise
+
+        return show_piecewise(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
+
+    # ---- structure
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that expressions may use: parameters, then inputs."""
+        return (*self.param_names, *self.space.inp.dims)
+
+    @property
+    def n_pieces(self) -> int:
+        """How many different expressions there are (isl's `n_piece`)."""
+        return len({values for _, values in self.cells})
+
+    def domain(self) -> Set:
+        """The points where the function has a value; linear. A function of parameters alone has one in `params()`."""
+        return self._set(c for c, _ in self.cells)
+
+    def _set(self, cs: Iterable[Conjunct]) -> Set:
+        from .set import Set
+
+        return Set._of(self.param_names, [(Space(None, self.space.inp), tuple(cs))])
+
+    def _with(self, cells: Iterable[Cell]) -> Self:
+        return self._of(self.param_names, self.space, cells)
+
+    def _renamed(self, dims: tuple[str, ...]) -> Self:
+        """The same function of inputs with other names."""
+        table = {a: b for a, b in zip(self.space.inp.dims, dims, strict=True) if a != b}
+        if not table:
+            return self
+        space = Space(renamed(self.space.inp, dims), self.space.out)
+        return self._of(self.param_names, space, ((c, tuple(_rename(e, table) for e in vs)) for c, vs in self.cells))
+
+    def align_params(self, params: Iterable[str]) -> Self:
+        """The same function with a longer list of parameters, on which it does not depend; linear."""
+        wanted = tuple(dict.fromkeys([*params, *self.param_names]))
+        if wanted == self.param_names:
+            return self
+        free = self._renamed(distinct(self.space.inp.dims, wanted))
+        n = len(wanted) + len(free.space.inp.dims)
+        places = (*(wanted.index(p) for p in self.param_names), *range(len(wanted), n))
+        return self._of(wanted, free.space, ((cj.reindex(c, n, places), vs) for c, vs in free.cells))
+
+    def _aligned(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
+        """Both with the same parameters and the same names of inputs."""
+        if self.space.inp.key != other.space.inp.key:
+            raise SpaceMismatch(f"{what} needs two functions on one space", where=f"{self.space}\n{other.space}")
+        params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
+        a, b = self.align_params(params), other.align_params(params)
+        return a, b._renamed(a.space.inp.dims)
+
+    # ---- values
+
+    def __call__(self, **values: object) -> object:
+        """The value where parameters and inputs have the given values; see `eval`."""
+        extra = [n for n in values if n not in self.names]
+        missing = [n for n in self.names if n not in values]
+        if extra or missing:
+            name, text = (extra or missing)[0], "is not a parameter or input" if extra else "has no value"
+            hint = nearest(name, self.names) if extra else f"give one: {name}=..."
+            raise UnknownName(f"{name!r} {text}", where=str(self), hint=hint)
+        return self._value([values[n] for n in self.names])
+
+    def eval(self, point: Sequence[object] = (), **params: object) -> object:
+        """The value at a point: numbers, or numpy arrays of integers (then elementwise, in their own arithmetic).
+
+        Exact for Python ints; O(constraints).
+
+        Raises
+        ------
+        SpaceMismatch : the point has another number of coordinates, or is outside the domain.
+        UnknownName : a parameter has no value, or there is none of that name.
+        """
+        dims = self.space.inp.dims
+        if len(point) != len(dims):
+            raise SpaceMismatch(
+                f"a point of {len(dims)} coordinates is needed, not {len(point)}", where=str(self.space)
+            )
+        return self(**dict(zip(dims, point, strict=True)), **params)
+
+    def _value(self, at: Sequence[object]) -> object:
+        named = dict(zip(self.names, at, strict=True))
+        found: object = False
+        totals: list[object] = [0] * self.space.n_out
+        for c, values in self.cells:
+            for part in with_known_divs(c):
+                inside = _holds(part, at)
+                if inside is False:
+                    continue
+                found = found | inside
+                totals = [t + inside * e.evaluate(named) for t, e in zip(totals, values, strict=True)]
+        if not bool(found.all() if hasattr(found, "all") else found):
+            shown = ", ".join(f"{k}={v}" for k, v in named.items())
+            raise SpaceMismatch("the function has no value there", where=f"{shown}\n{self}", hint="see domain()")
+        return self._result(totals)
+
+    def _result(self, totals: list[object]) -> object:
+        return tuple(totals)
+
+    # ---- domains
+
+    def intersect_domain(self, domain: Set) -> Self:
+        """The function at points of `domain` alone (of parameters and inputs); O(m n) conjunctions.
+
+        Raises
+        ------
+        SpaceMismatch : `domain` is of another space.
+        """
+        a, cs = self._against(domain, "a restriction")
+        return a._with((d, vs) for c, vs in a.cells for d in conjoin_all([c], cs) if not d.is_empty)
+
+    def intersect_params(self, context: Set) -> Self:
+        """The function for parameter values in `context` alone, a set without dimensions."""
+        return self.intersect_domain(self._set([cj.universe(len(self.names))]).intersect_params(context))
+
+    def subtract_domain(self, domain: Set) -> Self:
+        """The function outside `domain`; exact, as `Set.subtract`."""
+        a, cs = self._against(domain, "a restriction")
+        knives = [k for c in cs for k in with_known_divs(c)]
+        return a._with((d, vs) for c, vs in a.cells for d in _without(c, knives))
+
+    def _against(self, domain: Set, what: str) -> tuple[Self, tuple[Conjunct, ...]]:
+        """This over all parameters of both, and the conjuncts of a set in the space of the inputs."""
+        if getattr(domain, "_is_map", True):
+            raise SpaceMismatch(f"{what} needs a Set", where=str(domain))
+        if domain.parts and domain.space.key != (None, self.space.inp.key):
+            raise SpaceMismatch(f"{what} needs a set of inputs", where=f"{self.space}\n{domain.space}")
+        a = self.align_params(domain.param_names)
+        return a, tuple(c for _, cs in domain.align_params(a.param_names).parts for c in cs)
+
+    def gist(self, context: Set) -> Self:
+        """A simpler function that agrees with this one wherever `context` holds; cost as `Set.gist`."""
+        a, cs = self._against(context, "a gist")
+        everywhere = a._set(cs)
+        cells = ((d, vs) for c, vs in a.cells for _, ds in a._set([c]).gist(everywhere).parts for d in ds)
+        return a._with(cells)
+
+    def coalesce(self) -> Self:
+        """The same function in fewer pieces: cells of equal expressions merge, and so do those whose expressions
+        agree on the other's points.
+
+        Exact; O(m^2) emptiness tests, then as `Set.coalesce`.
+        """
+        groups: list[tuple[Values, list[Conjunct]]] = []
+        for c, values in self.cells:
+            for k, (others, cs) in enumerate(groups):
+                if values == others or _agree(self.names, [c], values, others):
+                    cs.append(c)
+                    break
+                if _agree(self.names, cs, values, others):
+                    groups[k] = (values, [*cs, c])
+                    break
+            else:
+                groups.append((values, [c]))
+        done = ((vs, self._set(cs).coalesce()) for vs, cs in groups)
+        return self._with((c, vs) for vs, merged in done for _, cs in merged.parts for c in cs)
+
+    # ---- two functions
+
+    def _joined(self, other: Piecewise) -> Iterator[tuple[Conjunct, Values, Values]]:
+        """The points where both have values; operands are aligned already."""
+        for c, a in self.cells:
+            for d, b in other.cells:
+                both = cj.conjoin(c, d)
+                if both is not None and not both.is_empty:
+                    yield both, a, b
+
+    def _pointwise(self, other: Piecewise, what: str, f: Callable[[Aff, Aff], Aff]) -> Self:
+        a, b = self._same_outputs(other, what)
+        return a._with((c, tuple(map(f, x, y))) for c, x, y in a._joined(b))
+
+    def _same_outputs(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
+        if self.space.out.key != other.space.out.key:
+            raise SpaceMismatch(f"{what} needs functions to one space", where=f"{self.space}\n{other.space}")
+        return self._aligned(other, what)
+
+    def union_prefer(self, other: Self) -> Self:
+        """This function where it has a value, elsewhere the other: a union with priority to the left.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [1] : i > 3 }").union_prefer(PwAff("{ [i] -> [i] }")))
+        { [i] -> [(1)] : i >= 4; [i] -> [(i)] : i <= 3 }
+        """
+        a, b = self._same_outputs(other, "a union")
+        knives = [k for c, _ in a.cells for k in with_known_divs(c)]
+        return a._with([*a.cells, *((d, vs) for c, vs in b.cells for d in _without(c, knives))])
+
+    def union_add(self, other: Self) -> Self:
+        """The sum where both have values, elsewhere the one that has one; exact (isl's `union_add`)."""
+        a, b = self._same_outputs(other, "a union")
+        return a._pointwise(b, "a union", lambda x, y: x + y).union_prefer(a).union_prefer(b)
+
+    def is_equal(self, other: Self) -> bool:
+        """Whether both have the same domain and the same values there; exact, O(m n) emptiness tests."""
+        if self.space.key != other.space.key:
+            return False
+        a, b = self._aligned(other, "a comparison")
+        if not all(_agree(a.names, [c], x, y) for c, x, y in a._joined(b)):
+            return False
+        return a.domain().is_equal(b.domain())
+
+    def as_map(self) -> Map:
+        """The function as a single-valued map, with its graph's constraints; linear."""
+        from .map import Map
+
+        outs = distinct((f"o{k}" for k in range(self.space.n_out)), self.names)
+        names = (*self.names, *outs)
+        places = tuple(range(len(self.names)))
+        found = []
+        for c, values in self.cells:
+            graph = where(names, [("eq", e - var(o)) for e, o in zip(values, outs, strict=True)])
+            found.append(graph and cj.conjoin(cj.reindex(c, len(names), places), graph))
+        space = Space(self.space.inp, renamed(self.space.out, outs))
+        return Map._of(self.param_names, [(space, tuple(c for c in found if c is not None))])
+
+    def pullback(self, inner: Piecewise) -> Self:
+        """The function after another one: x -> this(inner(x)), where that has a value.
+
+        Exact, by substitution; O(m n) conjunctions. isl's `pullback_multi_pw_aff`.
+
+        Raises
+        ------
+        SpaceMismatch : the other one's outputs are not in this one's input space.
+
+        >>> from polyvolta.sets import MultiPwAff, PwAff
+        >>> f = PwAff("{ A[x] -> [floor(x/32)] : x >= 0 }")
+        >>> print(f.pullback(MultiPwAff("[N] -> { S[i] -> A[64i + N] }")))
+        [N] -> { S[i] -> [(2*i + floor(N/32))] : -N <= 64*i }
+        """
+        if self.space.inp.key != inner.space.out.key:
+            raise SpaceMismatch("the inner function does not lead here", where=f"{inner.space}\n{self.space}")
+        params = tuple(dict.fromkeys([*inner.param_names, *self.param_names]))
+        inner, outer = inner.align_params(params), self.align_params(params)
+        cells: list[Cell] = []
+        for c, images in inner.cells:
+            table = dict(zip(outer.space.inp.dims, images, strict=True))
+            for d, values in outer.cells:
+                for part in with_known_divs(d):
+                    atoms = [(kind, e.subs(table)) for kind, e in atoms_of(part, outer.names)]
+                    both = refined(c, inner.names, atoms)
+                    if both is not None:
+                        cells.append((both, tuple(e.subs(table) for e in values)))
+        return self._of(params, Space(inner.space.inp, self.space.out), cells)
+
+
+def disjoint(names: Sequence[str], cells: Iterable[Cell], culprit: object) -> list[Cell]:
+    """Cells made disjoint: what a later one shares with an earlier one is dropped, after a check that both agree.
+
+    Raises
+    ------
+    NotAFunction : two cells give different values at one point.
+    """
+    done: list[Cell] = []
+    for c, values in cells:
+        left = [c]
+        for d, others in done:
+            both = cj.conjoin(c, d)
+            if both is None or both.is_empty:
+                continue
+            if not _agree(names, [both], values, others):
+                raise NotAFunction(
+                    "two pieces give different values at one point",
+                    where=str(culprit),
+                    hint="make the conditions exclusive",
+                )
+            left = [p for part in left for k in with_known_divs(d) for p in cj.subtract(part, k)]
+        done += [(p, values) for p in left if not p.is_empty]
+    return done
+
+
+def _without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
+    left = [c]
+    for k in knives:
+        left = [p for part in left for p in cj.subtract(part, k)]
+    return [p for p in left if not p.is_empty]
+
+
+def _agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) -> bool:
+    """Whether the expressions are equal at all points of the conjuncts."""
+    cs = list(cs)
+    for x, y in zip(a, b, strict=True):
+        gap = x - y
+        if gap.is_constant and not gap.const:
+            continue
+        if any(refined(c, names, [("ge", e - 1)]) is not None for c in cs for e in (gap, -gap)):
+            return False
+    return True
+
+
+def _rename(e: Aff, table: dict[str, str]) -> Aff:
+    return e.rewrite(lambda name: var(table.get(name, name)))
+
+
+def _holds(c: Conjunct, at: Sequence[object]) -> object:
+    """Whether a conjunct with known divs holds at a point (elementwise for arrays)."""
+    columns: list[object] = [1, *at]
+
+    def value(row: Sequence[int]) -> object:
+        return sum((v * columns[k] for k, v in enumerate(row) if v), 0)
+
+    for den, row in c.divs:
+        columns.append(value(row) // den)
+    inside: object = True
+    for row in c.eqs:
+        inside = inside & (value(row) == 0)
+    for row in c.ineqs:
+        inside = inside & (value(row) >= 0)
+    return inside
