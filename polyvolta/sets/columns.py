@@ -72,11 +72,18 @@ class Columns:
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""
-        div = self.divs[j]
-        if div is None or not div[1]:
-            return False
-        inner = div[1][self.base :]
-        return bool(div[1][col]) or any(self.mentions(m, col) for m, v in enumerate(inner) if v)
+        seen, stack = {j}, [j]
+        while stack:
+            div = self.divs[stack.pop()]
+            if div is None or not div[1]:
+                continue
+            if div[1][col]:
+                return True
+            for m, v in enumerate(div[1][self.base :]):
+                if v and m not in seen:  # divs share divs: without this the walk is exponential
+                    seen.add(m)
+                    stack.append(m)
+        return False
 
     def rename_columns(self, order: list[int]) -> None:
         """Keep the divs `order`, in that order."""
