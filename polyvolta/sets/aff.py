@@ -19,12 +19,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from html import escape
 from math import gcd
+from operator import index
 from typing import Union
 
-from .errors import NotAffine
+from .errors import NotAffine, UnknownName, nearest
 
 Atom = Union[str, "Floor", "Xor"]
 
@@ -127,6 +129,9 @@ class Aff:
     def __add__(self, other: Aff | int) -> Aff:
         if isinstance(other, int):
             return Aff(self.terms, self.const + other)
+        if not isinstance(other, Aff):
+            number = _whole(other, "added")
+            return NotImplemented if number is None else self + number
         if not other.terms or not self.terms:
             return Aff(self.terms or other.terms, self.const + other.const)
         sums = dict(self.terms)
@@ -140,12 +145,20 @@ class Aff:
         return self * -1
 
     def __sub__(self, other: Aff | int) -> Aff:
+        if not isinstance(other, (Aff, int)):
+            number = _whole(other, "subtracted")
+            return NotImplemented if number is None else self - number
         return self + (-other)
 
     def __rsub__(self, other: Aff | int) -> Aff:
         return -self + other
 
     def __mul__(self, factor: int) -> Aff:
+        if not isinstance(factor, int):
+            if isinstance(factor, Aff):
+                return _product(self, factor)
+            number = _whole(factor, "multiplied")
+            return NotImplemented if number is None else self * number
         if not factor:
             return Aff((), 0)
         return self if factor == 1 else Aff(tuple([(a, c * factor) for a, c in self.terms]), self.const * factor)
@@ -154,6 +167,9 @@ class Aff:
 
     def __floordiv__(self, den: int) -> Aff:
         return self.floordiv(den)
+
+    def __truediv__(self, den: int) -> Aff:
+        raise NotAffine("an expression takes integer values only", where=f"({self})/{den}", hint="write e // d")
 
     def __mod__(self, den: int) -> Aff:
         return self - den * self.floordiv(den)
@@ -165,8 +181,8 @@ class Aff:
         ------
         NotAffine : den is not positive.
         """
-        if den <= 0:
-            raise NotAffine(f"a divisor must be a positive number, not {den}", where=f"floor(({self})/{den})")
+        if not isinstance(den, int) or den <= 0:
+            raise NotAffine(f"a divisor must be a positive integer, not {den}", where=f"floor(({self})/{den})")
         if den == 1:
             return self
         whole = Aff(tuple([(a, c // den) for a, c in self.terms if c % den == 0]), self.const // den)
@@ -216,6 +232,8 @@ class Aff:
         for atom, c in self.terms:
             match atom:
                 case str():
+                    if atom not in values:
+                        raise UnknownName(f"{atom!r} has no value", where=str(self), hint=nearest(atom, values))
                     value = values[atom]
                 case Floor(num, den):
                     value = num.evaluate(values) // den
@@ -291,8 +309,26 @@ def linear(sums: Mapping[Atom, int], const: int) -> Aff:
     return Aff(tuple(terms), const)
 
 
+def _whole(value: object, done: str) -> int | None:
+    """An operand that is no `int` as one, such as numpy's integers; None where its own type may know the answer."""
+    if isinstance(value, (str, float, Fraction, type(None))):
+        raise NotAffine(f"an integer or an expression can be {done}, not {value!r}")
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _product(left: Aff, right: Aff) -> Aff:
+    if not left.terms or not right.terms:
+        return left * right.const if right.is_constant else right * left.const
+    raise NotAffine("a product of two expressions that are no numbers", where=f"({left}) * ({right})")
+
+
 def var(name: str) -> Aff:
     """The expression that is one dimension."""
+    if not isinstance(name, str):
+        raise UnknownName(f"a dimension is given by its name, not by {name!r}")
     return Aff(((name, 1),))
 
 
@@ -300,7 +336,12 @@ def aff(value: Aff | int | str) -> Aff:
     """An expression from an expression, a number or a name."""
     if isinstance(value, Aff):
         return value
-    return Aff((), int(value)) if isinstance(value, int) else var(value)
+    if isinstance(value, str):
+        return var(value)
+    number = _whole(value, "made an expression")
+    if number is None:
+        raise NotAffine(f"{value!r} is neither a number nor a name")
+    return Aff((), number)
 
 
 def xor(left: Aff | int, right: Aff | int, bits: int) -> Aff:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from math import gcd, prod
+from math import gcd
 
 from . import integer
 from .budgets import spend
@@ -94,16 +94,18 @@ class Context:
 
     def _listed(self, extra: Sequence[Row]) -> Iterator[tuple[int, ...]] | None:
         """The integer points that satisfy the extra inequalities too, or None if there may be many."""
-        ranges = []
+        ranges, size = [], 1
         for i in range(self.n - len(self.divs)):
             unit = [0] * (self.n + 1)
             unit[i + 1] = 1
             low, high = self.tab.minimum(unit), self.tab.maximum(unit)
             if low is None or high is None:
                 return None
-            ranges.append(range(-(-low[0] // low[1]), high[0] // high[1] + 1))
-            if prod(map(len, ranges)) > _FEW:
+            low, high = -(-low[0] // low[1]), high[0] // high[1]
+            size *= max(high - low + 1, 0)
+            if size > _FEW:
                 return None
+            ranges.append(range(low, high + 1))
         return self._filtered(product(*ranges), [*self.ineqs, *extra])
 
     def _filtered(self, params: Iterable[tuple[int, ...]], ineqs: Sequence[Row]) -> Iterator[tuple[int, ...]]:
