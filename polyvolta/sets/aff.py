@@ -182,7 +182,7 @@ class Aff:
         NotAffine : den is not positive.
         """
         if not isinstance(den, int) or den <= 0:
-            raise NotAffine(f"a divisor must be a positive integer, not {den}", where=f"floor(({self})/{den})")
+            raise NotAffine(f"a divisor must be a positive number, not {den}", where=f"floor(({self})/{den})")
         if den == 1:
             return self
         whole = Aff(tuple([(a, c // den) for a, c in self.terms if c % den == 0]), self.const // den)

@@ -93,9 +93,9 @@ class Expressions(Cursor):
 
     def times(self, left: Aff, right: Aff, at: int) -> Aff:
         if not left.terms:
-            return right * left.const
+            return _scaled(right, left.const)
         if not right.terms:
-            return left * right.const
+            return _scaled(left, right.const)
         raise self.error(
             "not affine: a product of two expressions that are no numbers", "one factor must be a number", at
         )
@@ -196,10 +196,7 @@ class Expressions(Cursor):
     def quotient(self, value: Aff, divisor: int) -> Aff:
         """The value divided; what it was is kept for a floor that closes right here."""
         self.fractional = True
-        ratio = Aff(
-            tuple([(a, cast(int, Fraction(c, divisor))) for a, c in value.terms]),
-            value.const and cast(int, Fraction(value.const, divisor)),
-        )
+        ratio = _scaled(value, Fraction(1, divisor))
         self.last = (ratio, value, divisor)
         return ratio
 
@@ -230,16 +227,16 @@ class Expressions(Cursor):
         pairs = [self.cleared(v) for v in options]
         den = lcm(*(d for _, d in pairs))
         values = [v * (den // d) for v, d in pairs]
-        scale = cast(int, Fraction(1, den)) if den > 1 else 1
+        scale = Fraction(1, den) if den > 1 else 1
         if all(v.is_constant for v in values):
-            return Aff((), max(v.const for v in values)) * scale
+            return _scaled(Aff((), max(v.const for v in values)), scale)
         split: list[Case] = []
         for k, v in enumerate(values):
             split.append((tuple(("ge", v - w - (j < k)) for j, w in enumerate(values) if j != k), v))
         self.made += 1
         name = f"#{self.made}"
         self.splits.append((name, split))
-        return var(name) * scale
+        return _scaled(var(name), scale)
 
     def cases(self, values: list[Aff]) -> list[tuple[tuple[Constraint, ...], list[Aff]]]:
         """What the values are in each case of the min, max and abs that were read since the last call."""
@@ -255,6 +252,14 @@ class Expressions(Cursor):
             ]
         self.splits = []
         return out
+
+
+def _scaled(value: Aff, factor: int | Fraction) -> Aff:
+    """The value times a number; its coefficients may be fractions from here on, whatever the type says."""
+    if type(factor) is int:
+        return value * factor
+    terms = tuple([(a, cast(int, factor * c)) for a, c in value.terms])
+    return Aff(terms, value.const and cast(int, factor * value.const))
 
 
 def parse_cases(text: str, names: Sequence[str] | None = None) -> list[Case]:
