@@ -3,7 +3,7 @@
 Integer programming is hard, and a formula of a few lines can have thousands of alternatives, so no bound on time
 follows from the size of an input. Instead every loop that can run away *spends* steps: pivots by the size of the
 tableau and of its numbers, search nodes, normalisations by the size of the conjunct, pairs of rows in an
-elimination. A step is some ten to twenty microseconds of work, so a budget is a limit of time that does not depend on the
+elimination. A step is some twenty microseconds of work, so a budget is a limit of time that does not depend on the
 machine: the same operation on the same operands always ends in the same place, as long as nothing was memoised.
 
 One public operation has one budget, and what it calls shares it. `metered` and `metered_class` open it, where none
@@ -50,7 +50,7 @@ _current: ContextVar[_Budget | None] = ContextVar("budget", default=None)
 def budget(steps: int | None) -> Iterator[None]:
     """All operations of the block together may spend so many steps; None for no limit.
 
-    A step is some ten to twenty microseconds of work; without this, each operation may spend 400,000. Of nested blocks the
+    A step is some twenty microseconds of work; without this, each operation may spend 400,000. Of nested blocks the
     inner one draws on the outer one too.
 
     Raises
