@@ -44,9 +44,15 @@ class Columns:
         self.eqs = [[*r, *[0] * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
         self.ineqs = [[*r, *[0] * (width - len(r))] for r in ineqs]
         self.solved: list[list[int]] = []
-        self.memo: dict = {}  # ranks of columns and uses of equalities, while no div changes
+        self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
+        self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
         self.pivots: set[int] = set()  # columns of dimensions that the equalities give
-        self.unsolved = True  # whether an equality has changed since they were solved
+        self.unsolved = bool(self.eqs)  # whether an equality has changed since they were solved
+
+    def forget(self) -> None:
+        """A div has changed."""
+        self.memo.clear()
+        self.uses.clear()
 
     # ---- replacing columns
 
@@ -68,7 +74,7 @@ class Columns:
                 return  # nor do known divs ever depend on unknown ones
         for k in users:
             self.divs[k] = (self.divs[k][0], _replace(self.divs[k][1], col, value))
-            self.memo.clear()
+            self.forget()
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""
@@ -190,28 +196,41 @@ class Columns:
 
     def sort_divs(self) -> None:
         """Drop unused divs; put each behind those it depends on, unknown ones last, ties by definition."""
-        base = self.base
-        used = {
-            k
-            for k in range(len(self.divs))
-            if any(r[base + k] for r in self.eqs) or any(r[base + k] for r in self.ineqs)
-        }
+        base, divs = self.base, self.divs
+        used: set[int] = set()
+        for rows in (self.eqs, self.ineqs):
+            for r in rows:
+                tail = r[base:]
+                if any(tail):
+                    used.update([k for k, v in enumerate(tail) if v])
+        inner: dict[int, list[int]] = {}  # what each known div depends on
         stack = list(used)
         while stack:
-            div = self.divs[stack.pop()]
-            if div is not None:
-                inner = {j for j, v in enumerate(div[1][base:]) if v} - used
-                used |= inner
-                stack += inner
-        order: list[int] = []
-        while used:
-            ready = []
-            for k in used:
-                div = self.divs[k]
-                if div is not None and not any(div[1][base + j] for j in used):
-                    ready.append((div[0], div[1][:base], [div[1][base + j] for j in order], k))
-            k = min(ready)[-1] if ready else min(used)
-            order.append(k)
-            used.discard(k)
-        if order != list(range(len(self.divs))):
+            k = stack.pop()
+            div = divs[k]
+            if div is not None and k not in inner:
+                tail = div[1][base:]
+                inner[k] = [j for j, v in enumerate(tail) if v] if any(tail) else []
+                used.update(inner[k])
+                stack += inner[k]
+        if any(inner.values()):
+            order = self.ordered(used, inner)
+        else:
+            order = [k for *_, k in sorted([(divs[k][0], divs[k][1][:base], k) for k in inner])]
+            order += sorted(used - inner.keys())
+        if order != list(range(len(divs))):
             self.rename_columns(order)
+
+    def ordered(self, used: set[int], inner: dict[int, list[int]]) -> list[int]:
+        """The used divs, each behind those it depends on; the least definition first among those that can be next."""
+        base, left, order = self.base, set(used), []
+        while left:
+            ready = []
+            for k in left & inner.keys():
+                if left.isdisjoint(inner[k]):
+                    den, row = self.divs[k]
+                    ready.append((den, row[:base], [row[base + j] for j in order], k))
+            k = min(ready)[-1] if ready else min(left)
+            order.append(k)
+            left.discard(k)
+        return order

@@ -25,7 +25,7 @@ from math import gcd
 
 from .budgets import spend
 from .columns import Columns, Div, defining_rows
-from .recognise import Bounds, Quotient, from_equality, from_pair, ranges_of
+from .recognise import Intervals, Quotient, from_equality, from_pair
 from .rows import Row, normal_eq, normal_ineq
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
@@ -83,7 +83,7 @@ class _Work(Columns):
         """Reduced echelon form of the equalities, substituted into everything."""
         self.pivots = set()
         self.solved = []
-        self.memo.clear()
+        self.forget()
         while self.eqs:
             uses = [self.use(row) for row in self.eqs]
             if False in uses:
@@ -96,7 +96,7 @@ class _Work(Columns):
             if kind == _IDENTIFY:
                 self.eqs.insert(0, list(row))
                 self.identify_unknown()
-                self.memo.clear()
+                self.forget()
             elif kind == _CROSS:
                 for rows in (self.eqs, self.solved, self.ineqs):
                     rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
@@ -112,14 +112,16 @@ class _Work(Columns):
 
     def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
         """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
-        key = tuple(row)
-        if key not in self.memo:
-            primitive = normal_eq(key)
-            if primitive is True:
-                self.memo[key] = (_TRIVIAL, 0, 0, key)
-            else:
-                self.memo[key] = primitive and (*self.pivot(primitive), primitive)
-        return self.memo[key]
+        known = self.uses.get(id(row))
+        if known is not None and known[0] is row:
+            return known[1]
+        primitive = normal_eq(row)
+        if primitive is True:
+            found = (_TRIVIAL, 0, 0, tuple(row))
+        else:
+            found = primitive and (*self.pivot(primitive), primitive)
+        self.uses[id(row)] = (row, found)
+        return found
 
     def pivot(self, row: Row) -> tuple[int, int, int]:
         """(kind, effort, column) of the column that a primitive equality is solved for."""
@@ -166,7 +168,7 @@ class _Work(Columns):
             self.ineqs += [list(r) for r in defining_rows(self.divs[k], col, self.width)]
         self.substitute(col, value)
         self.divs[k] = None  # no row mentions it any more
-        self.memo.clear()
+        self.forget()
 
     def identify_unknown(self) -> None:
         """The first equality has unknown divs, none with a unit coefficient: mix them into one, now known."""
@@ -195,7 +197,7 @@ class _Work(Columns):
         best: dict[Row, int] = {}
         for row in self.ineqs:
             r = normal_ineq(row)
-            if r not in (True, False) and len(r) > self.base:
+            if r is not True and r is not False and self.divs:
                 r = self.without_unit_divs(r)
             if r is False:
                 return False
@@ -224,8 +226,10 @@ class _Work(Columns):
     def without_unit_divs(self, row: Row) -> Row | bool:
         """`f + floor(e/d) >= 0` as d*f + e >= 0, and `f - floor(e/d) >= 0` as d*f + d - 1 - e >= 0."""
         for col in range(self.width - 1, self.base - 1, -1):
+            if row[col] not in (1, -1):
+                continue
             div = self.divs[col - self.base]
-            if div is None or row[col] not in (1, -1) or any(div[1][p] for p in self.pivots):
+            if div is None or any(div[1][p] for p in self.pivots):
                 continue
             den, numerator = div
             if row[col] == 1:
@@ -235,18 +239,21 @@ class _Work(Columns):
                 out[0] += den - 1
             out[col] = 0
             row = normal_ineq(out)
-            if row in (True, False):
+            if row is True or row is False:
                 return row
         return row
 
     def round_divs(self) -> bool:
         """Simplify a div by the intervals of its argument; whether there was one."""
+        if not self.divs:
+            return False
         best = {tuple(r[1:]): r[0] for r in self.ineqs}
+        bounds = self.bounds(best)
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
             den, row = div
-            bounds = self.bounds(best, k)
+            bounds.limit = self.base + k
             below, above = best.get(tuple(row[1:])), best.get(tuple([-v for v in row[1:]]))
             if below is not None and above is not None and (row[0] - below) // den == (row[0] + above) // den:
                 self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
@@ -261,7 +268,7 @@ class _Work(Columns):
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best = {tuple(r[1:]): r[0] for r in self.ineqs}
-        self.memo.clear()
+        self.forget()
         place = [0, *[self.rank(col)[0] for col in range(1, self.width)]]
         found = from_pair(best, place)
         if found is not None:
@@ -280,10 +287,10 @@ class _Work(Columns):
                 return True
         return False
 
-    def bounds(self, best: dict[Row, int], before: int | None = None) -> Bounds:
-        """What bounds forms, by these inequalities and the divs `before` one (see `ranges_of`)."""
-        divs = [(self.base + k, *d) for k, d in enumerate(self.divs[:before]) if d is not None]
-        return lambda form: ranges_of(form, best, divs[::-1])
+    def bounds(self, best: dict[Row, int]) -> Intervals:
+        """What bounds forms, by these inequalities and the divs."""
+        divs = [(self.base + k, *d) for k, d in enumerate(self.divs) if d is not None]
+        return Intervals(best, divs[::-1])
 
     def define(self, q: Quotient) -> None:
         """Add the equality `form = floor(numerator/den)`, its floor in a new column."""
@@ -307,20 +314,7 @@ class _Work(Columns):
 # ---- intervals
 
 
-def _intervals(best: dict[Row, int]) -> tuple[dict[int, int], dict[int, int]]:
-    """Lower and upper bounds of single columns, from inequalities `key . x + const >= 0`."""
-    low: dict[int, int] = {}
-    high: dict[int, int] = {}
-    for key, const in best.items():
-        if len(key) - key.count(0) == 1:
-            if 1 in key:
-                low[1 + key.index(1)] = -const
-            else:
-                high[1 + key.index(-1)] = const
-    return low, high
-
-
-def _rounded(row: Sequence[int], g: int, bounds: Bounds) -> list[int] | None:
+def _rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
     """U + floor(R/g) for row = g*U + R, when R's range makes the floor one number; None when it doesn't."""
     for low, high, extra in bounds({c: v for c, v in enumerate(row) if c and v % g}):
         if (row[0] + low) // g != (row[0] + high) // g:
@@ -334,12 +328,10 @@ def _rounded(row: Sequence[int], g: int, bounds: Bounds) -> list[int] | None:
     return None
 
 
-def _round_rows(best: dict[Row, int], bounds: Bounds) -> bool:
+def _round_rows(best: dict[Row, int], bounds: Intervals) -> bool:
     """Round rows of several variables by intervals of some, in place; False for a contradiction."""
-    while True:
-        low, high = _intervals(best)
-        if not low and not high:
-            return True
+    low, high = bounds.low, bounds.high
+    while low or high:
         changed = False
         for key in list(best):
             const = best.get(key)
@@ -367,7 +359,10 @@ def _round_rows(best: dict[Row, int], bounds: Bounds) -> bool:
                 del best[key]
                 if r is not True:
                     best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
+                    if r.count(0) - (not r[0]) == len(key) - 1:
+                        bounds.learn(r[1:], best[r[1:]])
                     changed = True
                 break
         if not changed:
-            return True
+            break
+    return True

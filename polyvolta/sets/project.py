@@ -22,7 +22,7 @@ from .budgets import spend
 from .conjunct import Conjunct, Div, Row, defining_rows, normalise
 from .errors import Unbounded
 
-ROWS_WORTH_PRUNING = 10  # from this many inequalities on, a linear program per row pays for itself
+ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself
 
 
 @lru_cache(maxsize=1 << 15)
@@ -81,12 +81,13 @@ def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
 
 def eliminate(c: Conjunct | None) -> Conjunct | None:
     """The same set with as few unknown divs as one-at-a-time elimination leaves."""
+    before = 0 if c is None else len(c.ineqs)
     while c is not None and not c.known:
         step = _best_step(c)
         if step is None:
             break
         c = _remove(c, *step)
-    if c is not None and len(c.ineqs) >= ROWS_WORTH_PRUNING:
+    if c is not None and len(c.ineqs) >= max(ROWS_WORTH_PRUNING, before + 1):
         c = prune(c)
     return c
 

@@ -7,13 +7,12 @@ a fragment's layout, j = 2*(t mod 4) + (r mod 2), gives t mod 4 = floor(j/2) wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .rows import Row
 
 Range = tuple[int, int, dict[int, int]]
-Bounds = Callable[[dict[int, int]], Iterable[Range]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def from_pair(best: dict[Row, int], place: Sequence[int]) -> tuple[Row, Row, Quo
     return None
 
 
-def from_equality(row: list[int], place: Sequence[int], bounds: Bounds) -> Quotient | None:
+def from_equality(row: list[int], place: Sequence[int], bounds: Intervals) -> Quotient | None:
     """The quotient that an equality says: `row = early + g*form + R`, where R keeps within g - 1.
 
     Only forms with a unit coefficient count: such a quotient can be solved for a column.
@@ -54,7 +53,7 @@ def from_equality(row: list[int], place: Sequence[int], bounds: Bounds) -> Quoti
     Parameters
     ----------
     place : for each column the dimension that it depends on last; the form must lie strictly behind the early columns.
-    bounds : see `ranges_of`.
+    bounds : see `Intervals`.
     """
     used = sorted((c for c, v in enumerate(row) if c and v), key=place.__getitem__)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
@@ -76,51 +75,73 @@ def from_equality(row: list[int], place: Sequence[int], bounds: Bounds) -> Quoti
     return None
 
 
-def ranges_of(
-    form: dict[int, int], rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]
-) -> Iterator[Range]:
-    """(low, high, extra): the form less `extra` keeps within low..high, inclusive.
-
-    First by the ranges of single columns, without extra. Then by remainders: `e - den*q` of a known div is
-    bounded, so its part of the form is, with a multiple of q set aside.
+class Intervals:
+    """What bounds forms: the ranges of single columns, and the remainders `e - den*q` of known divs.
 
     Parameters
     ----------
-    rows : inequalities `key . x + const >= 0`.
+    rows : inequalities `key . x + const >= 0`, tightened.
     divs : (column, den, row) of the known divs, those that depend on others first.
     """
-    span = _sum_range(form, rows)
-    if span is not None:
-        yield *span, {}
-    low = high = 0
-    left, extra = dict(form), {}
-    for col, den, row in divs:
-        first, *others = [k for k, v in enumerate(row) if k and v]
-        m, odd = divmod(left.get(first, 0), row[first])
-        if odd or not m or any(left.get(k) != m * row[k] for k in others):
-            continue
-        for k in (first, *others):
-            del left[k]
-        extra[col] = left.pop(col, 0) + m * den
-        ends = (-m * row[0], m * (den - 1 - row[0]))
-        low, high = low + min(ends), high + max(ends)
-    span = _sum_range(left, rows) if extra else None
-    if span is not None:
-        yield low + span[0], high + span[1], extra
 
+    __slots__ = ("divs", "high", "limit", "low")
 
-def _sum_range(form: dict[int, int], rows: dict[Row, int]) -> tuple[int, int] | None:
-    """The range of a form by the ranges of its columns, which inequalities in one variable give."""
-    low = high = 0
-    width = len(next(iter(rows), ()))
-    for col, c in form.items():
-        unit = [0] * width
-        if width:
-            unit[col - 1] = 1
-        above = rows.get(tuple(unit))
-        below = rows.get(tuple([-v for v in unit]))
-        if above is None or below is None:
-            return None
-        low += c * (-above if c > 0 else below)
-        high += c * (below if c > 0 else -above)
-    return low, high
+    def __init__(self, rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> None:
+        self.low: dict[int, int] = {}
+        self.high: dict[int, int] = {}
+        self.limit = 1 << 60  # divs from this column on are not to be used
+        alone = len(next(iter(rows), ())) - 1  # so many zeros leave one variable
+        for key, const in rows.items():
+            if key.count(0) == alone:
+                self.learn(key, const)
+        self.divs = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
+
+    def learn(self, key: Row, const: int) -> None:
+        """Take note of an inequality in one variable."""
+        if 1 in key:
+            self.low[1 + key.index(1)] = -const
+        else:
+            self.high[1 + key.index(-1)] = const
+
+    def __call__(self, form: dict[int, int]) -> Iterator[Range]:
+        """(low, high, extra): the form less `extra` keeps within low..high, inclusive.
+
+        First by the ranges of single columns, without extra. Then by remainders: one of a known div is bounded, so
+        its part of the form is, with a multiple of the div set aside.
+        """
+        span = self.sum_range(form)
+        if span is not None:
+            yield *span, {}
+        low = high = 0
+        left, extra = form, {}
+        for col, den, const, terms in self.divs:
+            first, v = terms[0]
+            c = left.get(first)
+            if not c or c % v or col >= self.limit:
+                continue
+            m = c // v
+            if len(terms) > 1 and any(left.get(k) != m * v for k, v in terms):
+                continue
+            if left is form:
+                left = dict(form)
+            for k, _ in terms:
+                del left[k]
+            extra[col] = left.pop(col, 0) + m * den
+            ends = (-m * const, m * (den - 1 - const))
+            low, high = low + min(ends), high + max(ends)
+        span = self.sum_range(left) if extra else None
+        if span is not None:
+            yield low + span[0], high + span[1], extra
+
+    def sum_range(self, form: dict[int, int]) -> tuple[int, int] | None:
+        """The range of a form by the ranges of its columns."""
+        least = most = 0
+        for col, c in form.items():
+            low, high = self.low.get(col), self.high.get(col)
+            if low is None or high is None:
+                return None
+            if c > 0:
+                least, most = least + c * low, most + c * high
+            else:
+                least, most = least + c * high, most + c * low
+        return least, most
