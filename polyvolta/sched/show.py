@@ -25,7 +25,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Map, Set
-from polyvolta.sets.show import PAPER, PAPER_ASCII, Style, show_aff, show_relation
+from polyvolta.sets.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
 from polyvolta.sets.space import Space, distinct, renamed
 
 MARKER = "   <-- here"
@@ -97,7 +97,7 @@ def _set_texts(s: Set, style: Style) -> list[str]:
 
 def _relation_texts(r: Set | Map, style: Style) -> list[str]:
     """The pieces of a relation, without parameters and braces."""
-    return show_relation(r, style).split("{ ", 1)[1].rsplit(" }", 1)[0].split("; ")
+    return piece_texts(r, style)
 
 
 def _readable(extension: Map) -> Map:

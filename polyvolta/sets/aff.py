@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from html import escape
 from math import gcd
 from operator import index
 from typing import Union
@@ -298,7 +297,9 @@ class Aff:
         return f"Aff({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
+        from .notebook import html
+
+        return html(str(self))
 
 
 def linear(sums: Mapping[Atom, int], const: int) -> Aff:

@@ -15,7 +15,6 @@ integers. What can be exponential stops with `BudgetExceeded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from html import escape
 from typing import Self
 
 from . import algebra, bounds, dimensions, lexrel, multi_pwaff, optimise
@@ -85,7 +84,9 @@ class Relation:
         return f"{type(self).__name__}({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
+        from .notebook import html
+
+        return html(str(self))
 
     # ---- structure
 

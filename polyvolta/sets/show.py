@@ -8,8 +8,10 @@ mod, and has an ASCII fallback.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import gcd
 
 from .aff import Aff, Atom, Floor, Xor, aff, var
@@ -17,7 +19,8 @@ from .build import affs_of, expression
 from .conjunct import Conjunct
 from .digits import mod_parts
 from .relation import Relation
-from .space import Space, Tuple, fresh
+from .space import Space, Tuple, distinct, fresh, renamed
+from .tokens import KEYWORDS, NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +107,45 @@ def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
 
 def show_relation(r: Relation, style: Style = ISL) -> str:
     """A set or map in isl's notation."""
+    r = _readable_names(r)
     head = f"[{', '.join(r.param_names)}] {style.arrow} " if r.param_names else ""
+    texts = _piece_texts(r, style)
+    return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{ }}"
+
+
+def piece_texts(r: Relation, style: Style = ISL) -> list[str]:
+    """The pieces, without parameters and braces; an empty relation shows its first space."""
+    return _piece_texts(_readable_names(r), style)
+
+
+def _piece_texts(r: Relation, style: Style) -> list[str]:
     texts = [_piece(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
     if not texts and r.parts:
-        space = r.parts[0][0]
-        texts = [f"{_tuple_text(space, {}, style)} : false".lstrip()]
-    return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{ }}"
+        return [f"{_tuple_text(r.parts[0][0], {}, style)} : false".lstrip()]
+    return texts
+
+
+def _readable_names(r: Relation) -> Relation:
+    """The relation itself, unless a program gave names that the notation can't say, such as `by@` or `mod`."""
+    names = {*r.param_names, *(d for s, _ in r.parts for d in s.dims)}
+    if all(map(_speakable, names)):
+        return r
+    table = dict(zip(sorted(names), distinct(map(_spoken, sorted(names)), ()), strict=True))
+    say = lambda tup: tup and renamed(tup, [table[d] for d in tup.dims])  # noqa: E731
+    parts = [(Space(say(s.inp), say(s.out)), cs) for s, cs in r.parts]
+    return r._of(tuple(table[p] for p in r.param_names), parts)
+
+
+@lru_cache(maxsize=4096)
+def _speakable(name: str) -> bool:
+    return NAME.fullmatch(name) is not None and name not in KEYWORDS
+
+
+def _spoken(name: str) -> str:
+    if _speakable(name):
+        return name
+    name = re.sub(r"[^A-Za-z0-9_.]", "_", name)
+    return name if _speakable(name) else f"_{name}"
 
 
 def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:

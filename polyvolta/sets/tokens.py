@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from .errors import SetSyntaxError, nearest
 
 TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.]*'*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*'*")
 COMMENT = re.compile(r"#[^\n]*")
 SPELLINGS = {
     "∧": "and", "&&": "and", "∨": "or", "||": "or", "¬": "not", "!": "not", "∃": "exists", "→": "->",

@@ -1,9 +1,13 @@
 """What people read: each text is printed as it stands here, and parses back."""
 
+import html
+import re
+
 import pytest
 
-from polyvolta.sets import Map, Set
+from polyvolta.sets import Map, Set, var
 from polyvolta.sets.show import PAPER, PAPER_ASCII, show_relation
+from polyvolta.sets.space import Space, Tuple
 
 DOMAIN = "[M, N, K] -> { S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }"
 TILE = "{ S[i, j, k] -> [floor(i/128), floor(j/128), floor(k/32), i mod 128, j mod 128, k mod 32] }"
@@ -82,5 +86,20 @@ def test_the_styles_of_the_paper():
 
 
 def test_for_notebooks():
-    assert Set("{ [i] : i < 3 }")._repr_html_() == "<code>{ [i] : i &lt;= 2 }</code>"
+    page = Set("[N] -> { S[i] : i mod 4 = 1 and i < N; T[j] : j = 2 }")._repr_html_()
+    assert "<i>N</i>" in page and "<b>S</b>[i]" in page and "&lt;" in page
+    assert html.unescape(re.sub("<[^>]*>", "", page)).split("\n") == [
+        "[N] -> { S[i] : i mod 4 = 1 and i < N;",
+        "         T[2] }",
+    ]
+    assert "color:#" not in page and "mod 4" in re.sub("<[^>]*>", "", var("i").__mod__(4)._repr_html_())
+    many = Set("{ " + "; ".join(f"[{2 * k}]" for k in range(100)) + " }")._repr_html_()
+    assert "40 more pieces" in many and many.count("\n") == 60
     assert repr(Set("{ [i] : i < 3 }")) == "Set('{ [i] : i <= 2 }')"
+
+
+def test_names_that_the_notation_lacks_are_spoken_otherwise():
+    s = Set("[N] -> { S[i, j] : 0 <= i < N and j = 2i }")
+    odd = Set._of(s.param_names, [(Space(None, Tuple("S", ("by@", "mod"))), s.parts[0][1])])
+    assert str(odd) == "[N] -> { S[by_, _mod] : _mod = 2*by_ and 0 <= by_ < N }"
+    assert Set(str(odd)) == odd
