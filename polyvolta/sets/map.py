@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import compose, dimensions, multi_pwaff, product
+from . import closure, compose, dimensions, multi_pwaff, product
 from .budgets import metered_class
 from .relation import Relation
 from .set import Set
@@ -34,6 +34,9 @@ class Map(Relation):
     is_bijective, is_identity = compose.is_bijective, compose.is_identity
     as_affs, deltas, deltas_map = compose.as_affs, compose.deltas, compose.deltas_map
     rename_domain, rename_range = dimensions.rename_domain, dimensions.rename_range
+
+    fixed_power, power, transitive_closure = closure.fixed_power, closure.power, closure.transitive_closure
+    reaching_path_lengths = closure.reaching_path_lengths
 
     domain_product, range_product = product.domain_product, product.range_product
     flat_domain_product, flat_range_product = product.flat_domain_product, product.flat_range_product
