@@ -12,12 +12,13 @@ from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
-from . import lexopt
+from . import lexopt, triangular
 from .aff import Aff, Floor
 from .algebra import live
 from .build import affs_of, expression
-from .conjunct import Conjunct, Row
+from .conjunct import Conjunct, Row, defining_rows
 from .errors import NotAFunction, Unbounded
+from .extreme import Extreme
 from .project import project
 from .space import Space
 
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
     from .relation import Relation
 
 R = TypeVar("R", bound="Relation")
+Piece = tuple[Conjunct, tuple[Extreme, ...]]
 Cell = tuple[Conjunct, tuple[Aff, ...]]  # a domain and what holds there: one expression per output
 
 
-def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, int, tuple]:
+def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Row], int, tuple]:
     """The rows of `c` with what depends on the first `n_fixed` dimensions alone in front.
 
-    Returns equalities, inequalities, the number of parameters and unknowns, and the leading divs.
+    Returns equalities, inequalities, what defines the leading divs, the number of parameters, and the leading divs.
     """
     base = 1 + c.n
     lead: list[int] = []
@@ -49,23 +51,51 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], int, in
         *(base + k for k in rest),
     ]
     eqs = [tuple(r[col] for col in columns) for r in c.eqs]
-    ineqs = [tuple(r[col] for col in columns) for r in c.all_ineqs()]
+    ineqs = [tuple(r[col] for col in columns) for r in c.ineqs]
     width = base + len(c.divs)
     divs = []
     for k in lead:
         den, row = c.divs[k]
         wide = list(row) + [0] * (width - len(row))
         divs.append((den, tuple(wide[col] for col in columns[: 1 + n_fixed + len(lead)])))
-    return eqs, ineqs, n_fixed + len(lead), c.n - n_fixed + len(rest), tuple(divs)
+    given: list[Row] = []
+    for k, div in enumerate(c.divs):
+        if div is not None:
+            rows = [tuple([r[col] for col in columns]) for r in defining_rows(div, base + k, width)]
+            (given if k in lead else ineqs).extend(rows)
+    return eqs, ineqs, given, n_fixed + len(lead), tuple(divs)
 
 
 def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
     """The optimum of the dimensions after the first `n_fixed`: pieces with all their divs and the values."""
-    eqs, ineqs, n_par, n_var, lead = _programme(c, n_fixed)
-    solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
+    eqs, ineqs, given, n_par, lead = _programme(c, n_fixed)
+    n_var, n_wanted = c.n + len(c.divs) - n_par, c.n - n_fixed
+    pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
+    if pieces is None:
+        solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
+        pieces = solve(n_par, n_var, eqs, [*ineqs, *given])
     out = []
-    for piece in solve(n_par, n_var, eqs, ineqs):
+    for piece in pieces:
         out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
+    return out
+
+
+def folded_optimum(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], space: object) -> list[Piece]:
+    """As `optimum_cells`, but minima and maxima stay whole where that is possible."""
+    eqs, ineqs, given, n_par, lead = _programme(c, n_fixed)
+    n_var, n_wanted = c.n + len(c.divs) - n_par, c.n - n_fixed
+    pieces = triangular.folded(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
+    if pieces is None:
+        cells = optimum_cells(c, n_fixed, sign, names, space)
+        return [(d, tuple(Extreme((e,)) for e in values)) for d, values in cells]
+    out = []
+    for piece, options in pieces:
+        divs = (*lead, *piece.divs)
+        domain = cj.normalise(n_fixed, divs, piece.eqs, piece.ineqs)
+        if domain is not None:
+            table = affs_of(Conjunct(n_fixed, divs, (), ()), names)
+            found = ([tidy(expression(v, table)) for v in values] for values in options)
+            out.append((domain, tuple([Extreme(tuple(v), -sign if len(v) > 1 else 0) for v in found])))
     return out
 
 
@@ -275,7 +305,13 @@ def _cleared(row: Row, pivot: Row, col: int) -> Row:
 
 def output_affs(relation: Map) -> tuple[Aff, ...]:
     """See `Map.as_affs`."""
+    from .recognise_layout import inverse_affs
+
     space = relation.space
+    if not relation.param_names and [solved_outputs(c, 0, space) for c in relation.parts[0][1]] == [None]:
+        back = inverse_affs(relation)
+        if back is not None:
+            return back
     pieces = [c for c in relation.parts[0][1] if not c.is_empty]
     if not pieces:
         raise not_a_function(relation, "an empty relation says nothing of its outputs")

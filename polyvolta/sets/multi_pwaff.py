@@ -17,7 +17,7 @@ from .budgets import metered_class
 from .build import affs_of, expression
 from .conjunct import Conjunct
 from .errors import SpaceMismatch
-from .lexrel import not_a_function, optimum, optimum_cells, solved_outputs
+from .lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs
 from .piecewise import Cell, Piecewise, disjoint
 from .project import project, with_known_divs
 from .pwaff import ONE, PwAff
@@ -173,13 +173,19 @@ def as_multi_pw_aff(self: Map) -> MultiPwAff:
 
 
 def _read(self: Map, space: Space, c: Conjunct, names: tuple[str, ...]) -> list[Cell]:
+    from .recognise_layout import inverse_cell
+
     rows = solved_outputs(c, len(self.param_names), space)
     if rows is not None:
         table = affs_of(c, (*names, *space.out.dims))
         domain = project(c, tuple(range(len(names), c.n)))
         values = tuple(expression(r, table) for r in rows)
         return [(domain, values)] if domain is not None else []
-    if not self._of(self.param_names, [(space, (c,))]).is_single_valued():
+    alone = self._of(self.param_names, [(space, (c,))])
+    back = inverse_cell(alone)
+    if back is not None:
+        return [back]
+    if not alone.is_single_valued():
         raise not_a_function(self, "some input has several outputs")
     return optimum_cells(c, len(names), -1, names, space)
 
@@ -210,7 +216,7 @@ def _optimal(self: Relation, sign: int) -> MultiPwAff:
     whole = Space(inp, space.out)
     cs = self.parts[0][1]
     if len(cs) == 1:
-        return MultiPwAff._of(self.param_names, whole, optimum_cells(cs[0], len(names), sign, names, space))
+        return MultiPwAff._of_folded(self.param_names, whole, folded_optimum(cs[0], len(names), sign, names, space))
     best = optimum(self, sign).parts[0][1]
     return as_multi_pw_aff(
         Map._of(self.param_names, [(whole, tuple(p for c in best for p in with_known_divs(c)))])

@@ -17,12 +17,12 @@ from .build import RowBuilder
 from .conjunct import Conjunct
 from .count import concrete
 from .errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
-from .lexrel import optimum_cells
+from .lexrel import folded_optimum
 from .parse import parse_cases
 from .space import Space, Tuple, position
 
 if TYPE_CHECKING:
-    from .piecewise import Cell
+    from .piecewise import Piece
     from .pwaff import PwAff
     from .relation import Relation
     from .set import Set
@@ -100,13 +100,13 @@ def sample_point(self: Set, **params: int) -> tuple[int, ...]:
 
 def overall(f: PwAff, sign: int) -> int:
     """See `PwAff.min_val`: parameters are optimised over like inputs."""
-    found = [cell for c, (e,) in f.cells for cell in extremal_cells(c, f.names, e, 0, sign, str(f))]
+    found = [cell for c, (e,) in f.cells for cell in extremal_pieces(c, f.names, e, 0, sign, str(f))]
     if not found:
         raise EmptySet("the function has an empty domain", where=str(f))
-    return max((e.const for _, (e,) in found), key=lambda v: v * sign)
+    return max((e.options[0].const for _, (e,) in found), key=lambda v: v * sign)
 
 
-def extremal_cells(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, sign: int, where: str) -> list[Cell]:
+def extremal_pieces(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, sign: int, where: str) -> list[Piece]:
     """The least (sign -1) or greatest value of an expression over a conjunct: cells over the first dimensions."""
     n = c.n
     wide = cj.reindex(c, n + 1, tuple(range(n)))
@@ -116,7 +116,7 @@ def extremal_cells(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, si
         return []
     alone = pj.project(both, tuple(range(n_fixed, n)))
     try:
-        return optimum_cells(alone, n_fixed, sign, names[:n_fixed], where) if alone is not None else []
+        return folded_optimum(alone, n_fixed, sign, names[:n_fixed], where) if alone is not None else []
     except Unbounded:
         what = "least" if sign < 0 else "greatest"
         raise Unbounded(
@@ -138,10 +138,10 @@ def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:
         for when, e in cases:
             more = RowBuilder(names).conjunct(when)
             part = None if more is None else cj.conjoin(c, more)
-            cells += [extremal_cells(part, names, e, n_fixed, sign, str(self))] if part is not None else []
+            cells += [extremal_pieces(part, names, e, n_fixed, sign, str(self))] if part is not None else []
     if n_fixed:
         return _function(self, cells, sign)
-    values = [e.const for found in cells for _, (e,) in found]
+    values = [e.options[0].const for found in cells for _, (e,) in found]
     if not values:
         raise _no_point(self)
     return max(values, key=lambda v: v * sign)
@@ -166,20 +166,20 @@ def _best_dim(self: Relation, dim: str | int, sign: int) -> PwAff:
     name = space.out.dims[position(dim, space.out.dims, str(space.out))]
     names = (*self.param_names, *space.dims)
     n_fixed = len(self.param_names) + space.n_in
-    cells = [extremal_cells(c, names, var(name), n_fixed, sign, str(self)) for c in self.parts[0][1]]
+    cells = [extremal_pieces(c, names, var(name), n_fixed, sign, str(self)) for c in self.parts[0][1]]
     return _function(self, cells, sign)
 
 
-def _function(self: Relation, groups: list[list[Cell]], sign: int) -> PwAff:
+def _function(self: Relation, groups: list[list[Piece]], sign: int) -> PwAff:
     """The better of some functions of the parameters and inputs."""
     from .pwaff import ONE, PwAff
 
     space = Space(self.space.inp or Tuple(None, ()), ONE)
-    best = PwAff._of(self.param_names, space, groups[0] if groups else ())
-    for cells in groups[1:]:
-        other = PwAff._of(self.param_names, space, cells)
+    best = PwAff._of_folded(self.param_names, space, groups[0] if groups else ())
+    for pieces in groups[1:]:
+        other = PwAff._of_folded(self.param_names, space, pieces)
         best = best.union_max(other) if sign > 0 else best.union_min(other)
-    return best.coalesce() if len(best.cells) > 1 else best
+    return best.coalesce() if len(best.folded) > 1 else best
 
 
 def _no_point(self: Relation) -> EmptySet:

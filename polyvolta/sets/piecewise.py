@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
+from itertools import product
 from typing import TYPE_CHECKING, Self
 
 from . import conjunct as cj
@@ -24,8 +25,9 @@ from .algebra import conjoin_all
 from .build import Constraint, RowBuilder, affs_of, expression
 from .conjunct import Conjunct
 from .errors import NotAFunction, SpaceMismatch, UnknownName, nearest
+from .extreme import Extreme
 from .project import with_known_divs
-from .space import Space, Tuple, distinct, renamed
+from .space import Space, distinct, renamed
 
 if TYPE_CHECKING:
     from .map import Map
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 Values = tuple[Aff, ...]
 Cell = tuple[Conjunct, Values]
+Piece = tuple[Conjunct, tuple[Extreme, ...]]  # a cell whose values may be minima and maxima
 
 
 def where(names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
@@ -56,10 +59,11 @@ def atoms_of(c: Conjunct, names: Sequence[str]) -> list[Constraint]:
 class Piecewise:
     """A piecewise quasi-affine function; immutable."""
 
-    __slots__ = ("_hash", "cells", "param_names", "space")
+    __slots__ = ("_cells", "folded", "param_names", "space")
     param_names: tuple[str, ...]
     space: Space
-    cells: tuple[Cell, ...]
+    folded: tuple[Piece, ...]
+    _cells: tuple[Cell, ...] | None
 
     @classmethod
     def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Self:
@@ -73,15 +77,36 @@ class Piecewise:
         for c, values in cells:
             grouped.setdefault(values, {})[c] = None
         self.param_names, self.space = params, space
-        self.cells = tuple((c, values) for values, cs in grouped.items() for c in cs)
-        self._hash = hash((params, space.key, frozenset(c for c, _ in self.cells)))
+        self._cells = tuple((c, values) for values, cs in grouped.items() for c in cs)
+        self.folded = tuple((c, tuple(Extreme((e,)) for e in values)) for c, values in self._cells)
+
+    @classmethod
+    def _of_folded(cls, params: tuple[str, ...], space: Space, pieces: Iterable[Piece]) -> Self:
+        """A function of disjoint pieces whose values may be minima and maxima."""
+        self = object.__new__(cls)
+        self.param_names, self.space, self.folded, self._cells = params, space, tuple(pieces), None
+        return self
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The pieces with every minimum and maximum split into its cases; computed when it is first asked for."""
+        if self._cells is None:
+            found: list[Cell] = []
+            for c, values in self.folded:
+                for cases in product(*(v.cases() for v in values)):
+                    atoms = [atom for when, _ in cases for atom in when]
+                    part = refined(c, self.names, atoms) if atoms else c
+                    if part is not None:
+                        found.append((part, tuple(e for _, e in cases)))
+            self._cells = tuple(found)
+        return self._cells
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash((self.param_names, self.space.key))
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
-        if type(self) is not type(other) or self._hash != other._hash or self.param_names != other.param_names:
+        if type(self) is not type(other) or self.param_names != other.param_names:
             return False
         return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.space.inp.dims).cells)
 
@@ -105,12 +130,12 @@ class Piecewise:
 
     @property
     def n_pieces(self) -> int:
-        """How many different expressions there are (isl's `n_piece`)."""
-        return len({values for _, values in self.cells})
+        """How many different values there are, a minimum or maximum counting as one."""
+        return len({values for _, values in self.folded})
 
     def domain(self) -> Set:
         """The points where the function has a value; linear. A function of parameters alone has one in `params()`."""
-        return self._set(c for c, _ in self.cells)
+        return self._set(c for c, _ in self.folded)
 
     def _set(self, cs: Iterable[Conjunct]) -> Set:
         from .set import Set
@@ -179,7 +204,7 @@ class Piecewise:
         named = dict(zip(self.names, at, strict=True))
         found: object = False
         totals: list[object] = [0] * self.space.n_out
-        for c, values in self.cells:
+        for c, values in self.folded:
             for part in with_known_divs(c):
                 inside = _holds(part, at)
                 if inside is False:

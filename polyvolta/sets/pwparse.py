@@ -1,4 +1,6 @@
-"""Parsing piecewise functions: `[N] -> { S[i] -> A[(floor(i/32)), (max(i, N))] : 0 <= i < N; S[i] -> A[0, i] : i < 0 }`.
+"""Parsing piecewise functions.
+
+    [N] -> { S[i] -> A[(floor(i/32)), (max(i, N))] : 0 <= i < N; S[i] -> A[0, i] : i < 0 }
 
 The notation is that of maps, but every output is an expression; a function of parameters alone has no arrow:
 `[N] -> { [(N - 1)] : N > 0 }`. An expression with min, max or abs gives a cell for each of its cases. A component may
@@ -16,7 +18,7 @@ from .errors import SpaceMismatch
 from .formulas import Leaf, Node, Tree, clauses, conjuncts
 from .parse import _Parser
 from .piecewise import Cell, disjoint
-from .space import Space, Tuple, distinct
+from .space import Space, Tuple, distinct, renamed
 from .tokens import is_name
 
 Option = tuple[Tree, tuple[Aff, ...]]  # (when, values)
@@ -93,8 +95,9 @@ class _Functions(_Parser):
             self.expect("->")
             right, second = self.outputs()
             self.expect("]")
+            n = len(left.dims)
             dims = distinct((*left.dims, *right.dims))
-            inner = Space(Tuple(left.name, dims[: len(left.dims)], left.inner), Tuple(right.name, dims[len(left.dims) :], right.inner))  # fmt: skip
+            inner = Space(renamed(left, dims[:n]), renamed(right, dims[n:]))
             return Tuple(name, dims, inner), _both(first, second)
         options: list[Option] = [(Node("all", ()), ())]
         count = 0

@@ -8,37 +8,21 @@ function.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .aff import Aff
 from .conjunct import Conjunct
 from .errors import BudgetExceeded
+from .extreme import Extreme
 from .map import Map
-from .piecewise import refined
+from .piecewise import Piece, refined
 from .project import with_known_divs
-from .show import show_aff, show_relation
+from .show import show_relation
 from .space import Space, Tuple
 
 if TYPE_CHECKING:
     from .piecewise import Piecewise
 
 MOST_CELLS = 24  # beyond this many, pieces are printed as they are: pairing them would take too long
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """One expression, or the least (`sign` -1) or greatest (+1) of several."""
-
-    options: frozenset[Aff]
-    sign: int = 0
-
-    def __str__(self) -> str:
-        texts = sorted((show_aff(e) for e in self.options), key=lambda t: (t.lstrip("-").isdigit(), t))
-        return f"{'min' if self.sign < 0 else 'max'}({', '.join(texts)})" if self.sign else texts[0]
-
-
-Piece = tuple[Conjunct, tuple[Extreme, ...]]
 
 
 def show_piecewise(f: Piecewise) -> str:
@@ -77,7 +61,7 @@ def extrema(f: Piecewise) -> list[Piece]:
 
     O(m^2) fusions of domains, each as in `coalesce`.
     """
-    pieces: list[Piece] = [(c, tuple(Extreme(frozenset([e])) for e in values)) for c, values in f.cells]
+    pieces = list(f.folded)
     if not 1 < len(pieces) <= MOST_CELLS:
         return pieces
     try:
@@ -93,7 +77,7 @@ def extrema(f: Piecewise) -> list[Piece]:
                     del pieces[j]
                     break
     except BudgetExceeded:  # a longer text is as true
-        return [(c, tuple(Extreme(frozenset([e])) for e in values)) for c, values in f.cells]
+        return list(f.folded)
     return pieces
 
 
@@ -114,13 +98,15 @@ def _extreme(c: Conjunct, x: Extreme, d: Conjunct, y: Extreme, names: Sequence[s
     """The extreme of both that is `x` on c and `y` on d."""
     for sign in {x.sign or y.sign} - {0} or (-1, 1):
         if x.sign in (0, sign) and y.sign in (0, sign) and _wins(c, x, y, sign, names) and _wins(d, y, x, sign, names):
-            return Extreme(x.options | y.options, sign)
+            return Extreme(tuple(dict.fromkeys((*x.options, *y.options))), sign)
     return None
 
 
 def _wins(c: Conjunct, x: Extreme, y: Extreme, sign: int, names: Sequence[str]) -> bool:
     """Whether x is at most y on c (at least, for sign 1): no option of y is beyond all options of x."""
-    for other in y.options - x.options:
+    for other in y.options:
+        if other in x.options:
+            continue
         gaps = [(other - e) * sign - 1 for e in x.options]
         if (
             not any(g.is_constant and g.const < 0 for g in gaps)
