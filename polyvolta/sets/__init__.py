@@ -15,6 +15,8 @@ from .errors import (
     EmptySet,
     NotAffine,
     NotAFunction,
+    NotPlottable,
+    NotSupported,
     PolyvoltaError,
     SetSyntaxError,
     SpaceMismatch,
@@ -22,6 +24,7 @@ from .errors import (
     UnknownName,
     nearest,
 )
+from .layout import Layout
 from .map import Map
 from .multi_pwaff import MultiPwAff
 from .pwaff import PwAff
@@ -34,10 +37,13 @@ __all__ = [
     "Aff",
     "BudgetExceeded",
     "EmptySet",
+    "Layout",
     "Map",
     "MultiPwAff",
     "NotAFunction",
     "NotAffine",
+    "NotPlottable",
+    "NotSupported",
     "PolyvoltaError",
     "PwAff",
     "PwMultiAff",

@@ -209,19 +209,25 @@ def apply_domain(self: Map, other: Map) -> Map:
 def is_single_valued(self: Map) -> bool:
     """Whether no input has two outputs.
 
-    Exact. Free where equalities give the outputs; else this^-1 . this must lie in the identity.
+    Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, this^-1 .
+    this must lie in the identity.
     """
     from .lexrel import solved_outputs
+    from .recognise_layout import injective_by_digits
 
     apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
     if apart and all(solved_outputs(c, len(self.param_names), s) is not None for s, cs in self.parts for c in cs):
         return True
-    return apply_range(reverse(self), self).is_subset(identity(range_(self)))
+    known = None if self.param_names else injective_by_digits(reverse(self))
+    return apply_range(reverse(self), self).is_subset(identity(range_(self))) if known is None else known
 
 
 def is_injective(self: Map) -> bool:
-    """Whether no output has two inputs; exact, see `is_single_valued`."""
-    return is_single_valued(reverse(self))
+    """Whether no output has two inputs; exact. By its digits, if it is a layout; else see `is_single_valued`."""
+    from .recognise_layout import injective_by_digits
+
+    known = injective_by_digits(self)
+    return is_single_valued(reverse(self)) if known is None else known
 
 
 def is_bijective(self: Map) -> bool:
