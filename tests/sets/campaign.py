@@ -109,7 +109,9 @@ def report(family, name, law, data, outcome, message, seconds, origin):
     """What a person needs to see and repeat a case that did not end well."""
     if outcome == "mismatch":
         data = shrink(family, law, data, seconds)
-    _, inputs = attempt(lambda: family.draw(Source(data)), seconds)
+    found, inputs = attempt(lambda: family.draw(Source(data)), seconds)
+    if outcome == "mismatch" and law is not None and found == "good":
+        _, message = attempt(partial(law, *inputs), seconds)
     texts = "\n".join(f"    {x!r}" for x in inputs) if isinstance(inputs, tuple) else f"    {inputs}"
     replay = f"--replay '{family.name}' {data.hex() or '00'}"
     return f"{outcome}: {family.name} / {name} ({origin})\n{texts}\n    {message}\n    {replay}"

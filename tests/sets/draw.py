@@ -36,6 +36,9 @@ class Drawn:
     isl: str
     value: Callable
 
+    def __repr__(self):
+        return self.isl
+
 
 def expression(source, names, depth=2):
     """A quasi-affine expression with small numbers."""
@@ -122,14 +125,20 @@ def box(dims):
     return " and ".join(f"{LOW} <= {d} <= {HIGH}" for d in dims)
 
 
-def case(source, inputs=(), outputs=("i", "j"), params=("N",), tuples=("S", "A"), depth=2, mild=False, boxed=True):
-    """A set (no inputs) or map; it stays in the box, its parameters too where `boxed` is "params"."""
+def case(
+    source, inputs=(), outputs=("i", "j"), params=("N",), tuples=("S", "A"), depth=2, mild=False, boxed=True, place=None
+):
+    """A set (no inputs) or map; it stays in the box, its parameters too where `boxed` is "params".
+
+    `place` is the tuple to write where a nested one is meant.
+    """
     dims = (*inputs, *outputs)
     f = formula(source, (*dims, *params) if source.below(4) else dims, depth, mild)
     head = f"[{', '.join(params)}] -> " if params else ""
-    place = f"{tuples[0]}[{', '.join(outputs)}]"
-    if inputs:
-        place = f"{tuples[0]}[{', '.join(inputs)}] -> {tuples[1]}[{', '.join(outputs)}]"
+    if place is None:
+        place = f"{tuples[0]}[{', '.join(outputs)}]"
+        if inputs:
+            place = f"{tuples[0]}[{', '.join(inputs)}] -> {tuples[1]}[{', '.join(outputs)}]"
     arrays = axes(len(params), len(dims))
     truth = np.broadcast_to(f.value(dict(zip((*params, *dims), arrays, strict=True))), shape(len(params), len(dims)))
     bounds = []
@@ -140,3 +149,39 @@ def case(source, inputs=(), outputs=("i", "j"), params=("N",), tuples=("S", "A")
     if boxed == "params":
         bounds += [f"{PARAMS[0]} <= {p} <= {PARAMS[-1]}" for p in params]
     return Case(f"{head}{{ {place} : {' and '.join([*bounds, f.isl])} }}", truth)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A drawn piecewise function: its text, where it is defined, and its values there."""
+
+    text: str
+    where: np.ndarray
+    values: np.ndarray
+
+    def __repr__(self):
+        return self.text
+
+
+def function(source, dims=("i", "j"), params=("N",), tuples=("S", ""), outputs=1):
+    """A function on the box in one to three pieces, the later ones where the earlier ones are not."""
+    arrays = axes(len(params), len(dims))
+    at = dict(zip((*params, *dims), arrays, strict=True))
+    full = shape(len(params), len(dims))
+    free = reduce(np.logical_and, ((a >= LOW) & (a <= HIGH) for a in arrays[len(params) :]), np.ones(full, bool))
+    where, values = np.zeros(full, bool), np.zeros((outputs, *full), np.int64)
+    texts, others = [], box(dims)
+    for _ in range(source.of((1, 2, 1, 2, 3))):
+        f = formula(source, tuple(at), 1, True)
+        es = [expression(source, tuple(at), 1) for _ in range(outputs)]
+        here = free & f.value(at)
+        where |= here
+        free = free & ~here
+        for k, e in enumerate(es):
+            values[k] = np.where(here, e.value(at), values[k])
+        texts.append(
+            f"{tuples[0]}[{', '.join(dims)}] -> {tuples[1]}[{', '.join(e.isl for e in es)}] : {others} and {f.isl}"
+        )
+        others = f"{others} and not ({f.isl})"
+    head = f"[{', '.join(params)}] -> " if params else ""
+    return Function(f"{head}{{ {'; '.join(texts)} }}", where, values if outputs > 1 else values[0])

@@ -115,6 +115,33 @@ def table(relation, key=None):
     return reduce(np.logical_or, (conjunct_table(c, n_params) for c in cs), empty)
 
 
+def value(e, at):
+    """The value of an expression of the library where names have values (numbers or arrays)."""
+    total = np.int64(e.const)
+    for atom, c in e.terms:
+        if isinstance(atom, str):
+            part = at[atom]
+        elif hasattr(atom, "den"):
+            part = value(atom.num, at) // atom.den
+        else:
+            part = value(atom.left, at) ^ value(atom.right, at)
+        total = total + c * part
+    return total
+
+
+def function_table(f):
+    """Where a piecewise function of the library is defined, and its values there."""
+    n_params, n_dims = len(f.param_names), len(f.names) - len(f.param_names)
+    at = dict(zip(f.names, axes(n_params, n_dims), strict=True))
+    where, values = np.zeros(shape(n_params, n_dims), bool), np.zeros(shape(n_params, n_dims), np.int64)
+    for domain, e in f.pieces:
+        here = table(domain)
+        assert not (where & here).any(), f"pieces overlap: {f}"
+        where |= here
+        values = np.where(here, value(e, at), values)
+    return where, values
+
+
 # ---- reading tables
 
 

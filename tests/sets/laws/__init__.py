@@ -15,7 +15,7 @@ import numpy as np
 
 from polyvolta.sets import Map, Set
 from tests.sets.draw import Case, Source, case
-from tests.sets.tables import table
+from tests.sets.tables import function_table, table
 
 LENGTH = 200  # bytes that an input is decoded from; what it needs beyond them is the simplest
 
@@ -77,6 +77,13 @@ def same(relation, expected):
     assert good, f"wrong points: {relation}"
 
 
+def same_function(f, where, values):
+    """Check a piecewise function: its domain, and its values there."""
+    found, at = function_table(f)
+    assert found.shape == where.shape and (found == where).all(), f"wrong domain: {f}"
+    assert (at == values)[where].all(), f"wrong values: {f}"
+
+
 def equal(found, expected):
     """Check an answer."""
     assert found == expected, f"{found!r} instead of {expected!r}"
@@ -84,6 +91,6 @@ def equal(found, expected):
 
 def load():
     """All families, by name."""
-    from tests.sets.laws import boolean, counts, dimensions, optima, relations, simplification  # noqa: F401
+    from tests.sets.laws import boolean, counts, dimensions, functions, optima, products, relations, simplification  # noqa: F401
 
     return FAMILIES

@@ -1,8 +1,11 @@
 """Lexicographic optima, samples, functions as expressions."""
 
+import numpy as np
+
 from polyvolta.sets import NotAFunction
-from tests.sets.laws import family, same
-from tests.sets.tables import first_true, instances, points, table
+from tests.sets.draw import expression
+from tests.sets.laws import equal, family, same, same_function
+from tests.sets.tables import PARAMS, WINDOW, first_true, instances, points, table
 
 SETS = family("optima of sets", {})
 MAPS = family("optima of maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1})
@@ -58,3 +61,44 @@ def sample(a):
         assert found.sum() == 1 and (found <= a.t).all(), f"{one}"
     else:
         assert one.is_empty()
+
+
+def objective(source):
+    """An expression to optimise."""
+    return expression(source, ("i", "j", "N"), 1)
+
+
+EXPRESSIONS = family("sets and expressions", {"depth": 1}, objective)
+
+
+def optimum(found, a, e, best):
+    """Check the best value of an expression over a set, a function of the parameter."""
+    i, j, n = np.array(WINDOW)[None, :, None], np.array(WINDOW)[None, None, :], np.array(PARAMS)[:, None, None]
+    values = np.broadcast_to(e.value({"i": i, "j": j, "N": n}), a.t.shape)
+    some = a.t.any(axis=(1, 2))
+    expected = [int(best(v[t])) if t.any() else 0 for v, t in zip(values, a.t, strict=True)]
+    same_function(found, some, np.array(expected))
+
+
+@EXPRESSIONS.law
+def min_of_an_expression(a, e):
+    optimum(a.r.min(e.isl), a, e, np.min)
+
+
+@EXPRESSIONS.law
+def max_of_an_expression(a, e):
+    optimum(a.r.max(e.isl), a, e, np.max)
+
+
+@CONCRETE.law
+def sample_point(a):
+    if a.t.any():
+        assert a.r.sample_point() in points(a.t)
+
+
+@CONCRETE.law
+def extremes_without_parameters(a):
+    found = points(a.t)
+    if found:
+        equal(a.r.min("i - 2*j"), min(i - 2 * j for i, j in found))
+        equal(a.r.max("i + floor(j/2)"), max(i + j // 2 for i, j in found))

@@ -101,3 +101,25 @@ def is_bijective(m):
 def deltas(m):
     found = set(m.r.deltas().points())
     equal(found, {(y - x,) for x, y in points(m.t)})
+
+
+@LOOPS.law
+def deltas_map(m):
+    found = set(m.r.deltas_map().wrap().flatten().points())
+    equal(found, {(x, y, y - x) for x, y in points(m.t)})
+
+
+@LOOPS.law
+def is_identity(m):
+    equal(m.r.is_identity(), not (m.t & ~np.eye(len(m.t), dtype=bool)).any())
+    assert m.r.domain().identity().is_identity()
+
+
+@CHAINS.law
+def subtract_domain(f, g, s):
+    same(f.r.subtract_domain(s.r), f.t & ~s.t[:, :, None])
+
+
+@CHAINS.law
+def subtract_range(f, g, s):
+    same(f.r.subtract_range(g.r.domain()), f.t & ~g.t.any(axis=2)[:, None, :])
