@@ -3,15 +3,11 @@
 The closure R+ is the union of all powers R^k, k >= 1. It need not be a Presburger set, so the answer is a superset
 with a flag that says whether it has been *proved* equal. In order of cost:
 
-1. One conjunct that moves every point by the same offset d, and whose floors move by whole numbers with it. Along a
-   path every row changes linearly, so rows that grow need to hold at the first step alone and rows that shrink at the
-   last: { x -> x + k d } under those is R^k exactly.
-2. In general a path of k steps moves a point by a sum of k differences y - x. Scaling the constants of the rows of
-   the differences by k describes all such sums, and some more; with the ends of the path in the domain and the range
-   this gives P(k), a superset of R^k. It is exact when P(1) lies in R and P(k) in P(k - 1) . R for all k >= 2, by
-   induction on k, and both are subset tests.
+1. One conjunct that moves every point by the same offset: its paths are known exactly (module `paths`).
+2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact.
 3. Failing that: squaring until R . R adds nothing, where few pieces do; or splitting off one conjunct A with an exact
-   closure: (A + B)+ = A+ + A* (B A*)+. Else P without its k is returned, marked inexact.
+   closure: (A + B)+ = A+ + A* (B A*)+; or, for finitely many pairs, a search from every point.
+4. Else P without its k is returned, marked inexact.
 
 Maps over several tuples are closed tuple by tuple, by Kleene's elimination, which needs closures of loops alone.
 
@@ -22,15 +18,18 @@ applications", 1996.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
 from . import project as pj
-from .budgets import budget
-from .compose import apply_range, deltas, domain, identity, range_, reverse
-from .conjunct import Conjunct, Row
-from .errors import BudgetExceeded, SpaceMismatch
+from .budgets import budget, spend
+from .compose import apply_range, domain, identity, range_, reverse
+from .count import points
+from .errors import BudgetExceeded, SpaceMismatch, Unbounded
+from .make import from_points
+from .paths import is_exact, scaled, translated
 from .shape import pair, spaced
 from .space import Space, Tuple
 
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 SHARE = 40_000  # steps that one way to an exact closure may spend
 ROUNDS = 8  # squarings
 MANY = 40  # pieces at which squaring is given up
+FINITE = 4000  # pairs of a relation that is searched
 DEPTH = 2  # conjuncts split off one inside the other
 
 T = TypeVar("T")
@@ -175,7 +175,7 @@ def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
 
 def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     """The closure of a map whose one space has equal sides."""
-    found = _translated(self)
+    found = translated(self)
     if found is not None:
         return _without_length(found, self), True
     live = self.without_empty()
@@ -186,11 +186,22 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
         closed = _attempt(lambda: _without_length(paths, self))
         if closed is not None:
             return closed, True
-    better = _attempt(lambda: _squared(live)) or (_attempt(lambda: _split(live, depth)) if depth else None)
-    if better is not None:
-        return better, True
+    ways = [_squared, lambda m: _split(m, depth), _searched] if depth else [_squared]
+    for way in ways:
+        better = _attempt(lambda way=way: way(live))
+        if better is not None:
+            return better, True
     rough = paths and _attempt(lambda: _without_length(paths, self))
     return rough or domain(live).product(range_(live)).unwrap(), False
+
+
+def _paths(self: Map) -> tuple[Map, bool]:
+    """A superset of { x -> (y, k) : k steps lead from x to y }, and whether it is proved to be equal."""
+    found = translated(self)
+    if found is not None:
+        return found, True
+    paths = scaled(self)
+    return paths, bool(_attempt(lambda: is_exact(self, paths)))
 
 
 def _attempt(f: Callable[[], T]) -> T | None:
@@ -235,204 +246,26 @@ def _split(self: Map, depth: int) -> Map | None:
     return None
 
 
-# ---- paths with their length: maps x -> (y, k)
-
-
-def _lengths_space(self: Map) -> Space:
-    """The space of paths: flat tuples, the length as the last dimension."""
-    space = self.space
-    return spaced(Tuple(None, space.inp.dims), Tuple(None, (*space.out.dims, "k")), self.param_names)
-
-
-def _paths(self: Map) -> tuple[Map, bool]:
-    """A superset of { x -> (y, k) : k steps lead from x to y }, and whether it is proved to be equal."""
-    found = _translated(self)
-    if found is not None:
-        return found, True
-    paths = _scaled(self)
-    return paths, bool(_attempt(lambda: _is_exact(self, paths)))
-
-
-def _is_exact(self: Map, paths: Map) -> bool:
-    """Whether P(1) lies in R and P(k) in P(k - 1) . R; then P(k) is R^k, by induction."""
-    space = paths.space
-    n_par, n = len(self.param_names), space.n_in
-    k = len(space.dims) - 1
-    once = paths.fix({k: 1}).project_out(k)
-    if not once.is_subset(self._of(self.param_names, [(once.space, self.parts[0][1])])):
-        return False
-    width = n_par + 2 * n + 2
-    places = (*range(n_par + n), *range(n_par + n + 1, n_par + 2 * n + 1))
-    count = [0] * (1 + width)
-    count[0], count[1 + n_par + n], count[width] = 1, 1, -1
-    counted = cj.normalise(width, (), [tuple(count)], ())
-    steps = (cj.conjoin(cj.reindex(c, width, places), counted) for c in self.parts[0][1])
-    step_space = spaced(space.out, space.out, self.param_names)
-    step = self._of(self.param_names, [(step_space, tuple(c for c in steps if c is not None))])
-    return paths.lower_bound(k, 2).is_subset(apply_range(paths, step))
-
-
-def _translated(self: Map) -> Map | None:
-    """The paths of one conjunct that is a translation throughout, exactly; None for any other map."""
-    space, cs = self.space, self.parts[0][1]
-    n_par, n = len(self.param_names), space.n_in
-    if len(cs) != 1 or not cs[0].known or (offset := _offset(cs[0], n_par, n)) is None or not any(offset):
+def _searched(self: Map) -> Map | None:
+    """The closure of finitely many pairs, by a search from every input."""
+    n = self.space.n_in
+    onward: dict[tuple, list[tuple]] = {}
+    try:
+        for p in islice(points(self), FINITE + 1):
+            onward.setdefault(p[:n], []).append(p[n:])
+    except Unbounded:
         return None
-    (c,) = cs
-    change = _change(c, n_par, offset)
-    if change is None or any(_along(r, change) for r in c.eqs):
+    if sum(map(len, onward.values())) > FINITE:
         return None
-    rows = [(r, _along(r, change) >= 0) for r in c.ineqs]
-    both = {True, *(at_start for _, at_start in rows)}
-    # columns: const, params, x, y, k, then the divs at the first step, then those at the last
-    base, count = 1 + n_par + 2 * n, len(c.divs)
-    width = base + 1 + count * len(both)
-    shift = {True: base + 1, False: base + 1 + count}
-
-    def placed(row: Row, at_start: bool) -> tuple[int, ...]:
-        out = [0] * width
-        out[: 1 + n_par] = row[: 1 + n_par]
-        for d in range(n):
-            a, b = row[1 + n_par + d], row[1 + n_par + n + d]
-            out[1 + n_par + (0 if at_start else n) + d] = a + b
-            out[0] += b * offset[d] if at_start else -a * offset[d]
-        for j, v in enumerate(row[base:]):
-            out[shift[at_start] + j] = v
-        return tuple(out)
-
-    divs = [(den, placed(row, side)) for side in sorted(both, reverse=True) for den, row in c.divs]
-    eqs = [_moved_by(d, offset[d], n_par, n, width) for d in range(n)] + [placed(r, True) for r in c.eqs]
-    ineqs = [placed(r, side) for r, side in rows]
-    ineqs.append(tuple(-1 if col == 0 else int(col == base) for col in range(width)))
-    paths = cj.normalise(base, divs, eqs, ineqs)
-    return self._of(self.param_names, [(_lengths_space(self), () if paths is None else (paths,))])
-
-
-def _moved_by(d: int, step: int, n_par: int, n: int, width: int) -> Row:
-    """The equality y_d = x_d + step * k."""
-    row = [0] * width
-    row[1 + n_par + d], row[1 + n_par + n + d], row[1 + n_par + 2 * n] = 1, -1, step
-    return tuple(row)
-
-
-def _offset(c: Conjunct, n_par: int, n: int) -> list[int] | None:
-    """The numbers y - x, where the equalities of the conjunct imply that each is one."""
-    solved: list[tuple[int, Row]] = []  # (column, row with it), triangular
-    for row in c.eqs:
-        row = _cleared(row, solved)[0]
-        if any(row[1:]):
-            solved.append((next(col for col in range(len(row) - 1, 0, -1) if row[col]), row))
-    found = []
-    for d in range(n):
-        row = [0] * (1 + c.n + len(c.divs))
-        row[1 + n_par + d], row[1 + n_par + n + d] = -1, 1
-        rest, scale = _cleared(row, solved)
-        if any(rest[1:]) or rest[0] % scale:
-            return None
-        found.append(rest[0] // scale)
-    return found
-
-
-def _cleared(row: Sequence[int], solved: Sequence[tuple[int, Row]]) -> tuple[Sequence[int], int]:
-    """A multiple of the row, plus multiples of the solved rows, without their columns; and which multiple."""
-    scale = 1
-    for col, pivot in solved:
-        if row[col]:
-            up, down = pivot[col], row[col]
-            row = [up * v - down * w for v, w in zip(row, pivot, strict=True)]
-            scale *= up
-    return row, scale
-
-
-def _change(c: Conjunct, n_par: int, offset: Sequence[int]) -> list[int] | None:
-    """By how much every column changes when both ends of a pair move by the offset; None where a floor wavers."""
-    change = [0] * (1 + n_par) + [*offset, *offset]
-    for den, row in c.divs:
-        total = _along(row, change)
-        if total % den:
-            return None
-        change.append(total // den)
-    return change
-
-
-def _along(row: Row, change: Sequence[int]) -> int:
-    return sum([v * w for v, w in zip(row, change, strict=False)])
-
-
-def _scaled(self: Map) -> Map:
-    """Paths of k steps: the rows of the differences scaled by k, ends in the domain and the range."""
-    space = self.space
-    n_par, n = len(self.param_names), space.n_in
-    steps = deltas(self).coalesce().parts[0][1]
-    path = pj.eliminate(_sums(steps, n_par, n))
-    starts, ends = domain(self).coalesce().parts[0][1], range_(self).coalesce().parts[0][1]
-    width = n_par + 2 * n + 1
-    head = tuple(range(n_par))
-    found = []
-    for a in starts if path is not None else ():
-        start = cj.conjoin(path, cj.reindex(a, width, (*head, *range(n_par, n_par + n))))
-        for b in ends if start is not None else ():
-            found.append(cj.conjoin(start, cj.reindex(b, width, (*head, *range(n_par + n, n_par + 2 * n)))))
-    kept = tuple(c for c in found if c is not None and not c.is_empty)
-    return self._of(self.param_names, [(_lengths_space(self), kept)])
-
-
-def _sums(steps: Sequence[Conjunct], n_par: int, n: int) -> Conjunct | None:
-    """Over (params, x, y, k): y - x is a sum of k >= 1 differences, as far as scaled rows say."""
-    base = 2 + n_par + 2 * n
-    k_col = base - 1
-    alone = len(steps) == 1
-    sizes = [len(c.divs) if alone else 1 + n + len(c.divs) for c in steps]
-    width = base + sum(sizes)
-    eqs: list[Row] = []
-    ineqs: list[Row] = [_sparse({0: -1, k_col: 1}, width)]
-    total_k, totals = {k_col: -1}, [{1 + n_par + d: 1, 1 + n_par + n + d: -1} for d in range(n)]
-    first = base
-    for c, size in zip(steps, sizes, strict=True):
-        count = k_col if alone else first
-        difference = None if alone else range(first + 1, first + 1 + n)
-        floors = first if alone else first + 1 + n
-        for row, is_eq in [*((r, True) for r in c.eqs), *((r, False) for r in c.all_ineqs())]:
-            for form, times, sign, still_eq in _constants(c, row, n_par, alone, is_eq):
-                entries = {**form, count: times}
-                for d, v in enumerate(row[1 + n_par : 1 + n_par + n]):
-                    if difference is None:
-                        entries[1 + n_par + d], entries[1 + n_par + n + d] = -v * sign, v * sign
-                    else:
-                        entries[difference[d]] = v * sign
-                entries.update({floors + j: v * sign for j, v in enumerate(row[1 + n_par + n :])})
-                (eqs if still_eq else ineqs).append(_sparse(entries, width))
-        if not alone:
-            ineqs.append(_sparse({count: 1}, width))
-            total_k[count] = 1
-            for d in range(n):
-                totals[d][difference[d]] = 1
-        first += size
-    if not alone:
-        eqs += [_sparse(t, width) for t in (total_k, *totals)]
-    return cj.normalise(base - 1, [None] * sum(sizes), eqs, ineqs)
-
-
-def _sparse(entries: dict[int, int], width: int) -> Row:
-    row = [0] * width
-    for col, v in entries.items():
-        row[col] = v
-    return tuple(row)
-
-
-def _constants(c: Conjunct, row: Row, n_par: int, alone: bool, is_eq: bool) -> list[tuple[dict, int, int, bool]]:
-    """What stands for the constant of a row in a sum of k rows: (columns, coefficient of k, sign, is an equality).
-
-    A number is taken k times. A form b in the parameters that is never positive is at most its own k-fold, so it may
-    stand once; any other row is left out. With other differences beside it k may be 0, where that does not hold.
-    """
-    if not any(row[1 : 1 + n_par]):
-        return [({}, row[0], 1, is_eq)]
-    found = []
-    for sign in (1, -1) if is_eq else (1,):
-        form = tuple(sign * v for v in row[: 1 + n_par])
-        positive = (form[0] - 1, *form[1:], *[0] * (len(row) - 1 - n_par))
-        reaches = cj.normalise(c.n, c.divs, c.eqs, [*c.ineqs, positive]) if alone else c
-        if reaches is None or reaches.is_empty:
-            found.append((dict(enumerate(form)), 0, sign, False))
-    return found
+    pairs = []
+    for start, first in onward.items():
+        seen, todo = set(first), list(first)
+        while todo:
+            for y in onward.get(todo.pop(), ()):
+                if y not in seen:
+                    seen.add(y)
+                    todo.append(y)
+        spend(len(seen))
+        pairs += [start + y for y in seen]
+    found = from_points(type(self), self.space, pairs).align_params(self.param_names)
+    return found if len(found.parts[0][1]) > MANY else found.coalesce()

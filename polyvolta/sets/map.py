@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import closure, compose, dimensions, multi_pwaff, product
+from . import closure, compose, dimensions, make, multi_pwaff, order, product
+from . import plot as plotting
 from .budgets import metered_class
 from .relation import Relation
 from .set import Set
@@ -38,6 +39,14 @@ class Map(Relation):
     fixed_power, power, transitive_closure = closure.fixed_power, closure.power, closure.transitive_closure
     reaching_path_lengths = closure.reaching_path_lengths
 
+    identity, from_affs = classmethod(make.identity), classmethod(make.from_affs)
+    from_domain_and_range = classmethod(make.from_domain_and_range)
+
+    lex_lt, lex_le = classmethod(order.lex_lt), classmethod(order.lex_le)
+    lex_gt, lex_ge = classmethod(order.lex_gt), classmethod(order.lex_ge)
+    lex_lt_map, lex_le_map = order.lex_lt_map, order.lex_le_map
+    lex_gt_map, lex_ge_map = order.lex_gt_map, order.lex_ge_map
+
     domain_product, range_product = product.domain_product, product.range_product
     flat_domain_product, flat_range_product = product.flat_domain_product, product.flat_range_product
     wrap, curry, uncurry, zip = product.wrap, product.curry, product.uncurry, product.zip_
@@ -48,3 +57,4 @@ class Map(Relation):
     domain_factor_domain, domain_factor_range = product.domain_factor_domain, product.domain_factor_range
     range_factor_domain, range_factor_range = product.range_factor_domain, product.range_factor_range
     as_multi_pw_aff = as_pw_multi_aff = multi_pwaff.as_multi_pw_aff
+    plot = plotting.plot_map

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from . import algebra, bounds, dimensions, lexrel, multi_pwaff, optimise
+from . import algebra, bounds, dimensions, lexrel, make, multi_pwaff, optimise
 from . import cardinality as cardinalities
 from . import coalesce as coalescing
 from . import conjunct as cj
@@ -170,6 +170,10 @@ class Relation:
     insert_dims, add_dims, move_dims = dimensions.insert_dims, dimensions.add_dims, dimensions.move_dims
     rename_dims, rename_params = dimensions.rename_dims, dimensions.rename_params
     complement = dimensions.complement
+
+    universe, empty = classmethod(make.universe), classmethod(make.empty)
+    from_points = classmethod(make.from_points)
+    contains = __contains__ = make.contains
 
     fix, lower_bound, upper_bound, equate = bounds.fix, bounds.lower_bound, bounds.upper_bound, bounds.equate
     order_lt, order_le, order_gt, order_ge = bounds.order_lt, bounds.order_le, bounds.order_gt, bounds.order_ge

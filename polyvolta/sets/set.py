@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import compose, dimensions, optimise, product, pwaff
+from . import compose, dimensions, optimise, order, product, pwaff
+from . import plot as plotting
 from .budgets import metered_class
 from .errors import SpaceMismatch
 from .relation import Relation
@@ -27,5 +28,8 @@ class Set(Relation):
 
     apply, identity = compose.apply, compose.identity
     rename = dimensions.rename
+    lex_lt_set, lex_le_set = order.lex_lt_set, order.lex_le_set
+    lex_gt_set, lex_ge_set = order.lex_gt_set, order.lex_ge_set
     unwrap, is_wrapping = product.unwrap, product.is_wrapping
     indicator_function, sample_point = pwaff.indicator_function, optimise.sample_point
+    plot = plotting.plot_set
