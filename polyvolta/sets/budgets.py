@@ -132,13 +132,12 @@ def metered(f: F) -> F:
 
         return items
 
-    name = f.__qualname__.partition(".")[0] if f.__name__ == "__init__" else f.__name__
-
     @wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         current = _current.get()
         if current is not None and current.operation:
             return f(*args, **kwargs)
+        name = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__
         return _run(current or _Budget(DEFAULT), name, args, f, args, kwargs)
 
     return call

@@ -207,7 +207,7 @@ class _Search:
         if not best:
             return False
         p = old[best]
-        spend(1 + len(rows) * len(old) * weight(p, old[0]) // 256)
+        spend(1 + len(rows) * len(old) * weight(p, old[0]) // 128)
         new = [-c for c in old]
         new[0], new[best] = p, old[0]
         for i, row in enumerate(rows):

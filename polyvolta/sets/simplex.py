@@ -218,7 +218,7 @@ class Tableau:
         rows = self._rows
         old = rows[r]
         c = old[j]
-        spend(1 + len(rows) * len(old) * weight(c, old[0]) // 256)
+        spend(1 + len(rows) * len(old) * weight(c, old[0]) // 128)
         if c > 0:
             new = [-v for v in old]
             new[0], new[j] = c, old[0]
