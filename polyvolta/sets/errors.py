@@ -181,6 +181,21 @@ class EmptySet(PolyvoltaError, ValueError):
     id = "PV109"
 
 
+class NotPlottable(PolyvoltaError):
+    """There is no picture of this: too many dimensions, or matplotlib is missing.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [i, j, k] : 0 <= i, j, k < 4 }").plot()
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.NotPlottable: [PV120] only sets of one or two dimensions can be drawn
+      [i, j, k]
+    hint: fix or project out the others
+    """
+
+    id = "PV120"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint that names the known name nearest to `name`, or lists what is known.
 
