@@ -94,7 +94,8 @@ class Intervals:
         for key, const in rows.items():
             if key.count(0) == alone:
                 self.learn(key, const)
-        self.divs = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
+        terms = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
+        self.divs = [d for d in terms if d[-1]]  # one of a constant is still to be replaced
 
     def learn(self, key: Row, const: int) -> None:
         """Take note of an inequality in one variable."""
