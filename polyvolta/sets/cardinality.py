@@ -1,9 +1,9 @@
 """How many points a parametric set has, and how many outputs a map has for each input, in closed form.
 
-    Pieces are made disjoint, each is summed by itself (module `summation`), and the leaves of all sums are added:
-where two of them overlap, their polynomials add up (module `quasipoly`). First the values of the parameters for
-which a piece has a point at all are projected out and joined to the piece: they are bounds that the sums then need
-not find by themselves, and the place where what they find is said.
+Points in several pieces are made to count once (module `disjoint`), each piece is summed by itself (module
+`summation`), and the leaves of all sums are added: where two of them overlap, their polynomials add up (module
+`quasipoly`). First the values of the parameters for which a piece has a point at all are projected out and joined
+to the piece: they are bounds that the sums then need not find by themselves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import conjunct as cj
 from .build import RowBuilder, affs_of, expression
 from .conjunct import Conjunct
 from .count import check_bounded
-from .disjoint import disjoint
+from .disjoint import counted_once
 from .gist import gist_conjunct
 from .project import project, with_known_divs
 from .quasipoly import Piece, PwQPolynomial, QPolynomial, added, merged
@@ -52,8 +52,11 @@ def cardinality(self: Relation) -> PwQPolynomial:
         n_keep = n_par + space.n_in
         target = Space(None, space.inp or Tuple(None, ()))
         names = (*self.param_names, *space.dims)
-        found = [leaf for c in disjoint(cs) for leaf in _counted(c, names, n_keep)]
-        pieces += [(Set._of(self.param_names, [(target, (where,))]), what) for where, what in found]
+        sums: dict[Conjunct, QPolynomial] = {}
+        for c, sign in counted_once(cs):
+            for where, what in _counted(c, names, n_keep):
+                sums[where] = sums.get(where, QPolynomial({})) + sign * what
+        pieces += [(Set._of(self.param_names, [(target, (where,))]), what) for where, what in sums.items() if what]
     return PwQPolynomial(self.param_names, merged(added(pieces)))
 
 

@@ -1,6 +1,6 @@
 """Counting and listing the integer points of bounded sets.
 
-Pieces are made disjoint first. Equalities are solved over the integers, which leaves free integers t under
+Points in several pieces are made to count once (module `disjoint`). Equalities are solved over the integers, which leaves free integers t under
 inequalities, as many points as there are solutions t. Groups of t that share no inequality multiply:
 
 - a group of one is an interval;
@@ -26,7 +26,7 @@ from . import conjunct as cj
 from . import integer, simplex
 from .budgets import metered, spend
 from .conjunct import Conjunct
-from .disjoint import box, disjoint
+from .disjoint import box, counted_once
 from .errors import NotSupported, Unbounded, UnknownName, nearest
 from .rows import Row, normal_ineq, substitute
 from .summation import RESIDUES, Summation
@@ -80,8 +80,8 @@ def count(self: Relation, **params: int) -> int:
     """
     total = 0
     for space, cs in concrete(self, params).parts:
-        for c in disjoint(cs):
-            total += _count(c, space.dims)
+        for c, sign in counted_once(cs):
+            total += sign * _count(c, space.dims)
     return total
 
 

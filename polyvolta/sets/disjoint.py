@@ -1,8 +1,16 @@
-"""Unions made disjoint: every point in one piece.
+"""Unions in which every point counts once.
 
-Each piece loses the points of the pieces before it. Most pieces of a large union don't meet at all, and most of
-those show it in the constants that bound a single dimension. So the pieces are swept in the order of their lower
-bounds along the dimension with the most different ones, and only pairs whose boxes meet are subtracted.
+A piece that joins a union must not count again what it shares with the pieces before it. There are two ways: it
+loses their points (a difference, of many pieces where they have many rows), or what it shares is taken off again
+(inclusion and exclusion, of many terms where many pieces meet):
+
+    1_(U or C) = 1_U + 1_C - 1_(U and C),    1_(U and C) = sum of s * 1_(T and C)    for 1_U = sum of s * 1_T
+
+The second keeps the rows few and simple, which is what summation wants, so it is taken as long as few terms meet.
+
+Most pieces of a large union don't meet at all, and most of those show it in the constants that bound a single
+dimension. So the pieces are swept in the order of their lower bounds along the dimension with the most different
+ones, and only pairs whose boxes meet are looked at.
 """
 
 from __future__ import annotations
@@ -15,31 +23,45 @@ from . import conjunct as cj
 from .budgets import spend
 from .conjunct import Conjunct
 
+FEW = 8  # terms that meet a new piece, up to which inclusion and exclusion is worth it
+
 Box = tuple[tuple[float, float], ...]
 
 
-def disjoint(pieces: Sequence[Conjunct]) -> list[Conjunct]:
-    """The same points, every point in one conjunct; the divs must be known, empty conjuncts go.
+def counted_once(pieces: Sequence[Conjunct]) -> list[tuple[Conjunct, int]]:
+    """Conjuncts with numbers that add up, at each point, to 1 if it is in the union and to 0 if not.
 
-    Exact. O(m log m) and a subtraction for each pair of pieces whose boxes meet.
+    The divs must be known; empty conjuncts go. Exact. O(m log m), and a conjunction or a difference for each pair of
+    pieces whose boxes meet.
     """
-    if len(pieces) < 2:
-        return [c for c in pieces if not c.is_empty]
-    done: list[Conjunct] = []
+    terms: list[tuple[Conjunct, int]] = []
+    of_piece: list[list[tuple[Conjunct, int]]] = []
     for c, before in zip(pieces, _meeting(pieces), strict=True):
-        left = [c]
-        for k in before:
-            spend(len(left))
-            left = [p for q in left for p in cj.subtract(q, pieces[k])]
-        done += left
-    return [c for c in done if not c.is_empty]
+        sums: dict[Conjunct, int] = {}
+        met = [term for k in before for term in of_piece[k]]
+        spend(1 + len(met))
+        if len(met) <= FEW:
+            sums[c] = 1
+            for other, sign in met:
+                both = cj.conjoin(other, c)
+                if both is not None and not both.is_empty:
+                    sums[both] = sums.get(both, 0) - sign
+        else:
+            left = [c]
+            for k in before:
+                spend(len(left))
+                left = [p for q in left for p in cj.subtract(q, pieces[k])]
+            sums = dict.fromkeys(left, 1)
+        of_piece.append([(d, sign) for d, sign in sums.items() if sign])
+        terms += of_piece[-1]
+    return [(d, sign) for d, sign in terms if not d.is_empty]
 
 
 def _meeting(pieces: Sequence[Conjunct]) -> list[list[int]]:
     """For each piece the earlier ones whose boxes meet its own."""
     boxes = [box(c) for c in pieces]
     out: list[list[int]] = [[] for _ in pieces]
-    n = len(boxes[0])
+    n = pieces[0].n if pieces else 0
     if not n:
         return [list(range(k)) for k in range(len(pieces))]
     d = max(range(n), key=lambda d: len({b[d] for b in boxes}))

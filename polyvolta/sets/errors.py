@@ -159,7 +159,7 @@ class NotSupported(PolyvoltaError):
     Traceback (most recent call last):
         ...
     polyvolta.sets.errors.NotSupported: [PV108] the number of points does not decompose into boxes and simplices
-      1009*i <= 2003*j + N needs 1009 residues of j
+      N - 1009*i + 2003*j >= 0 needs 1009 residues of j
     hint: give the parameters numbers and use count(), or count a simpler superset
     """
 

@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from . import polynomial as pl
-from .aff import Aff, Atom, aff, _order, var
+from .aff import Aff, Atom, _order, var
 from .budgets import spend
 from .errors import SpaceMismatch, Unbounded, UnknownName, nearest
 from .space import Space

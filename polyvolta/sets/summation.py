@@ -329,9 +329,10 @@ class Summation:
             m = 0
         if split * len(values) > self.limit:
             table = self._table()
+            what = f"{len(values)} {'residues' if m else 'values'} of {table[z]}"
             raise NotSupported(
                 "the number of points does not decompose into boxes and simplices",
-                where=f"{expression(row, table)} >= 0 needs {len(values)} {'residues' if m else 'values'} of {table[z]}",
+                where=f"{expression(row, table)} >= 0 needs {what}",
                 hint="give the parameters numbers and use count(), or count a simpler superset",
             )
         for r in values:
