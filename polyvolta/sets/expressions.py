@@ -14,6 +14,7 @@ from the left: `i*2 mod 4` is (2i) mod 4. A sign belongs to a number that follow
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
@@ -96,9 +97,8 @@ class Expressions(Cursor):
             return _scaled(right, left.const)
         if not right.terms:
             return _scaled(left, right.const)
-        raise self.error(
-            "not affine: a product of two expressions that are no numbers", "one factor must be a number", at
-        )
+        what = "" if self.splits else f" of {left} and {right}"
+        raise self.error(f"not affine: a product{_plain(what)}", "one factor must be a number", at)
 
     def divisor(self) -> int:
         """Step over `/`, `//` or `mod` and the positive number after it."""
@@ -107,7 +107,8 @@ class Expressions(Cursor):
         negative = self.eat("-")
         value = self.factor()
         if value.terms:
-            raise self.error("not affine: the divisor is no number", "divide by a positive number", mark)
+            what = "" if self.splits else f" by {value}"
+            raise self.error(f"not affine: a division{_plain(what)}", "divide by a positive number", mark)
         number = -value.const if negative else value.const
         if number <= 0 or number.denominator != 1:
             what = "zero" if not number else "a negative number" if number < 0 else "a fraction"
@@ -252,6 +253,11 @@ class Expressions(Cursor):
             ]
         self.splits = []
         return out
+
+
+def _plain(text: str) -> str:
+    """Names of existentials as they were written."""
+    return re.sub(r"#\d+", "", text)
 
 
 def _scaled(value: Aff, factor: int | Fraction) -> Aff:

@@ -71,6 +71,7 @@ class Formulas(Expressions):
     """A parser of formulas over the names in `scope`."""
 
     scope: dict[str, Aff]
+    bracketed = False  # whether the present comparison has tuples in brackets
 
     def formula(self) -> Tree:
         left = self.disjunction()
@@ -157,6 +158,7 @@ class Formulas(Expressions):
 
     def comparison(self) -> Leaf:
         """A chain of comparisons of expressions, or of lists: `0 <= i, j < N` bounds both."""
+        self.bracketed = False
         left, operators, values = self.expressions(), [], []
         while True:
             op = self.toks[self.k]
@@ -164,6 +166,8 @@ class Formulas(Expressions):
                 break
             self.k += 1
             right = self.expressions()
+            if self.bracketed and op not in LEXICOGRAPHIC:
+                raise self.error(f"tuples have no {op!r}", "compare them with << <<= >> or >>=, or entry by entry")
             if op in LEXICOGRAPHIC:
                 if len(left) != len(right):
                     raise self.error(f"{op!r} compares {len(left)} expressions with {len(right)}")
@@ -191,6 +195,7 @@ class Formulas(Expressions):
         """Expressions in a list, in brackets if they are compared as a tuple: `[i, j] << [k, l]`."""
         brackets = self.toks[self.k] == "[" and self.is_tuple()
         self.k += brackets
+        self.bracketed |= brackets
         out = [self.expression()]
         while self.toks[self.k] == ",":
             self.k += 1

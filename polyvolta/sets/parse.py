@@ -78,8 +78,10 @@ class _Parser(Formulas):
             self.scope[name] = var(name)
             if self.eat("="):
                 context.append(self.pinned(self.scope[name], self.expression()))
-            if not self.at("]"):
-                self.expect(",")
+            if not self.at("]") and not self.eat(","):
+                raise self.wrong("expected ',' or ']'")
+        if self.at("{"):
+            raise self.wrong("expected '->' after the parameters")
         if not self.eat("->"):
             self.k = mark
             raise self.wrong("expected '[parameters] -> {' or '{'")
@@ -112,7 +114,8 @@ class _Parser(Formulas):
     def tuple(self) -> Tuple:
         name = self.name("a name") if is_name(self.toks[self.k]) else None
         if self.toks[self.k] != "[":
-            raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['")
+            hint = "rational sets are not supported" if name == "rat" else "a tuple is written S[i, j] or [i, j]"
+            raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['", hint)
         nested = self.nested()
         self.k += 1
         if nested:

@@ -27,6 +27,10 @@ LEXICOGRAPHIC = frozenset({"<<", "<<=", ">>", ">>="})
 COMPARISONS = frozenset({"<=", ">=", "<", ">", "=", "!="}) | LEXICOGRAPHIC
 SYMBOLS = KEYWORDS | COMPARISONS | frozenset("+-*/^()[]{}:;,⌊⌋") | {"//", "->"}
 END = ""
+HINTS = {  # for characters of other languages
+    "&": "write 'and' or '&&'", "|": "write 'or' or '||'; ':' stands before a formula", "~": "write 'not'",
+    ".": "numbers are integers: write 5/2 for 2.5", "?": "write a piece for each case", '"': "names have no quotes",
+}  # fmt: skip
 DEEPEST = 120  # how many parentheses, floors and `not exists` may stand inside one another
 
 
@@ -37,7 +41,7 @@ def tokens(text: str) -> list[str]:
     for t in set(out):
         if t not in SYMBOLS and not (t.isascii() and (t[0].isalnum() or t[0] == "_")):
             at = places(text)[out.index(t)]
-            raise syntax_error(text, at, f"{t!r} has no meaning here")
+            raise syntax_error(text, at, f"{t!r} has no meaning here", HINTS.get(t, ""))
     out.append(END)
     return out
 
@@ -135,6 +139,10 @@ class Cursor:
         t = self.toks[self.k]
         at = places(self.text)[self.k]
         found = "the end of the text" if t == END else repr(TOKEN.match(self.text, at).group())  # type: ignore[union-attr]
-        if not hint and is_name(t) and get_close_matches(t, KEYWORDS, n=1):
-            hint = nearest(t, KEYWORDS)
+        if not hint and is_name(t) and get_close_matches(t, CONNECTIVES, n=1):
+            hint = nearest(t, CONNECTIVES)
+        if not hint and found == "'=>'":
+            hint = "'=>' is 'implies'; did you mean '>='?"
+        if not hint and t in KEYWORDS - CONNECTIVES:
+            hint = f"{t!r} is a word of the notation"
         return syntax_error(self.text, at, f"{expected}, found {found}", hint)

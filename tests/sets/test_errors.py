@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from polyvolta.cuda.errors import CompileFailed, CompilerMissing
+from polyvolta.sets import Map, NotAffine, Set, aff, errors, var
 from polyvolta.sets.errors import PolyvoltaError, UnknownName, nearest
 
 
@@ -38,3 +39,75 @@ def test_the_nearest_name_or_all_of_them():
     assert nearest("lexmn", ["lexmin", "apply"]) == "did you mean 'lexmin'?"
     assert nearest("zzz", ["lexmin", "apply"]) == "known: lexmin, apply"
     assert nearest("zzz", []) == ""
+
+
+KINDS = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, PolyvoltaError)]
+
+
+def test_every_error_has_an_id_of_its_own_and_an_example():
+    assert len({k.id for k in KINDS}) == len(KINDS)
+    for kind in KINDS:
+        assert kind is PolyvoltaError or f"[{kind.id}]" in kind.__doc__, kind
+        assert kind is PolyvoltaError or ">>>" in kind.__doc__, kind
+
+
+S = Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 4 }")
+T = Map("{ S[i, j] -> [i + j] }")
+MISUSE = [
+    lambda: Set(3),
+    lambda: Set(None),
+    lambda: Set(b"{ [i] }"),
+    lambda: Set(S),
+    lambda: Set("{ [i] -> [j] }"),
+    lambda: Map("{ [i] }"),
+    lambda: S & 3,
+    lambda: S - "{ [i] }",
+    lambda: S | T,
+    lambda: S.project_out(1.5),
+    lambda: S.project_out(9),
+    lambda: S.project_out("k"),
+    lambda: S.fix(i="a"),
+    lambda: S.fix(q=3),
+    lambda: S.is_subset(T),
+    lambda: S.gist(3),
+    lambda: S.apply(S),
+    lambda: T.apply_range(S),
+    lambda: T.intersect_domain(T),
+    lambda: T(3),
+    lambda: S.count(),
+    lambda: S.count(M=3),
+    lambda: bool(S),
+    lambda: Set("{ A[i]; B[i] }").project_out(0),
+    lambda: var("i") + "a",
+    lambda: var("i") - None,
+    lambda: var("i") * 1.5,
+    lambda: var("i") * var("j"),
+    lambda: var("i") / 2,
+    lambda: var("i") // 0,
+    lambda: var("i") // var("j"),
+    lambda: var("i") % -1,
+    lambda: var("i").evaluate({"j": 1}),
+    lambda: var(3),
+    lambda: aff(1.5),
+]
+
+
+@pytest.mark.parametrize("number", range(len(MISUSE)))
+def test_misuse_is_an_error_of_ours(number):
+    with pytest.raises(PolyvoltaError) as caught:
+        MISUSE[number]()
+    assert str(caught.value).startswith("[PV1")
+
+
+def test_operands_that_know_better_are_asked():
+    class Other:
+        def __radd__(self, other):
+            return "mine"
+
+        __rsub__ = __rmul__ = __radd__
+
+    i = var("i")
+    assert (i + Other(), i - Other(), i * Other()) == ("mine",) * 3
+    with pytest.raises(NotAffine, match="product"):
+        i * i
+    assert i * aff(2) == aff(2) * i == 2 * i

@@ -32,6 +32,34 @@ SAME = [
     ("{ [i] : 0 ≤ i ∧ i ≤ 3 ∧ ¬(i ≠ 2) ∨ ∃ e : i = 7e ∧ e = 1 }", "{ [2]; [7] }"),
     ("{ [i] : ⌊i/4⌋ = 2 && i <> 9 || i == 0 }", "{ [0]; [8]; [10]; [11] }"),
     ("{ [i] : 5 >= i > 3 }", "{ [4]; [5] }"),
+    ("{ [i] : 2i mod 4 = 2 and 0 <= i < 8 }", "{ [1]; [5] }"),
+    ("{ [i] : i*2 mod 4 = 2 and 0 <= i < 4 }", "{ [1]; [3] }"),
+    ("{ [i] : i = -3 mod 5 or i = -(3 mod 5) }", "{ [2]; [-3] }"),
+    ("{ [i] : i/2 <= 5/2 and i >= 4 }", "{ [4]; [5] }"),
+    ("{ [i] : 1/2 i = 3 or (i + 1)/3 = 1/2 }", "{ [6] }"),
+    ("{ [i, j] : j = 3 and (3i)/2 <= j and i >= 1 }", "{ [1, 3]; [2, 3] }"),
+    ("{ [5/2] }", "{ [i] : false }"),
+    ("{ [i, i/2] : 0 <= i <= 3 }", "{ [0, 0]; [2, 1] }"),
+    ("{ [i] : [i/2] = 1 }", "{ [2]; [3] }"),
+    ("{ [i] : ceild(i, 3) = 1 }", "{ [1]; [2]; [3] }"),
+    ("{ [i] : max(i/2, 1) = 3/2 }", "{ [3] }"),
+    ("{ [i] : i = 2^10 }", "{ [1024] }"),
+    ("{ [i] : i >= 0 implies 4 <= i <= 5 }", "{ [i] : i < 0 or 4 <= i <= 5 }"),
+    ("{ [i] : not (i >= 0 implies i >= 3) }", "{ [0]; [1]; [2] }"),
+    ("{ [i] : 0 <= i <= 9 and (i > 3 => i > 7) }", "{ [0]; [1]; [2]; [3]; [8]; [9] }"),
+    ("{ [i] : not not i = 3 }", "{ [3] }"),
+    ("{ [i, j] : 0 <= i, j < 2 and [i, j] << [1, 0] }", "{ [0, 0]; [0, 1] }"),
+    ("{ [i, j] : 0 <= i, j < 2 and not (i, j << 1, 0) }", "{ [1, 0]; [1, 1] }"),
+    ("{ [i, j] : 0 <= i, j < 2 and [1, 0] <<= [i, j] }", "{ [1, 0]; [1, 1] }"),
+    ("{ [i, j] : 0 <= i, j < 2 and i, j >> 0, 1 }", "{ [1, 0]; [1, 1] }"),
+    ("{ [i] : exists (e0 = floor(i/2) : 2e0 = i and 0 <= e0 <= 1) }", "{ [0]; [2] }"),
+    ("{ [i] : exists (a, b = 2a : i = b and 0 <= a < 2) }", "{ [0]; [2] }"),
+    ("{ [x_1, x'] : x_1 = 1 and x' = 2 }", "{ [1, 2] }"),
+    ("[N = 5] -> { [i] : 3 <= i < N }", "[N] -> { [i] : N = 5 and 3 <= i < 5 }"),
+    ("[N = 5, M = N + 1] -> { [M] }", "[N, M] -> { [6] : N = 5 and M = 6 }"),
+    ("{ [i] : i = 1 # a remark\n or i = 2 }", "{ [1]; [2] }"),
+    ("{ T[[i] -> [[j] -> [k]]] : i = j and j = k }", "{ T[[i] -> [[i] -> [i]]] }"),
+    ("{ A[]; B[i] : false }", "{ A[] }"),
     ("{ : }", "{ : 1 = 1 }"),
     ("{ }", "{ [i] : false }"),
 ]
@@ -58,11 +86,30 @@ WRONG = [
     ("{ [i] : i > 0", "expected 'and', 'or', ';' or '}', found the end of the text", 13),
     ("{ [i] : 0 <= < 3 }", "expected an expression, found '<'", 13),
     ("{ [i] : i }", "expected a comparison such as '<=' or '=', found '}'", 10),
-    ("{ [i, j] : i*j > 3 }", "not affine: a product of two expressions that are no numbers", 12),
+    ("{ [i, j] : i*j > 3 }", "not affine: a product of i and j", 12),
     ("{ [i] : i mod 0 = 1 }", "division by zero", 14),
     ("{ [i] -> [j] }", "this is a map, not a set", 6),
     ("[N, N] -> { [i] }", "expected a parameter that is not listed twice, found 'N'", 4),
-    ("[N] { [i] }", "expected '[parameters] -> {' or '{', found '['", 0),
+    ("[N] { [i] }", "expected '->' after the parameters, found '{'", 4),
+    ("[N -> { [i] }", "expected ',' or ']', found '->'", 3),
+    ("[i] : i > 0", "expected '[parameters] -> {' or '{', found '['", 0),
+    ("[N] -> { [i] : i < N*i }", "not affine: a product of N and i", 20),
+    ("{ [i] : exists e : e*max(i, 2) = 3 }", "not affine: a product", 20),
+    ("[N] -> { [i] : i mod N = 1 }", "not affine: a division by N", 21),
+    ("{ [i] : i/-2 = 1 }", "division by a negative number", 10),
+    ("{ [i] : i // (1/2) = 1 }", "division by a fraction", 13),
+    ("{ [i] : (i/2) mod 3 = 1 }", "a remainder of a quotient", 14),
+    ("{ [i] : flor(i/2) = 1 }", "unknown function 'flor'", 8),
+    ("{ [i] : i > 0 adn i < 3 }", "unknown name 'adn'", 14),
+    ("{ [i] : exists j : i = j ore i = 3 }", "expected 'and', 'or', ';' or '}', found 'ore'", 25),
+    ("{ [i] : [i, 2] < [3, 4] }", "tuples have no '<'", 24),
+    ("{ [i] : i, 2 << 3 }", "'<<' compares 2 expressions with 1", 18),
+    ("{ [i] : i > 2.5 }", "'.' has no meaning here", 13),
+    ("{ rat: [i] : i <= 5/2 }", "expected '[', found ':'", 5),
+    ("{ S(i, j) : i > 0 }", "expected '[', found '('", 3),
+    ("{ [mod] }", "expected an expression, found 'mod'", 3),
+    ("{ [i] : i > 0 # and so on }", "expected 'and', 'or', ';' or '}', found the end of the text", 27),
+    ("", "expected '{', found the end of the text", 0),
     ("{ [i] : exists i : i > 0 }", "expected a name that is not in use, found 'i'", 15),
     ("{ [i] : i > $ }", "'$' has no meaning here", 12),
     ("{ [i] : (i > 0 and (i + 3 < 4 }", "expected ')', found '}'", 30),
@@ -104,5 +151,42 @@ def test_a_formula_too_large_is_refused_at_once():
     with pytest.raises(BudgetExceeded, match="more than 4096 alternatives"):
         dims = [f"i{k}" for k in range(13)]
         Set(f"{{ [{', '.join(dims)}] : {' and '.join(f'{d} != 0' for d in dims)} }}")
-    with pytest.raises(SetSyntaxError, match="nested too deeply"):
-        Set("{ [i] : " + "(" * 3000 + "i > 0" + ")" * 3000 + " }")
+    with pytest.raises(BudgetExceeded, match="more than 4096 cases"):
+        Set("{ [i] : " + "min(" * 30 + "i" + ", 3)" * 30 + " > 0 }")
+
+
+DEEP = [
+    "({})",
+    "({}) + 0 > 0 and 1",
+    "floor((2*{} + 1)/3)",
+    "min({}, 1)",
+    "[[i] -> {}]",
+    "not (exists e : e > i and {})",
+]
+
+
+@pytest.mark.parametrize("nest", DEEP)
+def test_deep_nesting_is_refused(nest):
+    left, right = nest.split("{}")
+    for depth in (150, 3000):
+        with pytest.raises(SetSyntaxError):
+            Set("{ [i] : " + left * depth + "i > 0" + right * depth + " }")
+        with pytest.raises(SetSyntaxError):
+            Set("{ " + left * depth + "[i]" + right * depth + " }")
+
+
+def test_long_texts_are_not_deep():
+    for n in (10, 3000):
+        assert Set("{ [i] : " + " and ".join(["i >= 0"] * n) + " }") == Set("{ [i] : i >= 0 }")
+        assert Set("{ [i] : " + "not " * (2 * n) + "i >= 0 }") == Set("{ [i] : i >= 0 }")
+        assert Set("{ [i] : " + " + ".join(["i"] * n) + " >= 0 }") == Set("{ [i] : i >= 0 }")
+        assert len(Set("{ [i] : " + " and ".join(f"i != {k}" for k in range(n)) + " }").pieces) == 2
+
+
+def test_long_lines_are_cut_around_the_mistake():
+    with pytest.raises(SetSyntaxError) as caught:
+        Set("{ [i] : " + " and ".join(["i >= 0"] * 1000) + " $ " + " and i >= 0" * 100 + " }")
+    _, line, caret, *_ = str(caught.value).splitlines()
+    assert len(line) < 200 and line[caret.index("^")] == "$"
+    with pytest.raises(SetSyntaxError, match="a number of 5000 digits"):
+        Set("{ [i] : i < " + "9" * 5000 + " }")
