@@ -66,8 +66,8 @@ def coalesce_conjuncts(pieces: list[Conjunct]) -> list[Conjunct]:
         done: list[_Piece] = []
         while todo:
             a = todo.pop()
-            for k, b in enumerate(done):
-                fused = _fuse(frame, b, a)
+            for k in reversed(range(len(done))):  # neighbours tend to stand together
+                fused = _fuse(frame, done[k], a)
                 if fused is not None:
                     del done[k]
                     todo.append(fused)

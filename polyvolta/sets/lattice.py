@@ -20,7 +20,7 @@ from functools import lru_cache, reduce
 from . import conjunct as cj
 from .conjunct import Conjunct
 from .integer import Lattice, Point, sample, solve_equalities
-from .rows import Row, dot, negate, normal_ineq, substitute
+from .rows import Row, dot, negate, normal_ineq, replaced, substitute
 from .simplex import Tableau, tight_slacks
 
 
@@ -55,7 +55,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
     """`of_points` without equalities."""
     everything = ((0,) * n, tuple([tuple([int(i == j) for i in range(n)]) for j in range(n)]))
     fat = Tableau(n)
-    for row in ineqs:
+    for row in _along_slabs(n, ineqs):
         sizes = [abs(v) for v in row[1:]]
         fat.add_ineq((row[0] - (sum(sizes) + 1) // 2 - max(sizes), *row[1:]))
         if fat.empty:
@@ -87,6 +87,26 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
                 break
         else:
             return of_points(n, [(-value, *form)], ineqs)
+
+
+def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
+    """The rows in coordinates in which slabs 0 <= f <= c are parallel to an axis, where a unit coefficient allows.
+
+    So a tile 0 <= i - 128a <= 127 has the size that it has, and is not thin in the direction of a.
+    """
+    used: set[int] = set()
+    known = {row[1:] for row in ineqs}
+    for key in [row[1:] for row in ineqs]:
+        if key.count(0) >= n - 1 or negate(key) not in known:
+            continue
+        form = next((row for row in ineqs if row[1:] == key), None)
+        at = None if form is None else next((j for j in range(1, n + 1) if abs(form[j]) == 1 and j not in used), None)
+        if at is not None:
+            used.add(at)
+            image = [0, *[-form[at] * v for v in key]]
+            image[at] = form[at]  # x_at = f - the rest
+            ineqs = [replaced(row, at, image) for row in ineqs]
+    return ineqs
 
 
 def _composed(outer: Lattice, inner: Lattice) -> Lattice:
@@ -161,6 +181,17 @@ def of_conjunct(c: Conjunct) -> Lattice | None:
     return found[0][: c.n], echelon([b[: c.n] for b in found[1]])
 
 
+def equalities(n: int, lattice: Lattice) -> list[Row]:
+    """The equalities of the least affine subspace with the lattice's points; they say nothing of strides.
+
+    >>> equalities(2, ((1, 3), ((2, 4),)))
+    [(-1, -2, 1)]
+    """
+    origin, basis = lattice
+    _, forms = solve_equalities(n, [(0, *b) for b in basis])
+    return [(-dot(f, origin), *f) for f in forms]
+
+
 def conjunct(n: int, lattice: Lattice) -> Conjunct:
     """The points of a lattice, as a conjunct of equalities.
 
@@ -179,9 +210,9 @@ def conjunct(n: int, lattice: Lattice) -> Conjunct:
                 row[1 + k] -= b[i]
             eqs.append(tuple(row))
         return cj.normalise(n, (), eqs, ()) or cj.nothing(n)
-    _, forms = solve_equalities(n, [(0, *b) for b in basis])
-    _, whole = solve_equalities(n, [(0, *f) for f in forms])
+    eqs = equalities(n, lattice)
+    _, whole = solve_equalities(n, [(0, *row[1:]) for row in eqs])
     if index((origin, whole)) == index(lattice):  # no strides
-        return cj.normalise(n, (), [(-dot(f, origin), *f) for f in forms], ()) or cj.nothing(n)
+        return cj.normalise(n, (), eqs, ()) or cj.nothing(n)
     eqs = [(-origin[i], *[int(k == i) for k in range(n)], *[-b[i] for b in basis]) for i in range(n)]
     return cj.normalise(n, [None] * len(basis), eqs, ()) or cj.nothing(n)

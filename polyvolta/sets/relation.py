@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from . import algebra, bounds, dimensions, lexrel, make, multi_pwaff, optimise
+from . import algebra, bounds, dimensions, hull, lexrel, make, multi_pwaff, optimise
 from . import cardinality as cardinalities
 from . import coalesce as coalescing
 from . import conjunct as cj
@@ -185,4 +185,7 @@ class Relation:
     lexmin_pw_multi_aff, lexmax_pw_multi_aff = multi_pwaff.lexmin_pw_multi_aff, multi_pwaff.lexmax_pw_multi_aff
     lexmin, lexmax, sample = lexrel.lexmin, lexrel.lexmax, lexrel.sample
     gist, coalesce = gisting.gist, coalescing.coalesce
+    remove_redundancies, detect_equalities = hull.remove_redundancies, hull.detect_equalities
+    affine_hull, convex_hull, polyhedral_hull = hull.affine_hull, hull.convex_hull, hull.polyhedral_hull
+    simple_hull, unshifted_simple_hull = hull.simple_hull, hull.unshifted_simple_hull
     count, points, cardinality = counting.count, counting.points, cardinalities.cardinality
