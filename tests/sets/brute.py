@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from tests.sets.draw import Source, expression
@@ -20,6 +20,7 @@ def examples(n):
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
     )
 
 

@@ -2,8 +2,8 @@
 
 Every input is decoded from bytes that the seed, the family and a number decide, so a run repeats exactly with any
 number of jobs. A case is one operation on one random input, compared with its truth table. It ends well, or it is a
-mismatch (a wrong answer or an unexpected error), or it stops at the step budget (`BudgetExceeded`), or it is slow and
-stopped by the clock. Mismatches are shrunk, printed with what repeats them, and decide the exit code.
+mismatch (a wrong answer or an unexpected error), or it is declined (`BudgetExceeded`, `NotSupported`), or it is slow
+and stopped by the clock. Mismatches are shrunk, printed with what repeats them, and decide the exit code.
 """
 
 import argparse
@@ -21,11 +21,12 @@ from itertools import zip_longest
 from math import ceil
 from multiprocessing import get_context
 
-from polyvolta.sets import BudgetExceeded
+from polyvolta.sets import BudgetExceeded, NotSupported
 from tests.sets.draw import Source
 from tests.sets.laws import FAMILIES, LENGTH, load
 
 CHUNK = 25  # inputs that a worker takes at a time
+REPORTS = 3  # printed of a law and outcome
 DRAW = "drawing and parsing"
 
 
@@ -39,13 +40,13 @@ class Tally:
 
     cases: Counter = field(default_factory=Counter)
     mismatches: Counter = field(default_factory=Counter)
-    budget: Counter = field(default_factory=Counter)
+    declined: Counter = field(default_factory=Counter)
     slow: Counter = field(default_factory=Counter)
     seconds: Counter = field(default_factory=Counter)
     reports: list = field(default_factory=list)
 
     def add(self, other):
-        for name in ("cases", "mismatches", "budget", "slow", "seconds"):
+        for name in ("cases", "mismatches", "declined", "slow", "seconds"):
             getattr(self, name).update(getattr(other, name))
         self.reports += other.reports
 
@@ -57,27 +58,27 @@ def data_of(seed, family, number):
 
 @contextmanager
 def clock(seconds):
-    """Raises Slow inside when the time is over."""
+    """Raises Slow inside when so much processor time is spent."""
 
     def stop(*_):
         raise Slow
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    old = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, old)
 
 
 def attempt(f, seconds):
-    """ "good", "budget", "slow" or "mismatch", with what came out or the message."""
+    """ "good", "declined", "slow" or "mismatch", with what came out or the message."""
     try:
         with clock(seconds):
             return "good", f()
-    except BudgetExceeded as error:
-        return "budget", str(error)
+    except (BudgetExceeded, NotSupported) as error:
+        return "declined", str(error)
     except Slow:
         return "slow", f"no answer in {seconds} s"
     except Exception as error:
@@ -90,19 +91,20 @@ def run_input(family, data, tally, seconds, origin):
     outcome, inputs = attempt(lambda: family.draw(Source(data)), seconds)
     laws = family.laws if outcome == "good" else {DRAW: None}
     for name, law in laws.items():
-        began = time.perf_counter()
+        began = time.process_time()
         if law is not None:
             outcome, message = attempt(partial(law, *inputs), seconds)
         else:
             message = inputs
         key = (family.name, name)
         tally.cases[key] += 1
-        tally.seconds[key] += time.perf_counter() - began
+        tally.seconds[key] += time.process_time() - began
         if outcome != "good":
-            counter = {"mismatch": tally.mismatches, "budget": tally.budget, "slow": tally.slow}[outcome]
+            counter = {"mismatch": tally.mismatches, "declined": tally.declined, "slow": tally.slow}[outcome]
             counter[key] += 1
             if counter[key] == 1:  # one a chunk: shrinking takes time
-                tally.reports.append(report(family, name, law, data, outcome, message, seconds, origin))
+                text = report(family, name, law, data, outcome, message, seconds, origin)
+                tally.reports.append(((*key, outcome), text))
 
 
 def report(family, name, law, data, outcome, message, seconds, origin):
@@ -172,28 +174,35 @@ def campaign(cases, jobs, seed, limit, seconds):
     """Run the cases and return their tally; prints progress."""
     began = time.time()
     todo = jobs_of(cases, seed, seconds, began + limit)
-    total, shown = Tally(), began
+    total, shown, last = Tally(), Counter(), began
     with get_context("fork").Pool(jobs) as pool:
         for done, tally in enumerate(pool.imap_unordered(chunk, todo), 1):
             total.add(tally)
-            for text in tally.reports:
-                print(text, flush=True)
-            if time.time() - shown > 10:
-                shown = time.time()
+            for key, text in tally.reports:
+                shown[key] += 1
+                if shown[key] <= REPORTS:
+                    print(text, flush=True)
+            if time.time() - last > 10:
+                last = time.time()
                 n, bad = total.cases.total(), total.mismatches.total()
-                line = f"{shown - began:5.0f} s: {n} cases, {bad} mismatches, {done} of {len(todo)} chunks"
+                line = f"{last - began:5.0f} s: {n} cases, {bad} mismatches, {done} of {len(todo)} chunks"
                 print(line, file=sys.stderr, flush=True)
     return total
 
 
 def summary(tally, elapsed):
     """The tally as Markdown."""
-    lines = ["| inputs | operation | cases | mismatches | budget | slow | ms a case |", "|---|---|--:|--:|--:|--:|--:|"]
+    lines = [
+        "| inputs | operation | cases | mismatches | declined | slow | ms a case |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
     for key in tally.cases:
         n = tally.cases[key]
-        bad, budget, slow = tally.mismatches[key], tally.budget[key], tally.slow[key]
-        lines.append(f"| {key[0]} | {key[1]} | {n} | {bad} | {budget} | {slow} | {1000 * tally.seconds[key] / n:.2f} |")
-    total = tally.cases.total(), tally.mismatches.total(), tally.budget.total(), tally.slow.total()
+        bad, declined, slow = tally.mismatches[key], tally.declined[key], tally.slow[key]
+        lines.append(
+            f"| {key[0]} | {key[1]} | {n} | {bad} | {declined} | {slow} | {1000 * tally.seconds[key] / n:.2f} |"
+        )
+    total = tally.cases.total(), tally.mismatches.total(), tally.declined.total(), tally.slow.total()
     mean = 1000 * tally.seconds.total() / max(1, total[0])
     lines.append(f"| all | {len(tally.cases)} laws | {' | '.join(map(str, total))} | {mean:.2f} |")
     return "\n".join(lines) + f"\n\n{elapsed:.0f} s in all."
@@ -215,7 +224,7 @@ def main(arguments=None):
         name, data = options.replay
         tally = Tally()
         run_input(FAMILIES[name], bytes.fromhex(data), tally, options.case_seconds, "replay")
-        print("\n".join(tally.reports))
+        print("\n".join(text for _, text in tally.reports))
     else:
         for name in set(FAMILIES) - set(options.family or FAMILIES):
             del FAMILIES[name]

@@ -80,7 +80,7 @@ def comparison(source, names, depth=2):
     op = source.of(("<=", ">=", "<=", ">=", "<", ">", "=", "=", "!="))
     compare = COMPARE[op]
     if source.below(2):
-        right = expression(source, names, depth - 1)
+        right = expression(source, names, max(depth - 1, 0))
         return Drawn(f"{left.isl} {op} {right.isl}", lambda at: compare(left.value(at), right.value(at)))
     number = source.of((0, 1, 2, 3, 4, 5, 6, 7, -1, -2, -3, -4))
     return Drawn(f"{left.isl} {op} {number}", lambda at: compare(left.value(at), number))
@@ -106,6 +106,58 @@ def formula(source, names, depth=2, inside=False):
     return Drawn(isl, some) if kind == "exists" else Drawn(f"not {isl}", lambda at: np.logical_not(some(at)))
 
 
+def mild(source, names, depth=2):
+    """One or two comparisons or residues of affine expressions, joined by `and` or `or`."""
+    a = comparison(source, names, 0)
+    kind = source.of((None, "and", "and", "or"))
+    if kind is None:
+        return a
+    b = comparison(source, names, 0)
+    join = np.logical_and if kind == "and" else np.logical_or
+    return Drawn(f"({a.isl} {kind} {b.isl})", lambda at: join(a.value(at), b.value(at)))
+
+
+def spelling(source, names):
+    """An expression in the less usual spellings."""
+    a, b = expression(source, names, 0), expression(source, names, 0)
+    d = source.of((2, 3, 4))
+    return (
+        lambda: Drawn(f"ceil(({a.isl})/{d})", lambda at: -(-a.value(at) // d)),
+        lambda: Drawn(f"({a.isl}) // {d}", lambda at: a.value(at) // d),
+        lambda: Drawn(f"({a.isl}) % {d}", lambda at: a.value(at) % d),
+        lambda: Drawn(f"floord({a.isl}, {d})", lambda at: a.value(at) // d),
+        lambda: Drawn(f"min({a.isl}, {b.isl})", lambda at: np.minimum(a.value(at), b.value(at))),
+        lambda: Drawn(f"max({a.isl}, {b.isl})", lambda at: np.maximum(a.value(at), b.value(at))),
+        lambda: Drawn(f"abs({a.isl})", lambda at: np.abs(a.value(at))),
+        lambda: Drawn(f"{d}({a.isl}) - ({b.isl})", lambda at: d * a.value(at) - b.value(at)),
+    )[source.below(8)]()
+
+
+def notation(source, names, depth=2):
+    """A formula in the less usual spellings: chains, implications, lists, min and max, fractions."""
+    kinds = ("chain", "chain", "list", "fraction", "implies", "and", "or", "not")
+    kind = source.of(kinds) if depth else "chain"
+    if kind in ("implies", "and", "or"):
+        a, b = notation(source, names, depth - 1), notation(source, names, depth - 1)
+        join = {"and": np.logical_and, "or": np.logical_or, "implies": lambda x, y: np.logical_or(~x, y)}[kind]
+        return Drawn(f"({a.isl} {kind} {b.isl})", lambda at: join(a.value(at), b.value(at)))
+    if kind == "not":
+        a = notation(source, names, depth - 1)
+        return Drawn(f"not ({a.isl})", lambda at: np.logical_not(a.value(at)))
+    a, b, c = spelling(source, names), expression(source, names, 0), spelling(source, names)
+    first, second = (source.of(("<=", "<", ">=", ">", "=", "!=")) for _ in range(2))
+    f, g = COMPARE[first], COMPARE[second]
+    if kind == "list":
+        both = lambda at: f(a.value(at), c.value(at)) & f(b.value(at), c.value(at))
+        return Drawn(f"{a.isl}, {b.isl} {first} {c.isl}", both)
+    if kind == "fraction":
+        d = source.of((2, 3, 4))
+        e = expression(source, names, 0)
+        return Drawn(f"({e.isl})/{d} {first} {b.isl}", lambda at: f(e.value(at), d * b.value(at)))
+    chain = lambda at: f(a.value(at), b.value(at)) & g(b.value(at), c.value(at))
+    return Drawn(f"{a.isl} {first} {b.isl} {second} {c.isl}", chain)
+
+
 # ---- sets and maps
 
 
@@ -126,14 +178,23 @@ def box(dims):
 
 
 def case(
-    source, inputs=(), outputs=("i", "j"), params=("N",), tuples=("S", "A"), depth=2, mild=False, boxed=True, place=None
+    source,
+    inputs=(),
+    outputs=("i", "j"),
+    params=("N",),
+    tuples=("S", "A"),
+    depth=2,
+    boxed=True,
+    place=None,
+    write=formula,
 ):
     """A set (no inputs) or map; it stays in the box, its parameters too where `boxed` is "params".
 
-    `place` is the tuple to write where a nested one is meant.
+    `place` is the tuple to write where a nested one is meant, `write` draws the formula.
     """
     dims = (*inputs, *outputs)
-    f = formula(source, (*dims, *params) if source.below(4) else dims, depth, mild)
+    names = (*dims, *params) if source.below(4) else dims
+    f = write(source, names, depth)
     head = f"[{', '.join(params)}] -> " if params else ""
     if place is None:
         place = f"{tuples[0]}[{', '.join(outputs)}]"

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 
@@ -91,6 +93,6 @@ def equal(found, expected):
 
 def load():
     """All families, by name."""
-    from tests.sets.laws import boolean, counts, dimensions, functions, optima, products, relations, simplification  # noqa: F401
-
+    for module in iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}")
     return FAMILIES

@@ -1,24 +1,32 @@
 """Reading, printing, boolean algebra and comparisons."""
 
+from tests.sets.draw import notation
 from tests.sets.laws import equal, family, one, same
 
 
-def loose(source):
+def loose(source, depth=2):
     """A set, now and then without bounds."""
-    return one(source, boxed=source.below(4) != 3)
+    return one(source, boxed=source.below(4) != 3, depth=depth)
+
+
+def short(source):
+    """A set of a shorter formula, now and then without bounds."""
+    return loose(source, 1)
 
 
 FORMULAS = family("formulas", {"depth": 3, "boxed": False})
+NOTATION = family("spellings", {"write": notation})
 MAP_FORMULAS = family("formulas of maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1, "boxed": False})
 TWO = family("sets of two parameters", {"outputs": ("i",), "params": ("N", "M")})
 PAIRS = family("pairs of sets", loose, loose)
-TRIPLES = family("triples of sets", loose, loose, loose)
+TRIPLES = family("triples of sets", short, short, short)
 BOUND = {"boxed": "params"}
 COMPARED = family("comparisons of sets", BOUND, BOUND)
 TUPLES = family("sets of two tuples", {}, {"outputs": ("i",), "tuples": ("T",)}, {})
 
 
 @FORMULAS.law
+@NOTATION.law
 @MAP_FORMULAS.law
 @TWO.law
 def parsing(x):
@@ -26,6 +34,7 @@ def parsing(x):
 
 
 @FORMULAS.law
+@NOTATION.law
 @MAP_FORMULAS.law
 @TWO.law
 def printing_parses_back(x):
@@ -33,6 +42,7 @@ def printing_parses_back(x):
 
 
 @FORMULAS.law
+@NOTATION.law
 @MAP_FORMULAS.law
 @TWO.law
 def known_divs(x):

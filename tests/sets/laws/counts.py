@@ -1,10 +1,13 @@
 """Counting and listing."""
 
+from tests.sets.draw import mild
 from tests.sets.laws import equal, family
-from tests.sets.tables import instances, points
+from tests.sets.tables import WINDOW, instances, points
 
 SETS = family("counted sets", {})
 MAPS = family("counted maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1})
+MILD = family("mild sets", {"write": mild})
+MILD_MAPS = family("mild maps", {"inputs": ("i",), "outputs": ("k", "l"), "write": mild})
 
 
 @SETS.law
@@ -23,3 +26,18 @@ def points_(a):
 def count_of_pairs(m):
     for (n,), here in instances(m.t, 1):
         equal(m.r.count(N=n), int(here.sum()))
+
+
+@MILD.law
+def cardinality(a):
+    found = a.r.cardinality()
+    for (n,), here in instances(a.t, 1):
+        equal(found(N=n) if found.pieces else 0, int(here.sum()))
+
+
+@MILD_MAPS.law
+def cardinality_of_images(m):
+    found = m.r.cardinality()
+    for (n,), here in instances(m.t.sum(axis=(2, 3)), 1):
+        for x, number in zip(WINDOW, here, strict=True):
+            equal(found(N=n, i=x) if found.pieces else 0, int(number))

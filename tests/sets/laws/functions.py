@@ -22,6 +22,10 @@ def plane(source):
     return Fun(draw.function(source))
 
 
+def segment(source):
+    return Fun(draw.function(source, dims=("i",)))
+
+
 def line(source):
     return Fun(draw.function(source, dims=("k",), tuples=("A", "")))
 
@@ -38,7 +42,7 @@ def pair(source):
 
 
 ONES = family("functions", plane)
-TWOS = family("pairs of functions", plane, plane)
+TWOS = family("pairs of functions", segment, segment)
 PLACES = family("functions and sets", plane, lambda source: one(source, depth=1))
 CHAINS = family("chains of functions", line, step)
 WIDE = family("functions of two outputs", pair)
