@@ -38,9 +38,9 @@ def cardinality(self: Relation) -> PwQPolynomial:
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("[N] -> { [i, j, k] : 0 <= i <= j <= k < N }").cardinality())
-    [N] -> { (1/3 * N + 1/2 * N^2 + 1/6 * N^3) : N > 0 }
-    >>> print(Set("[N] -> { [floor(i/32)] : 0 <= i < N }").cardinality())
-    [N] -> { floor((N + 31)/32) : N > 0 }
+    [N] -> { (1/3 * N + 1/2 * N^2 + 1/6 * N^3) : N >= 1 }
+    >>> print(Set("[N] -> { [t] : exists i : t = floor(i/32) and 0 <= i < N }").cardinality())
+    [N] -> { floor((N + 31)/32) : N >= 1 }
     >>> print(Map("[N] -> { S[i] -> A[j] : 0 <= j <= i < N }").cardinality())
     [N] -> { S[i] -> (1 + i) : 0 <= i < N }
     """

@@ -1,11 +1,11 @@
 """Counting and listing the integer points of bounded sets.
 
-Points in several pieces are made to count once (module `disjoint`). Equalities are solved over the integers, which leaves free integers t under
+Points in several pieces are made to count once (module `disjoint`). Existentials are made floors, unless they
+have so few values that listing is cheaper. Equalities are solved over the integers, which leaves free integers t under
 inequalities, as many points as there are solutions t. Groups of t that share no inequality multiply:
 
 - a group of one is an interval;
-- a group of two is a polygon. Above each z between two corners, y has floor(e/c) - ceil(e'/c') + 1 values for the
-  same two edges, and Euclid's algorithm adds up floor((a*z + b)/c) in as many steps as the numbers have digits;
+- a group of two is a polygon (module `polygon`);
 - a larger group is summed one variable at a time (module `summation`), which costs nothing per point either;
 - where that would take too many residues, the group is cut along its narrowest form into slices of one variable
   less, and the slices are counted.
@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from heapq import merge
 from itertools import chain, groupby, product
+from math import prod
 from typing import TYPE_CHECKING
 
 from . import conjunct as cj
@@ -28,11 +29,15 @@ from .budgets import metered, spend
 from .conjunct import Conjunct
 from .disjoint import box, counted_once
 from .errors import NotSupported, Unbounded, UnknownName, nearest
-from .rows import Row, normal_ineq, substitute
+from .polygon import ends, polygon
+from .project import with_known_divs
+from .rows import Row, evaluate, normal_ineq, substitute
 from .summation import RESIDUES, Summation
 
 if TYPE_CHECKING:
     from .relation import Relation
+
+CANDIDATES = 4096  # corners of a box that is rather listed than reasoned about, where there are existentials
 
 
 def concrete(relation: Relation, params: dict[str, int]) -> Relation:
@@ -44,7 +49,7 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
     Unbounded : a parameter has no value.
     """
     if not relation.param_names and not params:
-        return relation.known_divs()
+        return relation
     unknown = [p for p in params if p not in relation.param_names]
     if unknown:
         raise UnknownName(
@@ -57,7 +62,7 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
     live = [p for p in missing if any(_uses(c, relation.param_names.index(p)) for _, cs in fixed.parts for c in cs)]
     if live:
         raise Unbounded(f"the parameter {live[0]} has no value", where=str(relation), hint=f"give one: {live[0]}=...")
-    return fixed.project_out_params(*relation.param_names).known_divs()
+    return fixed.project_out_params(*relation.param_names)
 
 
 def _uses(c: Conjunct, dim: int) -> bool:
@@ -67,8 +72,7 @@ def _uses(c: Conjunct, dim: int) -> bool:
 def count(self: Relation, **params: int) -> int:
     """The number of integer points, with the parameters given.
 
-    Exact. Nothing is enumerated but slices of polytopes in three and more variables with large coefficients. Sums of
-    floors as in Graham, Knuth and Patashnik, section 3.5.
+    Exact. Nothing is enumerated but slices of polytopes in three and more variables with large coefficients.
 
     Raises
     ------
@@ -76,7 +80,7 @@ def count(self: Relation, **params: int) -> int:
 
     >>> from polyvolta.sets import Set
     >>> Set("[N] -> { [i, j] : 0 <= j <= i < N and i mod 3 = 1 }").count(N=10**9)
-    166666666666666667
+    166666666500000000
     """
     total = 0
     for space, cs in concrete(self, params).parts:
@@ -114,7 +118,10 @@ def _unit(d: int, n: int) -> Row:
 
 @lru_cache(maxsize=1 << 12)
 def _count(c: Conjunct, names: tuple[str, ...]) -> int:
-    """The points of one conjunct; its divs are functions of the point, so they count as variables."""
+    """The points of one conjunct. Known divs are functions of the point, so they count as variables."""
+    if not c.known:
+        few = _sieved(c)
+        return sum(_count(d, names) for d in with_known_divs(_bounded(c, names))) if few is None else few
     lattice = integer.solve_equalities(c.n + len(c.divs), c.eqs)
     if lattice is None:
         return 0
@@ -125,10 +132,68 @@ def _count(c: Conjunct, names: tuple[str, ...]) -> int:
         return 0
     single = {(r[1 + k] > 0, k) for k in range(len(basis)) for r in rows if r[1 + k] and not _others(r, 1 + k)}
     if len(single) < 2 * len(basis):
-        if c.is_empty:
+        if _bounded(c, names).is_empty:
             return 0
-        check_bounded(c, names)
     return _solutions(len(basis), rows)
+
+
+def _bounded(c: Conjunct, names: tuple[str, ...]) -> Conjunct:
+    """The conjunct, checked to be bounded unless it is empty."""
+    if not c.is_empty:
+        check_bounded(c, names)
+    return c
+
+
+def _sieved(c: Conjunct) -> int | None:
+    """The points of a conjunct that has few, with few values of its existentials: all are listed. None else."""
+    lattice = integer.solve_equalities(c.n + len(c.divs), c.eqs)
+    if lattice is None:
+        return 0
+    origin, basis = lattice
+    n = len(basis)
+    images = [(o, *[b[k] for b in basis]) for k, o in enumerate(origin)]
+    rows = _tidy(substitute(r, images, n) for r in c.all_ineqs())
+    ranges = [] if rows is None else _spans(n, rows)
+    if rows is None or ranges is None:
+        return 0 if rows is None else None
+    order = sorted(range(n), key=lambda k: len(ranges[k]))
+    if prod(map(len, ranges)) > CANDIDATES:
+        return None
+    ranges = [ranges[k] for k in order]
+    images = [(i[0], *[i[1 + k] for k in order]) for i in images[: c.n]]
+    found: list[tuple[int, ...]] = [()]
+    shuffled = [(r[0], *[r[1 + k] for k in order]) for r in rows]
+    for k, span in enumerate(ranges):
+        mine = [r for r in shuffled if r[1 + k] and not any(r[2 + k :])]
+        found = [(*p, v) for p in found for v in _within(span, [(evaluate(r[: 1 + k], p), r[1 + k]) for r in mine])]
+        spend(1 + len(found) // 4)
+    return len({tuple([evaluate(i, p) for i in images]) for p in found})
+
+
+def _within(span: range, rows: Iterable[tuple[int, int]]) -> range:
+    """The values of a range at which some rows (const, coefficient) are not negative."""
+    low, high = span.start, span.stop - 1
+    for b, a in rows:
+        if a > 0:
+            low = max(low, -(b // a))
+        else:
+            high = min(high, b // -a)
+    return range(low, high + 1)
+
+
+def _spans(n: int, rows: Iterable[Row]) -> list[range] | None:
+    """The values between the least and the greatest of each variable; None if one is unbounded."""
+    tableau = simplex.Tableau(n)
+    for r in rows:
+        tableau.add_ineq(r)
+    out = []
+    for d in range(n):
+        unit = _unit(d, n)
+        low, high = ((0, 1), (-1, 1)) if tableau.empty else (tableau.minimum(unit), tableau.maximum(unit))
+        if low is None or high is None:
+            return None
+        out.append(range(-(-low[0] // low[1]), high[0] // high[1] + 1))
+    return out
 
 
 def _others(row: Row, k: int) -> bool:
@@ -177,17 +242,9 @@ def _solutions(n: int, rows: tuple[Row, ...] | None) -> int:
 def _group(n: int, rows: tuple[Row, ...]) -> int:
     spend()
     if n == 1:
-        low, high = _ends(rows)
+        low, high = ends(rows)
         return max(0, high - low + 1)
-    return _polygon(rows) if n == 2 else _body(n, rows)
-
-
-def _ends(rows: Iterable[Row]) -> tuple[int, int]:
-    """The least and the greatest solution of inequalities in one variable, each of which has it."""
-    rows = list(rows)
-    low = max(-(r[0] // r[1]) for r in rows if r[1] > 0)
-    high = min(r[0] // -r[1] for r in rows if r[1] < 0)
-    return low, high
+    return polygon(rows) if n == 2 else _body(n, rows)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -198,51 +255,6 @@ def _body(n: int, rows: tuple[Row, ...]) -> int:
     except NotSupported:
         return _slices(n, rows)
     return sum(int(value) for _, p in found for value in p.values())
-
-
-# ---- polygons
-
-
-def _polygon(rows: tuple[Row, ...]) -> int:
-    """The number of solutions in z and y: for each pair of edges that bound y, those z where no other edge is
-    nearer. There floor(high) - ceil(low) + 1 is never negative."""
-    base = [(r[0], r[1]) for r in rows if not r[2]]
-    lows = [r for r in rows if r[2] > 0]
-    highs = [r for r in rows if r[2] < 0]
-    total = 0
-    for i, low in enumerate(lows):
-        inner = [_nearer(other, low, k < i) for k, other in enumerate(lows) if k != i]
-        for j, high in enumerate(highs):
-            outer = [_nearer(other, high, k < j) for k, other in enumerate(highs) if k != j]
-            above = (low[0] * -high[2] + high[0] * low[2], low[1] * -high[2] + high[1] * low[2])
-            own = [normal_ineq(r) for r in (*base, *inner, *outer, above)]
-            if False in own:
-                continue
-            first, last = _ends(r for r in own if r is not True)
-            if first <= last:
-                total += _floors(high[1], high[0], -high[2], first, last)
-                total += _floors(low[1], low[0], low[2], first, last) + last - first + 1
-    return total
-
-
-def _nearer(other: Row, row: Row, strict: bool) -> tuple[int, int]:
-    """Where `row` bounds y at least as tightly as `other`, on the same side; or more tightly."""
-    a, b = abs(row[2]), abs(other[2])
-    return (a * other[0] - b * row[0] - strict, a * other[1] - b * row[1])
-
-
-def _floors(a: int, b: int, m: int, first: int, last: int) -> int:
-    """The sum of floor((a*z + b) / m) over first <= z <= last; O(log m) by Euclid's algorithm.
-
-    >>> _floors(7, -5, 3, -4, 9) == sum((7 * z - 5) // 3 for z in range(-4, 10))
-    True
-    """
-    n, b, total = last - first + 1, b + a * first, 0
-    while n:
-        total += n * (n - 1) // 2 * (a // m) + n * (b // m)
-        top = a % m * n + b % m  # what is left are lattice points under a line: counted along the other axis
-        n, b, m, a = top // m, top % m, a % m, m
-    return total
 
 
 # ---- slices
@@ -304,6 +316,9 @@ def _listed(pieces: list[Conjunct]) -> Iterator[tuple[int, ...]]:
 def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """The points of a conjunct, one dimension fixed at a time."""
     n, width = c.n, c.n + len(c.divs)
+    if not n:
+        yield prefix
+        return
     if all(sum(map(bool, r[1:])) == 1 for r in (*c.eqs, *c.ineqs)) and not c.divs:
         yield from ((*prefix, *rest) for rest in product(*(range(a, b + 1) for a, b in box(c))))
         return
@@ -319,7 +334,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     for value in range(-(-low[0] // low[1]), high[0] // high[1] + 1):
         spend()
         fixed = partial(_fixed, value)
-        divs = [(den, fixed(r)) for den, r in c.divs]
+        divs = [None if d is None else (d[0], fixed(d[1])) for d in c.divs]
         rest = cj.normalise(n - 1, divs, map(fixed, c.eqs), map(fixed, c.ineqs))
         if rest is not None and not rest.is_empty:
             yield from _walk(rest, (*prefix, value))

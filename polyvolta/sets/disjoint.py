@@ -31,7 +31,7 @@ Box = tuple[tuple[float, float], ...]
 def counted_once(pieces: Sequence[Conjunct]) -> list[tuple[Conjunct, int]]:
     """Conjuncts with numbers that add up, at each point, to 1 if it is in the union and to 0 if not.
 
-    The divs must be known; empty conjuncts go. Exact. O(m log m), and a conjunction or a difference for each pair of
+    Empty conjuncts go. Exact. O(m log m), and a conjunction or a difference for each pair of
     pieces whose boxes meet.
     """
     terms: list[tuple[Conjunct, int]] = []
@@ -40,7 +40,7 @@ def counted_once(pieces: Sequence[Conjunct]) -> list[tuple[Conjunct, int]]:
         sums: dict[Conjunct, int] = {}
         met = [term for k in before for term in of_piece[k]]
         spend(1 + len(met))
-        if len(met) <= FEW:
+        if len(met) <= FEW or not all(pieces[k].known for k in before):
             sums[c] = 1
             for other, sign in met:
                 both = cj.conjoin(other, c)

@@ -139,7 +139,7 @@ class PwQPolynomial:
     >>> from polyvolta.sets import Set
     >>> triangle = Set("[N] -> { [i, j] : 0 <= j <= i < N }").cardinality()
     >>> print(triangle, triangle(N=10))
-    [N] -> { (1/2 * N + 1/2 * N^2) : N > 0 } 55
+    [N] -> { (1/2 * N + 1/2 * N^2) : N >= 1 } 55
     """
 
     __slots__ = ("_hash", "param_names", "pieces")
@@ -203,7 +203,7 @@ class PwQPolynomial:
         >>> from polyvolta.sets import Set
         >>> a, b = (Set("[N] -> { [i] : 0 <= i < %s }" % n).cardinality() for n in ("N", "5"))
         >>> print(a + b)
-        [N] -> { (5 + N) : N > 0; 5 : N <= 0 }
+        [N] -> { (5 + N) : N >= 1; 5 : N <= 0 }
         """
         if not isinstance(other, PwQPolynomial):
             return self._each(lambda q: q + other)
@@ -227,7 +227,7 @@ class PwQPolynomial:
 
         >>> from polyvolta.sets import Set
         >>> print(Set("[N] -> { [i] : 0 <= i < N }").cardinality() * Set("[M] -> { [i] : 0 <= i < M }").cardinality())
-        [N, M] -> { M * N : N > 0 and M > 0 }
+        [N, M] -> { M * N : N >= 1 and M >= 1 }
         """
         if not isinstance(other, PwQPolynomial):
             return self._each(lambda q: q * other)
