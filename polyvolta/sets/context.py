@@ -4,21 +4,20 @@ A context is a conjunction of integer rows over the parameters and the divs `flo
 It answers one question, the sign of an affine form, with the cheapest of three sound and together complete
 means: integer points met before witness a sign; a warm rational tableau refutes one; an integer search
 decides the rest and leaves its point behind as a witness. It is never empty, so a piece found under it has
-parameters. Once few points are left, all of them are listed and evaluation alone decides.
+parameters. Where the parameters fall into few residue classes (module `residues`), the search goes through these
+and meets no divs; once few points are left, all of them are listed and evaluation alone decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Sequence
 from math import gcd
 
 from . import integer
 from .budgets import spend
+from .residues import Residues, resolved
 from .rows import Row, complement, evaluate, normal_eq, normal_ineq
 from .simplex import Tableau, redundant_rows, tight_slacks
-
-_FEW = 300  # parameter values that are rather listed than reasoned about
 
 
 class Context:
@@ -36,13 +35,13 @@ class Context:
         self.points: list[tuple[int, ...]] = []
         self.tab = Tableau(n)
         self.signs: dict[Row, int] = {}
-        self.complete = False  # whether `points` is all there is; the tableau then rests
+        self.residues: Residues | None = None  # all points, by residue classes, where these are few
 
     def fork(self) -> Context:
         """An independent copy; O(size)."""
         new = Context(self.n)
         new.divs, new.eqs, new.ineqs, new.bounds = self.divs[:], self.eqs[:], self.ineqs[:], self.bounds[:]
-        new.points, new.signs, new.complete = self.points[:], self.signs.copy(), self.complete
+        new.points, new.signs, new.residues = self.points[:], self.signs.copy(), self.residues
         new.tab.rollback(self.tab.mark())
         return new
 
@@ -53,6 +52,11 @@ class Context:
         for i, (d, known) in enumerate(self.divs):
             if d == den and known + (0,) * (len(row) - len(known)) == row:
                 return self.n - len(self.divs) + i
+        self.define(den, row)
+        return self.n - 1
+
+    def define(self, den: int, row: Row) -> None:
+        """Append the div floor(row / den)."""
         self.divs.append((den, row))
         self.n += 1
         if not self.complete:
@@ -64,7 +68,7 @@ class Context:
             self.bounds.append(bound)
             if not self.complete:
                 self.tab.add_ineq(bound)
-        return self.n - 1
+        self.residues = self.residues and self.residues.with_div(den, row)
 
     def restrict(self, row: Row, equality: bool = False) -> bool:
         """Add a constraint; False, with the context unchanged, when no integer point would be left."""
@@ -76,46 +80,40 @@ class Context:
         if not points and self.complete:
             return False
         if not points:
-            point = integer.sample(self.n, eqs, ineqs + self.bounds)
+            point = self._find(eqs, ineqs)
             if point is None:
                 return False
             points = [point]
+        if self.residues is not None:
+            self.residues = self.residues.where(tight, equality)
         self.eqs, self.ineqs, self.points = eqs, ineqs, points
         if not self.complete:
             (self.tab.add_eq if equality else self.tab.add_ineq)(tight)
         return True
 
     def count(self) -> None:
-        """List all points if the parameters are bounded and few; two LPs per parameter."""
-        if not self.complete:
-            points = self._listed(())
-            if points is not None:
-                self.points, self.complete = list(points), True
+        """Resolve the parameters into residue classes, or into points if they are few; two LPs per parameter."""
+        if self.complete or self.tab.empty:
+            return
+        found = resolved(self.tab, range(self.n - len(self.divs)), self.divs)
+        if found is not None:
+            for equality, rows in ((True, self.eqs), (False, self.ineqs)):
+                for row in rows:
+                    found = found.where(row, equality)
+            if not found.steps:
+                self.points = list(found.bases)
+        self.residues = found
 
-    def _listed(self, extra: Sequence[Row]) -> Iterator[tuple[int, ...]] | None:
-        """The integer points that satisfy the extra inequalities too, or None if there may be many."""
-        ranges, size = [], 1
-        for i in range(self.n - len(self.divs)):
-            unit = [0] * (self.n + 1)
-            unit[i + 1] = 1
-            low, high = self.tab.minimum(unit), self.tab.maximum(unit)
-            if low is None or high is None:
-                return None
-            low, high = -(-low[0] // low[1]), high[0] // high[1]
-            size *= max(high - low + 1, 0)
-            if size > _FEW:
-                return None
-            ranges.append(range(low, high + 1))
-        return self._filtered(product(*ranges), [*self.ineqs, *extra])
+    @property
+    def complete(self) -> bool:
+        """Whether `points` is all there is; the tableau then rests."""
+        return self.residues is not None and not self.residues.steps
 
-    def _filtered(self, params: Iterable[tuple[int, ...]], ineqs: Sequence[Row]) -> Iterator[tuple[int, ...]]:
-        """Those of the parameters, extended by their divs, at which the equalities and inequalities hold."""
-        for point in params:
-            for den, row in self.divs:
-                point = (*point, evaluate(row, point) // den)
-            fits = all(evaluate(r, point) == 0 for r in self.eqs)
-            if fits and all(evaluate(r, point) >= 0 for r in ineqs):
-                yield point
+    def _find(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[int, ...] | None:
+        """A point of the context under other rows than its own."""
+        if self.residues is not None:
+            return self.residues.find(eqs, ineqs)
+        return integer.sample(self.n, eqs, [*ineqs, *self.bounds])
 
     def sign(self, row: Row) -> int:
         """1 if row >= 0 on the whole context, -1 if row < 0 on it, 0 if both occur; exact over Z."""
@@ -141,16 +139,9 @@ class Context:
             return False
         token = self.tab.mark()
         self.tab.add_ineq(row)
-        empty, listed = self.tab.empty, None
-        if not empty:
-            listed = self._listed((row,))
+        empty = self.tab.empty
         self.tab.rollback(token)
-        if empty:
-            return False
-        if listed is not None:
-            point = next(listed, None)
-        else:
-            point = integer.sample(self.n, self.eqs, [*self.ineqs, *self.bounds, row])
+        point = None if empty else self._find(self.eqs, [*self.ineqs, row])
         if point is not None:
             self.points.append(point)
         return point is not None

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from . import residues
 from .budgets import metered, spend, weight
 from .rows import Row, dot, evaluate, normal_eq, normal_ineq, replaced, substitute
 from .simplex import Tableau, tight_slacks
@@ -134,7 +135,9 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
             eqs = [row for row, t in zip(ineqs, tight, strict=True) if t]
             if eqs:
                 continue
-            point = _full(n, ineqs, tab)
+            decided, point = residues.search(n, ineqs, tab)
+            if not decided:
+                point = _full(n, ineqs, tab)
         if point is None:
             return None
         for origin, basis in reversed(maps):

@@ -44,6 +44,7 @@ from math import gcd
 
 from . import integer
 from .budgets import metered, spend, weight
+from .columns import defining_rows
 from .context import Context
 from .errors import Unbounded
 from .parametric import System
@@ -75,13 +76,15 @@ def lexmin(
     n_var: int,
     eqs: Sequence[Row],
     ineqs: Sequence[Row],
+    divs: Sequence[tuple[int, Row]] = (),
 ) -> tuple[Piece, ...]:
     """The lexicographically least integer variables as a function of the integer parameters.
 
     Parameters
     ----------
-    n_param, n_var : rows are over (const, params, variables), all unrestricted integers.
+    n_param, n_var : rows are over (const, params, divs, variables), all unrestricted integers.
     eqs, ineqs : rows without variables restrict the parameters.
+    divs : (den, row) of floors of parameters; row i is over (const, params, divs before i).
 
     Returns
     -------
@@ -105,14 +108,19 @@ def lexmin(
     >>> lexmin(1, 1, (), ((0, -1, 2),))  # 2x >= a
     (Piece(divs=((2, (0, 1)),), eqs=(), ineqs=(), values=((0, 1, -1),)),)
     """
-    point = integer.sample(n_param + n_var, eqs, ineqs)
+    used = [j for j in range(1, n_param + 1) if any(r[j] for r in (*eqs, *ineqs, *[row for _, row in divs]))]
+    if len(used) < n_param:
+        return _without_idle(n_param, n_var, eqs, ineqs, divs, used)
+    first = n_param + len(divs) + 1
+    bounds = [r for k, div in enumerate(divs) for r in defining_rows(div, n_param + 1 + k, first + n_var)]
+    point = integer.sample(first - 1 + n_var, eqs, [*ineqs, *bounds])
     if point is None:
         return ()
 
     def turned(row: Row) -> Row:
-        return (row[0], *row[n_param + 1 :], *row[1 : n_param + 1])
+        return (row[0], *row[first:], *row[1:first])
 
-    system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], point)
+    system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], divs, point)
     system.simplify()
     search = _Search(system)
     leaves = search.solve(search.rows, system.context)
@@ -125,6 +133,7 @@ def lexmax(
     n_var: int,
     eqs: Sequence[Row],
     ineqs: Sequence[Row],
+    divs: Sequence[tuple[int, Row]] = (),
 ) -> tuple[Piece, ...]:
     """The lexicographically greatest integer variables: `lexmin` of their negatives, with the same contract.
 
@@ -133,10 +142,36 @@ def lexmax(
     """
 
     def mirrored(row: Row) -> Row:
-        return (*row[: n_param + 1], *[-c for c in row[n_param + 1 :]])
+        first = n_param + len(divs) + 1
+        return (*row[:first], *[-c for c in row[first:]])
 
-    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs])
+    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs)
     return tuple([Piece(p.divs, p.eqs, p.ineqs, tuple(map(negate, p.values))) for p in pieces])
+
+
+def _without_idle(
+    n_param: int,
+    n_var: int,
+    eqs: Sequence[Row],
+    ineqs: Sequence[Row],
+    divs: Sequence[tuple[int, Row]],
+    used: Sequence[int],
+) -> tuple[Piece, ...]:
+    """`lexmin` in the parameters `used` (columns) alone: an idle one would keep the context from being listed."""
+    place = {j: k for k, j in enumerate(used, 1)}
+
+    def narrow(row: Row) -> Row:
+        return (row[0], *[row[j] for j in used], *row[n_param + 1 :])
+
+    def wide(row: Row) -> Row:
+        return (row[0], *[row[place[j]] if j in place else 0 for j in range(1, n_param + 1)], *row[len(used) + 1 :])
+
+    own = [(den, narrow(row)) for den, row in divs]
+    out = []
+    for p in lexmin(len(used), n_var, [narrow(r) for r in eqs], [narrow(r) for r in ineqs], own):
+        rows = [tuple(map(wide, group)) for group in (p.eqs, p.ineqs, p.values)]
+        out.append(Piece(tuple([(den, wide(row)) for den, row in p.divs]), *rows))
+    return tuple(out)
 
 
 class _Search:

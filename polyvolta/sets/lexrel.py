@@ -73,7 +73,8 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
     if pieces is None:
         solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
-        pieces = solve(n_par, n_var, eqs, [*ineqs, *given])
+        own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
+        pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own), ()
     out = []
     for piece in pieces:
         out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))

@@ -25,16 +25,21 @@ class System:
 
     Parameters
     ----------
-    n_param, n_var, eqs, ineqs : the system, rows over (const, variables, params).
+    n_param, n_var, eqs, ineqs : the system, rows over (const, variables, params, divs).
+    divs : (den, row) of the floors of parameters that the rows speak of.
     point : parameters that have a solution, at least.
     """
 
-    def __init__(self, n_param: int, n_var: int, eqs: list[Row], ineqs: list[Row], point: Row) -> None:
+    def __init__(
+        self, n_param: int, n_var: int, eqs: list[Row], ineqs: list[Row], divs: Sequence[tuple[int, Row]], point: Row
+    ) -> None:
         self.n, self.eqs, self.ineqs = n_var, eqs, ineqs
-        width = 1 + n_var + n_param
+        width = 1 + n_var + n_param + len(divs)
         self.forms: list[Row] = [tuple([int(j == i + 1) for j in range(width)]) for i in range(n_var)]
         self.context = Context(n_param)
         self.context.points.append(tuple(point[:n_param]))
+        for den, row in divs:
+            self.context.define(den, row)
 
     def simplify(self) -> None:
         """Solve equalities, find hidden ones, drop redundant rows and tell the context what is implied."""

@@ -215,14 +215,17 @@ def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     base = 1 + c.n
     known = [base + k for k, d in enumerate(c.divs) if d is not None]
     unknown = [base + k for k, d in enumerate(c.divs) if d is None]
-    n_param = c.n + len(known)
     columns = [*range(base), *known, *unknown]
+    divs = []
+    for k, col in enumerate(known):
+        den, row = c.divs[col - base]
+        divs.append((den, tuple([row[at] for at in columns[: base + k]])))
     eqs = tuple([tuple([r[col] for col in columns]) for r in c.eqs])
-    ineqs = tuple([tuple([r[col] for col in columns]) for r in c.all_ineqs()])
+    ineqs = tuple([tuple([r[col] for col in columns]) for r in c.ineqs])
     try:
-        pieces = lexopt.lexmin(n_param, len(unknown), eqs, ineqs)
+        pieces = lexopt.lexmin(c.n, len(unknown), eqs, ineqs, divs)
     except Unbounded:
-        pieces = lexopt.lexmin(n_param, 2 * len(unknown), *_with_moduli(n_param, len(unknown), eqs, ineqs))
-    head = [c.divs[col - base] for col in known]
-    out: Iterable[Conjunct | None] = (normalise(c.n, [*head, *p.divs], p.eqs, p.ineqs) for p in pieces)
+        wide = _with_moduli(c.n + len(divs), len(unknown), eqs, ineqs)
+        pieces = lexopt.lexmin(c.n, 2 * len(unknown), *wide, divs)
+    out: Iterable[Conjunct | None] = (normalise(c.n, p.divs, p.eqs, p.ineqs) for p in pieces)
     return tuple(p for p in out if p is not None)
