@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from . import algebra, bounds, dimensions, hull, lexrel, make, multi_pwaff, optimise
+from . import algebra, bounds, box, dimensions, extent, hull, lexrel, make, multi_pwaff, optimise
 from . import cardinality as cardinalities
 from . import coalesce as coalescing
 from . import conjunct as cj
@@ -187,5 +187,7 @@ class Relation:
     gist, coalesce = gisting.gist, coalescing.coalesce
     remove_redundancies, detect_equalities = hull.remove_redundancies, hull.detect_equalities
     affine_hull, convex_hull, polyhedral_hull = hull.affine_hull, hull.convex_hull, hull.polyhedral_hull
-    simple_hull, unshifted_simple_hull = hull.simple_hull, hull.unshifted_simple_hull
+    simple_hull, unshifted_simple_hull, box_hull = hull.simple_hull, hull.unshifted_simple_hull, box.box_hull
+    is_bounded, is_box, is_singleton = extent.is_bounded, extent.is_box, extent.is_singleton
+    bounding_box = extent.bounding_box
     count, points, cardinality = counting.count, counting.points, cardinalities.cardinality
