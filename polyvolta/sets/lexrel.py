@@ -58,11 +58,11 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Ro
         den, row = c.divs[k]
         wide = list(row) + [0] * (width - len(row))
         divs.append((den, tuple(wide[col] for col in columns[: 1 + n_fixed + len(lead)])))
-    given: list[Row] = []
+    given: list[Row] = []  # over constant and parameters
     for k, div in enumerate(c.divs):
         if div is not None:
             rows = [tuple([r[col] for col in columns]) for r in defining_rows(div, base + k, width)]
-            (given if k in lead else ineqs).extend(rows)
+            (given if k in lead else ineqs).extend(r[: 1 + n_fixed + len(lead)] if k in lead else r for r in rows)
     return eqs, ineqs, given, n_fixed + len(lead), tuple(divs)
 
 

@@ -44,7 +44,7 @@ def optimum(
     Parameters
     ----------
     n_param, n_var, eqs, ineqs : as for `lexopt.lexmin`.
-    given : inequalities of the parameters that hold anyway and are not to be repeated in the answer.
+    given : inequalities of the parameters alone, which hold anyway and are not to be repeated in the answer.
 
     Notes
     -----
@@ -176,7 +176,12 @@ def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
         options.append(tuple(values))
         leaf = Piece(divs, leaf.eqs, leaf.ineqs, (*leaf.values, values[0] if len(values) == 1 else SEVERAL))
     width = n + 1 + len(leaf.divs)
-    return leaf, [tuple((*v, *[0] * (width - len(v))) for v in values) for values in options]
+
+    def fit(row: Row) -> Row:
+        return (*row, *[0] * (width - len(row)))
+
+    leaf = Piece(leaf.divs, tuple(map(fit, leaf.eqs)), tuple(map(fit, leaf.ineqs)), ())
+    return leaf, [tuple(map(fit, values)) for values in options]
 
 
 def _forwards(system: _Backwards, given: Sequence[Row]) -> list[Piece]:
