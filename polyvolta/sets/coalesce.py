@@ -15,6 +15,7 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
@@ -52,14 +53,12 @@ def coalesce(self: R) -> R:
     parts = []
     for space, cs in self.parts:
         pieces = [p for c in cs for p in with_known_divs(c)]
-        if len(pieces) > 1:
-            pieces = [p for p in pieces if not p.is_empty]
         parts.append((space, tuple(coalesce_conjuncts(pieces))))
     return self._of(self.param_names, parts)
 
 
 def coalesce_conjuncts(pieces: list[Conjunct]) -> list[Conjunct]:
-    """Fewer conjuncts with the same points; these have points and known divs."""
+    """Fewer conjuncts with the same points; these have known divs. Of several, those without a point go."""
     while len(pieces) > 1:
         frame = Frame(pieces)
         todo = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
@@ -74,8 +73,9 @@ def coalesce_conjuncts(pieces: list[Conjunct]) -> list[Conjunct]:
                     break
             else:
                 done.append(a)
-        pieces = [p.conjunct(frame) for p in done]
-        pair = _fusible_by_strides(frame, done, pieces)
+        done = [p for p in done if p.conjunct is not None]
+        pieces = [p.conjunct for p in done]
+        pair = _fusible_by_strides(frame, done)
         if pair is None:
             break
         k, j, fused = pair
@@ -87,16 +87,19 @@ class _Piece:
     """A member of the frame; `known` is its conjunct when it is not a fusion."""
 
     def __init__(self, member: Member, known: Conjunct | None = None) -> None:
-        self.member, self.known = member, known
+        self.member, self._known = member, known
         self.opposite = [(negate(key), const) for key, const in member.least.items()]
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max((abs(v) for row in member.eqs for v in row[1:]), default=1)
 
-    def conjunct(self, frame: Frame) -> Conjunct:
-        if self.known is not None:
-            return self.known
-        whole = prune(frame.conjunct(self.member.eqs, self.member.ineqs))
-        return irredundant(whole) if whole.divs else whole
+    @cached_property
+    def conjunct(self) -> Conjunct | None:
+        """The piece on its own, None when it has no point."""
+        if self._known is not None:
+            return None if self._known.is_empty else self._known
+        whole = self.member.frame.conjunct(self.member.eqs, self.member.ineqs)
+        whole = whole and prune(whole)
+        return irredundant(whole) if whole and whole.divs else whole
 
     def apart(self, other: _Piece) -> bool:
         """Whether two parallel rows have room between them."""
@@ -183,7 +186,7 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
         tab = b.tableau
         token = tab.mark()
         tab.add_eq((r[0] + 1, *r[1:]))
-        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in a.statements if s != r and s != negate(r)]
+        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in cuts if s != r and s != negate(r)]
         tab.rollback(token)
         for s, low in lows:
             if low is None:
@@ -199,22 +202,21 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
 # ---- strides
 
 
-def _fusible_by_strides(
-    frame: Frame, pieces: list[_Piece], conjuncts: list[Conjunct]
-) -> tuple[int, int, Conjunct] | None:
+def _fusible_by_strides(frame: Frame, pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
     """Two pieces that the affine hull of both makes one, and that one."""
     strided = [k for k, p in enumerate(pieces) if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
     for at, k in enumerate(strided):
         for j in strided[:at]:
             spend()
             if not pieces[k].apart(pieces[j]):
-                fused = _fuse_by_strides(frame, pieces[k], pieces[j], conjuncts[k], conjuncts[j])
+                fused = _fuse_by_strides(frame, pieces[k], pieces[j])
                 if fused is not None:
                     return j, k, fused
     return None
 
 
-def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece, a: Conjunct, b: Conjunct) -> Conjunct | None:
+def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
+    a, b = p.conjunct, q.conjunct
     grids = [lattice.of_conjunct(c) for c in (a, b)]
     if lattice.index(grids[0]) != lattice.index(grids[1]):
         return None  # a union of two grids is one only where both are translates of one another
