@@ -51,11 +51,12 @@ class _Facts:
         base, width = 1 + both.n, 1 + both.n + len(both.divs)
         self.width = width
         self.images: list[tuple[int, Row]] = []
-        eqs, ineqs = both.eqs[: len(a.eqs)], list(both.ineqs[: len(a.ineqs)])
+        self.empty = False
+        ineqs = list(both.ineqs[: len(a.ineqs)])
         for k, div in enumerate(both.divs):
             if div is not None:
                 ineqs += defining_rows(div, base + k, width)
-        for eq in eqs:
+        for eq in both.eqs[: len(a.eqs)]:
             eq = self.solved(eq)
             at = next((c for c in range(width - 1, 0, -1) if eq[c] in (1, -1)), 0)
             if not at:
@@ -65,44 +66,50 @@ class _Facts:
             self.images = [(c, replaced(r, at, image)) for c, r in self.images]
             self.images.append((at, image))
         self.best: dict[Row, int] = {}
-        self.empty = False
         for row in ineqs:
-            row = normal_ineq(self.solved(row))
+            row = normal_ineq(self.solved(row) if self.images else row)
             if row is False:
                 self.empty = True
             elif row is not True and self.best.get(row[1:], row[0]) >= row[0]:
                 self.best[row[1:]] = row[0]
 
     def solved(self, row: Sequence[int]) -> Sequence[int]:
+        """The row after the equalities are substituted."""
         for at, image in self.images:
             row = replaced(row, at, image)
         return row
 
     def plainly_imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point can be seen without a search."""
-        outside = normal_ineq(complement(self.solved(row)))
-        if isinstance(outside, bool):
-            return self.empty or not outside
-        return self.empty or self.contradicts(outside) or self.refuted(outside)
+        row = normal_ineq(self.solved(row))
+        if isinstance(row, bool) or self.empty:
+            return self.empty or row is True
+        normal = row[1:]
+        known = self.best.get(normal)
+        if known is not None and known <= row[0]:
+            return True
+        return self.refuted(-row[0] - 1, [-v for v in normal])
 
     def imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point."""
         known = [(const, *key) for key, const in self.best.items()]
         return self.empty or integer.is_empty(self.width - 1, (), [*known, complement(self.solved(row))])
 
-    def contradicts(self, row: Row) -> bool:
-        """Whether a known row and this one exclude each other plainly."""
-        other = self.best.get(tuple([-v for v in row[1:]]))
-        return other is not None and other + row[0] < 0
-
-    def refuted(self, outside: Row) -> bool:
-        """Whether the sum with some row, one variable gone and tightened, is contradicted."""
-        for key, const in self.best.items():
-            for p, q in zip(outside[1:], key, strict=True):
+    def refuted(self, const: int, normal: list[int]) -> bool:
+        """Whether the sum with some row, one variable gone and tightened, contradicts a row or itself."""
+        terms = [(k, v) for k, v in enumerate(normal) if v]
+        for key, other in self.best.items():
+            for k, p in terms:
+                q = key[k]
                 if p * q < 0:
                     up, down = abs(q), abs(p)
-                    total = [up * x + down * y for x, y in zip(outside[1:], key, strict=True)]
-                    row = normal_ineq((up * outside[0] + down * const, *total))
-                    if row is False or (row is not True and self.contradicts(row)):
+                    row = normal_ineq(
+                        (up * const + down * other, *[up * x + down * y for x, y in zip(normal, key, strict=True)])
+                    )
+                    if row is False:
                         return True
+                    if row is not True:
+                        opposite = self.best.get(tuple([-v for v in row[1:]]))
+                        if opposite is not None and opposite + row[0] < 0:
+                            return True
         return False
