@@ -10,9 +10,11 @@ Sums of digits are closed under what quasi-affine expressions do, as far as it s
 
 - floor(s / d) takes multiples of d out, splits the digit that d cuts in two, and drops what stays below d;
 - floor((a + b + ..)/2) of bits is half of the sum less its parity, and the parity is one unit: this is how the
-  exclusive-or of bits is recognised, `a + b - 2*floor((a + b)/2)` being `a ^ b`.
+  exclusive-or of bits is recognised, `a + b - 2*floor((a + b)/2)` being `a ^ b`;
+- any other function of a few bits is a combination of their exclusive-ors, with coefficients that may be fractions: its
+  Walsh transform. What is a layout after all has whole ones in the end.
 
-Anything else, a carry that runs on, say, has no such form and raises `NotSupported`, which names it. Where the digits
+Anything else has no such form and raises `NotSupported`, which names it. Where the digits
 of a coordinate must be cut becomes known on the way: reading starts again with one cut more, at most as often as
 there are divisors.
 
@@ -31,6 +33,10 @@ from .errors import NotSupported, UnknownName, nearest
 
 T = TypeVar("T")
 MOST_DIGITS = 64  # bits and other digits of one coordinate
+MOST_CARRIED = 6  # bits that a quotient other than of 2 may depend on
+SCALE = 2 ** (
+    MOST_CARRIED - 1
+)  # numbers are kept times this: fractions occur between a carry and the sum it belongs to
 
 
 class Digit(NamedTuple):
@@ -58,7 +64,7 @@ class Axis(NamedTuple):
 
 
 class DigitSum:
-    """`(const + sum of number * unit) / 2`: halves occur on the way, between a carry and the sum that it belongs to."""
+    """`(const + sum of number * unit) / SCALE`."""
 
     __slots__ = ("const", "terms")
 
@@ -66,7 +72,7 @@ class DigitSum:
         self.const, self.terms = const, terms
 
     def range(self) -> tuple[int, int]:
-        """Twice the least and the greatest value that units which vary freely give."""
+        """The least and the greatest value that units which vary freely give, times SCALE."""
         return _range(self.const, self.terms)
 
 
@@ -115,17 +121,17 @@ def output(name: str, s: DigitSum) -> Output:
 
     Raises
     ------
-    NotSupported : a half is left over, of a carry that is not taken away again.
+    NotSupported : a fraction is left over, of a carry that is not taken away again.
     """
     low = s.const
     terms = []
     for unit, c in s.terms.items():
         if c < 0:
             low += c * (unit[0].radix - 1)
-        if c % 2:
-            raise NotSupported("this is no sum of digits: two bits are multiplied, or a carry is left over")
-        terms.append(Term(abs(c) // 2, unit, c < 0))
-    return Output(name, low // 2, tuple(sorted(terms)))
+        if c % SCALE:
+            raise NotSupported("this is no sum of digits: a carry is left over")
+        terms.append(Term(abs(c) // SCALE, unit, c < 0))
+    return Output(name, low // SCALE, tuple(sorted(terms)))
 
 
 class Cut(Exception):
@@ -155,14 +161,14 @@ class Reader:
         self.axes = axes
         self.digits = [_digits_of(k, axis, cuts[k]) for k, axis in enumerate(axes)]
         self.inputs = [
-            DigitSum(2 * axis.low, {(d,): 2 * d.stride for d in digits})
+            DigitSum(SCALE * axis.low, {(d,): SCALE * d.stride for d in digits})
             for axis, digits in zip(axes, self.digits, strict=True)
         ]
 
     def combination(self, const: int, terms: Sequence[tuple[DigitSum, int]]) -> DigitSum:
         """`const + sum of c * s` for pairs (s, c)."""
         sums: dict[Unit, int] = {}
-        const *= 2
+        const *= SCALE
         for s, c in terms:
             const += c * s.const
             for unit, v in s.terms.items():
@@ -172,28 +178,29 @@ class Reader:
     def quotient(self, s: DigitSum, den: int) -> DigitSum:
         """floor(s / den)."""
         low, high = s.range()
-        if low // (2 * den) == high // (2 * den):
-            return DigitSum(low // (2 * den) * 2, {})
-        if s.const % 2 or any(c % 2 for c in s.terms.values()):
+        if low // (SCALE * den) == high // (SCALE * den):
+            return DigitSum(low // (SCALE * den) * SCALE, {})
+        if s.const % SCALE or any(c % SCALE for c in s.terms.values()):
             self.refuse("a carry is divided again")
-        whole, rest, const = {}, {}, s.const // 2
+        whole, rest = {}, {}
         for unit, v in s.terms.items():
-            q, c = (0, v // 2) if -den < v < 0 else divmod(v // 2, den)  # -1 is nearer to 0 than den - 1 is
+            n = v // SCALE
+            q, c = (0, n) if -den < 2 * n < 0 else divmod(n, den)  # -1 is nearer to 0 than den - 1 is
             if q:
-                whole[unit] = 2 * q
+                whole[unit] = q * SCALE
             if c:
                 rest[unit] = c
-        q, const = divmod(const, den)
+        q, const = divmod(s.const // SCALE, den)
         part = self._fine_quotient(const, rest, den)
         for unit, v in part.terms.items():
             whole[unit] = whole.get(unit, 0) + v
-        return DigitSum(2 * q + part.const, {u: v for u, v in whole.items() if v})
+        return DigitSum(q * SCALE + part.const, {u: v for u, v in whole.items() if v})
 
     def _fine_quotient(self, const: int, terms: dict[Unit, int], den: int) -> DigitSum:
         """floor((const + terms) / den), the coefficients less than den in size."""
         low, high = _range(const, terms)
         if low // den == high // den:
-            return DigitSum(low // den * 2, {})
+            return DigitSum(low // den * SCALE, {})
         for unit, c in terms.items():
             self._cut_at(unit[0], den // gcd(c, den))
         g = 0
@@ -205,20 +212,12 @@ class Reader:
                     g = size
                     break
         if g:
-            carried = 2 * (const // g + low // g)
-            coarse = {u: 2 * (c // g) for u, c in terms.items() if not c % g}
+            carried = SCALE * (const // g + low // g)
+            coarse = {u: SCALE * (c // g) for u, c in terms.items() if not c % g}
             return self.quotient(DigitSum(carried, coarse), den // g)
-        if den != 2 or any(u[0].radix != 2 for u in terms):
+        if any(u[0].radix != 2 for u in terms) or (den != 2 and len(terms) > MOST_CARRIED):
             self.refuse(f"the sum of {_spell(self.axes, terms)} carries over {den}")
-        parity: set[Digit] = set()
-        for unit in terms:  # every coefficient is odd here
-            parity ^= set(unit)
-        halves = dict(terms)
-        odd = const % 2
-        if parity:
-            key = tuple(sorted(parity))
-            halves[key] = halves.get(key, 0) + (1 if odd else -1)
-        return DigitSum(const - odd, {u: c for u, c in halves.items() if c})
+        return _half(const, terms) if den == 2 else _transformed(const, terms, den)
 
     def _cut_at(self, digit: Digit, factor: int) -> None:
         if 1 < factor < digit.radix and digit.radix != 2:
@@ -235,7 +234,7 @@ class Reader:
         for s in sides:
             if s.range()[0] < 0:
                 self.refuse("an exclusive-or of negative numbers")
-        width = (sides[0].range()[1] // 2).bit_length()
+        width = (sides[0].range()[1] // SCALE).bit_length()
         high = self.quotient(sides[1], 2**width)
         low = self.combination(0, [(sides[1], 1), (high, -(2**width))])
         a, b = (self._bits(s, width) for s in (sides[0], low))
@@ -245,8 +244,8 @@ class Reader:
             flipped = a[k][1] ^ b[k][1]
             const += flipped << k
             if unit:
-                out[unit] = out.get(unit, 0) + (-2 if flipped else 2) * 2**k
-        return self.combination(0, [(DigitSum(2 * const, out), 1), (high, 2**width)])
+                out[unit] = out.get(unit, 0) + (-SCALE if flipped else SCALE) * 2**k
+        return self.combination(0, [(DigitSum(SCALE * const, out), 1), (high, 2**width)])
 
     def _bits(self, s: DigitSum, width: int) -> list[tuple[Unit, bool]]:
         """The bits of a sum: units, and whether each is complemented."""
@@ -254,11 +253,11 @@ class Reader:
         const = s.const
         for unit, c in s.terms.items():
             const += min(c, 0)
-            k = abs(c).bit_length() - 2
-            if unit[0].radix != 2 or abs(c) != 2 << k or k >= width or bits[k][0]:
-                self.refuse(f"an exclusive-or of {_spell(self.axes, {unit: c // 2})}, which is no bit of its own")
+            k = abs(c).bit_length() - SCALE.bit_length()
+            if unit[0].radix != 2 or k < 0 or abs(c) != SCALE << k or k >= width or bits[k][0]:
+                self.refuse(f"an exclusive-or of {_spell(self.axes, {unit: c})}, which is no bit of its own")
             bits[k] = (unit, c < 0)
-        const //= 2
+        const //= SCALE
         for k in range(width):
             if const >> k & 1:
                 if bits[k][0]:
@@ -305,6 +304,44 @@ def _digits_of(k: int, axis: Axis, cuts: set[int]) -> list[Digit]:
     if len(digits) > MOST_DIGITS:
         raise NotSupported(f"more than {MOST_DIGITS} digits in one coordinate", where=axis.bounds)
     return digits
+
+
+def _half(const: int, terms: dict[Unit, int]) -> DigitSum:
+    """floor((const + terms) / 2) for bits with odd coefficients: half of the sum less its parity."""
+    parity: set[Digit] = set()
+    for unit in terms:
+        parity ^= set(unit)
+    half, odd = SCALE // 2, const % 2
+    sums = {u: c * half for u, c in terms.items()}
+    if parity:
+        key = tuple(sorted(parity))
+        sums[key] = sums.get(key, 0) + (half if odd else -half)
+    return DigitSum((const - odd) * half, {u: c for u, c in sums.items() if c})
+
+
+def _transformed(const: int, terms: dict[Unit, int], den: int) -> DigitSum:
+    """floor((const + terms) / den) of bits, as a combination of their exclusive-ors."""
+    units = list(terms)
+    values = [const]  # under every choice of the bits, the first unit in the lowest place
+    for unit in units:
+        values += [v + terms[unit] for v in values]
+    values = [v // den for v in values]
+    spectrum = list(values)
+    for k in range(len(units)):
+        for at in range(len(spectrum)):
+            if not at >> k & 1:
+                a, b = spectrum[at], spectrum[at | 1 << k]
+                spectrum[at], spectrum[at | 1 << k] = a + b, a - b
+    sums: dict[Unit, int] = {}
+    for at, v in enumerate(spectrum):
+        parity: set[Digit] = set()
+        for k, unit in enumerate(units):
+            if at >> k & 1:
+                parity ^= set(unit)
+        if parity and v:
+            key = tuple(sorted(parity))
+            sums[key] = sums.get(key, 0) - 2 * v * SCALE // len(spectrum)
+    return DigitSum(values[0] * SCALE, {u: c for u, c in sums.items() if c})
 
 
 def _range(const: int, terms: dict[Unit, int]) -> tuple[int, int]:

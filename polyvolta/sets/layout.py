@@ -64,8 +64,7 @@ class Layout:
     >>> Layout("{ [i, j] -> [floor((i + j)/4)] : 0 <= i < 8 and 0 <= j < 8 }")
     Traceback (most recent call last):
         ...
-    polyvolta.sets.errors.NotSupported: [PV108] this is no sum of digits: the sum of i mod 2 and floor(i/2) mod 2 and \
-j mod 2 .. carries over 4
+    polyvolta.sets.errors.NotSupported: [PV108] this is no sum of digits: a carry is left over
       { [i, j] -> [floor((i + j)/4)] : 0 <= i <= 7 and 0 <= j <= 7 }
     hint: a Map takes any quasi-affine function
     """

@@ -37,7 +37,6 @@ def layout_of(m: Map) -> Layout:
     raise NotSupported(found, where=str(m), hint=HINT)
 
 
-@lru_cache(maxsize=1024)
 def _found(m: Map) -> Layout | str:
     """The layout, or why there is none."""
     if len(m.parts) != 1 or len(m.parts[0][1]) != 1:
@@ -48,9 +47,10 @@ def _found(m: Map) -> Layout | str:
     return _conjunct_layout(space, c)
 
 
+@lru_cache(maxsize=1024)
 def _conjunct_layout(space: Space, c: Conjunct) -> Layout | str:
     n_in = space.n_in
-    bounds, others = _bounds(c, n_in)
+    bounds, others, fixed = _bounds(c, n_in)
     axes = []
     for name, (low, high) in zip(space.inp.dims, bounds, strict=True):
         if low is None or high is None:
@@ -59,7 +59,7 @@ def _conjunct_layout(space: Space, c: Conjunct) -> Layout | str:
     rows = solved_outputs(c, 0, space)
     if rows is None:
         return "the outputs are not given by equalities"
-    if len(c.eqs) != space.n_out:
+    if len(c.eqs) - fixed != space.n_out:
         return "an equality thins out the domain, which is no box then"
     try:
         outs = with_cuts(axes, lambda reader: _read_rows(reader, c, rows, others))
@@ -73,10 +73,16 @@ def _conjunct_layout(space: Space, c: Conjunct) -> Layout | str:
     return Layout._of(axes, outputs, (space.inp.name, space.out.name))
 
 
-def _bounds(c: Conjunct, n_in: int) -> tuple[list[list[int | None]], list[Row]]:
-    """The least and the greatest value of each input as single rows say, and the other inequalities."""
+def _bounds(c: Conjunct, n_in: int) -> tuple[list[list[int | None]], list[Row], int]:
+    """The least and the greatest value of each input as single rows say, the other inequalities, and how many inputs
+    are fixed by equalities."""
     bounds: list[list[int | None]] = [[None, None] for _ in range(n_in)]
-    others = []
+    others, fixed = [], 0
+    for row in c.eqs:
+        used = [col for col, v in enumerate(row) if v and col]
+        if len(used) == 1 and used[0] <= n_in:
+            bounds[used[0] - 1] = [-row[0] // row[used[0]]] * 2
+            fixed += 1
     for row in c.ineqs:
         found = _bound(c, row)
         if found is None or found[0] > n_in:
@@ -88,7 +94,7 @@ def _bounds(c: Conjunct, n_in: int) -> tuple[list[list[int | None]], list[Row]]:
             b[0] = value if b[0] is None else max(b[0], value)
         else:
             b[1] = value if b[1] is None else min(b[1], value)
-    return bounds, others
+    return bounds, others, fixed
 
 
 def _bound(c: Conjunct, row: Row) -> tuple[int, bool, int] | None:
@@ -147,17 +153,9 @@ def box_of(domain: Set) -> tuple[Axis, ...]:
     names = domain.space.dims
     if len(domain.parts[0][1]) == 1 and not domain.param_names:
         (c,) = domain.parts[0][1]
-        bounds, others = _bounds(c, len(names))
-        fixed = {}
-        for row in c.eqs:
-            used = [col for col, v in enumerate(row) if v and col]
-            if len(used) == 1 and used[0] <= len(names):
-                fixed[used[0] - 1] = -row[0] // row[used[0]]
-        if not others and len(fixed) == len(c.eqs):
-            for k, v in fixed.items():
-                bounds[k] = [v, v]
-            if all(low is not None and high is not None for low, high in bounds):
-                return tuple(Axis(n, b[0], b[1] - b[0] + 1) for n, b in zip(names, bounds, strict=True))
+        bounds, others, fixed = _bounds(c, len(names))
+        if not others and fixed == len(c.eqs) and all(low is not None and high is not None for low, high in bounds):
+            return tuple(Axis(n, b[0], b[1] - b[0] + 1) for n, b in zip(names, bounds, strict=True))
     raise NotSupported("the domain of a layout is one bounded box", where=str(domain), hint=HINT)
 
 
