@@ -62,6 +62,8 @@ def cardinality(self: Relation) -> PwQPolynomial:
 
 def _counted(c: Conjunct, names: tuple[str, ...], n_keep: int) -> list[tuple[Conjunct, QPolynomial]]:
     """What one conjunct adds, and where."""
+    if c.is_empty:
+        return []
     check_bounded(c, names, n_keep)
     shadow = project(c, tuple(range(n_keep, c.n)))
     out = []

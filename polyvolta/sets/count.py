@@ -20,14 +20,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from heapq import merge
 from itertools import chain, groupby, product
-from math import prod
+from math import isinf, prod
 from typing import TYPE_CHECKING
 
 from . import conjunct as cj
 from . import integer, simplex
 from .budgets import metered, spend
 from .conjunct import Conjunct
-from .disjoint import box, counted_once
+from .disjoint import box, counted_once, is_box
 from .errors import NotSupported, Unbounded, UnknownName, nearest
 from .polygon import ends, polygon
 from .project import with_known_divs
@@ -119,6 +119,8 @@ def _unit(d: int, n: int) -> Row:
 @lru_cache(maxsize=1 << 12)
 def _count(c: Conjunct, names: tuple[str, ...]) -> int:
     """The points of one conjunct. Known divs are functions of the point, so they count as variables."""
+    if is_box(c) and not any(isinf(end) for ends in box(c) for end in ends):
+        return prod(max(0, high - low + 1) for low, high in box(c))
     if not c.known:
         few = _sieved(c)
         return sum(_count(d, names) for d in with_known_divs(_bounded(c, names))) if few is None else few
@@ -319,7 +321,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     if not n:
         yield prefix
         return
-    if all(sum(map(bool, r[1:])) == 1 for r in (*c.eqs, *c.ineqs)) and not c.divs:
+    if is_box(c):
         yield from ((*prefix, *rest) for rest in product(*(range(a, b + 1) for a, b in box(c))))
         return
     tableau = simplex.Tableau(width)
@@ -331,13 +333,25 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         return
     row = _unit(0, width)
     low, high = tableau.minimum(row), tableau.maximum(row)
-    for value in range(-(-low[0] // low[1]), high[0] // high[1] + 1):
+    values = range(-(-low[0] // low[1]), high[0] // high[1] + 1)
+    if n == 1 and c.known:
+        yield from ((*prefix, value) for value in values if _holds(c, value))
+        return
+    for value in values:
         spend()
         fixed = partial(_fixed, value)
         divs = [None if d is None else (d[0], fixed(d[1])) for d in c.divs]
         rest = cj.normalise(n - 1, divs, map(fixed, c.eqs), map(fixed, c.ineqs))
         if rest is not None and not rest.is_empty:
             yield from _walk(rest, (*prefix, value))
+
+
+def _holds(c: Conjunct, value: int) -> bool:
+    """Whether a conjunct of one dimension, its divs known, holds at a value."""
+    point = [value]
+    for den, row in c.divs:
+        point.append(evaluate(row[: 1 + len(point)], point) // den)
+    return not any(evaluate(r, point) for r in c.eqs) and all(evaluate(r, point) >= 0 for r in c.ineqs)
 
 
 def _fixed(value: int, row: Row) -> Row:

@@ -31,7 +31,7 @@ Box = tuple[tuple[float, float], ...]
 def counted_once(pieces: Sequence[Conjunct]) -> list[tuple[Conjunct, int]]:
     """Conjuncts with numbers that add up, at each point, to 1 if it is in the union and to 0 if not.
 
-    Empty conjuncts go. Exact. O(m log m), and a conjunction or a difference for each pair of
+    Some may be empty. Exact. O(m log m), and a conjunction or a difference for each pair of
     pieces whose boxes meet.
     """
     terms: list[tuple[Conjunct, int]] = []
@@ -54,7 +54,7 @@ def counted_once(pieces: Sequence[Conjunct]) -> list[tuple[Conjunct, int]]:
             sums = dict.fromkeys(left, 1)
         of_piece.append([(d, sign) for d, sign in sums.items() if sign])
         terms += of_piece[-1]
-    return [(d, sign) for d, sign in terms if not d.is_empty]
+    return terms
 
 
 def _meeting(pieces: Sequence[Conjunct]) -> list[list[int]]:
@@ -91,3 +91,8 @@ def box(c: Conjunct) -> Box:
             if equal or v < 0:
                 high[d] = min(high[d], row[0] // -v if v < 0 else -row[0] // v)
     return tuple(zip(low, high, strict=True))
+
+
+def is_box(c: Conjunct) -> bool:
+    """Whether every row speaks of one dimension alone, so that `box` says it all; linear."""
+    return not c.divs and all(len(r) - 1 - r[1:].count(0) == 1 for r in (*c.eqs, *c.ineqs))

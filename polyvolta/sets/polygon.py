@@ -17,7 +17,7 @@ def polygon(rows: tuple[Row, ...]) -> int:
     """The number of solutions (z, y) of bounded inequalities; O(m^2) sums for m edges, exact.
 
     >>> polygon(((0, 1, 0), (0, 0, 1), (7, -2, -3)))  # 2*z + 3*y <= 7
-    7
+    8
     """
     base = [(r[0], r[1]) for r in rows if not r[2]]
     lows = [r for r in rows if r[2] > 0]

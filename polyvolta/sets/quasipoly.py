@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from . import polynomial as pl
 from .aff import Aff, Atom, _order, var
 from .budgets import spend
 from .errors import SpaceMismatch, Unbounded, UnknownName, nearest
-from .space import Space
+from .space import Space, Tuple
 
 if TYPE_CHECKING:
     from .set import Set
@@ -126,6 +127,7 @@ def _base(atom: Atom, power: int) -> str:
 
 
 Piece = tuple["Set", QPolynomial]
+FEW = 64  # points of a piece that are looked at one by one
 
 
 class PwQPolynomial:
@@ -313,9 +315,30 @@ def added(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def merged(pieces: Iterable[Piece]) -> list[Piece]:
-    """Pieces of the same polynomial as one set of few conjuncts."""
+    """Pieces of the same polynomial as one set of few conjuncts.
+
+    A piece of a few points joins another piece whose polynomial has the same values there.
+    """
     found: dict[tuple, Piece] = {}
     for where, what in pieces:
         key = (where.space.key, what)
         found[key] = (found[key][0].union(where) if key in found else where, what)
+    points = {key: _few_points(where) if len(found) > 1 else None for key, (where, _) in found.items()}
+    for key, at in sorted(((k, at) for k, at in points.items() if at is not None), key=lambda t: len(t[1])):
+        where, what = found.pop(key)
+        values = [what.evaluate(p) for p in at]
+        heirs = (k for k in found if k[0] == key[0] and [found[k][1].evaluate(p) for p in at] == values)
+        heir = next(heirs, None)
+        found[heir or key] = (where, what) if heir is None else (found[heir][0].union(where), found[heir][1])
     return [(where.coalesce(), what) for where, what in found.values()]
+
+
+def _few_points(where: Set) -> list[dict[str, int]] | None:
+    """The points of a set, parameters included, as assignments; None if there are more than a few."""
+    names = (*where.param_names, *where.dims())
+    everywhere = type(where)._of((), [(Space(None, Tuple(None, names)), cs) for _, cs in where.parts])
+    try:
+        found = list(islice(everywhere.points(), FEW + 1))
+    except Unbounded:
+        return None
+    return None if len(found) > FEW else [dict(zip(names, p, strict=True)) for p in found]

@@ -232,23 +232,24 @@ class Summation:
         """Without the variables that have as many values everywhere, as floor(e/d) has one; and that many.
 
         0 <= c*y + e < k*c has k solutions y. That is all there is to say when every other row of y follows from it and
-        the rows of the others.
+        the rows without y.
         """
         times = 1
         for y in free[::-1]:
             mine = [r for r in rows if r[y]]
+            others = [r for r in rows if not r[y]]
             pairs = [(a, b) for a in mine if a[y] > 0 for b in mine if a[1:] == negate(b[1:])]
             pair = next(((a, b) for a, b in pairs if (a[0] + b[0] + 1) % a[y] == 0), None)
-            if pair is not None and all(self._implied(r, rows) for r in mine if r not in pair):
+            if pair is not None and all(self._implied(r, [*pair, *others]) for r in mine if r not in pair):
                 times *= (pair[0][0] + pair[1][0] + 1) // pair[0][y]
                 free = [k for k in free if k != y]
-                rows = [r for r in rows if not r[y]]
+                rows = others
         return free, rows, times
 
     def _implied(self, row: Row, rows: list[Row]) -> bool:
-        """Whether one of the rows follows from the others; exact."""
-        rest = [r for r in rows if r != row]
-        return integer.is_empty(self.width - 1, self.eqs, [*rest, *self._guards(), complement(row)])
+        """Whether a row follows from others; exact."""
+        given = [self._pad(r) for r in (*rows, *self._guards(), complement(row))]
+        return integer.is_empty(self.width - 1, [self._pad(r) for r in self.eqs], given)
 
     def _rounded(self, rows: list[Row], free: list[int]) -> list[Row]:
         """The rows and, where the least or greatest value of a variable is a fraction, the integer bound."""

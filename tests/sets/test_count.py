@@ -1,8 +1,13 @@
 """Counting and listing."""
 
-import pytest
+from itertools import islice, product
 
-from polyvolta.sets import Map, Set, Unbounded, UnknownName
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, UnknownName, budget
+from polyvolta.sets.polygon import polygon
 
 
 def test_counts_in_closed_form():
@@ -52,3 +57,109 @@ def test_nothing_bounded_nothing_counted():
     with pytest.raises(UnknownName, match="no parameter is called 'M'"):
         Set("[N] -> { [i] : 0 <= i < N }").count(M=3)
     assert Set("[N] -> { [i] : 0 <= i < 4 }").count() == 4
+    with pytest.raises(Unbounded, match="the dimension i is unbounded"):
+        Set("{ [i] : exists a, b : i = 3a + 5b and a >= 0 and b >= 0 }").count()
+
+
+# ---- closed forms: nothing is enumerated
+
+HUGE = 10**9
+CLOSED = {
+    "[N] -> { [i, j] : 0 <= j <= i < N }": HUGE * (HUGE + 1) // 2,
+    "[N] -> { [i, j, k] : 0 <= i <= j <= k < N }": HUGE * (HUGE + 1) * (HUGE + 2) // 6,
+    "[N] -> { [i, j] : 0 <= j <= i < N and i mod 3 = 1 }": 3 * (333333332 * 333333333 // 2) + 2 * 333333333,
+    "[N] -> { [i, j] : 0 <= i < N and i <= j < 2N - i }": HUGE * (HUGE + 1),
+    "[N] -> { [t, u, i, j] : t = floor(i/32) and u = floor(j/32) and 0 <= j <= i < N }": HUGE * (HUGE + 1) // 2,
+    "[N] -> { [t, i] : 0 <= i < 32 and 0 <= 32t + i < N }": HUGE,
+    "[N] -> { [t, u] : exists i, j : 0 <= j <= i < N and t = floor(i/32) and u = floor(j/32) }": (
+        HUGE // 32 * (HUGE // 32 + 1) // 2
+    ),
+}
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_a_thousand_million(text):
+    with budget(3000):
+        assert Set(text).count(N=HUGE) == CLOSED[text]
+
+
+def test_large_coefficients():
+    big = 10**100
+    s = Set(f"[N] -> {{ [x, y] : 0 <= {big + 7}*x <= {2 * big + 3}*y + N and 0 <= y < N }}")
+    assert s.count(N=10) == sum((10 + (2 * big + 3) * y) // (big + 7) + 1 for y in range(10))
+    assert abs(s.count(N=big) - big**2) < 10 * big  # twice as high as wide
+
+
+def test_unions_of_many_pieces():
+    grid = Set("{ " + "; ".join(f"[{7 * i % 800}, {i}]" for i in range(800)) + " }")
+    with budget(20_000):
+        assert grid.count() == 800
+    nested = Set("{ " + "; ".join(f"[i] : {k} <= i <= {2 * k}" for k in range(40)) + " }")
+    assert nested.count() == 79
+    covered = Set("{ " + "; ".join(f"[i, j] : {k} <= i < {k + 12} and 0 <= j <= i" for k in range(20)) + " }")
+    assert covered.count() == sum(i + 1 for i in range(31))
+
+
+def test_the_budget_ends_an_enumeration():
+    needles = (
+        "0 <= 10007a <= 20011b + 30013c + 40009d and 0 <= b <= N and 0 <= 50021c <= 60013b + 70001d and 0 <= d <= N"
+    )
+    with pytest.raises(BudgetExceeded, match="count"), budget(2000):
+        Set(f"[N] -> {{ [a, b, c, d] : {needles} }}").count(N=10**6)
+
+
+# ---- listing
+
+
+def test_points_are_lazy_but_errors_are_not():
+    s = Set("[N] -> { [i, j, k] : 0 <= i < N and 0 <= j <= i and i <= k <= i + j }")
+    assert list(islice(s.points(N=10**9), 4)) == [(0, 0, 0), (1, 0, 1), (1, 1, 1), (1, 1, 2)]
+    with pytest.raises(Unbounded):
+        s.points()
+    with pytest.raises(UnknownName):
+        s.points(M=3)
+
+
+def test_points_of_overlaps_and_existentials():
+    s = Set("{ [i] : 0 <= i < 5; [i] : exists a, b : i = 3a + 5b and 0 <= a <= 2 and 0 <= b <= 1 }")
+    expected = sorted({*range(5), *(3 * a + 5 * b for a in range(3) for b in range(2))})
+    assert [i for (i,) in s.points()] == expected and s.count() == len(expected)
+    assert list(Set("{ A[i] : 0 <= i < 2; B[i] : 0 <= i < 2 }").points()) == [(0,), (1,), (0,), (1,)]
+
+
+# ---- laws
+
+
+def law(n):
+    return settings(
+        max_examples=n, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+
+
+@law(300)
+@given(
+    st.lists(
+        st.tuples(st.integers(-9, 9), st.integers(-7, 7), st.integers(-7, 7)).filter(lambda r: any(r[1:])), max_size=4
+    )
+)
+def test_polygons(rows):
+    box = [(5, 1, 0), (5, -1, 0), (4, 0, 1), (6, 0, -1)]
+    expected = sum(all(c + a * z + b * y >= 0 for c, a, b in rows) for z, y in product(range(-5, 6), range(-4, 7)))
+    assert polygon((*box, *rows)) == expected
+
+
+@law(100)
+@given(st.lists(st.integers(-4, 4), min_size=6, max_size=6), st.sampled_from((2, 3, 5, 7)), st.integers(0, 6))
+def test_images_are_counted_once(c, m, r):
+    """The outputs of a map, existentials and all."""
+    x, y = f"{c[0]}*i + {c[1]}*j", f"({c[2]}*i + {c[3]}*j + {c[4]}) mod {m}"
+    triangle = f"0 <= i < 6 and 0 <= j <= i and x = {x} and y = {y} and x <= {r}"
+    image = Set(f"{{ [x, y] : exists i, j : {triangle} }}")
+    expected = {
+        (c[0] * i + c[1] * j, (c[2] * i + c[3] * j + c[4]) % m)
+        for i in range(6)
+        for j in range(i + 1)
+        if c[0] * i + c[1] * j <= r
+    }
+    assert image.count() == len(expected)
+    assert list(image.points()) == sorted(expected)
