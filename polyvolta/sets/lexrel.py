@@ -16,6 +16,7 @@ from . import lexopt, triangular
 from .aff import Aff, Floor
 from .algebra import live
 from .build import affs_of, expression
+from .cells import Cell, Piece
 from .conjunct import Conjunct, Row, defining_rows
 from .errors import NotAFunction, Unbounded
 from .extreme import Extreme
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from .relation import Relation
 
 R = TypeVar("R", bound="Relation")
-Piece = tuple[Conjunct, tuple[Extreme, ...]]
-Cell = tuple[Conjunct, tuple[Aff, ...]]  # a domain and what holds there: one expression per output
 
 
 def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Row], int, tuple]:
@@ -37,6 +36,8 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Ro
     Returns equalities, inequalities, what defines the leading divs, the number of parameters, and the leading divs.
     """
     base = 1 + c.n
+    if not c.divs:
+        return list(c.eqs), list(c.ineqs), [], n_fixed, ()
     lead: list[int] = []
     for k, div in enumerate(c.divs):
         if div is None or any(div[1][1 + n_fixed : base]):

@@ -15,10 +15,10 @@ from . import conjunct as cj
 from .aff import Aff
 from .budgets import metered_class
 from .build import affs_of, expression
+from .cells import Cell, disjoint
 from .conjunct import Conjunct
-from .errors import SpaceMismatch
 from .lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs
-from .piecewise import Cell, Piecewise, disjoint
+from .piecewise import Piecewise
 from .project import project, with_known_divs
 from .pwaff import ONE, PwAff
 from .pwparse import parse_piecewise
@@ -58,9 +58,6 @@ class MultiPwAff(Piecewise):
 
     def __len__(self) -> int:
         return self.space.n_out
-
-    def __bool__(self) -> bool:
-        raise SpaceMismatch("a function has no truth value", where=str(self), hint="ask f.domain().is_empty()")
 
     def __getitem__(self, k: int | str) -> PwAff:
         """One output, by position or name; its pieces are merged where they can be (see `coalesce`)."""

@@ -22,7 +22,7 @@ from .parse import parse_cases
 from .space import Space, Tuple, position
 
 if TYPE_CHECKING:
-    from .piecewise import Piece
+    from .cells import Piece
     from .pwaff import PwAff
     from .relation import Relation
     from .set import Set

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Self
 from . import conjunct as cj
 from .aff import Aff, var
 from .algebra import conjoin_all
-from .build import Constraint, RowBuilder, affs_of, expression
+from .cells import Cell, Piece, Values, agree, atoms_of, holds, refined, where, without
 from .conjunct import Conjunct
-from .errors import NotAFunction, SpaceMismatch, UnknownName, nearest
+from .errors import SpaceMismatch, UnknownName, nearest
 from .extreme import Extreme
 from .project import with_known_divs
 from .space import Space, distinct, renamed
@@ -32,28 +32,6 @@ from .space import Space, distinct, renamed
 if TYPE_CHECKING:
     from .map import Map
     from .set import Set
-
-Values = tuple[Aff, ...]
-Cell = tuple[Conjunct, Values]
-Piece = tuple[Conjunct, tuple[Extreme, ...]]  # a cell whose values may be minima and maxima
-
-
-def where(names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
-    """The conjunct of some constraints over named dimensions; None when plainly contradictory."""
-    return RowBuilder(names).conjunct(atoms)
-
-
-def refined(c: Conjunct, names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
-    """The points of a conjunct with some more constraints; None when there is none. Exact."""
-    more = where(names, atoms)
-    both = None if more is None else cj.conjoin(c, more)
-    return None if both is None or both.is_empty else both
-
-
-def atoms_of(c: Conjunct, names: Sequence[str]) -> list[Constraint]:
-    """The constraints of a conjunct with known divs, as expressions in `names`."""
-    table = affs_of(c, names)
-    return [("eq", expression(r, table)) for r in c.eqs] + [("ge", expression(r, table)) for r in c.ineqs]
 
 
 class Piecewise:
@@ -100,6 +78,9 @@ class Piecewise:
                         found.append((part, tuple(e for _, e in cases)))
             self._cells = tuple(found)
         return self._cells
+
+    def __bool__(self) -> bool:
+        raise SpaceMismatch("a function has no truth value", where=str(self), hint="ask f.domain().is_empty()")
 
     def __hash__(self) -> int:
         return hash((self.param_names, self.space.key))
@@ -206,7 +187,7 @@ class Piecewise:
         totals: list[object] = [0] * self.space.n_out
         for c, values in self.folded:
             for part in with_known_divs(c):
-                inside = _holds(part, at)
+                inside = holds(part, at)
                 if inside is False:
                     continue
                 found = found | inside
@@ -239,7 +220,7 @@ class Piecewise:
         """The function outside `domain`; exact, as `Set.subtract`."""
         a, cs = self._against(domain, "a restriction")
         knives = [k for c in cs for k in with_known_divs(c)]
-        return a._with((d, vs) for c, vs in a.cells for d in _without(c, knives))
+        return a._with((d, vs) for c, vs in a.cells for d in without(c, knives))
 
     def _against(self, domain: Set, what: str) -> tuple[Self, tuple[Conjunct, ...]]:
         """This over all parameters of both, and the conjuncts of a set in the space of the inputs."""
@@ -266,10 +247,10 @@ class Piecewise:
         groups: list[tuple[Values, list[Conjunct]]] = []
         for c, values in self.cells:
             for k, (others, cs) in enumerate(groups):
-                if values == others or _agree(self.names, [c], values, others):
+                if values == others or agree(self.names, [c], values, others):
                     cs.append(c)
                     break
-                if _agree(self.names, cs, values, others):
+                if agree(self.names, cs, values, others):
                     groups[k] = (values, [*cs, c])
                     break
             else:
@@ -305,19 +286,27 @@ class Piecewise:
         """
         a, b = self._same_outputs(other, "a union")
         knives = [k for c, _ in a.cells for k in with_known_divs(c)]
-        return a._with([*a.cells, *((d, vs) for c, vs in b.cells for d in _without(c, knives))])
+        return a._with([*a.cells, *((d, vs) for c, vs in b.cells for d in without(c, knives))])
 
     def union_add(self, other: Self) -> Self:
         """The sum where both have values, elsewhere the one that has one; exact (isl's `union_add`)."""
+        return self._united(other, self._pointwise(other, "a union", lambda x, y: x + y))
+
+    def _united(self, other: Self, both: Self) -> Self:
+        """`both` where both have values, elsewhere the one that has one."""
         a, b = self._same_outputs(other, "a union")
-        return a._pointwise(b, "a union", lambda x, y: x + y).union_prefer(a).union_prefer(b)
+        cells = list(both.align_params(a.param_names)._renamed(a.space.inp.dims).cells)
+        for mine, theirs in ((a, b), (b, a)):
+            knives = [k for c, _ in theirs.folded for k in with_known_divs(c)]
+            cells += [(d, vs) for c, vs in mine.cells for d in without(c, knives)]
+        return a._with(cells)
 
     def is_equal(self, other: Self) -> bool:
         """Whether both have the same domain and the same values there; exact, O(m n) emptiness tests."""
         if self.space.key != other.space.key:
             return False
         a, b = self._aligned(other, "a comparison")
-        if not all(_agree(a.names, [c], x, y) for c, x, y in a._joined(b)):
+        if not all(agree(a.names, [c], x, y) for c, x, y in a._joined(b)):
             return False
         return a.domain().is_equal(b.domain())
 
@@ -346,8 +335,8 @@ class Piecewise:
 
         >>> from polyvolta.sets import MultiPwAff, PwAff
         >>> f = PwAff("{ A[x] -> [floor(x/32)] : x >= 0 }")
-        >>> print(f.pullback(MultiPwAff("[N] -> { S[i] -> A[64i + N] }")))
-        [N] -> { S[i] -> [(2*i + floor(N/32))] : -N <= 64*i }
+        >>> print(f.pullback(MultiPwAff("{ S[i] -> A[64i + 5] }")))
+        { S[i] -> [(2*i)] : i >= 0 }
         """
         if self.space.inp.key != inner.space.out.key:
             raise SpaceMismatch("the inner function does not lead here", where=f"{inner.space}\n{self.space}")
@@ -365,66 +354,5 @@ class Piecewise:
         return self._of(params, Space(inner.space.inp, self.space.out), cells)
 
 
-def disjoint(names: Sequence[str], cells: Iterable[Cell], culprit: object) -> list[Cell]:
-    """Cells made disjoint: what a later one shares with an earlier one is dropped, after a check that both agree.
-
-    Raises
-    ------
-    NotAFunction : two cells give different values at one point.
-    """
-    done: list[Cell] = []
-    for c, values in cells:
-        left = [c]
-        for d, others in done:
-            both = cj.conjoin(c, d)
-            if both is None or both.is_empty:
-                continue
-            if not _agree(names, [both], values, others):
-                raise NotAFunction(
-                    "two pieces give different values at one point",
-                    where=str(culprit),
-                    hint="make the conditions exclusive",
-                )
-            left = [p for part in left for k in with_known_divs(d) for p in cj.subtract(part, k)]
-        done += [(p, values) for p in left if not p.is_empty]
-    return done
-
-
-def _without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
-    left = [c]
-    for k in knives:
-        left = [p for part in left for p in cj.subtract(part, k)]
-    return [p for p in left if not p.is_empty]
-
-
-def _agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) -> bool:
-    """Whether the expressions are equal at all points of the conjuncts."""
-    cs = list(cs)
-    for x, y in zip(a, b, strict=True):
-        gap = x - y
-        if gap.is_constant and not gap.const:
-            continue
-        if any(refined(c, names, [("ge", e - 1)]) is not None for c in cs for e in (gap, -gap)):
-            return False
-    return True
-
-
 def _rename(e: Aff, table: dict[str, str]) -> Aff:
     return e.rewrite(lambda name: var(table.get(name, name)))
-
-
-def _holds(c: Conjunct, at: Sequence[object]) -> object:
-    """Whether a conjunct with known divs holds at a point (elementwise for arrays)."""
-    columns: list[object] = [1, *at]
-
-    def value(row: Sequence[int]) -> object:
-        return sum((v * columns[k] for k, v in enumerate(row) if v), 0)
-
-    for den, row in c.divs:
-        columns.append(value(row) // den)
-    inside: object = True
-    for row in c.eqs:
-        inside = inside & (value(row) == 0)
-    for row in c.ineqs:
-        inside = inside & (value(row) >= 0)
-    return inside

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from . import conjunct as cj
 from .aff import Aff
 from .budgets import metered_class
+from .cells import Cell, disjoint, refined
 from .errors import NotAffine, SpaceMismatch, UnknownName, nearest
 from .lexrel import tidy
 from .optimise import overall
-from .piecewise import Cell, Piecewise, disjoint, refined
+from .piecewise import Piecewise
 from .pwparse import parse_piecewise
 from .space import Space, Tuple
 
@@ -169,11 +170,11 @@ class PwAff(Piecewise):
 
     def union_min(self, other: PwAff) -> PwAff:
         """The lesser value where both have one, elsewhere the one that has a value; exact (isl's `union_min`)."""
-        return self.min(other).union_prefer(self).union_prefer(other)
+        return self._united(other, self.min(other))
 
     def union_max(self, other: PwAff) -> PwAff:
         """The greater value where both have one, elsewhere the one that has a value; exact (isl's `union_max`)."""
-        return self.max(other).union_prefer(self).union_prefer(other)
+        return self._united(other, self.max(other))
 
     def cond(self, then: PwAff | Aff | int, other: PwAff | Aff | int) -> PwAff:
         """`then` where this is not 0, `other` where it is 0; as C's ternary operator.

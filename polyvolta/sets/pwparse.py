@@ -13,11 +13,11 @@ from itertools import product
 
 from .aff import Aff
 from .build import Constraint
+from .cells import Cell, disjoint
 from .conjunct import Conjunct
 from .errors import SpaceMismatch
 from .formulas import Leaf, Node, Tree, clauses, conjuncts
 from .parse import _Parser
-from .piecewise import Cell, disjoint
 from .space import Space, Tuple, distinct, renamed
 from .tokens import is_name
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from .cells import Piece, refined
 from .conjunct import Conjunct
 from .errors import BudgetExceeded
 from .extreme import Extreme
 from .map import Map
-from .piecewise import Piece, refined
 from .project import with_known_divs
 from .show import show_relation
 from .space import Space, Tuple

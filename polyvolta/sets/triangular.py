@@ -93,6 +93,7 @@ class _Backwards:
             self.add(row)
         for col in range(n_param + n_var, n_param, -1):
             self.eliminate(col)
+        self._prune()
 
     def _solved(self, eqs: Sequence[Row], ineqs: list[Row]) -> list[Row]:
         """The inequalities after every equality has been solved for its last variable."""
@@ -152,6 +153,19 @@ class _Backwards:
         if len(self.rows) > MOST_ROWS:
             raise _Inexact
 
+    def _prune(self) -> None:
+        """Drop rows of the parameters that are the sum of two others, which is what eliminations leave behind."""
+        for col in range(self.n):
+            lower = [k for k in self.rows if k[col] > 0]
+            for up in [k for k in self.rows if k[col] < 0]:
+                for low in lower:
+                    if low in self.rows and up in self.rows:
+                        a, b = low[col], -up[col]
+                        tight = normal_ineq(combine(b, (self.rows[low], *low), a, (self.rows[up], *up)))
+                        if not isinstance(tight, bool) and tight[1:] not in (low, up):
+                            if self.rows.get(tight[1:], tight[0] - 1) >= tight[0]:
+                                del self.rows[tight[1:]]
+
     def domain(self) -> list[Row]:
         """The inequalities of the parameters."""
         return [(c, *k[: self.n]) for k, c in self.rows.items()]
@@ -176,12 +190,8 @@ def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
         options.append(tuple(values))
         leaf = Piece(divs, leaf.eqs, leaf.ineqs, (*leaf.values, values[0] if len(values) == 1 else SEVERAL))
     width = n + 1 + len(leaf.divs)
-
-    def fit(row: Row) -> Row:
-        return (*row, *[0] * (width - len(row)))
-
-    leaf = Piece(leaf.divs, tuple(map(fit, leaf.eqs)), tuple(map(fit, leaf.ineqs)), ())
-    return leaf, [tuple(map(fit, values)) for values in options]
+    eqs, ineqs = (tuple([_fitted(r, width) for r in rows]) for rows in (leaf.eqs, leaf.ineqs))
+    return Piece(leaf.divs, eqs, ineqs, ()), [tuple([_fitted(v, width) for v in values]) for values in options]
 
 
 def _forwards(system: _Backwards, given: Sequence[Row]) -> list[Piece]:
@@ -227,6 +237,11 @@ def _tightest(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple((c, *k) for k, c in out.items())
 
 
+def _fitted(row: Row, width: int) -> Row:
+    """The row with zeros up to a width."""
+    return row if len(row) == width else (*row, *[0] * (width - len(row)))
+
+
 def _length(row: Row) -> int:
     """The length without zeros at the end, which stand for divs that came later."""
     n = len(row)
@@ -249,9 +264,9 @@ def _candidates(system: _Backwards, leaf: Piece, col: int) -> tuple[Divs, list[R
         if a > 1:
             divs, up = _quotient(divs, n, (up[0] + (a - 1 if sign < 0 else 0), *up[1:]), a)
         values.append(up)
-    values = [(*v, *[0] * (n + 1 + len(divs) - len(v))) for v in values]
-    known = {r[1 : _length(r)]: r[0] for r in leaf.ineqs}
-    return divs, _undominated(list(dict.fromkeys(values)), known, sign)
+    if len(values) > 1:
+        values = _undominated([_fitted(v, n + 1 + len(divs)) for v in values], leaf, sign)
+    return divs, values
 
 
 def _split(leaf: Piece, n: int, divs: Divs, values: list[Row], given: Sequence[Row], sign: int) -> list[Piece]:
@@ -287,8 +302,10 @@ def _quotient(divs: Divs, n: int, row: Row, den: int) -> tuple[Divs, Row]:
     return divs, tuple(int(k == at) for k in range(n + 1 + len(divs)))
 
 
-def _undominated(values: list[Row], known: dict[Row, int], sign: int) -> list[Row]:
-    """The values without those that a row of the domain says are never the best."""
+def _undominated(values: list[Row], leaf: Piece, sign: int) -> list[Row]:
+    """The different values without those that a row of the domain says are never the best."""
+    values = list(dict.fromkeys(values))
+    known = {r[1 : _length(r)]: r[0] for r in leaf.ineqs}
     out = values
     for v in values:
         for w in out:
@@ -303,16 +320,12 @@ def _undominated(values: list[Row], known: dict[Row, int], sign: int) -> list[Ro
 
 def _empty_piece(piece: Piece, n: int, given: Sequence[Row]) -> bool:
     width = n + 1 + len(piece.divs)
-
-    def wide(row: Row) -> Row:
-        return (*row, *[0] * (width - len(row)))
-
-    rows = [wide(r) for r in (*piece.ineqs, *given)]
+    rows = [_fitted(r, width) for r in (*piece.ineqs, *given)]
     for k, (den, row) in enumerate(piece.divs):
-        low = [*wide(row)]
+        low = [*_fitted(row, width)]
         low[n + 1 + k] -= den
         rows += [tuple(low), (den - 1 - low[0], *(-v for v in low[1:]))]
-    return integer.is_empty(width - 1, [wide(r) for r in piece.eqs], rows)
+    return integer.is_empty(width - 1, [_fitted(r, width) for r in piece.eqs], rows)
 
 
 def _unused_left_out(leaf: Piece, n: int) -> Piece:
