@@ -47,7 +47,12 @@ def reverse(self: Map) -> Map:
     >>> print(Map("{ S[i] -> [i + 1] }").reverse())
     { [i0] -> S[i0 - 1] }
     """
-    return rearranged(type(self), self, lambda s: (s.out, s.inp, (*range(s.n_in, len(s.dims)), *range(s.n_in))))
+    origin = getattr(self, "_origin", None)
+    if origin is not None:
+        return origin
+    turned = rearranged(type(self), self, lambda s: (s.out, s.inp, (*range(s.n_in, len(s.dims)), *range(s.n_in))))
+    turned._origin = self  # what gave outputs plainly may be lost in the normal form with inputs and outputs swapped
+    return turned
 
 
 def identity(self: Set) -> Map:

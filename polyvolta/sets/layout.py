@@ -48,7 +48,7 @@ class Layout:
 
     Parameters
     ----------
-    text : isl's notation of a map, in which `(a ^ b)` is the bitwise exclusive-or; or a `Map`.
+    text : isl's notation of a map, in which `(a ^ b)` is the bitwise exclusive-or (never a power); or a `Map`.
 
     Cost of reading: a pass over the expressions for every divisor that they have.
 
@@ -85,6 +85,8 @@ class Layout:
     def _of(cls, axes: Sequence[Axis], outputs: Sequence[Output], names: tuple[str | None, str | None]) -> Layout:
         self = object.__new__(cls)
         self._fill(axes, outputs, names)
+        if any(a.extent & (a.extent - 1) for a in axes):  # digits may be cut finer than the function needs
+            self._fill(axes, _outputs(self.axes, [out.name for out in self.outputs], self._affs), names)
         return self
 
     @cached_property
@@ -140,7 +142,7 @@ class Layout:
         if not isinstance(outputs, Mapping):
             outputs = {f"i{k}": e for k, e in enumerate(outputs)}
         affs = read_affs(outputs.values(), [a.name for a in axes])
-        return _read(tuple(axes), tuple(outputs), affs, names)
+        return Layout._of(axes, _outputs(axes, tuple(outputs), affs), names)
 
     @staticmethod
     def identity(inputs: Mapping[str, int | tuple[int, int]], name: str | None = None) -> Layout:
@@ -405,11 +407,9 @@ def _inputs(reader: Reader) -> dict[str, DigitSum]:
     return {axis.name: s for axis, s in zip(reader.axes, reader.inputs, strict=True)}
 
 
-def _read(
-    axes: tuple[Axis, ...], outs: Sequence[str], affs: Sequence[Aff], names: tuple[str | None, str | None]
-) -> Layout:
+def _outputs(axes: Sequence[Axis], names: Sequence[str], affs: Sequence[Aff]) -> list[Output]:
     sums = with_cuts(axes, lambda reader: [reader.expression(e, _inputs(reader)) for e in affs])
-    return Layout._of(axes, [output(n, s) for n, s in zip(outs, sums, strict=True)], names)
+    return [output(n, s) for n, s in zip(names, sums, strict=True)]
 
 
 def _from_text(text: str) -> Layout:
@@ -420,4 +420,5 @@ def _from_text(text: str) -> Layout:
     names, outputs, domain = read_text(text)
     from .recognise_layout import box_of
 
-    return _read(box_of(domain), tuple(outputs), tuple(outputs.values()), names)
+    axes = box_of(domain)
+    return Layout._of(axes, _outputs(axes, tuple(outputs), tuple(outputs.values())), names)

@@ -62,31 +62,23 @@ def _runs(terms: Sequence[Term]) -> tuple[list[list[Term]], list[Term]]:
 def _knotted(axes: Sequence[Axis], run: Sequence[Term]) -> tuple[Aff, list[Term]]:
     """The exclusive-ors of a run of bits as expressions, and the bits that stand under none."""
     low = run[0].stride
-    at: dict[object, list[int]] = {}  # a diagonal: where one coordinate, shifted by so much, acts
+    at: dict[tuple[int, Fraction], list[int]] = {}  # a diagonal: where one coordinate, shifted by so much, acts
     for k, t in enumerate(run):
         for d in t.unit:
             at.setdefault((d.axis, Fraction(d.stride, 2**k)), []).append(k)
-        if t.flip:
-            at.setdefault(None, []).append(k)
-    spans = [(span, key) for key, places in at.items() for span in _spans(places)]
     e, left = aff(0), []
-    for group in _overlapping(spans):
+    for group in _overlapping([(span, key) for key, places in at.items() for span in _spans(places)]):
         first, last = min(s[0] for s, _ in group), max(s[1] for s, _ in group)
-        whole = all(span == (first, last) for span, _ in group)
-        coordinates = [key for _, key in group if key is not None]
-        if len(coordinates) == 1 and whole:  # a field, or all of one flipped
+        flips = [t.flip for t in run[first:last]]
+        if len(group) == 1 and len(set(flips)) == 1:  # a field, or one flipped as a whole
             left += run[first:last]
             continue
         made = aff(0)
-        mask = 0
-        for (start, end), key in sorted(group, key=lambda g: (g[1] is None, g[0][0] - g[0][1], str(g[1]))):
-            if key is None:
-                mask |= 2**end - 2**start
-                continue
-            axis, ratio = key
+        for (start, end), (axis, ratio) in sorted(group, key=lambda g: (g[0][0] - g[0][1], g)):
             field = _field(axes, axis, int(ratio * 2**start), 2 ** (end - start))
             made = xor(made, field * 2 ** (start - first), last - first)
-        e = e + xor(made, mask >> first, last - first) * (low * 2**first)
+        mask = sum(f << k for k, f in enumerate(flips))
+        e = e + xor(made, mask, last - first) * (low * 2**first)
     return e, left
 
 
@@ -156,7 +148,7 @@ class _Written(Expressions):
         return value
 
     def number(self, sign: int = 1) -> Aff:
-        if self.toks[self.k + 1] != "^" or self.toks[self.k + 2].isdigit():
+        if self.toks[self.k + 1] != "^":  # else no power: `x mod 2 ^ 4` is an exclusive-or
             return super().number(sign)
         self.k += 1
         return aff(sign * int(self.toks[self.k - 1]))

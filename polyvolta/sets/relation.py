@@ -36,7 +36,7 @@ Part = tuple[Space, tuple[Conjunct, ...]]
 class Relation:
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 
-    __slots__ = ("_hash", "param_names", "parts")
+    __slots__ = ("_hash", "_origin", "param_names", "parts")
     param_names: tuple[str, ...]
     parts: tuple[Part, ...]
     _is_map: bool
