@@ -19,6 +19,8 @@ from .residues import Residues, resolved
 from .rows import Row, complement, evaluate, normal_eq, normal_ineq
 from .simplex import Tableau, redundant_rows, tight_slacks
 
+_FEW = 300  # parameter values that are rather listed than reasoned about
+
 
 class Context:
     """The integer parameters (and divs) still possible: constraints, a warm tableau and known integer points.
@@ -95,13 +97,10 @@ class Context:
         """Resolve the parameters into residue classes, or into points if they are few; two LPs per parameter."""
         if self.complete or self.tab.empty:
             return
-        found = resolved(self.tab, range(self.n - len(self.divs)), self.divs)
-        if found is not None:
-            for equality, rows in ((True, self.eqs), (False, self.ineqs)):
-                for row in rows:
-                    found = found.where(row, equality)
-            if not found.steps:
-                self.points = list(found.bases)
+        rows = [*((True, r) for r in self.eqs), *((False, r) for r in self.ineqs)]
+        found = resolved(self.tab, range(self.n - len(self.divs)), self.divs, rows, _FEW)
+        if found is not None and not found.steps:
+            self.points = list(found.bases)
         self.residues = found
 
     @property

@@ -21,8 +21,8 @@ from .simplex import Tableau
 Point = tuple[int, ...]
 Div = tuple[int, Row]
 
-FEW = 300  # combinations of values that are rather listed than reasoned about
-MANY = 1000  # bases, with their residues, likewise
+FEW = 2000  # combinations of values that are rather listed than reasoned about
+MANY = 4000  # bases, with their residues, likewise
 
 
 class Residues:
@@ -93,11 +93,17 @@ def _solution(n: int, rows: Sequence[Row]) -> Point | None:
     return (low,) if high is None or low <= high else None
 
 
-def resolved(tab: Tableau, columns: Sequence[int], divs: Iterable[Div]) -> Residues | None:
+def resolved(
+    tab: Tableau, columns: Sequence[int], divs: Sequence[Div], rows: Iterable[tuple[bool, Row]] = (), few: int = FEW
+) -> Residues | None:
     """All points whose variables, some columns of a tableau, have values that the tableau allows, divs appended.
 
     The variables of the shortest ranges are listed, the others go by residues; None if there are too many of either.
     Two LPs per variable.
+
+    Parameters
+    ----------
+    rows : (whether it is an equality, row over the variables and divs): bases that they exclude are left out.
 
     >>> tab = Tableau(2)
     >>> for row in (0, 1, 0), (2, -1, 0), (0, 0, 1):
@@ -107,7 +113,7 @@ def resolved(tab: Tableau, columns: Sequence[int], divs: Iterable[Div]) -> Resid
     (6, [(0, 2, 1)])
     """
     ranges: list[tuple[int, int]] = []
-    endless = (0, FEW)
+    endless = (0, few)
     for k in columns:
         unit = [0] * (tab.n + 1)
         unit[k + 1] = 1
@@ -116,16 +122,21 @@ def resolved(tab: Tableau, columns: Sequence[int], divs: Iterable[Div]) -> Resid
     size, listed = 1, set()
     for k in sorted(range(len(ranges)), key=lambda k: ranges[k][1] - ranges[k][0]):
         size *= max(ranges[k][1] - ranges[k][0] + 1, 0)
-        if size > FEW:
+        if size > few:
             break
         listed.add(k)
     values = [range(low, high + 1) if k in listed else (0,) for k, (low, high) in enumerate(ranges)]
     free = [k for k in range(len(ranges)) if k not in listed]
     found = Residues(list(product(*values)), [tuple([int(j == k) for j in range(len(ranges))]) for k in free])
-    for den, row in divs:
-        found = found.with_div(den, row)
-        if found is None:
-            return None
+    waiting = [(max([j for j, v in enumerate(row) if v], default=0), equality, row) for equality, row in rows]
+    for width in range(len(ranges), len(ranges) + len(divs) + 1):
+        if width > len(ranges):
+            found = found.with_div(*divs[width - len(ranges) - 1])
+            if found is None:
+                return None
+        for last, equality, row in waiting:
+            if last == width or last < width == len(ranges):
+                found = found.where(row[: width + 1], equality)
     return found
 
 
@@ -146,15 +157,16 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau) -> tuple[bool, Point | No
     order, divs, rest = _defined(n, ineqs)
     if not divs:
         return False, None
-    found = resolved(tab, order[: n - len(divs)], divs)
-    if found is None or (len(found.steps) > 1 and len(found.bases) > FEW // 4):
+    rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
+    found = resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows])
+    if found is None or (len(found.steps) > 1 and len(found.bases) > 100):
         return False, None
-    point = found.find((), [(r[0], *[r[1 + k] for k in order]) for r in rest])
+    point = found.find((), rows)
     return True, None if point is None else tuple([point[order.index(k)] for k in range(n)])
 
 
 def _defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
-    """Pairs `0 <= e - d*q <= d - 1` read as q = floor(e/d).
+    """Pairs `0 <= e - d*q <= w`, w < d, read as q = floor(e/d) and, if w < d - 1, the second of them.
 
     Returns the columns, those that are no floor first; the floors, each over the columns before it in that order; and
     the other rows.
@@ -166,9 +178,9 @@ def _defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[R
         other = best.get(negate(normal))
         if other is None:
             continue
-        den = row[0] + other[0] + 1
-        for k in range(n):
-            if normal[k] == -den and k not in floors:
+        width = row[0] + other[0] + 1
+        for k in sorted(range(n), key=lambda k: normal[k]):
+            if -normal[k] >= width and k not in floors:
                 used = {j for j in range(n) if normal[j] and j != k}
                 if not _leads_to(used, k, needs):
                     floors[k], needs[k] = (row, other), used
@@ -183,8 +195,10 @@ def _defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[R
     for at in range(n - len(floors), n):
         row = floors[order[at]][0]
         divs.append((-row[1 + order[at]], (row[0], *[row[1 + j] for j in order[:at]])))
-    pairs = {row for pair in floors.values() for row in pair}
-    return order, divs, [row for row in ineqs if row not in pairs]
+    said = set()
+    for k, (row, other) in floors.items():
+        said |= {row, other} if row[0] + other[0] + 1 == -row[1 + k] else {row}
+    return order, divs, [row for row in ineqs if row not in said]
 
 
 def _leads_to(start: set[int], goal: int, needs: dict[int, set[int]]) -> bool:
