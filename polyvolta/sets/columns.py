@@ -26,7 +26,7 @@ def defining_rows(div: tuple[int, Sequence[int]], col: int, width: int) -> list[
     return [tuple(low), tuple(high)]
 
 
-def _replace(row: Sequence[int], col: int, value: Sequence[int]) -> list[int]:
+def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[int]:
     """The row with column `col` replaced by the affine `value`, which may mention the column itself."""
     c = row[col]
     out = [a + c * b for a, b in zip(row, value, strict=True)]
@@ -64,7 +64,7 @@ class Columns:
         for rows in (self.eqs, self.solved, self.ineqs):
             for at, row in enumerate(rows):
                 if row[col]:
-                    rows[at] = _replace(row, col, value)
+                    rows[at] = replace_column(row, col, value)
                     if rows is self.eqs:
                         self.unsolved = True
         users = [k for k, d in enumerate(self.divs) if d is not None and d[1] and d[1][col]]
@@ -73,7 +73,7 @@ class Columns:
             if value[base + j] and base + j != col and (self.divs[j] is None or self.mentions(j, col)):
                 return  # nor do known divs ever depend on unknown ones
         for k in users:
-            self.divs[k] = (self.divs[k][0], _replace(self.divs[k][1], col, value))
+            self.divs[k] = (self.divs[k][0], replace_column(self.divs[k][1], col, value))
             self.forget()
 
     def mentions(self, j: int, col: int) -> bool:

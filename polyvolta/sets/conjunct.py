@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from . import integer
-from .normal import Div, defining_rows, normal_form
+from .normal import Div, defining_rows, normal_form, strengthened
 from .rows import Row, complement
 
 
@@ -146,8 +146,16 @@ def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
 
 @lru_cache(maxsize=1 << 15)
 def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
+    if a.eqs and b.eqs:
+        both = juxtaposed(a, b)
+        return normalise(both.n, both.divs, both.eqs, both.ineqs)
+    if b.eqs:
+        a, b = b, a
     both = juxtaposed(a, b)
-    return normalise(both.n, both.divs, both.eqs, both.ineqs)
+    if len(both.divs) > len(a.divs):
+        return normalise(both.n, both.divs, both.eqs, both.ineqs)
+    form = strengthened(a.n, both.divs, both.eqs, a.ineqs, both.ineqs[len(a.ineqs) :])
+    return None if form is None else Conjunct(a.n, *form)
 
 
 def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:

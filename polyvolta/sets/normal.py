@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from .budgets import spend
-from .columns import Columns, Div, defining_rows
+from .columns import Columns, Div, defining_rows, replace_column
 from .recognise import Intervals, Quotient, from_equality, from_pair
 from .rows import Row, normal_eq, normal_ineq
 
@@ -46,6 +46,16 @@ def normal_form(
     rows = len(work.eqs) + len(work.ineqs) + 2 * len(work.divs)
     spend(1 + rows * work.width * (1 + rows // 32) // 16)
     return work.frozen() if work.run() else None
+
+
+def strengthened(
+    n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Iterable[Row]
+) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
+    """`normal_form` of a conjunction in normal form with more inequalities: its equalities are solved already."""
+    work = _Work(n, divs, eqs, more)
+    if not work.resume(ineqs):
+        return normal_form(n, divs, eqs, [*ineqs, *more])
+    return work.frozen() if work.tighten() and (work.settled() or work.run()) else None
 
 
 def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
@@ -70,12 +80,34 @@ class _Work(Columns):
                 continue
             if not self.tighten():
                 return False
-            if not self.unsolved and not self.round_divs() and not self.recognise():
+            if self.settled():
                 return True
         if self.unsolved and not self.solve():
             return False
         self.sort_divs()
         return self.tighten()
+
+    def settled(self) -> bool:
+        """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
+        if self.unsolved or self.round_divs() or self.recognise():
+            return False
+        if not all(any(r[col] for r in (*self.eqs, *self.ineqs)) for col in range(self.base, self.width)):
+            self.sort_divs()  # a row that was dropped may have been the last to use a div
+        return True
+
+    def resume(self, ineqs: Sequence[Row]) -> bool:
+        """Substitute equalities in normal form in the new inequalities, and add those that they hold with."""
+        for eq in self.eqs:
+            kind, _, col = self.pivot(tuple(eq))
+            if kind != _DIMENSION or sum([1 for r in self.eqs if r[col]]) > 1:
+                return False
+            self.pivots.add(col)
+            value = [-eq[col] * v for v in eq]
+            value[col] = 0
+            self.ineqs = [replace_column(r, col, value) if r[col] else r for r in self.ineqs]
+        self.ineqs[:0] = [[*r, *[0] * (self.width - len(r))] for r in ineqs]
+        self.unsolved = False
+        return True
 
     # ---- equalities
 
