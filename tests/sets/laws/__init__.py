@@ -36,7 +36,7 @@ class One:
 
 @dataclass(frozen=True)
 class Family:
-    """Laws over inputs of one kind."""
+    """Laws over inputs of one kind; `weight` is its share of the inputs that the tests draw (costly ones: less)."""
 
     name: str
     draw: Callable[[Source], tuple]

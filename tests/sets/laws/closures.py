@@ -8,9 +8,9 @@ from tests.sets.laws import equal, family, one, same
 from tests.sets.tables import WINDOW, table
 
 LOOP = {"inputs": ("i",), "outputs": ("k",), "tuples": ("S", "S")}
-STEPS = family("loops", {**LOOP, "params": (), "depth": 1})
-PARAMETRIC = family("loops with a parameter", {**LOOP, "write": mild})
-SHIFTS = family("translations", lambda source: shifted(source))
+STEPS = family("loops", {**LOOP, "params": (), "depth": 1}, weight=0.4)
+PARAMETRIC = family("loops with a parameter", {**LOOP, "write": mild}, weight=0.4)
+SHIFTS = family("translations", lambda source: shifted(source), weight=0.4)
 ORDERED = family("ordered sets", {"params": (), "depth": 1, "outputs": ("i",)}, {"params": (), "outputs": ("i",)})
 
 

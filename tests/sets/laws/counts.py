@@ -5,7 +5,7 @@ from tests.sets.laws import equal, family
 from tests.sets.tables import WINDOW, instances, points
 
 SETS = family("counted sets", {})
-MAPS = family("counted maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1})
+MAPS = family("counted maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1}, weight=0.5)
 MILD = family("mild sets", {"write": mild})
 MILD_MAPS = family("mild maps", {"inputs": ("i",), "outputs": ("k", "l"), "write": mild})
 

@@ -42,7 +42,7 @@ def pair(source):
 
 
 ONES = family("functions", plane)
-TWOS = family("pairs of functions", segment, segment)
+TWOS = family("pairs of functions", segment, segment, weight=0.5)
 PLACES = family("functions and sets", plane, lambda source: one(source, depth=1))
 CHAINS = family("chains of functions", line, step)
 WIDE = family("functions of two outputs", pair)

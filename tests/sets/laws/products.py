@@ -14,7 +14,7 @@ JOIN = {"inputs": ("j",), "outputs": ("k",), "params": (), "tuples": ("T", "A")}
 NESTED = {"inputs": ("i", "j"), "outputs": ("k",), "params": (), "place": "[S[i] -> T[j]] -> A[k]"}
 DEEP = {"inputs": ("i",), "outputs": ("j", "k"), "params": (), "place": "S[i] -> [T[j] -> A[k]]"}
 SETS = family("products of sets", LINE, OTHER)
-MAPS = family("products of maps", STEP, NEXT, FORK, JOIN)
+MAPS = family("products of maps", STEP, NEXT, FORK, JOIN, weight=0.5)
 WRAPPED = family("nested tuples", NESTED, DEEP)
 
 
