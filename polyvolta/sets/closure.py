@@ -36,7 +36,7 @@ from .space import Space, Tuple
 if TYPE_CHECKING:
     from .map import Map
 
-SHARE = 40_000  # steps that one way to an exact closure may spend
+SHARE = 10_000  # steps that one way to an exact closure may spend
 ROUNDS = 8  # squarings
 MANY = 40  # pieces at which squaring is given up
 FINITE = 4000  # pairs of a relation that is searched

@@ -50,6 +50,7 @@ class Map(Relation):
     domain_product, range_product = product.domain_product, product.range_product
     flat_domain_product, flat_range_product = product.flat_domain_product, product.flat_range_product
     wrap, curry, uncurry, zip = product.wrap, product.curry, product.uncurry, product.zip_
+    domain_reverse, range_reverse = product.domain_reverse, product.range_reverse
     domain_is_wrapping, range_is_wrapping = product.domain_is_wrapping, product.range_is_wrapping
     flatten_domain, flatten_range = product.flatten_domain, product.flatten_range
     domain_map, range_map = product.domain_map, product.range_map

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
 from .algebra import conjoin_all
+from .compose import reverse
 from .errors import SpaceMismatch
 from .shape import all_spaces, flat, linked, pair, rearranged, spaced
 from .space import Space, Tuple
@@ -233,6 +234,36 @@ def zip_(self: Map) -> Map:
         return pair(left.inp, right.inp), pair(left.out, right.out), order
 
     return rearranged(type(self), self, change)
+
+
+def domain_reverse(self: Map) -> Map:
+    """[A -> B] -> C as [B -> A] -> C; linear.
+
+    Raises
+    ------
+    SpaceMismatch : an input tuple is not wrapped.
+    """
+
+    def change(s: Space) -> tuple:
+        inner = _inner(s.inp, s, "domain_reverse")
+        order = (*range(inner.n_in, s.n_in), *range(inner.n_in), *range(s.n_in, len(s.dims)))
+        return pair(inner.out, inner.inp), s.out, order
+
+    return rearranged(type(self), self, change)
+
+
+def range_reverse(self: Map) -> Map:
+    """A -> [B -> C] as A -> [C -> B]; linear.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[j] -> C[k]] : j <= k }").range_reverse())
+    { A[i] -> [C[k] -> B[j]] : j <= k }
+
+    Raises
+    ------
+    SpaceMismatch : an output tuple is not wrapped.
+    """
+    return reverse(domain_reverse(reverse(self)))
 
 
 def flatten(self: R) -> R:

@@ -1,0 +1,179 @@
+"""Powers and transitive closures by example; their laws on random maps are in `tests.sets.laws.closures`."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyvolta.sets import Map, Set, SpaceMismatch
+from tests.sets.brute import examples
+
+EXACT = {
+    "a chain": ("[K] -> { [k] -> [k + 1] : 0 <= k < K - 1 }", "[K] -> { [k] -> [l] : 0 <= k < l < K }"),
+    "a chain downwards": (
+        "[K] -> { [k] -> [k - 3] : 0 <= k < K }",
+        "[K] -> { [k] -> [l] : 0 <= k < K and l < k and l > -4 and (k - l) mod 3 = 0 }",
+    ),
+    "a stride": (
+        "[N] -> { [i] -> [i + 2] : 0 <= i < N and i mod 2 = 0 }",
+        "[N] -> { [i] -> [j] : 0 <= i < j < N + 2 and i mod 2 = 0 and j mod 2 = 0 }",
+    ),
+    "a stride that is missed": (
+        "[N] -> { [i] -> [i + 3] : 0 <= i < N and i mod 2 = 0 }",
+        "[N] -> { [i] -> [i + 3] : 0 <= i < N and i mod 2 = 0 }",
+    ),
+    "an oblique step in a triangle": (
+        "[N] -> { [i, j] -> [i + 1, j - 2] : 0 <= j <= i < N }",
+        "[N] -> { [i, j] -> [k, l] : exists c : c >= 1 and k = i + c and l = j - 2c and 0 <= j <= i "
+        "and l + 2 >= 0 and k <= N and l + 2 <= k - 1 }",
+    ),
+    "a step of several lengths in a box": (
+        "[N] -> { [i] -> [j] : i + 1 <= j <= i + 3 and 0 <= i < N and 0 <= j < N }",
+        "[N] -> { [i] -> [j] : 0 <= i < j < N }",
+    ),
+    "a stencil": (
+        "[T, N] -> { [t, i] -> [t + 1, j] : i - 1 <= j <= i + 1 and 0 <= t < T and 0 <= i < N and 0 <= j < N }",
+        "[T, N] -> { [t, i] -> [u, j] : 0 <= t < u <= T and 0 <= i < N and 0 <= j < N and t - u <= j - i <= u - t }",
+    ),
+    "two translations": (
+        "{ [i] -> [i + 2]; [i] -> [i + 3] }",
+        "{ [i] -> [j] : j >= i + 2 }",
+    ),
+    "two dimensions, one step each": (
+        "[N] -> { [i, j] -> [i + 1, j] : 0 <= i < N and 0 <= j <= N;"
+        " [i, j] -> [i, j + 1] : 0 <= i <= N and 0 <= j < N }",
+        "[N] -> { [i, j] -> [k, l] : 0 <= i <= k <= N and 0 <= j <= l <= N and i + j < k + l }",
+    ),
+    "forth and back": (
+        "[N] -> { [i] -> [i + 1] : 0 <= i < N; [i] -> [i - 1] : 0 < i <= N }",
+        "[N] -> { [i] -> [j] : 0 <= i <= N and 0 <= j <= N and N >= 1 }",
+    ),
+    "two separate chains": (
+        "[n] -> { [i] -> [i + 1] : 0 <= i < n and i <= 9; [i] -> [i + 1] : 20 <= i <= n }",
+        "[n] -> { [i] -> [j] : 0 <= i < j <= 10 and j <= n; [i] -> [j] : 20 <= i < j <= n + 1 }",
+    ),
+    "an order": ("{ [i] -> [j] : 0 <= i < j < 10 }", "{ [i] -> [j] : 0 <= i < j < 10 }"),
+    "an exchange": (
+        "[N] -> { [i, j] -> [j, i] : 0 <= i, j < N }",
+        "[N] -> { [i, j] -> [j, i] : 0 <= i, j < N; [i, j] -> [i, j] : 0 <= i, j < N }",
+    ),
+    "a few pairs": (
+        "{ [0] -> [5]; [5] -> [3]; [3] -> [0]; [7] -> [3] }",
+        "{ [i] -> [j] : (i = 0 or i = 3 or i = 5 or i = 7) and (j = 0 or j = 3 or j = 5) }",
+    ),
+    "a permutation": ("{ [i] -> [(5i + 3) mod 16] : 0 <= i < 16 }", "{ [i] -> [j] : 0 <= i < 16 and 0 <= j < 16 }"),
+    "two tuples": (
+        "[N] -> { A[i] -> B[i] : 0 <= i < N; B[i] -> A[i + 1] : 0 <= i < N }",
+        "[N] -> { A[i] -> B[j] : 0 <= i <= j < N; B[i] -> A[j] : 0 <= i < j <= N;"
+        " A[i] -> A[j] : 0 <= i < j <= N; B[i] -> B[j] : 0 <= i < j < N }",
+    ),
+    "a loop on the way": (
+        "{ A[] -> B[0]; B[i] -> B[i + 1] : 0 <= i < 9; B[9] -> C[] }",
+        "{ A[] -> B[i] : 0 <= i <= 9; B[i] -> B[j] : 0 <= i < j <= 9; B[i] -> C[] : 0 <= i <= 9; A[] -> C[] }",
+    ),
+    "no loop": ("{ A[i] -> B[i]; C[i] -> D[i] }", "{ A[i] -> B[i]; C[i] -> D[i] }"),
+    "nothing": ("{ [i] -> [j] : false }", "{ [i] -> [j] : false }"),
+    "standing still": ("{ [i] -> [i] : i >= 0 }", "{ [i] -> [i] : i >= 0 }"),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_an_exact_closure(name):
+    text, expected = EXACT[name]
+    found, exact = Map(text).transitive_closure()
+    assert exact and found.is_equal(Map(expected))
+
+
+def test_closures_are_readable():
+    closure = lambda text: str(Map(text).transitive_closure()[0])  # noqa: E731
+    assert len(Map(EXACT["a chain"][0]).transitive_closure()[0].pieces) == 1
+    assert len(Map(EXACT["a permutation"][0]).transitive_closure()[0].pieces) == 1
+    assert "floor" not in closure("[N] -> { [i] -> [i + 2] : 0 <= i < N and i mod 2 = 0 }")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ [i] -> [2i] : i > 0 }",
+        "[N] -> { [i] -> [i + N] : 0 <= i < 100 and N > 0 }",
+        "[N] -> { [i, j] -> [i + j, j] : 0 <= i < N and 0 < j }",
+    ],
+)
+def test_what_is_not_affine_is_covered_and_says_so(text):
+    step = Map(text)
+    found, exact = step.transitive_closure()
+    assert not exact
+    for k in range(1, 4):
+        assert step.fixed_power(k).is_subset(found)
+
+
+def test_a_hard_closure_ends():
+    step = Map("{ [i, j] -> [k, l] : 3k = 2i + j + 1 and 2l <= 3j - i and 0 <= i, j, k, l < 1000 }")
+    began = time.perf_counter()
+    found, _ = step.transitive_closure()
+    assert step.is_subset(found) and time.perf_counter() - began < 60
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=9))
+@examples(25)
+def test_finite_relations_are_closed_exactly(pairs):
+    found, exact = Map.from_points("[i] -> [j]", pairs).transitive_closure()
+    table = np.zeros((7, 7), bool)
+    table[tuple(np.array(pairs, int).reshape(-1, 2).T)] = True
+    for _ in range(3):
+        table = table | (table.astype(int) @ table.astype(int) > 0)
+    assert exact and set(found.points()) == {(int(i), int(j)) for i, j in np.argwhere(table)}
+
+
+@given(st.integers(-3, 3), st.integers(-3, 3), st.integers(-4, 4))
+@examples(25)
+def test_powers_of_a_translation(a, b, k):
+    step = Map(f"[N] -> {{ [i, j] -> [i + {a}, j + {b}] : 0 <= i < N }}")
+    power = step.fixed_power(k)
+    low, high = min(0, a * (abs(k) - 1)), max(0, a * (abs(k) - 1))
+    moved = Map(f"[N] -> {{ [i, j] -> [i + {a * abs(k)}, j + {b * abs(k)}] : 0 <= i + {low} and i + {high} < N }}")
+    if k:
+        assert power.is_equal(moved if k > 0 else moved.reverse())
+    else:
+        assert power.is_equal((step.domain() | step.range()).identity())
+
+
+def test_powers_and_lengths_of_paths():
+    step = Map("[N] -> { S[i] -> S[i + 2] : 0 <= i < N }")
+    found, exact = step.power()
+    assert exact and found.fix(k=3).range().unwrap().is_equal(step.fixed_power(3))
+    lengths, exact = step.reaching_path_lengths()
+    assert exact and lengths.is_equal(Map("[N] -> { [S[i] -> S[j]] -> [k] : j = i + 2k and 0 <= i < j < N + 2 }"))
+
+
+ERRORS = [
+    (lambda: Map("{ A[i] -> B[i] }").power(), "a power needs inputs and outputs in one space\n  A[i]\n  B["),
+    (lambda: Map("{ A[i] -> A[i]; B[i] -> B[i] }").power(), "needs a single space"),
+    (lambda: Map("{ A[i] -> B[i] }").fixed_power(2), "first: A[i] -> B["),
+    (lambda: Map("{ [i] -> [i] }").fixed_power(1.5), "an exponent is an integer, not 1.5"),
+    (lambda: Map("{ [i] -> [i] }").fixed_power(True), "an exponent is an integer, not True"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), ERRORS)
+def test_an_error_says_what_and_where(call, message):
+    with pytest.raises(SpaceMismatch) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_closures_agree_with_isl():
+    isl = pytest.importorskip("islpy")
+    for text, _ in EXACT.values():
+        theirs, exact = isl.UnionMap(text).transitive_closure()
+        ours = isl.UnionMap(str(Map(text).transitive_closure()[0]))
+        assert ours.is_subset(theirs) and (not exact or ours.is_equal(theirs))
+
+
+def test_the_closure_of_a_set_of_pairs_is_a_set_of_pairs():
+    step = Map("{ [[i] -> [j]] -> [[i] -> [j + 1]] : 0 <= j < 5 }")
+    found, exact = step.transitive_closure()
+    assert exact and found.is_equal(Map("{ [[i] -> [j]] -> [[i] -> [k]] : 0 <= j < k <= 5 }"))
+    assert Set("{ [[3] -> [2]] }").apply(found).is_equal(Set("{ [[3] -> [j]] : 3 <= j <= 5 }"))
