@@ -33,7 +33,7 @@ from .errors import NotSupported, UnknownName, nearest
 
 T = TypeVar("T")
 MOST_DIGITS = 64  # bits and other digits of one coordinate
-MOST_CARRIED = 6  # bits that a quotient other than of 2 may depend on
+MOST_CARRIED = 8  # bits that a quotient other than of 2 may depend on
 SCALE = 2 ** (
     MOST_CARRIED - 1
 )  # numbers are kept times this: fractions occur between a carry and the sum it belongs to
@@ -253,10 +253,12 @@ class Reader:
         const = s.const
         for unit, c in s.terms.items():
             const += min(c, 0)
-            k = abs(c).bit_length() - SCALE.bit_length()
-            if unit[0].radix != 2 or k < 0 or abs(c) != SCALE << k or k >= width or bits[k][0]:
+            number, fraction = divmod(abs(c), SCALE)
+            places = [k for k in range(number.bit_length()) if number >> k & 1]  # 5u has the bits u, 0, u
+            if unit[0].radix != 2 or fraction or places[-1] >= width or any(bits[k][0] for k in places):
                 self.refuse(f"an exclusive-or of {_spell(self.axes, {unit: c})}, which is no bit of its own")
-            bits[k] = (unit, c < 0)
+            for k in places:
+                bits[k] = (unit, c < 0)
         const //= SCALE
         for k in range(width):
             if const >> k & 1:
@@ -332,12 +334,11 @@ def _transformed(const: int, terms: dict[Unit, int], den: int) -> DigitSum:
             if not at >> k & 1:
                 a, b = spectrum[at], spectrum[at | 1 << k]
                 spectrum[at], spectrum[at | 1 << k] = a + b, a - b
+    parities = [frozenset[Digit]()]
+    for unit in units:
+        parities += [p ^ set(unit) for p in parities]
     sums: dict[Unit, int] = {}
-    for at, v in enumerate(spectrum):
-        parity: set[Digit] = set()
-        for k, unit in enumerate(units):
-            if at >> k & 1:
-                parity ^= set(unit)
+    for parity, v in zip(parities, spectrum, strict=True):
         if parity and v:
             key = tuple(sorted(parity))
             sums[key] = sums.get(key, 0) - 2 * v * SCALE // len(spectrum)
