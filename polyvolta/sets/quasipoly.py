@@ -179,8 +179,8 @@ class PwQPolynomial:
             found = "; ".join(dict.fromkeys(str(s.space) for s, _ in self.pieces))
             raise SpaceMismatch("the pieces lie in several tuples", where=found, hint='pick one with .only("name")')
         names = (*self.param_names, *(self.pieces[0][0].dims() if self.pieces else ()))
-        unknown = [n for n in values if n not in names]
-        if unknown and (self.pieces or not self.param_names):
+        unknown = [n for n in values if n not in names and self.pieces]
+        if unknown:
             raise UnknownName(
                 f"no parameter or dimension is called {unknown[0]!r}",
                 where=str(self),
@@ -190,8 +190,9 @@ class PwQPolynomial:
         if missing:
             raise Unbounded(f"{missing[0]} has no value", where=str(self), hint=f"give one: {missing[0]}=...")
         total = Fraction(0)
+        params = {p: values[p] for p in self.param_names}
         for where, what in self.pieces:
-            if not where.fix(**values).is_empty():
+            if where.contains(tuple([values[d] for d in where.dims()]), **params):
                 total += what.evaluate(values)
         return int(total) if total.denominator == 1 else total
 
@@ -324,12 +325,16 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
         key = (where.space.key, what)
         found[key] = (found[key][0].union(where) if key in found else where, what)
     points = {key: _few_points(where) if len(found) > 1 else None for key, (where, _) in found.items()}
-    for key, at in sorted(((k, at) for k, at in points.items() if at is not None), key=lambda t: len(t[1])):
-        where, what = found.pop(key)
+    few = [key for key, at in points.items() if at is not None]
+    for key in sorted(few, key=lambda key: len(points[key])):
+        (where, what), at = found[key], points[key]
         values = [what.evaluate(p) for p in at]
-        heirs = (k for k in found if k[0] == key[0] and [found[k][1].evaluate(p) for p in at] == values)
-        heir = next(heirs, None)
-        found[heir or key] = (where, what) if heir is None else (found[heir][0].union(where), found[heir][1])
+        others = (k for k in found if k != key and k[0] == key[0])
+        heir = next((k for k in others if [found[k][1].evaluate(p) for p in at] == values), None)
+        if heir is not None:
+            del found[key]
+            found[heir] = (found[heir][0].union(where), found[heir][1])
+            points[heir] = points[heir] and points[heir] + at
     return [(where.coalesce(), what) for where, what in found.values()]
 
 
