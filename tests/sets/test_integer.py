@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyvolta.sets import residues
 from polyvolta.sets.budgets import budget
 from polyvolta.sets.errors import BudgetExceeded
-from polyvolta.sets.integer import is_empty, sample, solve_equalities
+from polyvolta.sets.integer import _full, _tidy, is_empty, sample, solve_equalities
+from polyvolta.sets.simplex import Tableau, tight_slacks
 
 RUN = settings(max_examples=250, deadline=None)
 BIG = 10**100 + 267
@@ -162,3 +164,35 @@ def test_the_budget_names_the_sizes():
     eqs, ineqs = ((-89643481, 12223, 12224, 36674, 61119, 85569),), [(0, *u) for u in units(5)]
     with pytest.raises(BudgetExceeded, match=r"sample of 1 rows, 5 columns and 5 rows, 5 columns used up"), budget(3):
         sample(5, eqs, ineqs)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_residue_classes_decide_as_the_general_search_does(data):
+    """Floors of free and of bounded variables under random rows; the search without residues is the oracle."""
+    n = data.draw(st.integers(1, 3))
+    small = st.integers(-5, 5)
+    rows = []
+    for k in range(data.draw(st.integers(0, n))):
+        rows += [(6, *[int(j == k) for j in range(n)]), (6, *[-int(j == k) for j in range(n)])]
+    width = n
+    for _ in range(data.draw(st.integers(1, 3))):
+        den = data.draw(st.integers(2, 7))
+        form = data.draw(st.tuples(*[small] * (1 + width)))
+        slack = data.draw(st.integers(1, den - 1))
+        rows = [(*r, 0) for r in rows]
+        rows += [(*form, -den), (slack - form[0], *[-c for c in form[1:]], den)]
+        width += 1
+    rows += data.draw(st.lists(st.tuples(st.integers(-9, 9), *[small] * width), max_size=4))
+    tidied = _tidy(rows)
+    if tidied is None or tidied[1]:
+        return
+    tab = Tableau(width)
+    for row in tidied[0]:
+        tab.add_ineq(row)
+    if tab.empty or any(tight_slacks(tab, 0, len(tidied[0]))):
+        return
+    decided, point = residues.search(width, tidied[0], tab)
+    if decided:
+        assert point is None or holds((), rows, point)
+        assert (point is None) == (_full(width, tidied[0], tab) is None)

@@ -142,3 +142,32 @@ def test_the_budget_names_the_problem():
     problem = 1, 2, ((0, 1, -3, -5),), ((0, 0, 1, 0), (0, 0, 0, 1))
     with pytest.raises(BudgetExceeded, match="lexmin of 1 rows, 3 columns and 2 rows, 3 columns"), budget(3):
         lexmin(*problem)
+
+
+@st.composite
+def floored_problems(draw):
+    """One or two parameters, floors of them, one variable."""
+    n_param = draw(st.integers(1, 2))
+    coefficient = st.integers(-4, 4)
+    divs = []
+    for k in range(draw(st.integers(1, 3))):
+        divs.append((draw(st.integers(2, 6)), draw(st.tuples(*[coefficient] * (1 + n_param + k)))))
+    row = st.tuples(st.integers(-9, 9), *[coefficient] * (n_param + len(divs) + 1))
+    return n_param, divs, draw(st.lists(row, max_size=1)), draw(st.lists(row, max_size=4))
+
+
+@settings(max_examples=150, deadline=None)
+@given(floored_problems(), st.sampled_from([(lexmin, min), (lexmax, max)]), st.booleans())
+def test_floors_of_the_parameters(problem, solver, bounded):
+    n_param, divs, eqs, ineqs = problem
+    solve, best = solver
+    n = n_param + len(divs) + 1
+    box = [(BOX, *[0] * (n - 1), 1), (BOX, *[0] * (n - 1), -1)]
+    frame = [(PARAMS, *[s * (j == k) for j in range(n)]) for k in range(n_param) for s in (1, -1)] if bounded else []
+    pieces = solve(n_param, 1, eqs, [*ineqs, *box, *frame], divs)
+    for params in product(range(-PARAMS, PARAMS + 1), repeat=n_param):
+        point = params
+        for den, row in divs:
+            point = (*point, at(row, point) // den)
+        solutions = [(x,) for x in range(-BOX, BOX + 1) if holds(eqs, ineqs, (*point, x))]
+        assert optima(pieces, params) == ([best(solutions)] if solutions else [])
