@@ -171,9 +171,15 @@ def sample(self: R) -> R:
     """
     for space, c in live(self):
         point = cj.sample(c)
-        rows = [(-v, *(int(k == d) for k in range(c.n))) for d, v in enumerate(point)]
-        return self._of(self.param_names, [(space, (cj.normalise(c.n, (), rows, ()),))])
+        return self._of(self.param_names, [(space, (_at(point),))])
     return self._of(self.param_names, [(s, ()) for s, _ in self.parts])
+
+
+def _at(point: Sequence[int]) -> Conjunct:
+    """The conjunct of one point; its rows are in normal form already."""
+    n = len(point)
+    rows = [(-v, *(0,) * d, 1, *(0,) * (n - d - 1)) for d, v in enumerate(point)]
+    return Conjunct(n, (), tuple(sorted(rows)), ())
 
 
 def optimum(relation: Relation, sign: int) -> Relation:
@@ -195,6 +201,8 @@ def optimum(relation: Relation, sign: int) -> Relation:
 
 def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
     """The conjunct `domain of the piece, and the free dimensions equal their values`."""
+    if not n_fixed:
+        return _at([row[0] for row in values])
     gap = (0,) * (n - n_fixed)
 
     def wide(row: Row) -> Row:

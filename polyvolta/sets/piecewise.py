@@ -187,7 +187,7 @@ class Piecewise:
         totals: list[object] = [0] * self.space.n_out
         for c, values in self.folded:
             for part in with_known_divs(c):
-                inside = holds(part, at)
+                inside = holds(part, at) & (not found if isinstance(found, bool) else ~found)
                 if inside is False:
                     continue
                 found = found | inside
@@ -232,7 +232,10 @@ class Piecewise:
         return a, tuple(c for _, cs in domain.align_params(a.param_names).parts for c in cs)
 
     def gist(self, context: Set) -> Self:
-        """A simpler function that agrees with this one wherever `context` holds; cost as `Set.gist`."""
+        """A simpler function that agrees with this one wherever `context` holds; cost as `Set.gist`.
+
+        Elsewhere its value is any, which is why pieces may overlap there.
+        """
         a, cs = self._against(context, "a gist")
         everywhere = a._set(cs)
         cells = ((d, vs) for c, vs in a.cells for _, ds in a._set([c]).gist(everywhere).parts for d in ds)

@@ -177,7 +177,21 @@ class _Backwards:
         """Whether there is no solution for any parameters."""
         if self.contradictory or not (self.rows or self.eqs):
             return self.contradictory
+        if not self.eqs and not given and _plainly_solvable(list(self.rows)):
+            return False
         return integer.is_empty(self.n, self.equalities(), [*self.domain(), *given])
+
+
+def _plainly_solvable(rows: list[Row]) -> bool:
+    """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
+    while rows:
+        for column in zip(*rows, strict=True):
+            if (min(column) >= 0 or max(column) <= 0) and any(column):
+                rows = [r for r, v in zip(rows, column, strict=True) if not v]
+                break
+        else:
+            return False
+    return True
 
 
 def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:

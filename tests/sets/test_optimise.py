@@ -70,6 +70,14 @@ def test_misuse(use, error, message):
         use(Set("{ [i, j] : i >= 3 and j <= 2 }"))
 
 
+def test_a_point_is_a_normal_form():
+    for point in ((3, 0, -2), (0, 0, 0), (-(10**30), 7, 7)):
+        rows = [(-v, *(int(k == d) for k in range(3))) for d, v in enumerate(point)]
+        text = ", ".join(map(str, point))
+        (found,) = Set(f"{{ [{text}] }}").lexmin().parts[0][1]
+        assert found == normalise(3, (), rows, ())
+
+
 # ---- back substitution
 
 ENTRY = st.sampled_from((0, 0, 0, 1, 1, -1, -1, 2, -2, 3, -4))
