@@ -65,15 +65,15 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
 
     Equalities are tried after inequalities, so that a bound does not outlive the equality that implies it.
     """
-    if c in context:
+    if context == (c,):
         return cj.universe(c.n)
     frame = Frame((c, *context))
     own, *pieces = frame.members
-    pieces = [k for k in pieces if _meet(frame, own, k)]
-    if not pieces:
+    meeting = [_meet(frame, own, k) for k in pieces]
+    if not any(meeting):
         return None
     free = [r for r in own.ineqs if not all(_plainly(k, r) for k in pieces)]
-    ineqs = list(_needed(frame, own.eqs, free, pieces))
+    ineqs = list(_needed(frame, own.eqs, free, pieces)) if all(meeting) else free
     for row in list(ineqs):
         rest = [r for r in ineqs if r is not row]
         if _implied(frame, own.eqs, rest, row, pieces):
