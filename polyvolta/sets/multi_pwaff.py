@@ -17,6 +17,7 @@ from .budgets import metered_class
 from .build import affs_of, expression
 from .cells import Cell, disjoint
 from .conjunct import Conjunct
+from .errors import NotAffine, SpaceMismatch
 from .lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs
 from .piecewise import Piecewise
 from .project import project, with_known_divs
@@ -47,6 +48,26 @@ class MultiPwAff(Piecewise):
 
     def __init__(self, text: str) -> None:
         self._fill(*parse_piecewise(text))
+
+    @classmethod
+    def of(cls, *functions: PwAff, name: str | None = None) -> MultiPwAff:
+        """The tuple of some functions on one space, where all have values, called `name`.
+
+        Raises
+        ------
+        SpaceMismatch : there is none, or they are on different spaces.
+
+        >>> f = PwAff("{ S[i] -> [i // 4] : i >= 0 }")
+        >>> print(MultiPwAff.of(f, f + 1, name="A"))
+        { S[i] -> A[(floor(i/4)), (floor(i/4) + 1)] : i >= 0 }
+        """
+        if not functions:
+            raise SpaceMismatch("a tuple of functions needs at least one", hint='write MultiPwAff("{ S[i] -> A[] }")')
+        whole = functions[0]
+        for f in functions[1:]:
+            whole = MultiPwAff._side_by_side(whole, f)
+        space = Space(whole.space.inp, Tuple(name, _outs(len(functions))))
+        return cls._of(whole.param_names, space, whole.cells)
 
     @property
     def pieces(self) -> tuple[tuple[Set, tuple[Aff, ...]], ...]:
@@ -84,25 +105,25 @@ class MultiPwAff(Piecewise):
 
     def __mul__(self, factor: int) -> MultiPwAff:
         """Every output times a number."""
-        return self._with((c, tuple(e * factor for e in values)) for c, values in self.cells)
+        return self._with((c, tuple(e * _integer(factor) for e in values)) for c, values in self.cells)
 
     __rmul__ = __mul__
 
     def __floordiv__(self, den: int) -> MultiPwAff:
         """The floor of every output over a positive number."""
-        return self._with((c, tuple(e // den for e in values)) for c, values in self.cells)
+        return self._with((c, tuple(e // _integer(den) for e in values)) for c, values in self.cells)
 
     def __mod__(self, den: int) -> MultiPwAff:
         """The remainder of every output in 0 <= r < den."""
-        return self._with((c, tuple(e % den for e in values)) for c, values in self.cells)
+        return self._with((c, tuple(e % _integer(den) for e in values)) for c, values in self.cells)
 
     # ---- products
 
     def range_product(self, other: MultiPwAff) -> MultiPwAff:
         """x -> [this(x) -> other(x)], where both have values; O(m n) conjunctions."""
-        a, b, cells = self._side_by_side(other)
-        dims = _outs(a.space.n_out + b.space.n_out)
-        return a._of(a.param_names, Space(a.space.inp, Tuple(None, dims, Space(a.space.out, b.space.out))), cells)
+        both = self._side_by_side(other)
+        out = Tuple(None, both.space.out.dims, Space(self.space.out, other.space.out))
+        return both._of(both.param_names, Space(both.space.inp, out), both.cells)
 
     def flat_range_product(self, other: MultiPwAff) -> MultiPwAff:
         """x -> (this(x), other(x)) in one anonymous tuple, where both have values; O(m n) conjunctions.
@@ -111,8 +132,7 @@ class MultiPwAff(Piecewise):
         >>> print(f.flat_range_product(MultiPwAff("[N] -> { S[k] -> [N - k, 0] }")))
         [N] -> { S[i] -> [(i + 1), (N - i), (0)] : i >= 0 }
         """
-        a, b, cells = self._side_by_side(other)
-        return a._of(a.param_names, Space(a.space.inp, Tuple(None, _outs(a.space.n_out + b.space.n_out))), cells)
+        return self._side_by_side(other)
 
     def product(self, other: MultiPwAff) -> MultiPwAff:
         """[x -> y] -> [this(x) -> other(y)]; O(m n) conjunctions."""
@@ -133,9 +153,18 @@ class MultiPwAff(Piecewise):
         out = Tuple(None, _outs(a.space.n_out + b.space.n_out), Space(a.space.out, b.space.out))
         return self._of(params, Space(inp, out), cells)
 
-    def _side_by_side(self, other: MultiPwAff) -> tuple[MultiPwAff, MultiPwAff, list[Cell]]:
+    def _side_by_side(self: Piecewise, other: Piecewise) -> MultiPwAff:
+        """The outputs of both in one anonymous tuple."""
         a, b = self._aligned(other, "a range product")
-        return a, b, [(c, x + y) for c, x, y in a._joined(b)]
+        out = Tuple(None, _outs(a.space.n_out + b.space.n_out))
+        return MultiPwAff._of(a.param_names, Space(a.space.inp, out), ((c, x + y) for c, x, y in a._joined(b)))
+
+
+def _integer(value: object) -> int:
+    """A factor or divisor."""
+    if not hasattr(value, "__index__"):
+        raise NotAffine(f"the outputs of a MultiPwAff are multiplied and divided by integers, not by {value!r}")
+    return value.__index__()
 
 
 def _outs(n: int) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:
     space = self.space
     names = (*self.param_names, *space.dims)
     n_fixed = len(self.param_names) + space.n_in
-    cases = _cases(self, expression, names)
+    cases = expression_cases(self, expression, names)
     cells = []
     for c in self.parts[0][1]:
         for when, e in cases:
@@ -147,7 +147,8 @@ def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:
     return max(values, key=lambda v: v * sign)
 
 
-def _cases(self: Relation, expression: Expression, names: tuple[str, ...]) -> list:
+def expression_cases(self: Relation, expression: Expression, names: tuple[str, ...]) -> list:
+    """(when, value) pairs of an expression that a user gave, checked against the names of a relation."""
     if isinstance(expression, str):
         return parse_cases(expression, names)
     if not isinstance(expression, (Aff, int)):

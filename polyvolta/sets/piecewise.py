@@ -146,6 +146,7 @@ class Piecewise:
 
     def _aligned(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
         """Both with the same parameters and the same names of inputs."""
+        _check_function(other, what)
         if self.space.inp.key != other.space.inp.key:
             raise SpaceMismatch(f"{what} needs two functions on one space", where=f"{self.space}\n{other.space}")
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
@@ -162,7 +163,7 @@ class Piecewise:
             name, text = (extra or missing)[0], "is not a parameter or input" if extra else "has no value"
             hint = nearest(name, self.names) if extra else f"give one: {name}=..."
             raise UnknownName(f"{name!r} {text}", where=str(self), hint=hint)
-        return self._value([values[n] for n in self.names])
+        return self._value([_coordinate(values[n], n) for n in self.names])
 
     def eval(self, point: Sequence[object] = (), **params: object) -> object:
         """The value at a point: numbers, or numpy arrays of integers (then elementwise, in their own arithmetic).
@@ -276,6 +277,7 @@ class Piecewise:
         return a._with((c, tuple(map(f, x, y))) for c, x, y in a._joined(b))
 
     def _same_outputs(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
+        _check_function(other, what)
         if self.space.out.key != other.space.out.key:
             raise SpaceMismatch(f"{what} needs functions to one space", where=f"{self.space}\n{other.space}")
         return self._aligned(other, what)
@@ -306,6 +308,7 @@ class Piecewise:
 
     def is_equal(self, other: Self) -> bool:
         """Whether both have the same domain and the same values there; exact, O(m n) emptiness tests."""
+        _check_function(other, "a comparison")
         if self.space.key != other.space.key:
             return False
         a, b = self._aligned(other, "a comparison")
@@ -341,6 +344,7 @@ class Piecewise:
         >>> print(f.pullback(MultiPwAff("{ S[i] -> A[64i + 5] }")))
         { S[i] -> [(2*i)] : i >= 0 }
         """
+        _check_function(inner, "a pullback")
         if self.space.inp.key != inner.space.out.key:
             raise SpaceMismatch("the inner function does not lead here", where=f"{inner.space}\n{self.space}")
         params = tuple(dict.fromkeys([*inner.param_names, *self.param_names]))
@@ -355,6 +359,23 @@ class Piecewise:
                     if both is not None:
                         cells.append((both, tuple(e.subs(table) for e in values)))
         return self._of(params, Space(inner.space.inp, self.space.out), cells)
+
+
+def _check_function(value: object, what: str) -> None:
+    if not isinstance(value, Piecewise):
+        raise SpaceMismatch(
+            f"{what} needs a PwAff or MultiPwAff", where=f"{value!r}", hint="a map becomes one by as_multi_pw_aff()"
+        )
+
+
+def _coordinate(value: object, name: str) -> object:
+    """A Python int, or an array of integers."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind in ("i", "u") and getattr(value, "ndim", 0):
+        return value
+    if kind in ("", "i", "u") and hasattr(value, "__index__"):
+        return value.__index__()
+    raise SpaceMismatch(f"{name} is an integer or an array of integers, not {value!r}")
 
 
 def _rename(e: Aff, table: dict[str, str]) -> Aff:

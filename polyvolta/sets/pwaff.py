@@ -17,7 +17,7 @@ from .budgets import metered_class
 from .cells import Cell, disjoint, refined
 from .errors import NotAffine, SpaceMismatch, UnknownName, nearest
 from .lexrel import tidy
-from .optimise import overall
+from .optimise import expression_cases, overall
 from .piecewise import Piecewise
 from .pwparse import parse_piecewise
 from .space import Space, Tuple
@@ -47,6 +47,24 @@ class PwAff(Piecewise):
         if space.n_out != 1 or space.out.name or space.out.inner:
             raise SpaceMismatch("a PwAff has one anonymous output", where=str(space), hint="use MultiPwAff(...)")
         self._fill(params, Space(space.inp, ONE), cells)
+
+    @classmethod
+    def on(cls, domain: Set, value: Aff | str | int) -> PwAff:
+        """An expression in the names of the domain's dimensions and parameters, as a function on it.
+
+        >>> from polyvolta.sets import Set
+        >>> print(PwAff.on(Set("[N] -> { S[i] : 0 <= i < N }"), "max(i, 3) - N"))
+        [N] -> { S[i] -> [(max(3 - N, i - N))] : 0 <= i < N }
+        """
+        space, names = domain.space, (*domain.param_names, *domain.space.dims)
+        pieces = disjoint(names, ((c, ()) for c in domain.parts[0][1]), domain)
+        cells = [
+            (part, (e,))
+            for c, _ in pieces
+            for when, e in expression_cases(domain, value, names)
+            if (part := refined(c, names, when)) is not None
+        ]
+        return cls._of(domain.param_names, Space(space.out, ONE), cells)
 
     @property
     def pieces(self) -> tuple[tuple[Set, Aff], ...]:
@@ -261,15 +279,8 @@ def indicator_function(self: Set) -> PwAff:
     >>> print(Set("{ [i] : i >= 3 }").indicator_function())
     { [i] -> [(1)] : i >= 3; [i] -> [(0)] : i <= 2 }
     """
-    inside = _constant(self, 1)
+    inside = PwAff.on(self, 1)
     everywhere = self._of(
         self.param_names, [(self.space, (cj.universe(len(self.param_names) + len(self.space.dims)),))]
     )
-    return inside.union_prefer(_constant(everywhere, 0))
-
-
-def _constant(domain: Set, value: int) -> PwAff:
-    space = Space(domain.space.out, ONE)
-    names = (*domain.param_names, *domain.space.dims)
-    cells = disjoint(names, ((c, (Aff((), value),)) for c in domain.parts[0][1]), domain)
-    return PwAff._of(domain.param_names, space, cells)
+    return inside.union_prefer(PwAff.on(everywhere, 0))

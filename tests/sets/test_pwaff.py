@@ -163,6 +163,13 @@ def test_texts_that_are_no_function(text, error, message):
         (lambda f: f.intersect_domain(f), SpaceMismatch, "needs a Set"),
         (lambda f: f.pullback(MultiPwAff("{ [i] -> S[i] }")), SpaceMismatch, "does not lead here"),
         (lambda f: MultiPwAff("{ [i] -> [i, 2] }")[2], UnknownName, "out of range"),
+        (lambda f: f.pullback(Map("{ [i] -> [i] }")), SpaceMismatch, "needs a PwAff or MultiPwAff"),
+        (lambda f: f.union_prefer(3), SpaceMismatch, "needs a PwAff or MultiPwAff"),
+        (lambda f: f(i=0.5, N=1), SpaceMismatch, "an integer or an array of integers"),
+        (lambda f: MultiPwAff("{ [i] -> [i] }") + 1, SpaceMismatch, "needs a PwAff or MultiPwAff"),
+        (lambda f: MultiPwAff("{ [i] -> [i] }") * "a", NotAffine, "by integers"),
+        (lambda f: PwAff.on(Set("{ [i] }"), "j"), SetSyntaxError, "unknown name"),
+        (lambda f: MultiPwAff.of(), SpaceMismatch, "at least one"),
         (lambda f: bool(f), SpaceMismatch, "no truth value"),
     ],
 )
