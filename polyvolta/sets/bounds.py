@@ -6,7 +6,7 @@ one row. Bounds are numbers, `Aff` values or text in the names of the relation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
@@ -17,6 +17,7 @@ from .conjunct import Conjunct
 from .dimensions import column
 from .errors import SpaceMismatch, UnknownName, nearest
 from .expressions import parse_aff
+from .rows import combine
 
 if TYPE_CHECKING:
     from .relation import Relation
@@ -159,7 +160,8 @@ def _with(self: R, kind: str, e: Aff) -> R:
 def drop_constraints_involving(self: R, *dims: str | int) -> R:
     """Without the constraints that mention some dimensions or parameters, also inside a floor; linear.
 
-    A superset of the points, and no projection: the others' constraints stay as they are written.
+    A superset of the points. Equalities that mention them are solved for them first, so that a constraint which only
+    seems to mention them stays; otherwise this is no projection.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ [i, j] : 0 <= i < 9 and 0 <= j < i and i mod 2 = 0 }").drop_constraints_involving("j"))
@@ -182,7 +184,22 @@ def _without_columns(c: Conjunct, columns: Iterable[int]) -> Conjunct | None:
         if div is not None and any(v and col in gone for col, v in enumerate(div[1])):
             gone.add(1 + c.n + k)
 
-    def free(row: cj.Row) -> bool:
+    eqs, ineqs = list(c.eqs), list(c.ineqs)
+    for col in sorted(gone):
+        pivot = next((r for r in eqs if r[col]), None)
+        if pivot is not None:
+            eqs.remove(pivot)
+            eqs, ineqs = [_cleared(r, pivot, col) for r in eqs], [_cleared(r, pivot, col) for r in ineqs]
+
+    def free(row: Sequence[int]) -> bool:
         return not any(v and col in gone for col, v in enumerate(row))
 
-    return cj.normalise(c.n, c.divs, filter(free, c.eqs), filter(free, c.ineqs))
+    return cj.normalise(c.n, c.divs, filter(free, eqs), filter(free, ineqs))
+
+
+def _cleared(row: Sequence[int], pivot: Sequence[int], col: int) -> Sequence[int]:
+    """A positive multiple of the row, plus a multiple of an equality, in which a column vanishes."""
+    if not row[col]:
+        return row
+    up, down = abs(pivot[col]), row[col] * (1 if pivot[col] > 0 else -1)
+    return combine(up, row, -down, pivot)
