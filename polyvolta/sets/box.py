@@ -158,7 +158,7 @@ def _bounds(
     frame = Frame(pieces)
     outputs = set(range(1 + n_head, 1 + frame.n))
     hidden = (_leaning(frame.n, frame.divs, outputs) | outputs) - {x}
-    seen: dict[Row, None] = {}
+    seen: dict[Row, None] = {tuple([int(j == x) for j in range(1, frame.width)]): None}  # a constant offset, or a row's
     for member in frame.members:
         for row in _spelt_out(frame, member, hidden):
             if row[x] and not any(row[col] for col in hidden):

@@ -177,14 +177,14 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     for member in frame.members:
         for row in member.statements:
             key = row[1:]
-            if key in best and (shift or best[key] <= row[0]):
+            if key in best and best[key] <= row[0]:
                 continue
-            if shift:
+            if all(m.implies(row) for m in frame.members):
+                best[key] = row[0]
+            elif shift and key not in best:
                 lows = [m.minimum((0, *key)) for m in frame.members]
                 if None not in lows:
                     best[key] = -min(lows)
-            elif all(m.implies(row) for m in frame.members):
-                best[key] = row[0]
     hull = frame.conjunct((), [(c, *key) for key, c in best.items()])
     if len(cs) > 1:
         hull = prune(hull)
