@@ -29,6 +29,7 @@ from .map import Map
 from .multi_pwaff import MultiPwAff
 from .pwaff import PwAff
 from .set import Set
+from .simplify import simplify
 from .space import Space, Tuple
 
 PwMultiAff = MultiPwAff  # isl's name of a function whose outputs share their cells
@@ -57,6 +58,7 @@ __all__ = [
     "aff",
     "budget",
     "nearest",
+    "simplify",
     "var",
     "xor",
 ]
