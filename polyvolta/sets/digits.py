@@ -21,7 +21,7 @@ def mod_parts(e: Aff) -> list[Part]:
     """An expression as a rest (1, 0, None, rest) and remainders (c, num, den, 0).
 
     The expression is the sum of these, a remainder being c * (num mod den). A chain of atoms is split in digits
-    when that leaves fewer terms than before, or terms of one sign; a remainder of a sum, c*num - c*den*
+    when that leaves fewer terms than before, or terms of one sign where they were of both; a remainder of a sum, c*num - c*den*
     floor(num/den), is recognised when all its terms are there.
     """
     floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
@@ -32,7 +32,8 @@ def mod_parts(e: Aff) -> list[Part]:
     for chain in _chains(e):
         digits = _digits(chain)
         mods = [d for d in digits if d[2] is not None]
-        if mods and (len(digits) < len(chain) or len({d[0] > 0 for d in digits}) == 1):
+        mixed = len({c > 0 for _, _, c in chain}) > 1
+        if mods and (len(digits) < len(chain) or mixed and len({d[0] > 0 for d in digits}) == 1):
             changed = True
             for atom, _, _ in chain:
                 del rest[atom]

@@ -28,6 +28,8 @@ def html(text: str) -> str:
         lines[MOST_LINES - 1 : -1] = [f"... {len(lines) - MOST_LINES} more pieces ..."]
     indent = "\n" + " " * (text.find("{") + 2)
     body = indent.join(_marked(line, params) for line in lines)
+    if len(lines) == 1:
+        return f"<code>{body}</code>"
     return f'<pre style="margin:0;background:none;color:inherit;white-space:pre-wrap">{body}</pre>'
 
 

@@ -27,7 +27,7 @@ from .conjunct import Conjunct
 from .errors import SpaceMismatch, UnknownName, nearest
 from .extreme import Extreme
 from .project import with_known_divs
-from .space import Space, distinct, renamed
+from .space import Space, Tuple, distinct, renamed
 
 if TYPE_CHECKING:
     from .map import Map
@@ -89,7 +89,7 @@ class Piecewise:
         """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
         if type(self) is not type(other) or self.param_names != other.param_names:
             return False
-        return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.space.inp.dims).cells)
+        return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.inp.dims).cells)
 
     def __str__(self) -> str:
         from .pwshow import show_piecewise
@@ -105,9 +105,14 @@ class Piecewise:
     # ---- structure
 
     @property
+    def inp(self) -> Tuple:
+        """The tuple of inputs; empty for a function of parameters alone."""
+        return self.space.inp or Tuple(None, ())
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names that expressions may use: parameters, then inputs."""
-        return (*self.param_names, *self.space.inp.dims)
+        return (*self.param_names, *self.inp.dims)
 
     @property
     def n_pieces(self) -> int:
@@ -121,17 +126,17 @@ class Piecewise:
     def _set(self, cs: Iterable[Conjunct]) -> Set:
         from .set import Set
 
-        return Set._of(self.param_names, [(Space(None, self.space.inp), tuple(cs))])
+        return Set._of(self.param_names, [(Space(None, self.inp), tuple(cs))])
 
     def _with(self, cells: Iterable[Cell]) -> Self:
         return self._of(self.param_names, self.space, cells)
 
     def _renamed(self, dims: tuple[str, ...]) -> Self:
         """The same function of inputs with other names."""
-        table = {a: b for a, b in zip(self.space.inp.dims, dims, strict=True) if a != b}
+        table = {a: b for a, b in zip(self.inp.dims, dims, strict=True) if a != b}
         if not table:
             return self
-        space = Space(renamed(self.space.inp, dims), self.space.out)
+        space = Space(renamed(self.inp, dims), self.space.out)
         return self._of(self.param_names, space, ((c, tuple(_rename(e, table) for e in vs)) for c, vs in self.cells))
 
     def align_params(self, params: Iterable[str]) -> Self:
@@ -139,19 +144,19 @@ class Piecewise:
         wanted = tuple(dict.fromkeys([*params, *self.param_names]))
         if wanted == self.param_names:
             return self
-        free = self._renamed(distinct(self.space.inp.dims, wanted))
-        n = len(wanted) + len(free.space.inp.dims)
+        free = self._renamed(distinct(self.inp.dims, wanted))
+        n = len(wanted) + len(free.inp.dims)
         places = (*(wanted.index(p) for p in self.param_names), *range(len(wanted), n))
         return self._of(wanted, free.space, ((cj.reindex(c, n, places), vs) for c, vs in free.cells))
 
     def _aligned(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
         """Both with the same parameters and the same names of inputs."""
         _check_function(other, what)
-        if self.space.inp.key != other.space.inp.key:
+        if self.inp.key != other.inp.key:
             raise SpaceMismatch(f"{what} needs two functions on one space", where=f"{self.space}\n{other.space}")
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
         a, b = self.align_params(params), other.align_params(params)
-        return a, b._renamed(a.space.inp.dims)
+        return a, b._renamed(a.inp.dims)
 
     # ---- values
 
@@ -175,7 +180,7 @@ class Piecewise:
         SpaceMismatch : the point has another number of coordinates, or is outside the domain.
         UnknownName : a parameter has no value, or there is none of that name.
         """
-        dims = self.space.inp.dims
+        dims = self.inp.dims
         if len(point) != len(dims):
             raise SpaceMismatch(
                 f"a point of {len(dims)} coordinates is needed, not {len(point)}", where=str(self.space)
@@ -227,7 +232,7 @@ class Piecewise:
         """This over all parameters of both, and the conjuncts of a set in the space of the inputs."""
         if getattr(domain, "_is_map", True):
             raise SpaceMismatch(f"{what} needs a Set", where=str(domain))
-        if domain.parts and domain.space.key != (None, self.space.inp.key):
+        if domain.parts and domain.space.key != (None, self.inp.key):
             raise SpaceMismatch(f"{what} needs a set of inputs", where=f"{self.space}\n{domain.space}")
         a = self.align_params(domain.param_names)
         return a, tuple(c for _, cs in domain.align_params(a.param_names).parts for c in cs)
@@ -300,7 +305,7 @@ class Piecewise:
     def _united(self, other: Self, both: Self) -> Self:
         """`both` where both have values, elsewhere the one that has one."""
         a, b = self._same_outputs(other, "a union")
-        cells = list(both.align_params(a.param_names)._renamed(a.space.inp.dims).cells)
+        cells = list(both.align_params(a.param_names)._renamed(a.inp.dims).cells)
         for mine, theirs in ((a, b), (b, a)):
             knives = [k for c, _ in theirs.folded for k in with_known_divs(c)]
             cells += [(d, vs) for c, vs in mine.cells for d in without(c, knives)]
@@ -327,7 +332,7 @@ class Piecewise:
         for c, values in self.cells:
             graph = where(names, [("eq", e - var(o)) for e, o in zip(values, outs, strict=True)])
             found.append(graph and cj.conjoin(cj.reindex(c, len(names), places), graph))
-        space = Space(self.space.inp, renamed(self.space.out, outs))
+        space = Space(self.inp, renamed(self.space.out, outs))
         return Map._of(self.param_names, [(space, tuple(c for c in found if c is not None))])
 
     def pullback(self, inner: Piecewise) -> Self:
@@ -345,20 +350,20 @@ class Piecewise:
         { S[i] -> [(2*i)] : i >= 0 }
         """
         _check_function(inner, "a pullback")
-        if self.space.inp.key != inner.space.out.key:
+        if self.inp.key != inner.space.out.key:
             raise SpaceMismatch("the inner function does not lead here", where=f"{inner.space}\n{self.space}")
         params = tuple(dict.fromkeys([*inner.param_names, *self.param_names]))
         inner, outer = inner.align_params(params), self.align_params(params)
         cells: list[Cell] = []
         for c, images in inner.cells:
-            table = dict(zip(outer.space.inp.dims, images, strict=True))
+            table = dict(zip(outer.inp.dims, images, strict=True))
             for d, values in outer.cells:
                 for part in with_known_divs(d):
                     atoms = [(kind, e.subs(table)) for kind, e in atoms_of(part, outer.names)]
                     both = refined(c, inner.names, atoms)
                     if both is not None:
                         cells.append((both, tuple(e.subs(table) for e in values)))
-        return self._of(params, Space(inner.space.inp, self.space.out), cells)
+        return self._of(params, Space(inner.inp, self.space.out), cells)
 
 
 def _check_function(value: object, what: str) -> None:

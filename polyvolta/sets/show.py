@@ -89,16 +89,22 @@ def _plain(e: Aff) -> bool:
 
 def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
     """The terms, with `c*num - c*den*floor(num/den)` gathered to `c*(num mod den)`, and the constant."""
-    out: list[tuple[str, int]] = []
-    parts, const = mod_parts(e), 0
-    for c, num, den, rest in parts:
+    parts = mod_parts(e)
+    if not parts:
+        return [], 0
+    rest = parts[0][3] if parts[0][2] is None else Aff(())
+    out, const = [(_atom(a, style), c) for a, c in rest.terms], rest.const
+    for c, num, den, _ in parts:
         if den is None:
-            out += [(_atom(a, style), k) for a, k in rest.terms]
-            const = rest.const
-        else:
-            inner = show_aff(num, style)
-            body = f"{inner if _plain(num) else f'({inner})'} mod {den}"
-            out.append((body if c == 1 and len(parts) == 1 else f"({body})", c))
+            continue
+        if c < 0 and const == (1 - den) * c:  # 3 - ((i + 3) mod 4) is (-i) mod 4
+            c, num, const = -c, -num - 1, 0
+            num = num + (num.const % den - num.const)
+        inner = show_aff(num, style)
+        body = f"{inner if _plain(num) else f'({inner})'} mod {den}"
+        out.append((f"({body})", c))
+    if len(out) == 1 and out[0][1] == 1 and not const and not rest.terms:
+        return [(out[0][0][1:-1], 1)], 0
     return out, const
 
 
@@ -204,6 +210,8 @@ def _readable(
             inline[names[last - 1]] = (expression(value, table), named)
         else:
             eqs.append(row)
+    direct = [r for r in eqs if any(r[1:base])]
+    eqs = [r if any(r[1:base]) else _unsubstituted(r, direct, base) for r in eqs]
     ineqs = [_spelt_out(_unsubstituted(r, eqs, base), c) for r in c.ineqs]
     atoms = [("eq", expression(r, table)) for r in eqs] + [("ge", expression(r, table)) for r in ineqs]
     return atoms, existentials, inline
@@ -318,9 +326,10 @@ def _main_term(e: Aff, order: dict[str, int], style: Style) -> tuple[str, int, A
     parts = mod_parts(e) if style.mod else []
     mods = [p for p in parts if p[2] is not None]
     rest = next((r for _, _, den, r in parts if den is None), aff(0))
-    if len(mods) == 1 and not any(isinstance(a, str) for a, _ in rest.terms):
-        c, num, den, _ = mods[0]
-        return show_aff(num % den, style), c, rest
+    if mods and not any(isinstance(a, str) for a, _ in rest.terms):
+        c, num, den, _ = max(mods, key=lambda p: max((order.get(n, len(order)) for n in p[1].names()), default=-1))
+        remainder = num % den
+        return show_aff(remainder, style), c, e - remainder * c
     direct = [a for a, _ in e.terms if isinstance(a, str)]
     if not direct and len(e.terms) == 1:
         ((atom, c),) = e.terms
@@ -374,6 +383,10 @@ def _chain(subject: str, lower: Aff | None, upper: Aff | None, style: Style) -> 
         return text
     if upper is None and not lower.terms:
         return f"{subject} {style.ge} {lower.const}"
+    if upper is None and lower.terms and all(c < 0 for _, c in lower.terms):
+        return f"{show_aff(lower.const - lower, style)} + {subject} {style.ge} {lower.const}"
+    if lower.terms and lower.const == 1:
+        return f"{show_aff(lower - 1, style)} < {text}"
     return f"{show_aff(lower, style)} {style.le} {text}"
 
 

@@ -30,6 +30,12 @@ SETS = [
     "[M] -> { [b, i] : 0 <= i < M and 128*b <= i <= 128*b + 127 }",
     "[N] -> { [i] : N >= 1 and i >= 5 }",
     "{ [i] : i <= -1; [i] : i >= 10 }",
+    "{ [i, j] : i + j >= 3 }",
+    "{ [i, j] : i mod 4 <= j mod 8 }",
+    "{ [i] : i mod 3 = 2 and i mod 2 = 1 }",
+    "{ [i, j] : i mod 2 = 0 and j = 3*floor(i/2) }",
+    "{ T[[i] -> [[j] -> [k]]] : i < j }",
+    "{ [S[i] -> A[j]] : j = i + 1 }",
     "[N] -> { S1[i] : 0 <= i < N; S2[i, j] : 0 <= i < N and j >= 0 }",
 ]
 
@@ -41,6 +47,12 @@ MAPS = [
     "{ S[i] -> [floor(i/64) mod 2, floor(i/16) mod 4, i mod 16] }",
     "{ T[t, r] -> C[8*floor(r/2) + floor(t/4), (r mod 2) + 2*(t mod 4)] : 0 <= t <= 31 and 0 <= r <= 3 }",
     "{ [i] -> [(3*i + 1) mod 8] }",
+    "{ [i] -> [(-i) mod 4] }",
+    "{ [i] -> [((i + 3) mod 4) - 2] }",
+    "{ [i] -> [(floor(i/2) + floor(i/8)) mod 2] }",
+    "{ [i, j] -> [8*(i mod 32) + (j mod 8) + 256*(floor(j/8) mod 4)] }",
+    "{ [i] -> [4*(i mod 8) + (floor(i/8) mod 4)] }",
+    "{ [x, y] -> [y, x] : x < y }",
     "[M, N, K] -> { [a, b, c] -> A[128*a, 32*c] : 0 <= 128*a < M and 0 <= 128*b < N and 0 <= 32*c < K }",
 ]
 
@@ -48,11 +60,13 @@ MAPS = [
 @pytest.mark.parametrize("text", SETS)
 def test_sets_print_as_written(text):
     assert str(Set(text)) == text
+    assert Set(str(Set(text))) == Set(text)
 
 
 @pytest.mark.parametrize("text", MAPS)
 def test_maps_print_as_written(text):
     assert str(Map(text)) == text
+    assert Map(str(Map(text))) == Map(text)
 
 
 def test_results_read_well():
