@@ -25,7 +25,7 @@ def mod_parts(e: Aff) -> list[Part]:
     floor(num/den), is recognised when all its terms are there.
     """
     floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
-    if not floors:
+    if not floors or len(e.terms) == 1:
         return [(1, _ZERO, None, e)] if e.terms or e.const else []
     found: list[Part] = []
     rest, changed = dict(e.terms), False

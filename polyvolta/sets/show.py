@@ -90,8 +90,8 @@ def _plain(e: Aff) -> bool:
 def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
     """The terms, with `c*num - c*den*floor(num/den)` gathered to `c*(num mod den)`, and the constant."""
     parts = mod_parts(e)
-    if not parts:
-        return [], 0
+    if not parts or parts[-1][2] is None:
+        return [(_atom(a, style), c) for a, c in e.terms], e.const
     rest = parts[0][3] if parts[0][2] is None else Aff(())
     out, const = [(_atom(a, style), c) for a, c in rest.terms], rest.const
     for c, num, den, _ in parts:
@@ -194,9 +194,10 @@ def _readable(
             existentials.append(fresh(f"e{len(existentials)}", (*names, *existentials)))
             table[base + k] = var(existentials[-1])
     inline: dict[str, tuple[Aff, bool]] = {}
+    uses = [len(column) - column.count(0) for column in zip(*c.eqs, *c.ineqs)]  # in how many rows each column is
     eqs = []
     for row in c.eqs:
-        last = max((col for col in range(1 + first_out, base) if row[col]), default=0)
+        last = next((col for col in range(base - 1, first_out, -1) if row[col]), 0)
         value = [-row[last] * v for v in row]
         value[last] = 0
         plain = (
@@ -205,7 +206,7 @@ def _readable(
         if plain and not is_map:
             used = [col for col, v in enumerate(value) if col and v]
             plain = not any(_leans(c, col, 1 + first_out) if col >= base else col > first_out for col in used)
-        if plain and _alone(c, row, last):
+        if plain and uses[last] == 1:
             named = any(d is not None and last < len(d[1]) and d[1][last] for d in c.divs)
             inline[names[last - 1]] = (expression(value, table), named)
         else:
@@ -215,11 +216,6 @@ def _readable(
     ineqs = [_spelt_out(_unsubstituted(r, eqs, base), c) for r in c.ineqs]
     atoms = [("eq", expression(r, table)) for r in eqs] + [("ge", expression(r, table)) for r in ineqs]
     return atoms, existentials, inline
-
-
-def _alone(c: Conjunct, row: Sequence[int], col: int) -> bool:
-    """Whether the row is the only one with that column."""
-    return not any(r[col] for r in (*c.eqs, *c.ineqs) if r is not row)
 
 
 def _leans(c: Conjunct, col: int, first: int) -> bool:
