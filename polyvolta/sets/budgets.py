@@ -104,10 +104,10 @@ def weight(*numbers: int) -> int:
     """How many times dearer arithmetic with such numbers is than with small ones; O(1).
 
     >>> weight(10), weight(10**100), weight(10**1000)
-    (1, 3, 101)
+    (1, 6, 205)
     """
     bits = max([n.bit_length() for n in numbers], default=0)
-    return 1 + (bits >> 7) * (1 + (bits >> 10))
+    return 1 + (bits >> 6) * (1 + (bits >> 10))
 
 
 def metered(f: F) -> F:

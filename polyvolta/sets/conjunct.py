@@ -21,6 +21,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from . import integer
+from .budgets import spend
 from .normal import Div, defining_rows, normal_form, strengthened
 from .rows import Row, complement
 
@@ -240,6 +241,7 @@ def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
     """
     from .implies import doubtful
 
+    spend(2 + len(b.ineqs) + len(b.eqs))
     rows = doubtful(a, b)
     if not rows:
         return []

@@ -53,6 +53,7 @@ def strengthened(
 ) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
     """`normal_form` of a conjunction in normal form with more inequalities: its equalities are solved already."""
     work = _Work(n, divs, eqs, more)
+    spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
     if not work.resume(ineqs):
         return normal_form(n, divs, eqs, [*ineqs, *more])
     return work.frozen() if work.tighten() and (work.settled() or work.run()) else None

@@ -61,8 +61,8 @@ def scaled(p: Poly, factor: Fraction | int) -> Poly:
 
 
 def times(p: Poly, q: Poly) -> Poly:
-    """p * q; a step of the budget per hundred pairs of terms."""
-    spend(len(p) * len(q) // 100)
+    """p * q; a step of the budget per sixteen pairs of terms."""
+    spend(1 + len(p) * len(q) // 16)
     out: Poly = {}
     for m, a in p.items():
         for n, b in q.items():
