@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from . import conjunct as cj
 from .aff import Aff
@@ -79,16 +80,18 @@ def agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) ->
     return True
 
 
-def holds(c: Conjunct, at: Sequence[object]) -> object:
+def holds(c: Conjunct, at: Sequence[Any]) -> Any:
     """Whether a conjunct with known divs holds at a point (elementwise for arrays)."""
-    columns: list[object] = [1, *at]
+    columns: list[Any] = [1, *at]
 
-    def value(row: Sequence[int]) -> object:
+    def value(row: Sequence[int]) -> Any:
         return sum((v * columns[k] for k, v in enumerate(row) if v), 0)
 
-    for den, row in c.divs:
+    for div in c.divs:
+        assert div is not None, "divs are known here"
+        den, row = div
         columns.append(value(row) // den)
-    inside: object = True
+    inside: Any = True
     for row in c.eqs:
         inside = inside & (value(row) == 0)
     for row in c.ineqs:

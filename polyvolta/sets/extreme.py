@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .aff import Aff
 from .build import Constraint
@@ -32,7 +33,8 @@ class Extreme:
 
     def evaluate(self, values: Mapping[str, object]) -> object:
         """The value at a point: numbers, or arrays elementwise."""
-        best, *others = (e.evaluate(values) for e in self.options)
+        found: list[Any] = [e.evaluate(values) for e in self.options]
+        best, *others = found
         for v in others:
             better = v < best if self.sign < 0 else v > best
             best = best + better * (v - best)

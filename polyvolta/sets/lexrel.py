@@ -171,7 +171,8 @@ def sample(self: R) -> R:
     """
     for space, c in live(self):
         point = cj.sample(c)
-        return self._of(self.param_names, [(space, (_at(point),))])
+        if point is not None:
+            return self._of(self.param_names, [(space, (_at(point),))])
     return self._of(self.param_names, [(s, ()) for s, _ in self.parts])
 
 
@@ -182,13 +183,13 @@ def _at(point: Sequence[int]) -> Conjunct:
     return Conjunct(n, (), tuple(sorted(rows)), ())
 
 
-def optimum(relation: Relation, sign: int) -> Relation:
+def optimum(relation: R, sign: int) -> R:
     """lexmin (sign -1) or lexmax (+1) of a relation, as a relation."""
     n_par = len(relation.param_names)
     parts = []
     for space, cs in relation.parts:
         n_fixed = n_par + space.n_in
-        best: Relation | None = None
+        best: R | None = None
         for c in cs:
             pieces = []
             for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
@@ -216,12 +217,12 @@ def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: l
     return cj.normalise(n, [(den, wide(r)) for den, r in divs], eqs, [wide(r) for r in piece.ineqs])
 
 
-def _better(a: Relation, b: Relation, sign: int) -> Relation:
+def _better(a: R, b: R, sign: int) -> R:
     """From two optima over the same space, the better one at each input."""
     return _unbeaten(a, b, sign, ties=True) | _unbeaten(b, a, sign, ties=False)
 
 
-def _unbeaten(mine: Relation, theirs: Relation, sign: int, ties: bool) -> Relation:
+def _unbeaten(mine: R, theirs: R, sign: int, ties: bool) -> R:
     """The points of `mine` at whose input `theirs` has nothing better (or nothing as good, without ties)."""
     space = mine.parts[0][0]
     n_fixed = len(mine.param_names) + space.n_in
@@ -332,7 +333,7 @@ def output_affs(relation: Map) -> tuple[Aff, ...]:
 
 
 def _piece_affs(relation: Map, space: Space, c: Conjunct) -> tuple[Aff, ...]:
-    names = (*relation.param_names, *space.inp.dims)
+    names = (*relation.param_names, *space.dims[: space.n_in])
     rows = solved_outputs(c, len(relation.param_names), space)
     if rows is not None:
         table = affs_of(c, (*names, *space.out.dims))

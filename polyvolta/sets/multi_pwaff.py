@@ -9,7 +9,7 @@ single output is `m[k]`, a `PwAff`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import conjunct as cj
 from .aff import Aff
@@ -66,7 +66,7 @@ class MultiPwAff(Piecewise):
         whole = functions[0]
         for f in functions[1:]:
             whole = MultiPwAff._side_by_side(whole, f)
-        space = Space(whole.space.inp, Tuple(name, _outs(len(functions))))
+        space = Space(whole.inp, Tuple(name, _outs(len(functions))))
         return cls._of(whole.param_names, space, whole.cells)
 
     @property
@@ -83,7 +83,7 @@ class MultiPwAff(Piecewise):
     def __getitem__(self, k: int | str) -> PwAff:
         """One output, by position or name; its pieces are merged where they can be (see `coalesce`)."""
         at = position(k, self.space.out.dims, str(self.space), "output")
-        space = Space(self.space.inp, ONE)
+        space = Space(self.inp, ONE)
         return PwAff._of(self.param_names, space, ((c, (values[at],)) for c, values in self.cells)).coalesce()
 
     def __iter__(self) -> Iterator[PwAff]:
@@ -123,7 +123,7 @@ class MultiPwAff(Piecewise):
         """x -> [this(x) -> other(x)], where both have values; O(m n) conjunctions."""
         both = self._side_by_side(other)
         out = Tuple(None, both.space.out.dims, Space(self.space.out, other.space.out))
-        return both._of(both.param_names, Space(both.space.inp, out), both.cells)
+        return both._of(both.param_names, Space(both.inp, out), both.cells)
 
     def flat_range_product(self, other: MultiPwAff) -> MultiPwAff:
         """x -> (this(x), other(x)) in one anonymous tuple, where both have values; O(m n) conjunctions.
@@ -138,8 +138,8 @@ class MultiPwAff(Piecewise):
         """[x -> y] -> [this(x) -> other(y)]; O(m n) conjunctions."""
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
         a, b = self.align_params(params), other.align_params(params)
-        n_left = len(a.space.inp.dims)
-        dims = distinct((*a.space.inp.dims, *b.space.inp.dims), params)
+        n_left = len(a.inp.dims)
+        dims = distinct((*a.inp.dims, *b.inp.dims), params)
         a, b = a._renamed(dims[:n_left]), b._renamed(dims[n_left:])
         n_par, n = len(params), len(params) + len(dims)
         right = (*range(n_par), *range(n_par + n_left, n))
@@ -149,7 +149,7 @@ class MultiPwAff(Piecewise):
                 both = cj.conjoin(cj.reindex(c, n, tuple(range(n_par + n_left))), cj.reindex(d, n, right))
                 if both is not None and not both.is_empty:
                     cells.append((both, left + values))
-        inp = Tuple(None, dims, Space(a.space.inp, b.space.inp))
+        inp = Tuple(None, dims, Space(a.inp, b.inp))
         out = Tuple(None, _outs(a.space.n_out + b.space.n_out), Space(a.space.out, b.space.out))
         return self._of(params, Space(inp, out), cells)
 
@@ -157,10 +157,10 @@ class MultiPwAff(Piecewise):
         """The outputs of both in one anonymous tuple."""
         a, b = self._aligned(other, "a range product")
         out = Tuple(None, _outs(a.space.n_out + b.space.n_out))
-        return MultiPwAff._of(a.param_names, Space(a.space.inp, out), ((c, x + y) for c, x, y in a._joined(b)))
+        return MultiPwAff._of(a.param_names, Space(a.inp, out), ((c, x + y) for c, x, y in a._joined(b)))
 
 
-def _integer(value: object) -> int:
+def _integer(value: Any) -> int:
     """A factor or divisor."""
     if not hasattr(value, "__index__"):
         raise NotAffine(f"the outputs of a MultiPwAff are multiplied and divided by integers, not by {value!r}")
@@ -190,7 +190,8 @@ def as_multi_pw_aff(self: Map) -> MultiPwAff:
     { [i0] -> [(floor(i0/32)), (i0 mod 32)] }
     """
     space = self.space
-    names = (*self.param_names, *space.inp.dims)
+    inp = space.inp or Tuple(None, ())
+    names = (*self.param_names, *inp.dims)
     cells: list[Cell] = []
     for c in self.parts[0][1]:
         if not c.is_empty:

@@ -94,7 +94,9 @@ def sample_point(self: Set, **params: int) -> tuple[int, ...]:
     """
     _ = self.space
     for _, c in live(concrete(self, params)):
-        return cj.sample(c)
+        point = cj.sample(c)
+        if point is not None:
+            return point
     raise _no_point(self)
 
 
@@ -111,7 +113,7 @@ def extremal_pieces(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, s
     n = c.n
     wide = cj.reindex(c, n + 1, tuple(range(n)))
     graph = RowBuilder((*names, "?")).conjunct([("eq", e - var("?"))])
-    both = cj.conjoin(wide, graph)
+    both = None if graph is None else cj.conjoin(wide, graph)
     if both is None or both.is_empty:
         return []
     alone = pj.project(both, tuple(range(n_fixed, n)))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import product
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from . import conjunct as cj
 from .aff import Aff, var
@@ -87,7 +87,7 @@ class Piecewise:
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
-        if type(self) is not type(other) or self.param_names != other.param_names:
+        if not isinstance(other, type(self)) or self.param_names != other.param_names:
             return False
         return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.inp.dims).cells)
 
@@ -189,8 +189,8 @@ class Piecewise:
 
     def _value(self, at: Sequence[object]) -> object:
         named = dict(zip(self.names, at, strict=True))
-        found: object = False
-        totals: list[object] = [0] * self.space.n_out
+        found: Any = False
+        totals: list[Any] = [0] * self.space.n_out
         for c, values in self.folded:
             for part in with_known_divs(c):
                 inside = holds(part, at) & (not found if isinstance(found, bool) else ~found)
@@ -198,7 +198,8 @@ class Piecewise:
                     continue
                 found = found | inside
                 totals = [t + inside * e.evaluate(named) for t, e in zip(totals, values, strict=True)]
-        if not bool(found.all() if hasattr(found, "all") else found):
+        every = getattr(found, "all", None)
+        if not (every() if every else found):
             shown = ", ".join(f"{k}={v}" for k, v in named.items())
             raise SpaceMismatch("the function has no value there", where=f"{shown}\n{self}", hint="see domain()")
         return self._result(totals)
@@ -302,7 +303,7 @@ class Piecewise:
         """The sum where both have values, elsewhere the one that has one; exact (isl's `union_add`)."""
         return self._united(other, self._pointwise(other, "a union", lambda x, y: x + y))
 
-    def _united(self, other: Self, both: Self) -> Self:
+    def _united(self, other: Piecewise, both: Piecewise) -> Self:
         """`both` where both have values, elsewhere the one that has one."""
         a, b = self._same_outputs(other, "a union")
         cells = list(both.align_params(a.param_names)._renamed(a.inp.dims).cells)
@@ -373,7 +374,7 @@ def _check_function(value: object, what: str) -> None:
         )
 
 
-def _coordinate(value: object, name: str) -> object:
+def _coordinate(value: Any, name: str) -> object:
     """A Python int, or an array of integers."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind in ("i", "u") and getattr(value, "ndim", 0):

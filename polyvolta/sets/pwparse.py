@@ -43,9 +43,9 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
     for other, found in parts:
         if other.key != space.key:
             raise SpaceMismatch("a function has pieces in one space", where=f"{space}\n{other}")
-        table = dict(zip(other.inp.dims, space.inp.dims, strict=True))
+        table = dict(zip(other.dims[: other.n_in], space.dims[: space.n_in], strict=True))
         cells += [(c, tuple(e.subs(table) for e in values)) for c, values in found]
-    return params, space, disjoint((*params, *space.inp.dims), cells, text.strip())
+    return params, space, disjoint((*params, *space.dims[: space.n_in]), cells, text.strip())
 
 
 class _Functions(_Parser):

@@ -31,9 +31,9 @@ def show_piecewise(f: Piecewise) -> str:
     texts = []
     for c, values in extrema(f):
         side = _tuple_text(f.space.out, iter(values))
-        texts.append(f"{_input(f.space.inp)}{side}{_condition(f, c)}")
+        texts.append(f"{_input(f.inp)}{side}{_condition(f, c)}")
     if not texts:
-        texts = [f"{_input(f.space.inp)}{_tuple_text(f.space.out, iter(['0'] * f.space.n_out))} : false"]
+        texts = [f"{_input(f.inp)}{_tuple_text(f.space.out, iter(['0'] * f.space.n_out))} : false"]
     return f"{head}{{ {'; '.join(texts)} }}"
 
 
@@ -42,7 +42,7 @@ def _input(tup: Tuple) -> str:
 
 
 def _tuple_text(tup: Tuple, values: Iterator[object]) -> str:
-    if tup.inner is not None:
+    if tup.inner is not None and tup.inner.inp is not None:
         first = _tuple_text(tup.inner.inp, values)
         return f"{tup.name or ''}[{first} -> {_tuple_text(tup.inner.out, values)}]"
     return f"{tup.name or ''}[{', '.join(f'({next(values)})' for _ in tup.dims)}]"
@@ -50,9 +50,9 @@ def _tuple_text(tup: Tuple, values: Iterator[object]) -> str:
 
 def _condition(f: Piecewise, c: Conjunct) -> str:
     """` : constraints` of a cell, or nothing."""
-    graph = Map._of(f.param_names, [(Space(f.space.inp, Tuple(None, ())), (c,))])
+    graph = Map._of(f.param_names, [(Space(f.inp, Tuple(None, ())), (c,))])
     text = show_relation(graph)
-    start = text.index(f"{f.space.inp} -> []") + len(f"{f.space.inp} -> []")
+    start = text.index(f"{f.inp} -> []") + len(f"{f.inp} -> []")
     return text[start : text.rindex(" }")]
 
 

@@ -114,8 +114,8 @@ class _Backwards:
             image = [-row[last] * v for v in row]
             image[last] = 0
             left = [replaced(r, last, image) for r in left]
-            ineqs = [replaced(r, last, image) for r in ineqs]
-            self.kept = {c: (e, [replaced(r, last, image) for r in rs]) for c, (e, rs) in self.kept.items()}
+            ineqs = [tuple(replaced(r, last, image)) for r in ineqs]
+            self.kept = {c: (e, [tuple(replaced(r, last, image)) for r in rs]) for c, (e, rs) in self.kept.items()}
             self.kept[last] = (True, [tuple(image)])
         return ineqs
 
@@ -294,7 +294,7 @@ def _split(leaf: Piece, n: int, divs: Divs, values: list[Row], given: Sequence[R
         more = [normal_ineq(r) for r in more]
         if False in more:
             continue
-        piece = _with(leaf, divs, v, (r for r in more if r is not True))
+        piece = _with(leaf, divs, v, (r for r in more if not isinstance(r, bool)))
         if not _empty_piece(piece, n, given):
             out.append(piece)
     if len(out) == 1:  # the others are never best
