@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Relation")
 
+FEW_DIVS = 2  # with more, what only an integer program can say of a row counts as unknown: fewer fusions, none wrong
+
 
 def coalesce(self: R) -> R:
     """The same points in fewer conjuncts where two of them make one.
@@ -116,10 +118,11 @@ def _fuse(frame: Frame, a: _Piece, b: _Piece) -> _Piece | None:
     spend()
     if a.apart(b):
         return None
-    cuts_b = [r for r in a.member.statements if not b.member.implies(r)]
+    exact = len(frame.divs) <= FEW_DIVS
+    cuts_b = [r for r in a.member.statements if not b.member.implies(r, exact)]
     if not cuts_b:
         return a
-    cuts_a = [r for r in b.member.statements if not a.member.implies(r)]
+    cuts_a = [r for r in b.member.statements if not a.member.implies(r, exact)]
     if not cuts_a:
         return b
     hull = _valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
@@ -180,7 +183,7 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
     With r >= 0 a facet of A and B within r <= -1, and m < 0 the least value of the row s where B has r = -1, the
     row `s + m r` is s + |m| there.
     """
-    facets = [r for r in cuts if b.implies(complement(r))]
+    facets = [r for r in cuts if b.implies(complement(r), exact=False)]
     found = []
     for r in facets:
         tab = b.tableau
@@ -194,7 +197,7 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
             m = -(-low[0] // low[1])
             if m:
                 row = tuple([x + m * y for x, y in zip(s, r, strict=True)])
-                if a.implies(row) and b.implies(row):
+                if a.implies(row, exact=False) and b.implies(row, exact=False):
                     found.append(row)
     return found
 

@@ -111,7 +111,7 @@ class Member:
 
     def __init__(self, frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row]) -> None:
         self.frame, self.eqs, self.ineqs = frame, tuple(eqs), tuple(ineqs)
-        self._known: dict[Row, bool] = {}
+        self._known: dict[tuple[Row, bool], bool] = {}
 
     @cached_property
     def statements(self) -> tuple[Row, ...]:
@@ -133,20 +133,23 @@ class Member:
         """The rational polyhedron."""
         return self.frame.tableau(self.eqs, self.ineqs)
 
-    def implies(self, row: Row) -> bool:
+    def implies(self, row: Row, exact: bool = True) -> bool:
         """Whether `row >= 0` at every integer point of this conjunct, which has one.
 
-        Exact: by comparison of constants, else by a linear program, else by an integer one.
+        By comparison of constants, else by a linear program, else, where an exact answer is asked for, by an integer
+        one; without that a True is a proof and a False is not.
         """
         const = self.least.get(row[1:])
         if const is not None and const <= row[0]:
             return True
-        if row not in self._known:
+        if (row, exact) not in self._known:
             opposite = self.least.get(negate(row[1:]))
-            self._known[row] = not (opposite is not None and opposite + row[0] < 0) and self._searched(row)
-        return self._known[row]
+            self._known[row, exact] = not (opposite is not None and opposite + row[0] < 0) and self._searched(
+                row, exact
+            )
+        return self._known[row, exact]
 
-    def _searched(self, row: Row) -> bool:
+    def _searched(self, row: Row, exact: bool) -> bool:
         tab = self.tableau
         if tab.implies(row):
             return True
@@ -157,7 +160,7 @@ class Member:
             return True
         if _integral_below(tab, row):
             return False
-        return self.frame.is_empty(self.eqs, (*self.ineqs, complement(row)))
+        return exact and self.frame.is_empty(self.eqs, (*self.ineqs, complement(row)))
 
     def minimum(self, row: Row) -> int | None:
         """A lower bound of the row's integer values, the rational minimum rounded up; None if unbounded."""
