@@ -28,6 +28,7 @@ from .layout import Layout
 from .map import Map
 from .multi_pwaff import MultiPwAff
 from .pwaff import PwAff
+from .quasipoly import PwQPolynomial, QPolynomial
 from .set import Set
 from .simplify import simplify
 from .space import Space, Tuple
@@ -48,6 +49,8 @@ __all__ = [
     "PolyvoltaError",
     "PwAff",
     "PwMultiAff",
+    "PwQPolynomial",
+    "QPolynomial",
     "Set",
     "SetSyntaxError",
     "Space",

@@ -7,7 +7,7 @@ A quasi-polynomial is a polynomial in names and in floors of affine expressions 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from html import escape
 from itertools import islice
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from . import polynomial as pl
 from .aff import Aff, Atom, _order, var
 from .budgets import spend
+from .conjunct import Conjunct
 from .errors import SpaceMismatch, Unbounded, UnknownName, nearest
 from .space import Space, Tuple
 
@@ -109,7 +110,7 @@ class QPolynomial:
         text = ""
         for m, c in self.terms:
             factors = [str(abs(c))] if abs(c) != 1 or not m else []
-            factors += [_base(a, e) + (f"^{e}" if e > 1 else "") for a, e in m]
+            factors += [str(Aff(((a, 1),))) + (f"^{e}" if e > 1 else "") for a, e in m]
             sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
             text += sign + " * ".join(factors)
         return text or "0"
@@ -120,10 +121,6 @@ class QPolynomial:
 
 def _terms(value: QPolynomial | Fraction | int) -> Mapping:
     return value._terms if isinstance(value, QPolynomial) else pl.constant(value)
-
-
-def _base(atom: Atom, power: int) -> str:
-    return str(Aff(((atom, 1),)))
 
 
 Piece = tuple["Set", QPolynomial]
@@ -245,7 +242,7 @@ class PwQPolynomial:
 
     __rmul__ = __mul__
 
-    def _each(self, f) -> PwQPolynomial:
+    def _each(self, f: Callable[[QPolynomial], QPolynomial]) -> PwQPolynomial:
         return PwQPolynomial(self.param_names, [(s, f(q)) for s, q in self.pieces if f(q)])
 
     def __str__(self) -> str:
@@ -260,7 +257,7 @@ class PwQPolynomial:
         return f"<code>{escape(str(self))}</code>"
 
 
-def _piece_text(where: Set, c, what: QPolynomial) -> str:
+def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:
     """`tuple -> (polynomial) : constraints`."""
     from .show import ISL, _piece
 
