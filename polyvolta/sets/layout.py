@@ -35,7 +35,7 @@ from . import bits
 from .aff import Aff, aff, var, xor
 from .digitsum import Axis, Digit, DigitSum, Output, Reader, Term, Unit, output, with_cuts
 from .errors import NotSupported, SpaceMismatch
-from .layout_text import read_affs, read_text, unit_sum
+from .layout_text import read_affs, unit_sum
 from .space import Space, Tuple, distinct
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Layout:
     names: tuple[str | None, str | None]
 
     def __init__(self, text: str | Map) -> None:
-        made = Layout.from_map(text) if not isinstance(text, str) else _from_text(text)
+        from .recognise_layout import layout_of, layout_of_text
+
+        made = layout_of_text(text) if isinstance(text, str) else layout_of(text)
         self._fill(made.axes, made.outputs, made.names)
 
     def _fill(self, axes: Sequence[Axis], outputs: Sequence[Output], names: tuple[str | None, str | None]) -> None:
@@ -86,7 +88,7 @@ class Layout:
         self = object.__new__(cls)
         self._fill(axes, outputs, names)
         if any(a.extent & (a.extent - 1) for a in axes):  # digits may be cut finer than the function needs
-            self._fill(axes, _outputs(self.axes, [out.name for out in self.outputs], self._affs), names)
+            self._fill(axes, outputs_of(self.axes, [out.name for out in self.outputs], self._affs), names)
         return self
 
     @cached_property
@@ -135,14 +137,17 @@ class Layout:
         """
         axes = []
         for name, size in inputs.items():
-            low, high = (0, size - 1) if isinstance(size, int) else size
+            pair = (0, size - 1) if isinstance(size, int) else size
+            if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(v, int) for v in pair)):
+                raise NotSupported("an input needs an extent or a pair of numbers", where=f"{name}: {size!r}")
+            low, high = pair
             if high < low:
                 raise NotSupported("a layout needs a box with points", where=f"{low} <= {name} <= {high}")
             axes.append(Axis(name, low, high - low + 1))
         if not isinstance(outputs, Mapping):
             outputs = {f"i{k}": e for k, e in enumerate(outputs)}
         affs = read_affs(outputs.values(), [a.name for a in axes])
-        return Layout._of(axes, _outputs(axes, tuple(outputs), affs), names)
+        return Layout._of(axes, outputs_of(axes, tuple(outputs), affs), names)
 
     @staticmethod
     def identity(inputs: Mapping[str, int | tuple[int, int]], name: str | None = None) -> Layout:
@@ -172,6 +177,8 @@ class Layout:
         NotSupported : the width is no multiple of 2**bits, so that lines would not be permuted.
         """
         count = (width & -width).bit_length() - 1 if bits is None else bits
+        if shift < 0 or count < 0:
+            raise NotSupported("a swizzle needs a shift and bits of at least 0", where=f"{shift=}, {bits=}")
         row, chunk = var(names[0]), var(names[1])
         if width % 2**count:
             raise NotSupported(f"a swizzle of {count} bits needs a width that is a multiple of {2**count}, not {width}")
@@ -287,8 +294,8 @@ class Layout:
         ]
         return Layout._of(axes, outputs, (self.names[1], self.names[0]))
 
-    def apply_range(self, other: Layout) -> Layout:
-        """First this, then the other. Exact; cost as reading the other's expressions.
+    def apply_range(self, other: Layout | Map | str) -> Layout:
+        """First this, then the other, a layout or what `Layout` takes. Exact; cost as reading the other's expressions.
 
         >>> tile = Layout("{ [i] -> [floor(i/4), i mod 4] : 0 <= i < 12 }")
         >>> print(tile.apply_range(Layout("{ [a, b] -> [a + 3b] : 0 <= a < 3 and 0 <= b < 4 }")))
@@ -299,6 +306,7 @@ class Layout:
         SpaceMismatch : this one's outputs are not the other's inputs, or leave its box.
         NotSupported : the composition is no sum of digits.
         """
+        other = _layout(other)
         if (self.names[1], len(self.outputs)) != (other.names[0], len(other.axes)):
             raise SpaceMismatch("the outputs of the first are not the inputs of the second", where=f"{self}\n{other}")
         for out, axis in zip(self.outputs, other.axes, strict=True):
@@ -318,17 +326,18 @@ class Layout:
         outputs = [output(out.name, s) for out, s in zip(other.outputs, sums, strict=True)]
         return Layout._of(self.axes, outputs, (self.names[0], other.names[1]))
 
-    def compose(self, inner: Layout) -> Layout:
+    def compose(self, inner: Layout | Map | str) -> Layout:
         """First the inner one, then this; `inner.apply_range(self)`."""
-        return inner.apply_range(self)
+        return _layout(inner).apply_range(self)
 
-    def product(self, other: Layout) -> Layout:
+    def product(self, other: Layout | Map | str) -> Layout:
         """Both side by side: `{ [x, y] -> [f(x), g(y)] }`, in flat tuples without names. Linear.
 
         >>> half = Layout("{ [i] -> [floor(i/2)] : 0 <= i < 4 }")
         >>> print(half.product(half))
         { [i, i'] -> [floor(i/2), floor(i'/2)] : 0 <= i < 4 and 0 <= i' < 4 }
         """
+        other = _layout(other)
         names = distinct(a.name for a in (*self.axes, *other.axes))
         axes = [a._replace(name=n) for n, a in zip(names, (*self.axes, *other.axes), strict=True)]
         shift = len(self.axes)
@@ -403,22 +412,15 @@ class Layout:
         return f"<code>{escape(str(self))}</code>"
 
 
+def _layout(value: Layout | Map | str) -> Layout:
+    return value if isinstance(value, Layout) else Layout(value)
+
+
 def _inputs(reader: Reader) -> dict[str, DigitSum]:
     return {axis.name: s for axis, s in zip(reader.axes, reader.inputs, strict=True)}
 
 
-def _outputs(axes: Sequence[Axis], names: Sequence[str], affs: Sequence[Aff]) -> list[Output]:
+def outputs_of(axes: Sequence[Axis], names: Sequence[str], affs: Sequence[Aff]) -> list[Output]:
+    """Expressions in the axes as outputs."""
     sums = with_cuts(axes, lambda reader: [reader.expression(e, _inputs(reader)) for e in affs])
     return [output(n, s) for n, s in zip(names, sums, strict=True)]
-
-
-def _from_text(text: str) -> Layout:
-    from .map import Map
-
-    if "^" not in text:
-        return Layout.from_map(Map(text))
-    names, outputs, domain = read_text(text)
-    from .recognise_layout import box_of
-
-    axes = box_of(domain)
-    return Layout._of(axes, _outputs(axes, tuple(outputs), tuple(outputs.values())), names)

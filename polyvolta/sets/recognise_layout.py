@@ -15,10 +15,11 @@ from .build import RowBuilder
 from .conjunct import Conjunct
 from .digitsum import Axis, DigitSum, Reader, output, with_cuts
 from .errors import NotSupported
-from .layout import Layout
+from .layout import Layout, outputs_of
+from .layout_text import read_text
 from .lexrel import solved_outputs
 from .rows import Row
-from .space import Space, distinct
+from .space import Space, Tuple, distinct
 
 if TYPE_CHECKING:
     from .map import Map
@@ -37,6 +38,17 @@ def layout_of(m: Map) -> Layout:
     raise NotSupported(found, where=str(m), hint=HINT)
 
 
+def layout_of_text(text: str) -> Layout:
+    """A layout from its notation: that of a map, in which a parenthesis may hold exclusive-ors."""
+    if "^" not in text:
+        from .map import Map
+
+        return layout_of(Map(text))
+    names, outputs, domain = read_text(text)
+    axes = box_of(domain)
+    return Layout._of(axes, outputs_of(axes, tuple(outputs), tuple(outputs.values())), names)
+
+
 def _found(m: Map) -> Layout | str:
     """The layout, or why there is none."""
     if len(m.parts) != 1 or len(m.parts[0][1]) != 1:
@@ -49,10 +61,10 @@ def _found(m: Map) -> Layout | str:
 
 @lru_cache(maxsize=1024)
 def _conjunct_layout(space: Space, c: Conjunct) -> Layout | str:
-    n_in = space.n_in
+    n_in, inp = space.n_in, space.inp or Tuple(None, ())
     bounds, others, fixed = _bounds(c, n_in)
     axes = []
-    for name, (low, high) in zip(space.inp.dims, bounds, strict=True):
+    for name, (low, high) in zip(inp.dims, bounds, strict=True):
         if low is None or high is None:
             return f"the input {name} has no {'least' if low is None else 'greatest'} value"
         axes.append(Axis(name, low, high - low + 1))
@@ -70,7 +82,7 @@ def _conjunct_layout(space: Space, c: Conjunct) -> Layout | str:
         outputs = [output(n, s) for n, s in zip(names, outs, strict=True)]
     except NotSupported as no:
         return no.message
-    return Layout._of(axes, outputs, (space.inp.name, space.out.name))
+    return Layout._of(axes, outputs, (inp.name, space.out.name))
 
 
 def _bounds(c: Conjunct, n_in: int) -> tuple[list[list[int | None]], list[Row], int]:
@@ -154,8 +166,11 @@ def box_of(domain: Set) -> tuple[Axis, ...]:
     if len(domain.parts[0][1]) == 1 and not domain.param_names:
         (c,) = domain.parts[0][1]
         bounds, others, fixed = _bounds(c, len(names))
-        if not others and fixed == len(c.eqs) and all(low is not None and high is not None for low, high in bounds):
-            return tuple(Axis(n, b[0], b[1] - b[0] + 1) for n, b in zip(names, bounds, strict=True))
+        axes = [
+            Axis(n, a, b - a + 1) for n, (a, b) in zip(names, bounds, strict=True) if a is not None and b is not None
+        ]
+        if not others and fixed == len(c.eqs) and len(axes) == len(names):
+            return tuple(axes)
     raise NotSupported("the domain of a layout is one bounded box", where=str(domain), hint=HINT)
 
 
@@ -167,7 +182,7 @@ def inverse_affs(m: Map) -> tuple[Aff, ...] | None:
     back = _inverse_of_layout(m)
     if back is None:
         return None
-    names = dict(zip((a.name for a in back.axes), m.space.inp.dims, strict=True))
+    names = dict(zip((a.name for a in back.axes), m.space.dims, strict=False))
     affs = back.as_affs()
     return affs if all(a == b for a, b in names.items()) else tuple(e.subs(names) for e in affs)
 
@@ -178,7 +193,7 @@ def inverse_cell(m: Map) -> tuple[Conjunct, tuple[Aff, ...]] | None:
     back = _inverse_of_layout(m)
     if affs is None or back is None:
         return None
-    names = m.space.inp.dims
+    names = m.space.dims[: len(back.axes)]
     rows = [("ge", var(n) - a.low) for n, a in zip(names, back.axes, strict=True)]
     rows += [("ge", a.low + a.extent - 1 - var(n)) for n, a in zip(names, back.axes, strict=True)]
     domain = RowBuilder(names).conjunct(rows)

@@ -165,7 +165,7 @@ def test_ownership_through_a_swizzle():
     owner = Layout("{ [t, r] -> [floor(t/4) + 8*floor(r/2), 2*(t mod 4) + (r mod 2)] : 0 <= t < 32 and 0 <= r < 4 }")
     swizzle = Layout.swizzle(16, 8)
     both = owner.apply_range(swizzle)
-    assert both == swizzle.compose(owner)
+    assert both == swizzle.compose(owner) == owner.apply_range(str(swizzle)) == owner.apply_range(swizzle.to_map())
     assert both.is_bijective()
     assert len(both.to_map().pieces) == 1
     for t, r in product(range(32), range(4)):
@@ -270,14 +270,14 @@ def check(outs, box):
     return m, layout
 
 
-@examples(60)
+@examples(40)
 @given(digit_layouts())
 def test_random_digits(case):
     m, layout = check(*case)
     assert layout.is_bijective()
-    if sum(len(out.terms) for out in layout.outputs) <= 4:  # the general engine takes its time with many floors
-        assert layout.inverse().to_map().is_equal(m.reverse())
     back, first = m.reverse(), [low for low, _ in case[1]]
+    if sum(len(out.terms) for out in layout.outputs) <= 3:  # the general engine takes its time with many floors
+        assert layout.inverse().to_map().is_equal(back)
     image = dict(zip(back.space.inp.dims, layout(*first), strict=True))
     assert [e.evaluate(image) for e in back.as_affs()] == first
 
@@ -333,7 +333,6 @@ def test_the_inverse_of_a_matrix(rows):
         ("{ [i, j] -> [floor((i + j)/2)] : 0 <= i < 2 and 0 <= j < 2 }", "a carry is left over"),
         ("{ [i, j] -> [(i ^ j)] : 0 <= i < 3 and 0 <= j < 2 }", "i mod 3"),
         ("{ [i, j] -> [(i ^ j)] : -1 <= i < 3 and 0 <= j < 2 }", "negative numbers"),
-        ("{ [i, j] -> [(i ^ 3*j)] : 0 <= i < 4 and 0 <= j < 2 }", "exclusive-or"),
     ],
 )
 def test_what_is_no_layout(text, why):
@@ -351,6 +350,12 @@ def test_misuse():
         s.apply_range(Layout("{ [i] -> [i] : 0 <= i < 8 }"))
     with pytest.raises(NotSupported, match="multiple of 4, not 6"):
         Layout.swizzle(8, 6, bits=2)
+    with pytest.raises(NotSupported, match="shift=-1"):
+        Layout.swizzle(8, 8, shift=-1)
+    with pytest.raises(NotSupported, match="an extent or a pair"):
+        Layout.of({"i": "8"}, ["i"])
+    with pytest.raises(NotSupported, match="not of a int"):
+        s.apply_range(3)
     with pytest.raises(NotSupported, match="not of a Set"):
         Layout(Set("{ [i] : 0 <= i < 8 }"))
     with pytest.raises(NotSupported, match="a box with points"):
