@@ -56,7 +56,7 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Ro
     width = base + len(c.divs)
     divs = []
     for k in lead:
-        den, row = c.divs[k]
+        den, row = c.divs[k]  # pyright: ignore[reportGeneralTypeIssues]
         wide = list(row) + [0] * (width - len(row))
         divs.append((den, tuple(wide[col] for col in columns[: 1 + n_fixed + len(lead)])))
     given: list[Row] = []  # over constant and parameters

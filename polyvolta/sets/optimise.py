@@ -182,7 +182,7 @@ def _function(self: Relation, groups: list[list[Piece]], sign: int) -> PwAff:
     for pieces in groups[1:]:
         other = PwAff._of_folded(self.param_names, space, pieces)
         best = best.union_max(other) if sign > 0 else best.union_min(other)
-    return best.coalesce() if len(best.folded) > 1 else best
+    return best.coalesce() if len(groups) > 1 else best
 
 
 def _no_point(self: Relation) -> EmptySet:
