@@ -15,7 +15,7 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
@@ -54,12 +54,12 @@ def coalesce(self: R) -> R:
     """
     parts = []
     for space, cs in self.parts:
-        pieces = [p for c in cs for p in with_known_divs(c)]
-        parts.append((space, tuple(coalesce_conjuncts(pieces))))
+        parts.append((space, coalesce_conjuncts(tuple([p for c in cs for p in with_known_divs(c)]))))
     return self._of(self.param_names, parts)
 
 
-def coalesce_conjuncts(pieces: list[Conjunct]) -> list[Conjunct]:
+@lru_cache(maxsize=1 << 10)
+def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     """Fewer conjuncts with the same points; these have known divs. Of several, those without a point go."""
     while len(pieces) > 1:
         frame = Frame(pieces)
@@ -76,12 +76,12 @@ def coalesce_conjuncts(pieces: list[Conjunct]) -> list[Conjunct]:
             else:
                 done.append(a)
         done = [p for p in done if p.conjunct is not None]
-        pieces = [p.conjunct for p in done]
+        pieces = tuple([p.conjunct for p in done])
         pair = _fusible_by_strides(frame, done)
         if pair is None:
             break
         k, j, fused = pair
-        pieces = [p for at, p in enumerate(pieces) if at not in (k, j)] + [fused]
+        pieces = (*[p for at, p in enumerate(pieces) if at not in (k, j)], fused)
     return pieces
 
 

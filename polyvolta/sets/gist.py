@@ -13,6 +13,7 @@ makes up for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
@@ -60,6 +61,7 @@ def irredundant(c: Conjunct) -> Conjunct:
     return c if found is None else found
 
 
+@lru_cache(maxsize=1 << 12)
 def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None:
     """The conjunct without what every piece of the context implies; None when they exclude it.
 
