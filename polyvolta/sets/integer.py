@@ -17,6 +17,9 @@ Four ideas, from cheap to dear, each exact:
    along some integer vector (Khinchin). Generalised basis reduction (Lovasz and Scarf 1992) finds a short
    one with LPs as its only norm; branching on its few values leaves problems of one dimension less.
 
+Before the search, `residues` decides systems whose variables are mostly floors of a few others, and in up to three
+variables the corners are tried: a needle's tip is often an integer point.
+
 The search is finite; a step budget (module `budgets`) bounds it.
 """
 
@@ -32,6 +35,8 @@ from .simplex import Tableau, tight_slacks
 
 Point = tuple[int, ...]
 Lattice = tuple[Point, tuple[Point, ...]]
+
+FLAT = 3  # up to so many variables, corners are tried before any search
 
 
 def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
@@ -135,7 +140,10 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
             eqs = [row for row, t in zip(ineqs, tight, strict=True) if t]
             if eqs:
                 continue
-            decided, point = residues.search(n, ineqs, tab)
+            point = _at_corners(n, ineqs, tab) if n <= FLAT else None
+            decided = point is not None
+            if not decided:
+                decided, point = residues.search(n, ineqs, tab)
             if not decided:
                 point = _full(n, ineqs, tab)
         if point is None:
@@ -195,6 +203,17 @@ def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point |
     for point in ([a // b for a, b in vertex], [-(-a // b) for a, b in vertex]):
         if point != near and all(evaluate(row, point) >= 0 for row in ineqs):
             return tuple(point)
+    return None
+
+
+def _at_corners(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
+    """A corner where a coordinate is extreme, rounded, if one satisfies all rows; at most 2 n LPs."""
+    for sign in (1, -1):
+        for i in range(n):
+            if tab.maximum([0] * (i + 1) + [sign] + [0] * (n - i - 1)) is not None:
+                point = _rounded(tab.sample(), ineqs)
+                if point is not None:
+                    return point
     return None
 
 

@@ -208,6 +208,40 @@ def test_floors_that_share_floors():
     assert chain[-1].subs({"i": 12}).const == values[-1]
 
 
+def test_floors_of_a_knotted_existential():
+    """An existential under three moduli and a nested floor, negated: seconds without residue classes."""
+    text = (
+        "[N] -> { S[i, j] : -4 <= i <= 5 and -4 <= j <= 5 and not (exists e : -3 <= e <= 4 and "
+        "(2*e + floor((3*j + floor((-2*i + 2)/2))/3) + 3 < -2*e - 3*i + 4 or "
+        "3*e - 4*((-2*e + i + 4) mod 6) - 4 > j + e + ((5*e + i + 2) mod 4) - 2)) }"
+    )
+
+    def inside(i, j, e):
+        first = 2 * e + (3 * j + (-2 * i + 2) // 2) // 3 + 3 < -2 * e - 3 * i + 4
+        return first or 3 * e - 4 * ((-2 * e + i + 4) % 6) - 4 > j + e + (5 * e + i + 2) % 4 - 2
+
+    with budget(60_000):
+        found = list(Set(text).points(N=0))
+    square = [(i, j) for i in range(-4, 6) for j in range(-4, 6)]
+    assert found == [(i, j) for i, j in square if not any(inside(i, j, e) for e in range(-3, 5))]
+
+
+def test_a_knotted_optimum_with_a_free_parameter():
+    text = (
+        "[N] -> { S[i] -> A[k] : -4 <= i <= 5 and -4 <= k <= 5 and ((i mod 2 = 1 and (k + i + (i mod 2) + 1) mod 3 = 0)"
+        " and (i + ((-N - floor((-k + i - 3)/2)) mod 2) + 2) mod 6 = 0) }"
+    )
+
+    def holds_at(n, i, k):
+        return i % 2 == 1 and (k + i + 2) % 3 == 0 and (i + (-n - (-k + i - 3) // 2) % 2 + 2) % 6 == 0
+
+    with budget(30_000):
+        least = Map(text).lexmin()
+    for n in range(-3, 4):
+        images = ((i, next((k for k in range(-4, 6) if holds_at(n, i, k)), None)) for i in range(-4, 6))
+        assert list(least.points(N=n)) == [(i, k) for i, k in images if k is not None]
+
+
 # ---- many pieces
 
 
