@@ -29,7 +29,7 @@ from .compose import apply_range, domain, identity, range_, reverse
 from .count import points
 from .errors import BudgetExceeded, SpaceMismatch, Unbounded
 from .make import from_points
-from .paths import is_exact, scaled, translated
+from .paths import continued, is_exact, scaled, translated
 from .shape import pair, spaced
 from .space import Space, Tuple
 
@@ -96,7 +96,10 @@ def power(self: Map) -> tuple[Map, bool]:
     """
     space = self.space
     _check_loop(space)
-    paths, exact = _paths(self.without_empty())
+    live = self.without_empty()
+    paths, exact = _paths(live)
+    if paths is None:
+        paths = scaled(live)
     n_par, n = len(self.param_names), space.n_in
     places = (*range(n_par), *range(n_par + 1, n_par + 1 + 2 * n), n_par)
     parts = tuple(cj.reindex(c, c.n, places) for _, cs in paths.parts for c in cs)
@@ -181,7 +184,7 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     live = self.without_empty()
     if not live.parts[0][1]:
         return live, True
-    paths, exact = _attempt(lambda: _paths(live)) or (None, False)
+    paths, exact = _paths(live)
     if exact:
         closed = _attempt(lambda: _without_length(paths, self))
         if closed is not None:
@@ -191,17 +194,25 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
         better = _attempt(lambda way=way: way(live))
         if better is not None:
             return better, True
-    rough = paths and _attempt(lambda: _without_length(paths, self))
-    return rough or domain(live).product(range_(live)).unwrap(), False
+    rough = None if paths is None else _attempt(lambda: _without_length(paths, self))
+    return domain(live).product(range_(live)).unwrap() if rough is None else rough, False
 
 
-def _paths(self: Map) -> tuple[Map, bool]:
-    """A superset of { x -> (y, k) : k steps lead from x to y }, and whether it is proved to be equal."""
+def _paths(self: Map) -> tuple[Map | None, bool]:
+    """A superset of { x -> (y, k) : k steps lead from x to y }, and whether it is proved to be equal.
+
+    None where the budget's share does not suffice for one.
+    """
     found = translated(self)
     if found is not None:
         return found, True
-    paths = scaled(self)
-    return paths, bool(_attempt(lambda: is_exact(self, paths)))
+    rough = None
+    for describe in (scaled, continued):
+        paths = _attempt(lambda describe=describe: describe(self))
+        if paths is not None and _attempt(lambda paths=paths: is_exact(self, paths)):
+            return paths, True
+        rough = paths if rough is None else rough
+    return rough, False
 
 
 def _attempt(f: Callable[[], T]) -> T | None:

@@ -7,6 +7,7 @@ Two descriptions, of which `closure` makes powers and closures:
   first step alone and rows that shrink at the last: convexity gives the steps between.
 - `scaled`, a superset in general: k steps move a point by a sum of k differences y - x, which satisfies the rows of
   the differences with their constants taken k times; and a path starts in the domain and ends in the range.
+  `continued` bounds the path without its last step instead, which ends in the domain.
 
 `is_exact` proves of a superset P that it is no more than the powers of R: P(1) lies in R, and P(k) in P(k - 1) . R
 for all k >= 2; by induction every P(k) then lies in R^k. Both are subset tests.
@@ -26,6 +27,7 @@ from .space import Space, Tuple
 
 if TYPE_CHECKING:
     from .map import Map
+    from .set import Set
 
 
 def _lengths_space(self: Map) -> Space:
@@ -37,20 +39,24 @@ def _lengths_space(self: Map) -> Space:
 def is_exact(self: Map, paths: Map) -> bool:
     """Whether P(1) lies in R and P(k) in P(k - 1) . R; then P(k) is R^k, by induction."""
     space = paths.space
-    n_par, n = len(self.param_names), space.n_in
     k = len(space.dims) - 1
     once = paths.fix({k: 1}).project_out(k)
     if not once.is_subset(self._of(self.param_names, [(once.space, self.parts[0][1])])):
         return False
+    return paths.lower_bound(k, 2).is_subset(apply_range(paths, _counted(self, space.out)))
+
+
+def _counted(self: Map, counted: Tuple) -> Map:
+    """{ (x, k) -> (y, k + 1) : x -> y }."""
+    n_par, n = len(self.param_names), self.space.n_in
     width = n_par + 2 * n + 2
     places = (*range(n_par + n), *range(n_par + n + 1, n_par + 2 * n + 1))
     count = [0] * (1 + width)
     count[0], count[1 + n_par + n], count[width] = 1, 1, -1
-    counted = cj.normalise(width, (), [tuple(count)], ())
-    steps = (cj.conjoin(cj.reindex(c, width, places), counted) for c in self.parts[0][1])
-    step_space = spaced(space.out, space.out, self.param_names)
-    step = self._of(self.param_names, [(step_space, tuple(c for c in steps if c is not None))])
-    return paths.lower_bound(k, 2).is_subset(apply_range(paths, step))
+    knife = cj.normalise(width, (), [tuple(count)], ())
+    steps = (cj.conjoin(cj.reindex(c, width, places), knife) for c in self.parts[0][1])
+    space = spaced(counted, counted, self.param_names)
+    return self._of(self.param_names, [(space, tuple(c for c in steps if c is not None))])
 
 
 def translated(self: Map) -> Map | None:
@@ -142,31 +148,39 @@ def _along(row: Row, change: Sequence[int]) -> int:
 
 def scaled(self: Map) -> Map:
     """Paths of k steps: the rows of the differences scaled by k, ends in the domain and the range."""
-    space = self.space
-    n_par, n = len(self.param_names), space.n_in
+    return _ended(self, range_(self), 1)
+
+
+def continued(self: Map) -> Map:
+    """Paths of k - 1 scaled steps that end in the domain, and one step more; closer where ranges don't coincide."""
+    return apply_range(_ended(self, domain(self), 0), _counted(self, _lengths_space(self).out))
+
+
+def _ended(self: Map, ends: Set, least: int) -> Map:
+    """Sums of k >= `least` differences that start in the domain and end in a set."""
+    n_par, n = len(self.param_names), self.space.n_in
     steps = deltas(self).coalesce().parts[0][1]
-    path = pj.eliminate(_sums(steps, n_par, n))
-    starts, ends = domain(self).coalesce().parts[0][1], range_(self).coalesce().parts[0][1]
+    path = pj.eliminate(_sums(steps, n_par, n, least))
     width = n_par + 2 * n + 1
     head = tuple(range(n_par))
     found = []
-    for a in starts if path is not None else ():
+    for a in domain(self).coalesce().parts[0][1] if path is not None else ():
         start = cj.conjoin(path, cj.reindex(a, width, (*head, *range(n_par, n_par + n))))
-        for b in ends if start is not None else ():
+        for b in ends.coalesce().parts[0][1] if start is not None else ():
             found.append(cj.conjoin(start, cj.reindex(b, width, (*head, *range(n_par + n, n_par + 2 * n)))))
     kept = tuple(c for c in found if c is not None and not c.is_empty)
     return self._of(self.param_names, [(_lengths_space(self), kept)])
 
 
-def _sums(steps: Sequence[Conjunct], n_par: int, n: int) -> Conjunct | None:
-    """Over (params, x, y, k): y - x is a sum of k >= 1 differences, as far as scaled rows say."""
+def _sums(steps: Sequence[Conjunct], n_par: int, n: int, least: int) -> Conjunct | None:
+    """Over (params, x, y, k): y - x is a sum of k >= `least` differences, as far as scaled rows say."""
     base = 2 + n_par + 2 * n
     k_col = base - 1
     alone = len(steps) == 1
     sizes = [len(c.divs) if alone else 1 + n + len(c.divs) for c in steps]
     width = base + sum(sizes)
     eqs: list[Row] = []
-    ineqs: list[Row] = [_sparse({0: -1, k_col: 1}, width)]
+    ineqs: list[Row] = [_sparse({0: -least, k_col: 1}, width)]
     total_k, totals = {k_col: -1}, [{1 + n_par + d: 1, 1 + n_par + n + d: -1} for d in range(n)]
     first = base
     for c, size in zip(steps, sizes, strict=True):
@@ -174,7 +188,7 @@ def _sums(steps: Sequence[Conjunct], n_par: int, n: int) -> Conjunct | None:
         difference = None if alone else range(first + 1, first + 1 + n)
         floors = first if alone else first + 1 + n
         for row, is_eq in [*((r, True) for r in c.eqs), *((r, False) for r in c.all_ineqs())]:
-            for form, times, sign, still_eq in _constants(c, row, n_par, alone, is_eq):
+            for form, times, sign, still_eq in _constants(c, row, n_par, alone and least == 1, is_eq):
                 entries = {**form, count: times}
                 for d, v in enumerate(row[1 + n_par : 1 + n_par + n]):
                     if difference is None:
@@ -205,7 +219,7 @@ def _constants(c: Conjunct, row: Row, n_par: int, alone: bool, is_eq: bool) -> l
     """What stands for the constant of a row in a sum of k rows: (columns, coefficient of k, sign, is an equality).
 
     A number is taken k times. A form b in the parameters that is never positive is at most its own k-fold, so it may
-    stand once; any other row is left out. With other differences beside it k may be 0, where that does not hold.
+    stand once; any other row is left out. Where k may be 0, as beside other differences, that does not hold.
     """
     if not any(row[1 : 1 + n_par]):
         return [({}, row[0], 1, is_eq)]

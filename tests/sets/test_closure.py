@@ -46,6 +46,11 @@ EXACT = {
         " [i, j] -> [i, j + 1] : 0 <= i <= N and 0 <= j < N }",
         "[N] -> { [i, j] -> [k, l] : 0 <= i <= k <= N and 0 <= j <= l <= N and i + j < k + l }",
     ),
+    "two long steps in a box": (
+        "[N] -> { [i, j] -> [i + 2, j] : 0 <= i, j < N; [i, j] -> [i + 1, j + 2] : 0 <= i, j < N }",
+        "[N] -> { [i, j] -> [k, l] : exists a, b : a >= 0 and b >= 0 and 0 <= i, j < N and (k = i + 2a + b + 2 and"
+        " l = j + 2b and k < N + 2 and l < N or k = i + 2a + b + 1 and l = j + 2b + 2 and k < N + 1 and l < N + 2) }",
+    ),
     "forth and back": (
         "[N] -> { [i] -> [i + 1] : 0 <= i < N; [i] -> [i - 1] : 0 < i <= N }",
         "[N] -> { [i] -> [j] : 0 <= i <= N and 0 <= j <= N and N >= 1 }",
