@@ -90,7 +90,7 @@ def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff | None]:
     return table
 
 
-def expression(row: Row, table: Mapping[int, Aff | None]) -> Aff:
+def expression(row: Sequence[int], table: Mapping[int, Aff | None]) -> Aff:
     """The expression that a row stands for, columns read from `table`."""
     sums: dict[Atom, int] = {}
     const = row[0]

@@ -70,7 +70,7 @@ YES, NO = Node("all", ()), Node("any", ())
 class Formulas(Expressions):
     """A parser of formulas over the names in `scope`."""
 
-    scope: dict[str, Aff]
+    scope: dict[str, Aff]  # type: ignore[assignment]
     bracketed = False  # whether the present comparison has tuples in brackets
 
     def formula(self) -> Tree:
@@ -261,8 +261,10 @@ def _all(formulas: Iterable[Formula]) -> Formula:
             return ()
     out: Formula = (_joined(single),)
     for f in several:
-        out = _pruned(_joined(pair) for pair in product(out, f))
-        if len(out) > MOST_CLAUSES:
+        within = len(out) * len(f) < 2 * MOST_CLAUSES
+        if within:
+            out = _pruned(_joined(pair) for pair in product(out, f))
+        if not within or len(out) > MOST_CLAUSES:
             raise BudgetExceeded(
                 f"the formula has more than {MOST_CLAUSES} alternatives",
                 hint="split it, or intersect with one part at a time",

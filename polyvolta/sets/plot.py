@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .relation import Relation
     from .set import Set
 
-Point = tuple[float, float]
+Point = tuple[float, ...]  # of two numbers
 MOST_POINTS = 10_000
 MOST_ARROWS = 1_500
 DOT = 26.0  # the area of a dot in square points, where there is room
@@ -214,7 +214,8 @@ def _arrow(ax: Any, start: Point, end: Point, colour: str, straight: bool) -> No
     over = gcd(int(end[0] - start[0]), int(end[1] - start[1])) > 1 and not straight
     ax.add_patch(
         FancyArrowPatch(
-            start, end, arrowstyle="-|>,head_length=4.5,head_width=2.2", connectionstyle=f"arc3,rad={0.18 * over}",
+            (start[0], start[1]), (end[0], end[1]),
+            arrowstyle="-|>,head_length=4.5,head_width=2.2", connectionstyle=f"arc3,rad={0.18 * over}",
             shrinkA=3.5, shrinkB=3.5, color=colour, alpha=0.8, lw=1.1, zorder=2,
         )
     )  # fmt: skip

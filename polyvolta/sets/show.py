@@ -320,10 +320,10 @@ def constraint_texts(
 def _main_term(e: Aff, order: dict[str, int], style: Style) -> tuple[str, int, Aff]:
     """The latest dimension (or a lone remainder) of an inequality, its coefficient, and the rest; else ""."""
     parts = mod_parts(e) if style.mod else []
-    mods = [p for p in parts if p[2] is not None]
+    mods = [(c, num, den) for c, num, den, _ in parts if den is not None]
     rest = next((r for _, _, den, r in parts if den is None), aff(0))
     if mods and not any(isinstance(a, str) for a, _ in rest.terms):
-        c, num, den, _ = max(mods, key=lambda p: max((order.get(n, len(order)) for n in p[1].names()), default=-1))
+        c, num, den = max(mods, key=lambda p: max((order.get(n, len(order)) for n in p[1].names()), default=-1))
         remainder = num % den
         return show_aff(remainder, style), c, e - remainder * c
     direct = [a for a, _ in e.terms if isinstance(a, str)]

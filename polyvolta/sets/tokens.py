@@ -36,7 +36,7 @@ DEEPEST = 120  # how many parentheses, floors and `not exists` may stand inside 
 
 def tokens(text: str) -> list[str]:
     """The tokens of a text in their one spelling; an empty one closes the list. Linear."""
-    found = TOKEN.findall(COMMENT.sub(_blank, text) if "#" in text else text)
+    found: list[str] = TOKEN.findall(COMMENT.sub(_blank, text) if "#" in text else text)
     out = [SPELLINGS.get(t, t) for t in found]
     for t in set(out):
         if t not in SYMBOLS and not (t.isascii() and (t[0].isalnum() or t[0] == "_")):

@@ -8,6 +8,7 @@ import pytest
 from polyvolta.sets import Map, Set, var
 from polyvolta.sets.show import PAPER, PAPER_ASCII, show_relation
 from polyvolta.sets.space import Space, Tuple
+from tests.sets.texts import drawn
 
 DOMAIN = "[M, N, K] -> { S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }"
 TILE = "{ S[i, j, k] -> [floor(i/128), floor(j/128), floor(k/32), i mod 128, j mod 128, k mod 32] }"
@@ -117,3 +118,11 @@ def test_names_that_the_notation_lacks_are_spoken_otherwise():
     odd = Set._of(s.param_names, [(Space(None, Tuple("S", ("by@", "mod"))), s.parts[0][1])])
     assert str(odd) == "[N] -> { S[by_, _mod] : _mod = 2*by_ and 0 <= by_ < N }"
     assert Set(str(odd)) == odd
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_what_is_printed_reads_back(block):
+    for seed in range(3000 + 40 * block, 3000 + 40 * block + 40):
+        text, _, is_map, _ = drawn(seed)
+        first = (Map if is_map else Set)(text)
+        assert (Map if is_map else Set)(str(first)).is_equal(first), text
