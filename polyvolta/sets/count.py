@@ -32,7 +32,7 @@ from .errors import NotSupported, Unbounded, UnknownName, nearest
 from .polygon import ends, polygon
 from .project import with_known_divs
 from .rows import Row, evaluate, normal_ineq, substitute
-from .summation import RESIDUES, Summation
+from .summation import RESIDUES, Summation, size, values
 
 if TYPE_CHECKING:
     from .relation import Relation
@@ -158,8 +158,8 @@ def _sieved(c: Conjunct) -> int | None:
     ranges = [] if rows is None else _spans(n, rows)
     if rows is None or ranges is None:
         return 0 if rows is None else None
-    order = sorted(range(n), key=lambda k: len(ranges[k]))
-    if prod(map(len, ranges)) > CANDIDATES:
+    order = sorted(range(n), key=lambda k: size(ranges[k]))
+    if prod(map(size, ranges)) > CANDIDATES:
         return None
     ranges = [ranges[k] for k in order]
     images = [(i[0], *[i[1 + k] for k in order]) for i in images[: c.n]]
@@ -190,11 +190,10 @@ def _spans(n: int, rows: Iterable[Row]) -> list[range] | None:
         tableau.add_ineq(r)
     out = []
     for d in range(n):
-        unit = _unit(d, n)
-        low, high = ((0, 1), (-1, 1)) if tableau.empty else (tableau.minimum(unit), tableau.maximum(unit))
-        if low is None or high is None:
+        span = values(tableau, _unit(d, n))
+        if span is None:
             return None
-        out.append(range(-(-low[0] // low[1]), high[0] // high[1] + 1))
+        out.append(span)
     return out
 
 
@@ -271,15 +270,12 @@ def _slices(n: int, rows: tuple[Row, ...]) -> int:
         return 0
     forms = {tuple([int(j == k) for j in range(n)]) for k in range(n)}
     forms |= {r[1:] for r in rows if 1 in r[1:] and any(o[1:] == tuple([-v for v in r[1:]]) for o in rows)}
-    choices = []
-    for form in sorted(forms):
-        low, high = tableau.minimum((0, *form)), tableau.maximum((0, *form))
-        choices.append((high[0] // high[1] + (-low[0] // low[1]), -(-low[0] // low[1]), high[0] // high[1], form))
-    span, low, high, form = min(choices)
-    spend(4 * max(0, span))
+    spans = [(form, span) for form in sorted(forms) if (span := values(tableau, (0, *form))) is not None]
+    form, span = min(spans, key=lambda t: size(t[1]))
+    spend(4 * size(span))
     k = form.index(1)
     total = 0
-    for value in range(low, high + 1):
+    for value in span:
         image = [-v for v in form]  # the variable k by the others, where the form has this value
         cut = [[a + r[1 + k] * b for a, b in zip(r, (value, *image), strict=True)] for r in rows]
         total += _solutions(n - 1, _tidy((*r[: 1 + k], *r[2 + k :]) for r in cut))
@@ -329,15 +325,11 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         tableau.add_eq(r)
     for r in c.all_ineqs():
         tableau.add_ineq(r)
-    if tableau.empty:
-        return
-    row = _unit(0, width)
-    low, high = tableau.minimum(row), tableau.maximum(row)
-    values = range(-(-low[0] // low[1]), high[0] // high[1] + 1)
+    span = values(tableau, _unit(0, width)) or ()
     if n == 1 and c.known:
-        yield from ((*prefix, value) for value in values if _holds(c, value))
+        yield from ((*prefix, value) for value in span if _holds(c, value))
         return
-    for value in values:
+    for value in span:
         spend()
         fixed = partial(_fixed, value)
         divs = [None if d is None else (d[0], fixed(d[1])) for d in c.divs]

@@ -19,10 +19,11 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
+from typing import Any
 
 from .budgets import spend
 
-Monomial = frozenset[tuple[Hashable, int]]
+Monomial = frozenset[tuple[Any, int]]
 Poly = dict[Monomial, Fraction]
 
 _ONE: Monomial = frozenset()

@@ -322,21 +322,21 @@ class Summation:
         Yields (rows, m, exact rows, (z, polynomial)), in which m*z + r stands for z; m = 0 for a value.
         """
         spans = {z: self._span(exact, z) for z in residues}
-        z = min(residues, key=lambda z: min(residues[z][0], len(spans[z] or range(residues[z][0]))))
-        (m, row), values = residues[z], spans[z]
-        if values is None or len(values) > m:
-            values = range(m)
+        z = min(residues, key=lambda z: min(residues[z][0], size(spans[z] or range(residues[z][0]))))
+        (m, row), options = residues[z], spans[z]
+        if options is None or size(options) > m:
+            options = range(m)
         else:
             m = 0
-        if split * len(values) > self.limit:
+        if split * size(options) > self.limit:
             table = self._table()
-            what = f"{len(values)} {'residues' if m else 'values'} of {table[z]}"
+            what = f"{size(options)} {'residues' if m else 'values'} of {table[z]}"
             raise NotSupported(
                 "the number of points does not decompose into boxes and simplices",
                 where=f"{expression(row, table)} >= 0 needs {what}",
                 hint="give the parameters numbers and use count(), or count a simpler superset",
             )
-        for r in values:
+        for r in options:
             image = [0] * self.width
             image[0], image[z] = r, m
             yield (
@@ -348,12 +348,20 @@ class Summation:
 
     def _span(self, rows: list[Row], z: int) -> range | None:
         """The values between the least and the greatest that z may have, None where there is no such number."""
-        tableau = self._tableau(rows)
-        unit = [int(k == z) for k in range(self.width)]
-        low, high = tableau.minimum(unit), tableau.maximum(unit)
-        if low is None or high is None:
-            return None
-        return range(-(-low[0] // low[1]), high[0] // high[1] + 1)
+        return values(self._tableau(rows), [int(k == z) for k in range(self.width)])
+
+
+def values(tableau: Tableau, row: Sequence[int]) -> range | None:
+    """The integers between the least and the greatest value of a row; None where it has none of them. Two LPs."""
+    if tableau.empty:
+        return range(0)
+    low, high = tableau.minimum(row), tableau.maximum(row)
+    return None if low is None or high is None else range(-(-low[0] // low[1]), high[0] // high[1] + 1)
+
+
+def size(r: range) -> int:
+    """The length of a range, which `len` says up to a limit only."""
+    return max(0, r.stop - r.start)
 
 
 def _less(a: Row, b: Row, strict: bool) -> Row:

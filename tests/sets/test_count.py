@@ -88,6 +88,12 @@ def test_large_coefficients():
     s = Set(f"[N] -> {{ [x, y] : 0 <= {big + 7}*x <= {2 * big + 3}*y + N and 0 <= y < N }}")
     assert s.count(N=10) == sum((10 + (2 * big + 3) * y) // (big + 7) + 1 for y in range(10))
     assert abs(s.count(N=big) - big**2) < 10 * big  # twice as high as wide
+    with pytest.raises(BudgetExceeded):
+        Set(
+            f"{{ [x, y, z] : 0 <= {big + 7}*x <= {2 * big + 3}*y + 7z and 0 <= y <= {big} and 0 <= z <= {big}*y }}"
+        ).count()
+    knot = f"0 <= a <= {big} and 0 <= b <= {big} and i = 2a + 3b"
+    assert Set(f"{{ [i] : exists a, b : {knot} }}").count() == 5 * big + 1 - 2
 
 
 def test_unions_of_many_pieces():
