@@ -63,6 +63,10 @@ class Relation:
         self._fill(params, parts)
         return self
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew from its parts, for another process hashes names otherwise."""
+        return self._of, (self.param_names, self.parts)
+
     def __hash__(self) -> int:
         return self._hash
 

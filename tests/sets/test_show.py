@@ -1,7 +1,11 @@
 """What people read: each text is printed as it stands here, and parses back."""
 
 import html
+import os
+import pickle
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -126,3 +130,20 @@ def test_what_is_printed_reads_back(block):
         text, _, is_map, _ = drawn(seed)
         first = (Map if is_map else Set)(text)
         assert (Map if is_map else Set)(str(first)).is_equal(first), text
+
+
+def test_pickles_are_equal_in_another_process():
+    s, e = Set("[N] -> { S[i] : 0 <= i < N and i mod 4 = 1 }"), (var("i") // 4) % 3
+    program = (
+        "import pickle, sys; from polyvolta.sets import Set, var; s, e = pickle.load(sys.stdin.buffer);"
+        "print(s == Set('[N] -> { S[i] : 0 <= i < N and i mod 4 = 1 }'), e == (var('i') // 4) % 3, hash(s) == hash(Set(str(s))))"
+    )
+    for seed in ("1", "2"):
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            input=pickle.dumps((s, e)),
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        )
+        assert run.stdout.split() == [b"True"] * 3
