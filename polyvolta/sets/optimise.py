@@ -169,7 +169,8 @@ def _best_dim(self: Relation, dim: str | int, sign: int) -> PwAff:
     name = space.out.dims[position(dim, space.out.dims, str(space.out))]
     names = (*self.param_names, *space.dims)
     n_fixed = len(self.param_names) + space.n_in
-    cells = [extremal_pieces(c, names, var(name), n_fixed, sign, str(self)) for c in self.parts[0][1]]
+    where = str(self)
+    cells = [extremal_pieces(c, names, var(name), n_fixed, sign, where) for c in self.parts[0][1]]
     return _function(self, cells, sign)
 
 
