@@ -45,6 +45,15 @@ def printing_parses_back(x):
 @NOTATION.law
 @MAP_FORMULAS.law
 @TWO.law
+def printing_gives_an_equal_object(x):
+    """Equal at all points, not only those of the window."""
+    assert type(x.r)(str(x.r)).is_equal(x.r), f"{x.r}"
+
+
+@FORMULAS.law
+@NOTATION.law
+@MAP_FORMULAS.law
+@TWO.law
 def known_divs(x):
     found = x.r.known_divs()
     assert all(c.known for _, cs in found.parts for c in cs)

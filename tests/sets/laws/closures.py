@@ -90,12 +90,14 @@ def lex_order_of_sets(a, b):
 
 @STEPS.law
 def lex_order_by_images(m):
-    pairs = [(x, y) for x, y in np.argwhere(m.t)]
-    expected = np.zeros_like(m.t)
-    for x, u in pairs:
-        for y, v in pairs:
-            expected[x, y] |= u < v
-    same(m.r.lex_lt_map(m.r), expected)
+    x = np.array(WINDOW)
+    for order, compare in (
+        (m.r.lex_lt_map, np.less),
+        (m.r.lex_le_map, np.less_equal),
+        (m.r.lex_gt_map, np.greater),
+        (m.r.lex_ge_map, np.greater_equal),
+    ):
+        same(order(m.r), composed(composed(m.t, compare(x[:, None], x[None, :])), m.t.T))
 
 
 @ORDERED.law

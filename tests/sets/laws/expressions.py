@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, Map
 from polyvolta.sets.expressions import parse_aff
 from polyvolta.sets.simplify import simplify
 from tests.sets.draw import expression
-from tests.sets.laws import family
-from tests.sets.tables import HIGH, LOW, value
+from tests.sets.laws import family, same
+from tests.sets.tables import HIGH, LOW, WINDOW, axes, value
 
 NAMES = ("i", "j")
 AT = {"i": np.arange(-40, 41)[:, None], "j": np.arange(-9, 10)[None, :]}
@@ -41,9 +41,7 @@ def expression_parsing(a, b):
 
 @AFFS.law
 def expression_printing(a, b):
-    again = parse_aff(str(a.e))
-    assert again == a.e and hash(again) == hash(a.e)
-    agrees(again, a.drawn.value)
+    agrees(parse_aff(str(a.e)), a.drawn.value)
 
 
 @AFFS.law
@@ -81,3 +79,9 @@ def simplified_within_ranges(a, b):
 def simplified_sum(a, b):
     found = simplify((8 * a.e + b.e % 8) // 8, RANGES)
     assert (value(found, BOX) == a.drawn.value(BOX)).all(), f"wrong values: {found}"
+
+
+@AFFS.law
+def map_from_expressions(a, b):
+    i, j, out = axes(0, 3)
+    same(Map.from_affs("S[i, j]", [a.e]), np.broadcast_to(a.drawn.value({"i": i, "j": j}) == out, (len(WINDOW),) * 3))

@@ -259,6 +259,14 @@ def functions_printed(a):
         same_function(again[k], a.w, a.v[k])
 
 
+@WIDE.law
+def functions_added_and_scaled(a):
+    once = MultiPwAff(a.text)
+    for f, v in ((a.f + once, 2 * a.v), (a.f - 2 * once, -a.v), (-a.f // 3, -a.v // 3), (a.f % 4, a.v % 4)):
+        for k in range(2):
+            same_function(f[k], a.w, v[k])
+
+
 def extreme(truth, last):
     """Where there is an output, and the least or greatest."""
     at = len(WINDOW) - 1 - truth[..., ::-1].argmax(axis=-1) if last else truth.argmax(axis=-1)

@@ -125,3 +125,16 @@ def domain_and_range_map(a, b):
     eye = np.eye(len(a.t), dtype=bool)
     same(pairs.domain_map(), both[:, :, None] & eye[:, None, :])
     same(pairs.range_map(), both[:, :, None] & eye[None, :, :])
+
+
+@MAPS.law
+def zip_(f, g, h, e):
+    pairs = f.t[:, None, :, None] & g.t[None, :, None, :]
+    same(f.r.product(g.r).zip(), np.swapaxes(pairs, 1, 2))
+
+
+@MAPS.law
+def factors(f, g, h, e):
+    both = f.r.product(g.r)
+    same(both.factor_domain(), f.t & g.t.any())
+    same(both.factor_range(), g.t & f.t.any())
