@@ -161,6 +161,7 @@ def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
             hard.insert(0, (r, s))  # the likeliest to fail
         else:
             hard.append((r, s))
+    unsure = []
     for r, s in hard:
         tab = hull.tableau
         if tab.empty:
@@ -169,12 +170,13 @@ def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
         token = tab.mark()
         for row in outside:
             tab.add_ineq(row)
-        empty = tab.empty
-        found = not empty and all(den == 1 for _, den in tab.sample())
+        found = not tab.empty and all(den == 1 for _, den in tab.sample())
+        if not tab.empty:
+            unsure.append(outside)
         tab.rollback(token)
-        if found or not (empty or hull.frame.is_empty(hull.eqs, (*hull.ineqs, *outside))):
+        if found:
             return False
-    return True
+    return all(hull.frame.is_empty(hull.eqs, (*hull.ineqs, *outside)) for outside in unsure)
 
 
 def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
