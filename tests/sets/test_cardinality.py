@@ -183,7 +183,7 @@ def notation(pieces, head):
 
 @pytest.mark.parametrize("dims", (1, 2, 3))
 def test_cardinality_and_count_are_the_number_of_points(dims):
-    @law({1: 150, 2: 150, 3: 60}[dims])
+    @law({1: 100, 2: 60, 3: 40}[dims])
     @given(texts(dims))
     def check(pieces):
         s = Set(notation(pieces, f"[{', '.join(NAMES[:dims])}]"))
@@ -196,7 +196,7 @@ def test_cardinality_and_count_are_the_number_of_points(dims):
     check()
 
 
-@law(100)
+@law(40)
 @given(texts(2))
 def test_cardinality_of_a_map_is_the_number_of_outputs(pieces):
     f = Map(notation(pieces, "[i] -> [j]")).cardinality()
