@@ -30,7 +30,7 @@ def union(self: R, other: R) -> R:
 
 def intersect(self: R, other: R) -> R:
     """The points in both. O(m n) conjunctions."""
-    self._check_kind(other, "an intersection")
+    self._check_space(other, "an intersection")
     a, b = self._aligned(other)
     parts = []
     for space, cs in a.parts:
@@ -46,7 +46,7 @@ def subtract(self: R, other: R) -> R:
     >>> print(Set("{ [i] : 0 <= i < 10 }") - Set("{ [i] : 3 <= i < 5 }"))
     { [i] : 0 <= i <= 2; [i] : 5 <= i <= 9 }
     """
-    self._check_kind(other, "a difference")
+    self._check_space(other, "a difference")
     a, b = self._aligned(other)
     parts = []
     for space, cs in a.parts:

@@ -125,7 +125,7 @@ def metered(f: F) -> F:
                 if outer is None and own is None:
                     own = _Budget(DEFAULT)
                 try:
-                    value = _run(outer or own, f.__name__, args, next, (found,), {})
+                    value = _run(outer or own, f.__name__.rstrip("_"), args, next, (found,), {})
                 except StopIteration:
                     return
                 yield value
@@ -137,7 +137,7 @@ def metered(f: F) -> F:
         current = _current.get()
         if current is not None and current.operation:
             return f(*args, **kwargs)
-        name = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__
+        name = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__.rstrip("_")
         return _run(current or _Budget(DEFAULT), name, args, f, args, kwargs)
 
     return call

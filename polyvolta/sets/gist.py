@@ -45,7 +45,7 @@ def gist(self: R, context: R) -> R:
     >>> print(Set("{ [i] : i mod 12 = 8 }").gist(Set("{ [i] : i mod 4 = 0 }")))
     { [i] : i mod 3 = 2 }
     """
-    self._check_kind(context, "a gist")
+    self._check_space(context, "a gist")
     a, b = self._aligned(context)
     parts = []
     for space, cs in a.parts:

@@ -127,7 +127,7 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
         ineqs, eqs = tidied
         if eqs:
             continue
-        point = _at_bounds(n, ineqs)
+        point = _pushed(n, ineqs)
         if point is None:
             tab = Tableau(n)
             for row in ineqs:
@@ -178,9 +178,14 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
     return [(c, *normal) for normal, c in best.items()], eqs
 
 
-def _at_bounds(n: int, ineqs: Sequence[Row]) -> Point | None:
-    """The point nearest to 0 within the bounds of each coordinate, if it satisfies all rows. O(size)."""
-    low, high = [None] * n, [None] * n
+def _pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
+    """A point found by pushing, or None; O(size).
+
+    It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
+    coordinate, if possible one without a bound, far enough; after two rounds no row may fail.
+    """
+    low: list[int | None] = [None] * n
+    high: list[int | None] = [None] * n
     others = []
     for row in ineqs:
         if row.count(0) - (not row[0]) == n - 1:
@@ -192,7 +197,36 @@ def _at_bounds(n: int, ineqs: Sequence[Row]) -> Point | None:
         else:
             others.append(row)
     point = [max(a or 0, 0) or min(0 if b is None else b, 0) for a, b in zip(low, high, strict=True)]
-    return tuple(point) if all(evaluate(row, point) >= 0 for row in others) else None
+    for _ in range(3):
+        settled = True
+        for row in others:
+            lack = -evaluate(row, point)
+            if lack > 0:
+                settled = False
+                if not _push(row[1:], lack, point, low, high):
+                    return None
+        if settled:
+            return tuple(point)
+    return None
+
+
+def _push(
+    coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
+) -> bool:
+    """Move one coordinate so that the form gains `lack`; whether there is one with room for it."""
+    found = -1
+    for k, c in enumerate(coefficients):
+        if c:
+            limit = high[k] if c > 0 else low[k]
+            if limit is None:
+                found = k
+                break
+            if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
+                found = k
+    if found >= 0:
+        c = coefficients[found]
+        point[found] += -(-lack // c) if c > 0 else lack // c
+    return found >= 0
 
 
 def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point | None:

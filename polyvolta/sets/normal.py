@@ -250,9 +250,14 @@ class _Work(Columns):
             del best[key], best[opposite]
         for k, div in enumerate(self.divs):
             if div is not None:
-                for row in defining_rows(div, self.base + k, self.width):
-                    if best.get(row[1:], row[0] - 1) >= row[0]:
-                        del best[row[1:]]
+                low, high = defining_rows(div, self.base + k, self.width)
+                above, below = best.get(low[1:]), best.get(high[1:])
+                if (above is not None and above + high[0] < 0) or (below is not None and below + low[0] < 0):
+                    return False
+                if above is not None and above >= low[0]:
+                    del best[low[1:]]
+                if below is not None and below >= high[0]:
+                    del best[high[1:]]
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
 

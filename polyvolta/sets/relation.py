@@ -55,7 +55,7 @@ class Relation:
             seen.pop(cj.nothing(len(params) + len(space.dims)), None)
         self.param_names = params
         self.parts = tuple((space, tuple(seen)) for space, seen in merged.values())
-        self._hash = hash((params, tuple((s.key, p) for s, p in self.parts)))
+        self._hash = hash((params, frozenset([(s.key, frozenset(p)) for s, p in self.parts])))
 
     @classmethod
     def _of(cls, params: tuple[str, ...], parts: Iterable[Part]) -> Self:
@@ -155,6 +155,12 @@ class Relation:
                 f"{what} needs two {kind}s, not a {kind} and a {type(other).__name__}",
                 where=f"{self}\n{other}",
             )
+
+    def _check_space(self, other: Relation, what: str) -> None:
+        """Refuse two single spaces that differ; several may lack a counterpart."""
+        self._check_kind(other, what)
+        if len(self.parts) == 1 == len(other.parts) and self.parts[0][0].key != other.parts[0][0].key:
+            raise SpaceMismatch(f"{what} needs operands of one space", where=f"{self.parts[0][0]}\n{other.parts[0][0]}")
 
     def _find(self, key: tuple) -> tuple[Conjunct, ...]:
         return next((cs for s, cs in self.parts if s.key == key), ())
