@@ -25,6 +25,7 @@ from .budgets import spend
 from .build import RowBuilder, affs_of, expression
 from .conjunct import Conjunct, Div, defining_rows
 from .errors import Unbounded
+from .extent import integer_minimum
 from .frame import Frame, Member
 from .rows import Row, negate, normal_ineq
 
@@ -92,7 +93,7 @@ def box_hull(self: Map | Set) -> Box:
     pieces = [c for c in self.parts[0][1] if lattice.of_conjunct(c) is not None]
     if not pieces:
         raise Unbounded("an empty relation has no box", where=str(self))
-    origin, basis = lattice.joined([lattice.of_conjunct(c) for c in pieces])
+    origin, basis = lattice.joined([grid for grid in map(lattice.of_conjunct, pieces) if grid is not None])
     found = []
     for k, dim in enumerate(space.out.dims):
         columns = [*range(n_head), n_head + k]
@@ -158,7 +159,8 @@ def _bounds(
     frame = Frame(pieces)
     outputs = set(range(1 + n_head, 1 + frame.n))
     hidden = (_leaning(frame.n, frame.divs, outputs) | outputs) - {x}
-    seen: dict[Row, None] = {tuple([int(j == x) for j in range(1, frame.width)]): None}  # a constant offset, or a row's
+    unit = tuple([int(j == x) for j in range(1, frame.width)])
+    seen: dict[Row, None] = {unit: None}  # a constant offset, or a row's
     for member in frame.members:
         for row in _spelt_out(frame, member, hidden):
             if row[x] and not any(row[col] for col in hidden):
@@ -170,8 +172,13 @@ def _bounds(
             low, high = member.tableau.minimum((0, *key)), member.tableau.maximum((0, *key))
             if low is None or high is None:
                 break
-            lows.append(-(-low[0] // low[1]))
-            highs.append(high[0] // high[1])
+            if key == unit:  # at least these are exact
+                rows = (frame.width - 1, member.eqs, (*member.ineqs, *frame.given))
+                lows.append(integer_minimum(*rows, (0, *unit)))
+                highs.append(-integer_minimum(*rows, (0, *negate(unit))))
+            else:
+                lows.append(-(-low[0] // low[1]))
+                highs.append(high[0] // high[1])
         else:
             low, a = min(lows), key[at]
             g = expression((-low, *key[:at], 0, *key[at + 1 :]), table)  # a*x + g >= 0 on all pieces

@@ -7,6 +7,7 @@ there are then integer points as far out as one likes. For a set with parameters
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
@@ -94,22 +95,27 @@ def minimum(c: Conjunct, row: Row) -> int:
     >>> minimum(c, (0, 0, 1))
     2
     """
-    n, rows = c.n + len(c.divs), c.all_ineqs()
-    row = (*row, *[0] * len(c.divs))
+    return integer_minimum(c.n + len(c.divs), c.eqs, c.all_ineqs(), (*row, *[0] * len(c.divs)))
+
+
+def integer_minimum(n: int, eqs: Sequence[Row], rows: Sequence[Row], row: Row) -> int:
+    """The least integer value of a row, which is bounded below, at the integer points, of which there is one.
+
+    A linear program; where its vertex is no integer point, a binary search between its value and a sample's.
+    """
     tab = Tableau(n)
-    for eq in c.eqs:
+    for eq in eqs:
         tab.add_eq(eq)
     for r in rows:
         tab.add_ineq(r)
     num, den = tab.minimum(row)
     low = -(-num // den)
-    point = tab.sample()
-    if all(d == 1 for _, d in point):
+    if all(d == 1 for _, d in tab.sample()):
         return low
-    high = evaluate(row, integer.sample(n, c.eqs, rows))
+    high = evaluate(row, integer.sample(n, eqs, rows))
     while low < high:
         middle = (low + high) // 2
-        found = integer.sample(n, c.eqs, (*rows, (middle - row[0], *negate(row[1:]))))
+        found = integer.sample(n, eqs, (*rows, (middle - row[0], *negate(row[1:]))))
         if found is None:
             low = middle + 1
         else:

@@ -167,7 +167,8 @@ def _joined(a: Conjunct, b: Conjunct) -> Conjunct:
 
 
 def _affine(cs: list[Conjunct]) -> Conjunct:
-    return lattice.conjunct(cs[0].n, lattice.joined([lattice.of_conjunct(c) for c in cs]))
+    found = [grid for grid in map(lattice.of_conjunct, cs) if grid is not None]
+    return lattice.conjunct(cs[0].n, lattice.joined(found))
 
 
 def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
@@ -182,12 +183,12 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
             if all(m.implies(row) for m in frame.members):
                 best[key] = row[0]
             elif shift and key not in best:
-                lows = [m.minimum((0, *key)) for m in frame.members]
-                if None not in lows:
+                lows = [low for m in frame.members if (low := m.minimum((0, *key))) is not None]
+                if len(lows) == len(frame.members):
                     best[key] = -min(lows)
-    hull = frame.conjunct((), [(c, *key) for key, c in best.items()])
+    hull = frame.conjunct((), [(c, *key) for key, c in best.items()]) or cj.nothing(frame.n)
     if len(cs) > 1:
-        hull = prune(hull)
+        hull = prune(hull) or hull
     return _joined(_affine(cs), hull) if shift else hull
 
 

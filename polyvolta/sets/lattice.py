@@ -99,13 +99,14 @@ def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
     for key in [row[1:] for row in ineqs]:
         if key.count(0) >= n - 1 or negate(key) not in known:
             continue
-        form = next((row for row in ineqs if row[1:] == key), None)
-        at = None if form is None else next((j for j in range(1, n + 1) if abs(form[j]) == 1 and j not in used), None)
-        if at is not None:
+        if not any(row[1:] == key for row in ineqs):
+            continue
+        at = next((j for j, v in enumerate(key, 1) if abs(v) == 1 and j not in used), 0)
+        if at:
             used.add(at)
-            image = [0, *[-form[at] * v for v in key]]
-            image[at] = form[at]  # x_at = f - the rest
-            ineqs = [replaced(row, at, image) for row in ineqs]
+            image = [0, *[-key[at - 1] * v for v in key]]
+            image[at] = key[at - 1]  # x_at = f - the rest
+            ineqs = [tuple(replaced(row, at, image)) for row in ineqs]
     return ineqs
 
 
