@@ -190,13 +190,20 @@ def campaign(cases, jobs, seed, limit, seconds):
     return total
 
 
+def _place(key):
+    """Families and laws as they are registered."""
+    family, law = key
+    laws = [DRAW, *FAMILIES[family].laws]
+    return list(FAMILIES).index(family), laws.index(law)
+
+
 def summary(tally, elapsed):
     """The tally as Markdown."""
     lines = [
         "| inputs | operation | cases | mismatches | declined | slow | ms a case |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]
-    for key in tally.cases:
+    for key in sorted(tally.cases, key=_place):
         n = tally.cases[key]
         bad, declined, slow = tally.mismatches[key], tally.declined[key], tally.slow[key]
         lines.append(
@@ -229,7 +236,7 @@ def main(arguments=None):
         for name in set(FAMILIES) - set(options.family or FAMILIES):
             del FAMILIES[name]
         tally = campaign(options.cases, options.jobs, options.seed, options.seconds, options.case_seconds)
-    print(summary(tally, time.time() - began))
+    print(summary(tally, time.time() - began), f"Seed {options.seed}, {options.jobs} processes.")
     return 1 if tally.mismatches else 0
 
 
