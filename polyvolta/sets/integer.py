@@ -127,7 +127,7 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
         ineqs, eqs = tidied
         if eqs:
             continue
-        point = _pushed(n, ineqs)
+        point = pushed(n, ineqs)
         if point is None:
             tab = Tableau(n)
             for row in ineqs:
@@ -178,10 +178,10 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
     return [(c, *normal) for normal, c in best.items()], eqs
 
 
-def _pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
+def pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
     """A point found by pushing, or None; O(size).
 
-    It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
+    The rows are tight. It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
     coordinate, if possible one without a bound, far enough; after two rounds no row may fail.
     """
     low: list[int | None] = [None] * n

@@ -42,16 +42,48 @@ def normal_form(
     n : number of dimensions; rows are over (const, dims, divs), short ones are padded.
     divs : (den, row) of each known div, None for an unknown one, in any order without cycles.
     """
+    eqs, ineqs = tuple(eqs), tuple(ineqs)
+    rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
+    spend(1 + rows * width * (1 + rows // 32) // 16)
+    if not divs and not eqs:
+        plain = _inequalities(ineqs)
+        if plain is not False:
+            return None if plain is None else ((), (), plain)
     work = _Work(n, divs, eqs, ineqs)
-    rows = len(work.eqs) + len(work.ineqs) + 2 * len(work.divs)
-    spend(1 + rows * work.width * (1 + rows // 32) // 16)
     return work.frozen() if work.run() else None
+
+
+def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
+    """The normal form of inequalities over dimensions alone.
+
+    None for a contradiction, False where an equality or a quotient is among them and it takes more.
+    """
+    best: dict[Row, int] = {}
+    for row in ineqs:
+        r = normal_ineq(row)
+        if r is False:
+            return None
+        if r is not True and best.get(r[1:], r[0]) >= r[0]:
+            best[r[1:]] = r[0]
+    if len(best) > 1 and not _round_rows(best, Intervals(best, ())):
+        return None
+    for key, const in best.items():
+        other = best.get(tuple([-v for v in key]))
+        if other is not None:
+            gap = const + other
+            if gap < 0:
+                return None
+            if gap == 0 or gap + 1 in key or -gap - 1 in key:
+                return False
+    return tuple(sorted([(const, *key) for key, const in best.items()]))
 
 
 def strengthened(
     n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Iterable[Row]
 ) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
     """`normal_form` of a conjunction in normal form with more inequalities: its equalities are solved already."""
+    if not divs and not eqs:
+        return normal_form(n, divs, eqs, [*ineqs, *more])
     work = _Work(n, divs, eqs, more)
     spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
     if not work.resume(ineqs):
