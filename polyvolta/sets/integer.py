@@ -181,8 +181,8 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
 def pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
     """A point found by pushing, or None; O(size).
 
-    The rows are tight. It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
-    coordinate, if possible one without a bound, far enough; after two rounds no row may fail.
+    The rows are tight. It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that
+    fails moves a coordinate, if possible one without a bound, far enough; after two rounds no row may fail.
     """
     low: list[int | None] = [None] * n
     high: list[int | None] = [None] * n

@@ -267,6 +267,13 @@ def functions_added_and_scaled(a):
             same_function(f[k], a.w, v[k])
 
 
+@WIDE.law
+def functions_side_by_side(a):
+    four = a.f.flat_range_product(2 * a.f)
+    for k, v in enumerate((*a.v, *(2 * a.v))):
+        same_function(four[k], a.w, v)
+
+
 def extreme(truth, last):
     """Where there is an output, and the least or greatest."""
     at = len(WINDOW) - 1 - truth[..., ::-1].argmax(axis=-1) if last else truth.argmax(axis=-1)

@@ -138,3 +138,9 @@ def factors(f, g, h, e):
     both = f.r.product(g.r)
     same(both.factor_domain(), f.t & g.t.any())
     same(both.factor_range(), g.t & f.t.any())
+
+
+@WRAPPED.law
+def reversed_sides(m, w):
+    same(m.r.domain_reverse(), np.swapaxes(m.t, 0, 1))
+    same(w.r.range_reverse(), np.swapaxes(w.t, 1, 2))
