@@ -16,7 +16,7 @@ from tests.sets.draw import Source
 from tests.sets.laws import LENGTH, load
 
 FAMILIES = load()
-INPUTS = 150  # of each family of weight 1
+INPUTS = 125  # of each family of weight 1
 CASES = 20_000  # that a run must reach
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyvolta.sets import Aff, Map
+from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.expressions import parse_aff
 from polyvolta.sets.simplify import simplify
 from tests.sets.draw import expression
@@ -12,6 +12,7 @@ from tests.sets.tables import HIGH, LOW, WINDOW, axes, value
 NAMES = ("i", "j")
 AT = {"i": np.arange(-40, 41)[:, None], "j": np.arange(-9, 10)[None, :]}
 BOX = {"i": np.arange(LOW, HIGH + 1)[:, None], "j": np.arange(0, 16)[None, :]}
+PLACE = Set(f"{{ [i, j] : {LOW} <= i <= {HIGH} and 0 <= j <= 15 }}")
 RANGES = {"i": (LOW, HIGH), "j": (0, 15)}
 
 
@@ -73,6 +74,12 @@ def expression_evaluated(a, b):
 def simplified_within_ranges(a, b):
     found = simplify(a.e, RANGES)
     assert (value(found, BOX) == a.drawn.value(BOX)).all(), f"wrong values: {found}"
+
+
+@AFFS.law
+def simplified_within_a_set(a, b):
+    found = simplify(a.e + b.e, PLACE)
+    assert (value(found, BOX) == a.drawn.value(BOX) + b.drawn.value(BOX)).all(), f"wrong values: {found}"
 
 
 @AFFS.law
