@@ -67,10 +67,34 @@ def holds(c, points):
 
 
 def _some(sums, coefficients):
-    """Whether integers e exist with sums + e @ coefficients >= 0, for each row of `sums`: search by propagation."""
+    """Whether integers e exist with sums + e @ coefficients >= 0, for each row of `sums`.
+
+    Bounds are propagated, the narrowest unknown is given all its values at once, and so on with the others.
+    """
+    found = np.zeros(len(sums), bool)
+    owner = np.arange(len(sums))
+    while len(coefficients) and len(owner):
+        low, high = _bounds(sums, coefficients)
+        (at,) = (low <= high).all(axis=1).nonzero()
+        owner, sums, low, high = owner[at], sums[at], low[at], high[at]
+        if len(coefficients) == 1 or not len(at):  # one unknown is decided by its bounds
+            break
+        narrow = int((high - low).sum(axis=0).argmin())
+        start, stop = low[:, narrow], high[:, narrow]
+        far = stop - start > 4 * FAR
+        start, stop = np.where(far, np.maximum(start, -FAR), start), np.where(far, np.minimum(stop, FAR), stop)
+        width = np.maximum(stop - start + 1, 0).astype(int)
+        row = np.repeat(np.arange(len(owner)), width)
+        e = start[row] + np.arange(len(row)) - np.repeat(width.cumsum() - width, width)
+        owner, sums = owner[row], sums[row] + e[:, None] * coefficients[narrow]
+        coefficients = np.delete(coefficients, narrow, axis=0)
+    found[owner] = True
+    return found
+
+
+def _bounds(sums, coefficients):
+    """Bounds of the unknowns, for each row of `sums`: what each inequality says, a few times over."""
     n = len(coefficients)
-    if not n or not len(sums):
-        return (sums >= 0).all(axis=1)
     low, high = np.full((len(sums), n), -1e6), np.full((len(sums), n), 1e6)
     for _ in range(3 if n > 1 else 1):
         for column, c in zip(sums.T, coefficients.T, strict=True):
@@ -81,23 +105,7 @@ def _some(sums, coefficients):
                     low[:, k] = np.maximum(low[:, k], np.ceil(-rest / c[k]))
                 else:
                     high[:, k] = np.minimum(high[:, k], np.floor(rest / -c[k]))
-    found = np.zeros(len(sums), bool)
-    (at,) = (low <= high).all(axis=1).nonzero()
-    if n == 1 or not len(at):  # one unknown is decided by its bounds
-        found[at] = True
-        return found
-    low, high, sums = low[at], high[at], sums[at]
-    narrow = int((high - low).max(axis=0).argmin())
-    start, stop = low[:, narrow], high[:, narrow]
-    if (stop - start).max() > 4 * FAR:
-        start, stop = np.maximum(start, -FAR), np.minimum(stop, FAR)
-    rest = np.delete(coefficients, narrow, axis=0)
-    for step in range(int((stop - start).max()) + 1):
-        e = start + step
-        (open_,) = ((e <= stop) & ~found[at]).nonzero()
-        here = sums[open_] + e[open_, None] * coefficients[narrow]
-        found[at[open_]] = _some(here, rest)
-    return found
+    return low, high
 
 
 def table(relation, key=None):
