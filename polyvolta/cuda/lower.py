@@ -42,8 +42,8 @@ from polyvolta.sched.ast import Ast, Call, For, If
 from polyvolta.sched.scan import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.show import PAPER_ASCII, show_aff
 from polyvolta.sets.simplify import simplify
+from polyvolta.sets.text.show import PAPER_ASCII, show_aff
 
 LANES = 32
 EXCHANGE = "exchange"

@@ -25,8 +25,8 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Map, Set
-from polyvolta.sets.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
 from polyvolta.sets.space import Space, distinct, renamed
+from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
 
 MARKER = "   <-- here"
 

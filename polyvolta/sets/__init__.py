@@ -10,6 +10,7 @@ True
 
 from .aff import Aff, aff, var, xor
 from .budgets import budget
+from .counting.quasipoly import PwQPolynomial, QPolynomial
 from .errors import (
     BudgetExceeded,
     EmptySet,
@@ -24,11 +25,10 @@ from .errors import (
     UnknownName,
     nearest,
 )
-from .layout import Layout
+from .functions.multi_pwaff import MultiPwAff
+from .functions.pwaff import PwAff
+from .layouts.layout import Layout
 from .map import Map
-from .multi_pwaff import MultiPwAff
-from .pwaff import PwAff
-from .quasipoly import PwQPolynomial, QPolynomial
 from .set import Set
 from .simplify import simplify
 from .space import Space, Tuple

@@ -289,7 +289,7 @@ class Aff:
         return any(not isinstance(a, str) and (isinstance(a, Xor) or a.has_xor) for a, _ in self.terms)
 
     def __str__(self) -> str:
-        from .show import show_aff
+        from .text.show import show_aff
 
         return show_aff(self)
 
@@ -297,7 +297,7 @@ class Aff:
         return f"Aff({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        from .notebook import html
+        from .text.notebook import html
 
         return html(str(self))
 

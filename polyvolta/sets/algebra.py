@@ -13,6 +13,7 @@ from . import conjunct as cj
 from . import project as pj
 from .conjunct import Conjunct
 from .implies import implied
+from .implies import subtract as subtract_conjunct
 from .space import Space
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def subtract(self: R, other: R) -> R:
     for space, cs in a.parts:
         left = list(cs)
         for knife in (k for c in b._find(space.key) for k in pj.with_known_divs(c)):
-            left = [piece for c in left for piece in cj.subtract(c, knife)]
+            left = [piece for c in left for piece in subtract_conjunct(c, knife)]
         parts.append((space, tuple(left)))
     return a._of(a.param_names, parts)
 
@@ -88,7 +89,7 @@ def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
         return True
     left = [c]
     for knife in knives if len(knives) > 1 else ():
-        left = [piece for rest in left for piece in cj.subtract(rest, knife)]
+        left = [piece for rest in left for piece in subtract_conjunct(rest, knife)]
     return all(piece.is_empty for piece in left)
 
 

@@ -15,9 +15,9 @@ from .algebra import conjoin_all
 from .build import RowBuilder
 from .conjunct import Conjunct
 from .dimensions import column
+from .engine.rows import combine
 from .errors import SpaceMismatch, UnknownName, nearest
-from .expressions import parse_aff
-from .rows import combine
+from .text.expressions import parse_aff
 
 if TYPE_CHECKING:
     from .relation import Relation

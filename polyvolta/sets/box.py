@@ -18,16 +18,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import lattice
 from . import project as pj
 from .aff import Aff, var
 from .budgets import spend
 from .build import RowBuilder, affs_of, expression
 from .conjunct import Conjunct, Div, defining_rows
+from .engine import lattice
+from .engine.rows import Row, negate, normal_ineq
 from .errors import Unbounded
 from .extent import integer_minimum
 from .frame import Frame, Member
-from .rows import Row, negate, normal_ineq
 
 if TYPE_CHECKING:
     from .map import Map

@@ -26,7 +26,7 @@ from . import conjunct as cj
 from . import project as pj
 from .budgets import budget, spend
 from .compose import apply_range, domain, identity, range_, reverse
-from .count import points
+from .counting.count import points
 from .errors import BudgetExceeded, SpaceMismatch, Unbounded
 from .make import from_points
 from .paths import continued, is_exact, scaled, translated

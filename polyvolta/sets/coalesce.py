@@ -20,13 +20,14 @@ from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
-from . import lattice
 from .budgets import spend
 from .conjunct import Conjunct
+from .engine import lattice
+from .engine.rows import Row, complement, negate
 from .frame import Frame, Member
 from .gist import irredundant
+from .implies import subtract
 from .project import prune, with_known_divs
-from .rows import Row, complement, negate
 
 if TYPE_CHECKING:
     from .relation import Relation
@@ -232,6 +233,6 @@ def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
     cuts |= {r for r in q.member.statements if not p.member.implies(r)}
     valid = _valid_rows(frame, p.member, q.member, cuts)
     hull = cj.conjoin(frame.conjunct(valid.eqs, valid.ineqs), step)
-    if hull is None or any(piece for part in cj.subtract(hull, a) for piece in cj.subtract(part, b)):
+    if hull is None or any(piece for part in subtract(hull, a) for piece in subtract(part, b)):
         return None
     return irredundant(hull)

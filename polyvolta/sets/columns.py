@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
-from .rows import Row
+from .engine.rows import Row
 
 Div = tuple[int, Row] | None
 

@@ -217,8 +217,8 @@ def is_single_valued(self: Map) -> bool:
     Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, this^-1 .
     this must lie in the identity.
     """
+    from .layouts.recognise_layout import injective_by_digits
     from .lexrel import solved_outputs
-    from .recognise_layout import injective_by_digits
 
     apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
     if apart and all(solved_outputs(c, len(self.param_names), s) is not None for s, cs in self.parts for c in cs):
@@ -229,7 +229,7 @@ def is_single_valued(self: Map) -> bool:
 
 def is_injective(self: Map) -> bool:
     """Whether no output has two inputs; exact. By its digits, if it is a layout; else see `is_single_valued`."""
-    from .recognise_layout import injective_by_digits
+    from .layouts.recognise_layout import injective_by_digits
 
     known = injective_by_digits(self)
     return is_single_valued(reverse(self)) if known is None else known

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from .budgets import spend
-from .rows import Row, dot, negate
+from .engine.rows import Row, dot, negate
 
 Generators = tuple[list[Row], list[Row]]
 

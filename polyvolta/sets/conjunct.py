@@ -20,10 +20,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from . import integer
-from .budgets import spend
+from .engine import integer
+from .engine.rows import Row
 from .normal import Div, defining_rows, normal_form, strengthened
-from .rows import Row, complement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,58 +202,3 @@ def moved_divs(row: Row, base: int, columns: Sequence[int], width: int) -> Row:
         if v:
             out[at] += v
     return tuple(out)
-
-
-@lru_cache(maxsize=1 << 14)
-def statements(c: Conjunct) -> dict[Row, tuple]:
-    """Every row `>= 0` of a conjunct (an equality is two) -> what it says, apart from the constant.
-
-    Divs are named by their definitions, so that rows of different conjuncts over the same dimensions compare.
-    """
-    base = 1 + c.n
-    names: list[object] = []
-
-    def sign(row: Row) -> tuple:
-        return row[1:base], frozenset((names[k], v) for k, v in enumerate(row[base:]) if v)
-
-    for k, div in enumerate(c.divs):
-        names.append(("unknown", k, id(c)) if div is None else (div[0], div[1][0], sign(div[1])))
-    return {r: sign(r) for r in (*c.ineqs, *c.eqs, *(tuple([-v for v in r]) for r in c.eqs))}
-
-
-@lru_cache(maxsize=1 << 14)
-def _least_constants(c: Conjunct) -> dict[tuple, int]:
-    out: dict[tuple, int] = {}
-    for row, key in statements(c).items():
-        out[key] = min(row[0], out.get(key, row[0]))
-    return out
-
-
-def plainly_implies(a: Conjunct, b: Conjunct, row: Row) -> bool:
-    """Whether a row of `a` says what `row`, a key of `statements(b)`, says, or more; no search."""
-    const = _least_constants(a).get(statements(b)[row])
-    return const is not None and const <= row[0]
-
-
-def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
-    """Disjoint conjuncts whose union is the points of `a` that are not in `b`, whose divs must be known.
-
-    Each inequality of `b` that `a` does not imply gives at most one piece, each equality two.
-    """
-    from .implies import doubtful
-
-    spend(2 + len(b.ineqs) + len(b.eqs))
-    rows = doubtful(a, b)
-    if not rows:
-        return []
-    both = conjoin(a, b)
-    if both is None or both.is_empty:
-        return [a]
-    divs = shared_divs(a, b)[0]
-    pieces, ineqs = [], list(a.ineqs)
-    for row in rows:
-        piece = normalise(a.n, divs, a.eqs, [*ineqs, complement(row)])
-        if piece is not None and not piece.is_empty:
-            pieces.append(piece)
-            ineqs.append(row)
-    return pieces

@@ -20,9 +20,9 @@ _ZERO = Aff(())
 def mod_parts(e: Aff) -> list[Part]:
     """An expression as a rest (1, 0, None, rest) and remainders (c, num, den, 0).
 
-    The expression is the sum of these, a remainder being c * (num mod den). A chain of atoms is split in digits
-    when that leaves fewer terms than before, or terms of one sign where they were of both; a remainder of a sum, c*num - c*den*
-    floor(num/den), is recognised when all its terms are there.
+    The expression is the sum of these, a remainder being c * (num mod den). A chain of atoms is split in digits when
+    that leaves fewer terms than before, or terms of one sign where they were of both. A remainder of a sum,
+    c*num - c*den*floor(num/den), is recognised when all its terms are there.
     """
     floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
     if not floors or len(e.terms) == 1:

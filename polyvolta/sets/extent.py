@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
-from . import integer
 from .algebra import live
 from .conjunct import Conjunct
+from .engine import integer
+from .engine.rows import Row, evaluate, negate
+from .engine.simplex import Tableau
 from .errors import Unbounded
-from .rows import Row, evaluate, negate
-from .simplex import Tableau
 
 if TYPE_CHECKING:
     from .relation import Relation

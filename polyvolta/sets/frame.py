@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from . import integer
 from .conjunct import Conjunct, Div, defining_rows, normalise
-from .rows import Row, complement, evaluate, negate
-from .simplex import Tableau
+from .engine import integer
+from .engine.rows import Row, complement, evaluate, negate
+from .engine.simplex import Tableau
 
 
 class Frame:

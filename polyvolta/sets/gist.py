@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
 from .conjunct import Conjunct
+from .engine.rows import Row, complement, negate
+from .engine.simplex import Tableau
 from .frame import Frame, Member
-from .rows import Row, complement, negate
-from .simplex import Tableau
+from .implies import subtract
 
 if TYPE_CHECKING:
     from .relation import Relation
@@ -170,7 +171,7 @@ def _weaker(c: Conjunct, at: int, k: int, p: int) -> Conjunct | None:
 def _same_within(c: Conjunct, weaker: Conjunct, context: tuple[Conjunct, ...]) -> bool:
     """Whether the weaker conjunct has no further points in the context."""
     both = (cj.conjoin(weaker, k) for k in context)
-    return not any(cj.subtract(b, c) for b in both if b is not None)
+    return not any(subtract(b, c) for b in both if b is not None)
 
 
 def _primes(n: int) -> Iterator[int]:

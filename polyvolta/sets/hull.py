@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from . import cone, lattice
+from . import cone
 from . import conjunct as cj
 from .conjunct import Conjunct
+from .engine import lattice
+from .engine.rows import Row
 from .frame import Frame
 from .project import prune, with_known_divs
-from .rows import Row
 
 if TYPE_CHECKING:
     from .relation import Relation

@@ -1,4 +1,4 @@
-"""Implication: which constraints of one conjunct hold at every point of another.
+"""Implication, which constraints of one conjunct hold at every point of another, and differences of conjuncts.
 
 `r >= 0` holds on A when A with `-r - 1 >= 0` has no integer point. Most such systems are refuted in one step, so
 that is tried first: the equalities of A are substituted, the negated row is tightened, and it is added to each row
@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from . import integer
-from .conjunct import Conjunct, juxtaposed
+from .budgets import spend
+from .conjunct import Conjunct, conjoin, juxtaposed, normalise, shared_divs
+from .engine import integer
+from .engine.rows import Row, complement, negate, normal_ineq, replaced
 from .normal import defining_rows
-from .rows import Row, complement, negate, normal_ineq, replaced
 
 
 @lru_cache(maxsize=1 << 14)
@@ -42,6 +43,28 @@ def _read(a: Conjunct, b: Conjunct) -> tuple[_Facts, list[Row]]:
     both = juxtaposed(a, b)
     eqs = both.eqs[len(a.eqs) :]
     return _Facts(a, both), [*both.ineqs[len(a.ineqs) :], *eqs, *map(negate, eqs)]
+
+
+def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
+    """Disjoint conjuncts whose union is the points of `a` that are not in `b`, whose divs must be known.
+
+    Each inequality of `b` that `a` does not imply gives at most one piece, each equality two.
+    """
+    spend(2 + len(b.ineqs) + len(b.eqs))
+    rows = doubtful(a, b)
+    if not rows:
+        return []
+    both = conjoin(a, b)
+    if both is None or both.is_empty:
+        return [a]
+    divs = shared_divs(a, b)[0]
+    pieces, ineqs = [], list(a.ineqs)
+    for row in rows:
+        piece = normalise(a.n, divs, a.eqs, [*ineqs, complement(row)])
+        if piece is not None and not piece.is_empty:
+            pieces.append(piece)
+            ineqs.append(row)
+    return pieces
 
 
 class _Facts:

@@ -12,14 +12,15 @@ from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from . import conjunct as cj
-from . import lexopt, triangular
+from . import triangular
 from .aff import Aff, Floor
 from .algebra import live
 from .build import affs_of, expression
-from .cells import Cell, Piece
 from .conjunct import Conjunct, Row, defining_rows
+from .engine import lexopt
 from .errors import NotAFunction, Unbounded
-from .extreme import Extreme
+from .functions.cells import Cell, Piece
+from .functions.extreme import Extreme
 from .project import project
 from .space import Space
 
@@ -316,7 +317,7 @@ def _cleared(row: Row, pivot: Row, col: int) -> Row:
 
 def output_affs(relation: Map) -> tuple[Aff, ...]:
     """See `Map.as_affs`."""
-    from .recognise_layout import inverse_affs
+    from .layouts.recognise_layout import inverse_affs
 
     space = relation.space
     if not relation.param_names and [solved_outputs(c, 0, space) for c in relation.parts[0][1]] == [None]:

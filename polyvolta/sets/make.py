@@ -11,14 +11,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from . import conjunct as cj
-from . import integer
 from .aff import Aff, var
 from .build import RowBuilder
 from .conjunct import Conjunct
+from .engine import integer
 from .errors import SpaceMismatch, Unbounded, UnknownName, nearest
-from .expressions import parse_aff
 from .shape import need_set, spaced
 from .space import Space, Tuple, distinct
+from .text.expressions import parse_aff
 
 if TYPE_CHECKING:
     from .map import Map

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from . import closure, compose, dimensions, make, multi_pwaff, order, product
+from . import closure, compose, dimensions, make, order, product
 from . import plot as plotting
 from .budgets import metered_class
+from .functions import multi_pwaff
 from .relation import Relation
 from .set import Set
 

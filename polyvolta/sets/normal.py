@@ -25,8 +25,8 @@ from math import gcd
 
 from .budgets import spend
 from .columns import Columns, Div, defining_rows, replace_column
+from .engine.rows import Row, normal_eq, normal_ineq
 from .recognise import Intervals, Quotient, from_equality, from_pair
-from .rows import Row, normal_eq, normal_ineq
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
 _TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first

@@ -15,15 +15,15 @@ from .aff import Aff, aff, var
 from .algebra import live
 from .build import RowBuilder
 from .conjunct import Conjunct
-from .count import concrete
+from .counting.count import concrete
 from .errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
 from .lexrel import folded_optimum
-from .parse import parse_cases
 from .space import Space, Tuple, position
+from .text.parse import parse_cases
 
 if TYPE_CHECKING:
-    from .cells import Piece
-    from .pwaff import PwAff
+    from .functions.cells import Piece
+    from .functions.pwaff import PwAff
     from .relation import Relation
     from .set import Set
 
@@ -176,7 +176,7 @@ def _best_dim(self: Relation, dim: str | int, sign: int) -> PwAff:
 
 def _function(self: Relation, groups: list[list[Piece]], sign: int) -> PwAff:
     """The better of some functions of the parameters and inputs."""
-    from .pwaff import ONE, PwAff
+    from .functions.pwaff import ONE, PwAff
 
     space = Space(self.space.inp or Tuple(None, ()), ONE)
     best = PwAff._of_folded(self.param_names, space, groups[0] if groups else ())

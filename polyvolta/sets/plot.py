@@ -16,7 +16,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from .conjunct import Conjunct
-from .count import concrete
+from .counting.count import concrete
 from .errors import BudgetExceeded, NotPlottable
 from .space import Space
 

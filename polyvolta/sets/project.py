@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from . import conjunct as cj
-from . import lexopt, simplex
 from .budgets import spend
 from .conjunct import Conjunct, Div, Row, defining_rows, normalise
+from .engine import lexopt, simplex
 from .errors import Unbounded
 
 ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .rows import Row
+from .engine.rows import Row
 
 Range = tuple[int, int, dict[int, int]]
 

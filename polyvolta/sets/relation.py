@@ -17,16 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from . import algebra, bounds, box, dimensions, extent, hull, lexrel, make, multi_pwaff, optimise
-from . import cardinality as cardinalities
+from . import algebra, bounds, box, dimensions, extent, hull, lexrel, make, optimise
 from . import coalesce as coalescing
 from . import conjunct as cj
-from . import count as counting
 from . import gist as gisting
 from . import product as products
 from .budgets import metered_class
 from .conjunct import Conjunct
+from .counting import cardinality as cardinalities
+from .counting import count as counting
 from .errors import SpaceMismatch
+from .functions import multi_pwaff
 from .space import Space
 
 Part = tuple[Space, tuple[Conjunct, ...]]
@@ -42,7 +43,7 @@ class Relation:
     _is_map: bool
 
     def __init__(self, text: str) -> None:
-        from .parse import parse
+        from .text.parse import parse
 
         params, parts = parse(text, self._is_map)
         self._fill(params, parts)
@@ -80,7 +81,7 @@ class Relation:
         )
 
     def __str__(self) -> str:
-        from .show import show_relation
+        from .text.show import show_relation
 
         return show_relation(self)
 
@@ -88,7 +89,7 @@ class Relation:
         return f"{type(self).__name__}({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        from .notebook import html
+        from .text.notebook import html
 
         return html(str(self))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from . import compose, dimensions, optimise, order, product, pwaff
+from . import compose, dimensions, optimise, order, product
 from . import plot as plotting
 from .budgets import metered_class
 from .errors import SpaceMismatch
+from .functions import pwaff
 from .relation import Relation
 
 

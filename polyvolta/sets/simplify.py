@@ -52,7 +52,7 @@ def simplify(e: Aff | str, ranges: Mapping[str, Range] | Set, values: Mapping[st
     SpaceMismatch : the set has several tuples.
     """
     if isinstance(e, str):
-        from .parse import parse_aff
+        from .text.parse import parse_aff
 
         e = parse_aff(e)
     if not isinstance(ranges, Mapping):

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
-from . import integer
-from .lexopt import Piece
-from .rows import Row, combine, normal_eq, normal_ineq, replaced
+from .engine import integer
+from .engine.lexopt import Piece
+from .engine.rows import Row, combine, normal_eq, normal_ineq, replaced
 
 MOST_ROWS = 48  # of an elimination, and
 MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way

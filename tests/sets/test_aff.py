@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.sets import NotAffine, aff, var, xor
-from polyvolta.sets.expressions import parse_aff
+from polyvolta.sets.text.expressions import parse_aff
 from tests.sets.brute import examples, expressions
 
 i, j = var("i"), var("j")

@@ -19,8 +19,8 @@ import pytest
 import polyvolta.sets
 from polyvolta.sets import BudgetExceeded, Map, Set, budget, var
 from polyvolta.sets.budgets import metered, spend
-from polyvolta.sets.integer import is_empty, sample
-from polyvolta.sets.simplex import Tableau
+from polyvolta.sets.engine.integer import is_empty, sample
+from polyvolta.sets.engine.simplex import Tableau
 
 HUGE = 10**100 + 267
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyvolta.sets import Map, NotSupported, Set, SpaceMismatch, Unbounded, UnknownName, var
-from polyvolta.sets.quasipoly import QPolynomial
+from polyvolta.sets.counting.quasipoly import QPolynomial
 
 SIZES = range(-2, 13)
 

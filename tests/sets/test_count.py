@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, UnknownName, budget
-from polyvolta.sets.polygon import polygon
+from polyvolta.sets.counting.polygon import polygon
 
 
 def test_counts_in_closed_form():

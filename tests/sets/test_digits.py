@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from polyvolta.sets.aff import total, var
 from polyvolta.sets.digits import mod_parts
-from polyvolta.sets.parse import parse_aff
+from polyvolta.sets.text.parse import parse_aff
 
 from .brute import examples
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.sets import residues
 from polyvolta.sets.budgets import budget
+from polyvolta.sets.engine import residues
+from polyvolta.sets.engine.integer import _full, _tidy, is_empty, sample, solve_equalities
+from polyvolta.sets.engine.simplex import Tableau, tight_slacks
 from polyvolta.sets.errors import BudgetExceeded
-from polyvolta.sets.integer import _full, _tidy, is_empty, sample, solve_equalities
-from polyvolta.sets.simplex import Tableau, tight_slacks
 
 RUN = settings(max_examples=250, deadline=None)
 BIG = 10**100 + 267

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.sets import Layout, Map, NotSupported, Set, SetSyntaxError, SpaceMismatch, UnknownName, var, xor
-from polyvolta.sets.bits import inverse, rank
+from polyvolta.sets.layouts.bits import inverse, rank
 
 from .brute import examples
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyvolta.sets.budgets import budget
+from polyvolta.sets.engine.lexopt import Piece, lexmax, lexmin
 from polyvolta.sets.errors import BudgetExceeded, Unbounded
-from polyvolta.sets.lexopt import Piece, lexmax, lexmin
 
 BOX, PARAMS = 4, 4
 

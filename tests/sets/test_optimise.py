@@ -4,20 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import (
-    EmptySet,
-    Map,
-    Set,
-    SetSyntaxError,
-    SpaceMismatch,
-    Unbounded,
-    UnknownName,
-    lexopt,
-    triangular,
-    var,
-)
+from polyvolta.sets import EmptySet, Map, Set, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, triangular, var
 from polyvolta.sets.conjunct import normalise
-from polyvolta.sets.rows import evaluate
+from polyvolta.sets.engine import lexopt
+from polyvolta.sets.engine.rows import evaluate
 from tests.sets.brute import examples
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from polyvolta.sets import BudgetExceeded, Map, Set, SetSyntaxError
-from polyvolta.sets.expressions import parse_aff
+from polyvolta.sets.text.expressions import parse_aff
 
 SAME = [
     ("{ [i] : 0 <= i < 10 }", "{ [i] : i >= 0 and 9 >= i }"),

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from polyvolta.sets import Map, Set, var
-from polyvolta.sets.show import PAPER, PAPER_ASCII, show_relation
 from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets.text.show import PAPER, PAPER_ASCII, show_relation
 from tests.sets.texts import drawn
 
 DOMAIN = "[M, N, K] -> { S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }"

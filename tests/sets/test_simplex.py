@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyvolta.sets.budgets import budget
+from polyvolta.sets.engine.rows import complement, normal_eq, normal_ineq
+from polyvolta.sets.engine.simplex import Tableau, implicit_equalities, redundant_rows
 from polyvolta.sets.errors import BudgetExceeded
-from polyvolta.sets.rows import complement, normal_eq, normal_ineq
-from polyvolta.sets.simplex import Tableau, implicit_equalities, redundant_rows
 
 N, BOX = 2, 6
 RUN = settings(max_examples=250, deadline=None)

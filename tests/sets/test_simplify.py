@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.sets import Set, SetSyntaxError, SpaceMismatch, var, xor
-from polyvolta.sets.parse import parse_aff
 from polyvolta.sets.simplify import simplify, weight
+from polyvolta.sets.text.parse import parse_aff
 
 from .brute import examples
 

@@ -1,0 +1,1 @@
+"""Counting points, for numbers and symbolically."""

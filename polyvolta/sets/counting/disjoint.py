@@ -1,0 +1,99 @@
+"""Unions in which every point counts once.
+
+A piece that joins a union must not count again what it shares with the pieces before it. There are two ways: it
+loses their points (a difference, of many pieces where they have many rows), or what it shares is taken off again
+(inclusion and exclusion, of many terms where many pieces meet):
+
+    1_(U or C) = 1_U + 1_C - 1_(U and C),    1_(U and C) = sum of s * 1_(T and C)    for 1_U = sum of s * 1_T
+
+The second keeps the rows few and simple, which is what summation wants, so it is taken as long as few terms meet.
+
+Most pieces of a large union don't meet at all, and most of those show it in the constants that bound a single
+dimension. So the pieces are swept in the order of their lower bounds along the dimension with the most different
+ones, and only pairs whose boxes meet are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import inf
+
+from .. import conjunct as cj
+from ..budgets import spend
+from ..conjunct import Conjunct
+from ..implies import subtract
+
+FEW = 8  # terms that meet a new piece, up to which inclusion and exclusion is worth it
+
+Box = tuple[tuple[float, float], ...]
+
+
+def counted_once(pieces: Sequence[Conjunct]) -> list[tuple[Conjunct, int]]:
+    """Conjuncts with numbers that add up, at each point, to 1 if it is in the union and to 0 if not.
+
+    Some may be empty. Exact. O(m log m), and a conjunction or a difference for each pair of
+    pieces whose boxes meet.
+    """
+    terms: list[tuple[Conjunct, int]] = []
+    of_piece: list[list[tuple[Conjunct, int]]] = []
+    for c, before in zip(pieces, _meeting(pieces), strict=True):
+        sums: dict[Conjunct, int] = {}
+        met = [term for k in before for term in of_piece[k]]
+        spend(1 + len(met))
+        if len(met) <= FEW or not all(pieces[k].known for k in before):
+            sums[c] = 1
+            for other, sign in met:
+                both = cj.conjoin(other, c)
+                if both is not None and not both.is_empty:
+                    sums[both] = sums.get(both, 0) - sign
+        else:
+            left = [c]
+            for k in before:
+                spend(len(left))
+                left = [p for q in left for p in subtract(q, pieces[k])]
+            sums = dict.fromkeys(left, 1)
+        of_piece.append([(d, sign) for d, sign in sums.items() if sign])
+        terms += of_piece[-1]
+    return terms
+
+
+def _meeting(pieces: Sequence[Conjunct]) -> list[list[int]]:
+    """For each piece the earlier ones whose boxes meet its own."""
+    boxes = [box(c) for c in pieces]
+    out: list[list[int]] = [[] for _ in pieces]
+    n = pieces[0].n if pieces else 0
+    if not n:
+        return [list(range(k)) for k in range(len(pieces))]
+    d = max(range(n), key=lambda d: len({b[d] for b in boxes}))
+    active: list[int] = []
+    for k in sorted(range(len(boxes)), key=lambda k: boxes[k][d][0]):
+        spend(1 + len(active) // 64)
+        active = [j for j in active if boxes[j][d][1] >= boxes[k][d][0]]
+        for j in active:
+            if all(a <= h and l <= b for (a, b), (l, h) in zip(boxes[j], boxes[k], strict=True)):
+                out[max(j, k)].append(min(j, k))
+        active.append(k)
+    return [sorted(found) for found in out]
+
+
+@lru_cache(maxsize=1 << 14)
+def box(c: Conjunct) -> Box:
+    """(low, high) for each dimension, as far as rows that speak of it alone say; linear."""
+    low, high = [-inf] * c.n, [inf] * c.n
+    for rows, equal in ((c.eqs, True), (c.ineqs, False)):
+        for row in rows:
+            used = [k for k, v in enumerate(row) if k and v]
+            if len(used) != 1 or used[0] > c.n:
+                continue
+            d, v = used[0] - 1, row[used[0]]
+            if equal or v > 0:
+                low[d] = max(low[d], -(row[0] // abs(v)) if v > 0 else -(-row[0] // abs(v)))
+            if equal or v < 0:
+                high[d] = min(high[d], row[0] // -v if v < 0 else -row[0] // v)
+    return tuple(zip(low, high, strict=True))
+
+
+def is_box(c: Conjunct) -> bool:
+    """Whether every row speaks of one dimension alone, so that `box` says it all; linear."""
+    return not c.divs and all(len(r) - 1 - r[1:].count(0) == 1 for r in (*c.eqs, *c.ineqs))

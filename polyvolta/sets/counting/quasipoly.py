@@ -1,0 +1,346 @@
+"""Piecewise quasi-polynomials: what counting the points of a parametric set gives.
+
+A quasi-polynomial is a polynomial in names and in floors of affine expressions of them: `1/2 * N + 1/2 * N^2`, or
+`floor(N/32) * N`. Its coefficients are rational, and its value at a point that is counted is an integer. A
+`PwQPolynomial` says which one holds where; it is 0 elsewhere. isl calls both by these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ..aff import Aff, Atom, _order, var
+from ..budgets import spend
+from ..conjunct import Conjunct
+from ..errors import SpaceMismatch, Unbounded, UnknownName, nearest
+from ..space import Space, Tuple
+from . import polynomial as pl
+
+if TYPE_CHECKING:
+    from ..set import Set
+
+
+class QPolynomial:
+    """A polynomial in names and floors, with rational coefficients; immutable.
+
+    >>> n = QPolynomial.of(var("N"))
+    >>> print(n * (n + 1) * Fraction(1, 2))
+    1/2 * N + 1/2 * N^2
+    """
+
+    __slots__ = ("_hash", "_terms")
+
+    def __init__(self, terms: Mapping[frozenset[tuple[Atom, int]], Fraction]) -> None:
+        self._terms = {m: Fraction(c) for m, c in terms.items() if c}
+        self._hash = hash(frozenset(self._terms.items()))
+
+    @classmethod
+    def of(cls, value: Aff | Fraction | int) -> QPolynomial:
+        """The quasi-polynomial of an expression or a number."""
+        if not isinstance(value, Aff):
+            return cls(pl.constant(value))
+        value = value.without_xor()
+        return cls({**pl.constant(value.const), **{frozenset(((a, 1),)): Fraction(c) for a, c in value.terms}})
+
+    @property
+    def terms(self) -> tuple[tuple[tuple[tuple[Atom, int], ...], Fraction], ...]:
+        """Pairs (((atom, power), ...), coefficient), in the order of printing: by degree, then by name."""
+        rows = [(tuple(sorted(m, key=lambda t: _order(t[0]))), c) for m, c in self._terms.items()]
+        return tuple(sorted(rows, key=lambda r: (sum(e for _, e in r[0]), [(_order(a), -e) for a, e in r[0]])))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """The same terms. Floors that are dependent, as floor(N/2) + floor((N + 1)/2) = N, are not compared."""
+        return isinstance(other, QPolynomial) and self._terms == other._terms
+
+    def __add__(self, other: QPolynomial | Fraction | int) -> QPolynomial:
+        return QPolynomial(pl.plus(self._terms, _terms(other)))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> QPolynomial:
+        return QPolynomial(pl.scaled(self._terms, -1))
+
+    def __sub__(self, other: QPolynomial | Fraction | int) -> QPolynomial:
+        return QPolynomial(pl.plus(self._terms, _terms(other), -1))
+
+    def __rsub__(self, other: QPolynomial | Fraction | int) -> QPolynomial:
+        return -self + other
+
+    def __mul__(self, other: QPolynomial | Fraction | int) -> QPolynomial:
+        return QPolynomial(pl.times(self._terms, _terms(other)))
+
+    __rmul__ = __mul__
+
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    def subs(self, values: Mapping[str, Aff | int | str]) -> QPolynomial:
+        """With some names replaced by expressions, names or numbers.
+
+        >>> print(QPolynomial.of(var("N") // 2).subs({"N": 4 * var("M") + 1}))
+        2 * M
+        """
+        out: pl.Poly = {}
+        for m, c in self._terms.items():
+            term = pl.constant(c)
+            for atom, e in m:
+                value = QPolynomial.of(Aff(((atom, 1),)).subs(values))._terms
+                for _ in range(e):
+                    term = pl.times(term, value)
+            out = pl.plus(out, term)
+        return QPolynomial(out)
+
+    def evaluate(self, values: Mapping[str, int]) -> Fraction:
+        """The value at a point; linear in the size."""
+        total = Fraction(0)
+        for m, c in self._terms.items():
+            for atom, e in m:
+                c *= Aff(((atom, 1),)).evaluate(values) ** e
+            total += c
+        return total
+
+    def __str__(self) -> str:
+        text = ""
+        for m, c in self.terms:
+            factors = [str(abs(c))] if abs(c) != 1 or not m else []
+            factors += [str(Aff(((a, 1),))) + (f"^{e}" if e > 1 else "") for a, e in m]
+            sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
+            text += sign + " * ".join(factors)
+        return text or "0"
+
+    def __repr__(self) -> str:
+        return f"QPolynomial({str(self)!r})"
+
+
+def _terms(value: QPolynomial | Fraction | int) -> Mapping:
+    return value._terms if isinstance(value, QPolynomial) else pl.constant(value)
+
+
+Piece = tuple["Set", QPolynomial]
+FEW = 64  # points of a piece that are looked at one by one
+
+
+class PwQPolynomial:
+    """A quasi-polynomial on each of some disjoint sets, 0 elsewhere; immutable. `Set.cardinality` makes one.
+
+    Attributes
+    ----------
+    pieces : pairs (Set, QPolynomial); the sets lie in the domain of the map whose outputs were counted, and have
+        no dimensions where the points of a set were.
+
+    >>> from polyvolta.sets import Set
+    >>> triangle = Set("[N] -> { [i, j] : 0 <= j <= i < N }").cardinality()
+    >>> print(triangle, triangle(N=10))
+    [N] -> { (1/2 * N + 1/2 * N^2) : N >= 1 } 55
+    """
+
+    __slots__ = ("_hash", "param_names", "pieces")
+
+    def __init__(self, param_names: Iterable[str], pieces: Iterable[Piece]) -> None:
+        self.param_names = tuple(param_names)
+        self.pieces = tuple(pieces)
+        self._hash = hash((self.param_names, frozenset(self.pieces)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """The same pieces: cheap; two that differ may still be the same function."""
+        return (
+            isinstance(other, PwQPolynomial)
+            and self.param_names == other.param_names
+            and set(self.pieces) == set(other.pieces)
+        )
+
+    def __call__(self, **values: int) -> int | Fraction:
+        """The value at a point, all parameters and dimensions given by name; 0 outside all pieces. Exact.
+
+        Raises
+        ------
+        UnknownName : no parameter or dimension has that name.
+        Unbounded : one has no value.
+        SpaceMismatch : the pieces lie in several tuples.
+
+        >>> from polyvolta.sets import Map
+        >>> Map("[N] -> { S[i] -> A[j] : 0 <= j <= i < N }").cardinality()(N=10, i=3)
+        4
+        """
+        if len({s.space.key for s, _ in self.pieces}) > 1:
+            found = "; ".join(dict.fromkeys(str(s.space) for s, _ in self.pieces))
+            raise SpaceMismatch("the pieces lie in several tuples", where=found, hint='pick one with .only("name")')
+        names = (*self.param_names, *(self.pieces[0][0].dims() if self.pieces else ()))
+        unknown = [n for n in values if n not in names and self.pieces]
+        if unknown:
+            raise UnknownName(
+                f"no parameter or dimension is called {unknown[0]!r}",
+                where=str(self),
+                hint=nearest(unknown[0], names),
+            )
+        missing = [n for n in names if n not in values]
+        if missing:
+            raise Unbounded(f"{missing[0]} has no value", where=str(self), hint=f"give one: {missing[0]}=...")
+        total = Fraction(0)
+        params = {p: values[p] for p in self.param_names}
+        for where, what in self.pieces:
+            if where.contains(tuple([values[d] for d in where.dims()]), **params):
+                total += what.evaluate(values)
+        return int(total) if total.denominator == 1 else total
+
+    def only(self, name: str | None) -> PwQPolynomial:
+        """The pieces in the tuple called `name`."""
+        return PwQPolynomial(self.param_names, [(s, q) for s, q in self.pieces if s.space.out.name == name])
+
+    def __add__(self, other: PwQPolynomial | int) -> PwQPolynomial:
+        """The sum of both functions; a number is added inside the pieces only.
+
+        >>> from polyvolta.sets import Set
+        >>> a, b = (Set("[N] -> { [i] : 0 <= i < %s }" % n).cardinality() for n in ("N", "5"))
+        >>> print(a + b)
+        [N] -> { (5 + N) : N >= 1; 5 : N <= 0 }
+        """
+        if not isinstance(other, PwQPolynomial):
+            return self._each(lambda q: q + other)
+        mine, theirs, params = _aligned(self, other)
+        return PwQPolynomial(params, merged(added([*mine, *theirs])))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> PwQPolynomial:
+        return self._each(lambda q: -q)
+
+    def __sub__(self, other: PwQPolynomial | int) -> PwQPolynomial:
+        """The difference of both functions; a number is subtracted inside the pieces only."""
+        return self + -other
+
+    def __rsub__(self, other: int) -> PwQPolynomial:
+        return -self + other
+
+    def __mul__(self, other: PwQPolynomial | int) -> PwQPolynomial:
+        """The product of both functions; O(m n) intersections.
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("[N] -> { [i] : 0 <= i < N }").cardinality() * Set("[M] -> { [i] : 0 <= i < M }").cardinality())
+        [N, M] -> { M * N : N >= 1 and M >= 1 }
+        """
+        if not isinstance(other, PwQPolynomial):
+            return self._each(lambda q: q * other)
+        mine, theirs, params = _aligned(self, other)
+        out = []
+        for a, p in mine:
+            for b, q in theirs:
+                both = a.intersect(b) if a.space.key == b.space.key else None
+                if both is not None and not both.is_empty() and p * q:
+                    out.append((both, p * q))
+        return PwQPolynomial(params, merged(out))
+
+    __rmul__ = __mul__
+
+    def _each(self, f: Callable[[QPolynomial], QPolynomial]) -> PwQPolynomial:
+        return PwQPolynomial(self.param_names, [(s, f(q)) for s, q in self.pieces if f(q)])
+
+    def __str__(self) -> str:
+        head = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
+        texts = [_piece_text(s, c, q) for s, q in self.pieces for c in s.parts[0][1]]
+        return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{ 0 }}"
+
+    def __repr__(self) -> str:
+        return f"PwQPolynomial({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
+
+
+def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:
+    """`tuple -> (polynomial) : constraints`."""
+    from ..text.show import ISL, _piece
+
+    place, colon, body = _piece(where.param_names, where.space, c, ISL).partition(":")
+    value = f"({what})" if len(what.terms) > 1 else str(what)
+    text = f"{place.strip()} -> {value}" if place.strip() else value
+    return f"{text} :{body}" if colon and body.strip() else text
+
+
+def _aligned(a: PwQPolynomial, b: PwQPolynomial) -> tuple[list[Piece], list[Piece], tuple[str, ...]]:
+    """The pieces of both over the parameters of both, and the dimensions of each tuple called the same."""
+    params = tuple(dict.fromkeys((*a.param_names, *b.param_names)))
+    names = {}
+    sides = []
+    for side in (a, b):
+        out = []
+        for where, what in side.pieces:
+            space = names.setdefault(where.space.key, where.space)
+            mine = dict(zip(where.dims(), map(var, space.dims), strict=True))
+            out.append((_in_space(where.align_params(params), space), what.subs(mine)))
+        sides.append(out)
+    return sides[0], sides[1], params
+
+
+def _in_space(where: Set, space: Space) -> Set:
+    return type(where)._of(where.param_names, [(space, where.parts[0][1])])
+
+
+def added(pieces: Iterable[Piece]) -> list[Piece]:
+    """Disjoint pieces with the same sum; exact, an intersection and two differences per pair that overlaps."""
+    done: list[Piece] = []
+    for where, what in pieces:
+        left = where
+        for k, (other, value) in enumerate(done):
+            if left.is_empty():
+                break
+            spend()
+            if other == left:
+                done[k], left = (other, value + what), left.subtract(left)
+                break
+            both = left.intersect(other) if left.space.key == other.space.key else None
+            if both is None or both.is_empty():
+                continue
+            rest, left = other.subtract(left), left.subtract(other)
+            if rest.is_empty():
+                done[k] = (other, value + what)
+            else:
+                done[k] = (both, value + what)
+                done.append((rest, value))
+        if not left.is_empty():
+            done.append((left, what))
+    return [(s, q) for s, q in done if q]
+
+
+def merged(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces of the same polynomial as one set of few conjuncts.
+
+    A piece of a few points joins another piece whose polynomial has the same values there.
+    """
+    found: dict[tuple, Piece] = {}
+    for where, what in pieces:
+        key = (where.space.key, what)
+        found[key] = (found[key][0].union(where) if key in found else where, what)
+    points = {key: _few_points(where) if len(found) > 1 else None for key, (where, _) in found.items()}
+    few = [key for key, at in points.items() if at is not None]
+    for key in sorted(few, key=lambda key: len(points[key])):
+        (where, what), at = found[key], points[key]
+        values = [what.evaluate(p) for p in at]
+        others = (k for k in found if k != key and k[0] == key[0])
+        heir = next((k for k in others if [found[k][1].evaluate(p) for p in at] == values), None)
+        if heir is not None:
+            del found[key]
+            found[heir] = (found[heir][0].union(where), found[heir][1])
+            points[heir] = points[heir] and points[heir] + at
+    return [(where.coalesce(), what) for where, what in found.values()]
+
+
+def _few_points(where: Set) -> list[dict[str, int]] | None:
+    """The points of a set, parameters included, as assignments; None if there are more than a few."""
+    names = (*where.param_names, *where.dims())
+    everywhere = type(where)._of((), [(Space(None, Tuple(None, names)), cs) for _, cs in where.parts])
+    try:
+        found = list(islice(everywhere.points(), FEW + 1))
+    except Unbounded:
+        return None
+    return None if len(found) > FEW else [dict(zip(names, p, strict=True)) for p in found]

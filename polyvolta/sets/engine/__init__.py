@@ -1,0 +1,1 @@
+"""Integer programming on rows: tableaux, emptiness, samples, parametric optima. Knows rows, no sets."""

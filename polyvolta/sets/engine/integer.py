@@ -1,0 +1,439 @@
+"""Integer points: does a system of equalities and inequalities over Z have a solution, and which.
+
+Four ideas, from cheap to dear, each exact:
+
+1. *Equalities are solved, not relaxed.* All integer solutions of `A x = b` are `origin + sum t_j basis_j`
+   with free integers t (unimodular elimination). In the coordinates t every inequality is divided by its gcd
+   and its constant floored, which alone empties `{3x - 3y + 2 >= 0, -3x + 3y - 1 >= 0}`. Inequalities that a
+   simplex proves to be equalities go the same way, until the polyhedron is full-dimensional.
+2. *Fat polyhedra are easy.* If the polyhedron shrunk by half a unit cube (each constant less `ceil(sum |c| /
+   2)`) has a rational point, rounding that point satisfies all rows.
+3. *Unbounded directions are free.* Let C be the recession cone and Z the rows that vanish on all of C. The
+   lattice spanned by the normals of Z is the only place where integrality can fail: choose unimodular
+   coordinates in which Z speaks of the first r only. Z is bounded there; and above each of its integer
+   points the other rows have a full-dimensional recession cone, so idea 2 finds a point. Hence: non-empty
+   iff Z is.
+4. *Thin polytopes have a thin direction.* A bounded polyhedron without an integer point has a small width
+   along some integer vector (Khinchin). Generalised basis reduction (Lovasz and Scarf 1992) finds a short
+   one with LPs as its only norm; branching on its few values leaves problems of one dimension less.
+
+Before the search, `residues` decides systems whose variables are mostly floors of a few others, and in up to three
+variables the corners are tried: a needle's tip is often an integer point.
+
+The search is finite; a step budget (module `budgets`) bounds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from ..budgets import metered, spend, weight
+from . import residues
+from .rows import Row, dot, evaluate, normal_eq, normal_ineq, replaced, substitute
+from .simplex import Tableau, tight_slacks
+
+Point = tuple[int, ...]
+Lattice = tuple[Point, tuple[Point, ...]]
+
+FLAT = 3  # up to so many variables, corners are tried before any search
+
+
+def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
+    """All integer solutions of the equalities as `x = origin + sum t_j * basis[j]`; None when there is none.
+
+    The basis spans the whole solution lattice. Equalities with a unit coefficient are eliminated first, the
+    sparsest of them leading, so that coefficients stay small; the others by Euclid's algorithm on columns.
+    Cost O(len(eqs) * n^2) times the length of Euclid's algorithm; exact.
+
+    >>> solve_equalities(2, ((1, 2, -3),))
+    ((-2, -1), ((3, 2),))
+    >>> solve_equalities(2, ((1, 2, -4),)) is None
+    True
+    """
+    forms = [[0] * (i + 1) + [1] + [0] * (n - i - 1) for i in range(n)]  # x_i over (const, t)
+    todo, free = list(eqs), list(range(1, n + 1))
+    while todo:
+        clean = []
+        for row in todo:
+            eq = normal_eq(row)
+            if eq is False:
+                return None
+            if eq is not True:
+                clean.append(eq)
+        if not clean:
+            break
+        row = min(clean, key=lambda r: (1 not in r[1:] and -1 not in r[1:], len(r) - r.count(0)))
+        k = min((j for j in free if row[j]), key=lambda j: abs(row[j]))
+        c = row[k]
+        spend(1 + n * (n + len(clean)) * weight(c) // 256)
+        # u = t_k + sum of rounded quotients: replaces t_k, leaving remainders of at most |c| / 2
+        image = [-((2 * v + abs(c)) // (2 * abs(c))) * (1 if c > 0 else -1) for v in row]
+        image[k] = 1
+        if c in (1, -1):
+            image[k] = 0
+            free.remove(k)
+            clean.remove(row)
+        todo = [replaced(r, k, image) for r in clean]
+        forms = [replaced(r, k, image) for r in forms]
+    return tuple(f[0] for f in forms), tuple(tuple(f[j] for f in forms) for j in free)
+
+
+@metered
+def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
+    """Whether there is no integer point.
+
+    Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
+    otherwise as `sample`. Exact; under a budget.
+
+    >>> is_empty(2, (), ((2, 3, -3), (-1, -3, 3), (0, 1, 0), (100, -1, 0)))
+    True
+    """
+    if not eqs and not ineqs:
+        return False
+    return _solve(n, eqs, ineqs) is None
+
+
+@metered
+def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
+    """An integer point, or None when there is none.
+
+    Exact. Polynomially many LPs for a fixed number of variables, usually one or none; exponential in the
+    number of variables at worst, hence under a budget.
+
+    >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
+    (100000, 100000)
+    """
+    return _solve(n, eqs, ineqs)
+
+
+def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
+    """`sample`: solve equalities, tighten, look for new equalities, and so on; then search what is full."""
+    spend(1 + n * (len(eqs) + len(ineqs)) // 64)
+    maps: list[Lattice] = []
+    while True:
+        if eqs:
+            lattice = solve_equalities(n, eqs)
+            if lattice is None:
+                return None
+            maps.append(lattice)
+            origin, basis = lattice
+            n = len(basis)
+            images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
+            ineqs = [substitute(row, images, n) for row in ineqs]
+        tidied = _tidy(ineqs)
+        if tidied is None:
+            return None
+        ineqs, eqs = tidied
+        if eqs:
+            continue
+        point = pushed(n, ineqs)
+        if point is None:
+            tab = Tableau(n)
+            for row in ineqs:
+                tab.add_ineq(row)
+                if tab.empty:
+                    return None
+            point = _rounded(tab.sample(), ineqs)
+        if point is None:
+            tight = tight_slacks(tab, 0, len(ineqs))
+            eqs = [row for row, t in zip(ineqs, tight, strict=True) if t]
+            if eqs:
+                continue
+            point = _at_corners(n, ineqs, tab) if n <= FLAT else None
+            decided = point is not None
+            if not decided:
+                decided, point = residues.search(n, ineqs, tab)
+            if not decided:
+                point = _full(n, ineqs, tab)
+        if point is None:
+            return None
+        for origin, basis in reversed(maps):
+            moves = _combination(point, basis, len(origin))
+            point = tuple([o + m for o, m in zip(origin, moves, strict=True)])
+        return point
+
+
+def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
+    """Tightened inequalities, the strongest of each normal, and the opposite pairs that make an equality.
+
+    None on a contradiction between a row and itself or its opposite. O(size).
+    """
+    best: dict[Row, int] = {}
+    for row in ineqs:
+        row = normal_ineq(row)
+        if row is False:
+            return None
+        if row is not True:
+            normal = row[1:]
+            if best.get(normal, row[0]) >= row[0]:
+                best[normal] = row[0]
+    eqs = []
+    for normal, c in best.items():
+        opposite = best.get(tuple([-a for a in normal]))
+        if opposite is not None and c + opposite <= 0:
+            if c + opposite < 0:
+                return None
+            eqs.append((c, *normal))
+    return [(c, *normal) for normal, c in best.items()], eqs
+
+
+def pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
+    """A point found by pushing, or None; O(size).
+
+    The rows are tight. It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that
+    fails moves a coordinate, if possible one without a bound, far enough; after two rounds no row may fail.
+    """
+    low: list[int | None] = [None] * n
+    high: list[int | None] = [None] * n
+    others = []
+    for row in ineqs:
+        if row.count(0) - (not row[0]) == n - 1:
+            k = next(i for i in range(n) if row[i + 1])
+            if row[k + 1] > 0:
+                low[k] = -row[0]
+            else:
+                high[k] = row[0]
+        else:
+            others.append(row)
+    point = [max(a or 0, 0) or min(0 if b is None else b, 0) for a, b in zip(low, high, strict=True)]
+    for _ in range(3):
+        settled = True
+        for row in others:
+            lack = -evaluate(row, point)
+            if lack > 0:
+                settled = False
+                if not _push(row[1:], lack, point, low, high):
+                    return None
+        if settled:
+            return tuple(point)
+    return None
+
+
+def _push(
+    coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
+) -> bool:
+    """Move one coordinate so that the form gains `lack`; whether there is one with room for it."""
+    found = -1
+    for k, c in enumerate(coefficients):
+        if c:
+            limit = high[k] if c > 0 else low[k]
+            if limit is None:
+                found = k
+                break
+            if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
+                found = k
+    if found >= 0:
+        c = coefficients[found]
+        point[found] += -(-lack // c) if c > 0 else lack // c
+    return found >= 0
+
+
+def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point | None:
+    """The vertex rounded to nearest, down or up, if one of them satisfies all rows."""
+    near = [(2 * a + b) // (2 * b) for a, b in vertex]
+    if all(evaluate(row, near) >= 0 for row in ineqs):
+        return tuple(near)
+    for point in ([a // b for a, b in vertex], [-(-a // b) for a, b in vertex]):
+        if point != near and all(evaluate(row, point) >= 0 for row in ineqs):
+            return tuple(point)
+    return None
+
+
+def _at_corners(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
+    """A corner where a coordinate is extreme, rounded, if one satisfies all rows; at most 2 n LPs."""
+    for sign in (1, -1):
+        for i in range(n):
+            if tab.maximum([0] * (i + 1) + [sign] + [0] * (n - i - 1)) is not None:
+                point = _rounded(tab.sample(), ineqs)
+                if point is not None:
+                    return point
+    return None
+
+
+def _full(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
+    """An integer point of a full-dimensional polyhedron (ideas 2 to 4 of the module)."""
+    fat = Tableau(n)
+    cone = Tableau(n)
+    for row in ineqs:
+        if not fat.empty:
+            fat.add_ineq((row[0] - (sum(map(abs, row[1:])) + 1) // 2, *row[1:]))
+        cone.add_ineq((0, *row[1:]))
+    if not fat.empty:
+        return tuple([(2 * a + b) // (2 * b) for a, b in fat.sample()])
+    flat = tight_slacks(cone, 0, len(ineqs))
+    rank, columns = _column_form(n, [row[1:] for row, f in zip(ineqs, flat, strict=True) if f])
+    if rank == n and all(flat):
+        return _branch(n, ineqs, tab)
+    rows = [(row[0], *[dot(row[1:], u) for u in columns]) for row in ineqs]
+    first = _solve(rank, (), [row[: rank + 1] for row, f in zip(rows, flat, strict=True) if f])
+    if first is None:
+        return None
+    above = [(evaluate(row[: rank + 1], first), *row[rank + 1 :]) for row, f in zip(rows, flat, strict=True) if not f]
+    rest = _solve(n - rank, (), above)
+    return _combination(first + rest, columns, n)
+
+
+def _combination(y: Sequence[int], columns: Sequence[Sequence[int]], n: int) -> Point:
+    """The vector sum y_j * columns[j] of n entries."""
+    return tuple([sum([t * u[i] for t, u in zip(y, columns, strict=True)]) for i in range(n)])
+
+
+def _column_form(n: int, normals: Sequence[Row]) -> tuple[int, list[list[int]]]:
+    """Unimodular columns u such that all normals vanish on u[rank:]; (rank, u). Euclid's algorithm; exact."""
+    columns = [[int(i == j) for i in range(n)] for j in range(n)]
+    rank = 0
+    for a in normals:
+        values = [dot(a, u) for u in columns]
+        while True:
+            live = [j for j in range(rank, n) if values[j]]
+            if len(live) < 2:
+                break
+            k = min(live, key=lambda j: abs(values[j]))
+            for j in live:
+                if j != k:
+                    q = (2 * values[j] + values[k]) // (2 * values[k])
+                    values[j] -= q * values[k]
+                    columns[j] = [x - q * y for x, y in zip(columns[j], columns[k], strict=True)]
+        if live:
+            columns[rank], columns[live[0]] = columns[live[0]], columns[rank]
+            rank += 1
+    return rank, columns
+
+
+def _branch(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
+    """An integer point of a polytope: fix the thinnest coordinate, or the first form of a reduced basis."""
+    spans = []
+    corners = []
+    for i in range(n):
+        unit = [0] * (n + 1)
+        unit[i + 1] = 1
+        num, den = tab.minimum(unit)
+        low = -(-num // den)
+        corners.append(tab.sample())
+        num, den = tab.maximum(unit)
+        corners.append(tab.sample())
+        spans.append((num // den - low, i, low, num // den))
+        if spans[-1][0] < 0:
+            return None
+    centre = [sum(Fraction(*c[i]) for c in corners) / len(corners) for i in range(n)]
+    point = _rounded([c.as_integer_ratio() for c in centre], ineqs)
+    if point is not None:
+        return point
+    span, i, low, high = min(spans)
+    columns = [[int(k == j) for k in range(n)] for j in range(n)]
+    if span > n + 2 and n > 1:  # else enumeration is cheaper than reduction
+        form, columns = _thin(n, ineqs)
+        num, den = tab.minimum((0, *form))
+        low = -(-num // den)
+        num, den = tab.maximum((0, *form))
+        high = num // den
+        ineqs = [(row[0], *[dot(row[1:], u) for u in columns]) for row in ineqs]
+        i = 0
+    for value in _outwards(low, high):
+        slab = [(row[0] + value * row[i + 1], *row[1 : i + 1], *row[i + 2 :]) for row in ineqs]
+        rest = _solve(n - 1, (), slab)
+        if rest is not None:
+            return _combination((*rest[:i], value, *rest[i:]), columns, n)
+    return None
+
+
+def _outwards(low: int, high: int) -> Iterator[int]:
+    """The integers low..high, the middle first."""
+    middle = (low + high) // 2
+    for d in range(high - low + 1):
+        value = middle + (d + 1) // 2 * (1 if d % 2 else -1)
+        if low <= value <= high:
+            yield value
+    if (high - low) % 2 and low <= high and middle + (high - low + 1) // 2 > high:
+        yield low
+
+
+class _Widths:
+    """The norms of generalised basis reduction: F_i(v) = max v.d over differences d of two points of the
+    polytope with b_1.d = ... = b_(i-1).d = 0, all on one warm tableau over (x, d)."""
+
+    def __init__(self, n: int, ineqs: Sequence[Row]) -> None:
+        self.n, self.tab = n, Tableau(2 * n)
+        for row in ineqs:
+            self.tab.add_ineq((*row, *[0] * n))
+            self.tab.add_ineq((*row, *row[1:]))
+        self.marks = [self.tab.mark()]  # marks[i]: the first i forms fixed
+
+    def fix(self, forms: Sequence[Sequence[int]]) -> None:
+        """Fix exactly these forms on the differences; the caller changes only the last ones between calls."""
+        for form in forms[len(self.marks) - 1 :]:
+            self.tab.add_eq((0, *[0] * self.n, *form))
+            self.marks.append(self.tab.mark())
+
+    def forget(self, count: int) -> None:
+        """Keep the first `count` fixed forms only."""
+        del self.marks[count + 1 :]
+        self.tab.rollback(self.marks[count])
+
+    def __call__(self, form: Sequence[int]) -> tuple[Fraction, list[Fraction]]:
+        """(the width along the form, a difference of two points that attains it)."""
+        top = Fraction(*self.tab.maximum((0, *[0] * self.n, *form)))
+        return top, [Fraction(*c) for c in self.tab.sample()[self.n :]]
+
+
+def _thin(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[list[int]]]:
+    """The first form of a reduced basis of the dual lattice, and the columns dual to the basis."""
+    forms = [[int(i == j) for i in range(n)] for j in range(n)]
+    columns = [f[:] for f in forms]
+    width = _Widths(n, ineqs)
+    i = 0
+    while i < n - 1:
+        spend()
+        width.forget(min(i, len(width.marks) - 1))
+        width.fix(forms[:i])
+        here, d = width(forms[i])
+        if i == 0 and here < 2:
+            break
+        mu, there = _best_step(width, forms[i], forms[i + 1], here, d)
+        if mu:
+            forms[i + 1] = [a + mu * b for a, b in zip(forms[i + 1], forms[i], strict=True)]
+            columns[i] = [a - mu * b for a, b in zip(columns[i], columns[i + 1], strict=True)]
+        if 4 * there < 3 * here:
+            forms[i], forms[i + 1] = forms[i + 1], forms[i]
+            columns[i], columns[i + 1] = columns[i + 1], columns[i]
+            i = max(i - 1, 0)
+        else:
+            i += 1
+    return forms[0], columns
+
+
+def _best_step(
+    width: _Widths, a: Sequence[int], b: Sequence[int], norm: Fraction, d: Sequence[Fraction]
+) -> tuple[int, Fraction]:
+    """The integer mu that minimises the width of b + mu*a, and that width.
+
+    The width is convex and piecewise linear in mu and every LP gives a supporting line: (intercept, slope).
+    The two lines of `d`, where a attains its own width, meet at 0 and start the bracket.
+    """
+    start = sum(x * y for x, y in zip(b, d, strict=True))
+    left, right = (-start, -norm), (start, norm)
+    low = high = None
+    best: tuple[Fraction, int] | None = None
+    turn = 0
+    while low is None or high is None or high - low > 1:
+        guess = round((left[0] - right[0]) / (right[1] - left[1]))
+        turn += 1
+        if low is not None and high is not None and turn % 3 == 0:
+            guess = (low + high) // 2
+        if low is not None:
+            guess = max(guess, low + 1)
+        if high is not None:
+            guess = min(guess, high - 1)
+        value, d = width([x + guess * y for x, y in zip(b, a, strict=True)])
+        slope = sum(x * y for x, y in zip(a, d, strict=True))
+        if best is None or value < best[0]:
+            best = (value, guess)
+        if slope == 0:
+            break
+        line = (value - guess * slope, slope)
+        if slope < 0:
+            low, left = guess, line
+        else:
+            high, right = guess, line
+    return best[1], best[0]

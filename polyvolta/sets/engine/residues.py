@@ -1,0 +1,214 @@
+"""Floors without floors: the points of a system by residue classes of its variables.
+
+A floor is a nuisance to linear arithmetic and none to modular arithmetic. Where N = L*t + r with the residue r known,
+floor((a*N + b)/d) is an affine form of t as soon as d divides a*L. So the points over (variables, divs) are a union
+of lattices `base + sum t_j * step_j`, all with the same steps: one step for each variable that has many values, one
+base for each combination of residues and of values of the others. A row is then an affine form of t on each base, and
+its constant is the row at the base. With one t left, a question is one of intervals; with none, of evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from math import gcd, prod
+
+from ..budgets import spend
+from . import integer
+from .rows import Row, dot, evaluate, negate
+from .simplex import Tableau
+
+Point = tuple[int, ...]
+Div = tuple[int, Row]
+
+FEW = 2000  # combinations of values that are rather listed than reasoned about
+MANY = 4000  # bases, with their residues, likewise
+
+
+class Residues:
+    """Points `base + sum t_j * step_j` with free integers t_j; immutable.
+
+    Parameters
+    ----------
+    bases, steps : integer vectors over the variables and the divs so far.
+    """
+
+    __slots__ = ("bases", "steps")
+
+    def __init__(self, bases: Sequence[Point], steps: Sequence[Point]) -> None:
+        self.bases, self.steps = bases, steps
+
+    def with_div(self, den: int, row: Row) -> Residues | None:
+        """The points with floor(row / den) appended; None if that takes too many bases.
+
+        >>> Residues([(0,)], [(1,)]).with_div(2, (0, 1)).bases
+        [(0, 0), (1, 0)]
+        """
+        slopes = [dot(row[1:], step) for step in self.steps]
+        periods = [den // gcd(den, a) for a in slopes]
+        if len(self.bases) * prod(periods) > MANY:
+            return None
+        steps = [(*[p * x for x in s], p * a // den) for s, p, a in zip(self.steps, periods, slopes, strict=True)]
+        bases = self.bases
+        for step, period in zip(self.steps, periods, strict=True):
+            if period > 1:
+                bases = [tuple([x + r * y for x, y in zip(b, step, strict=True)]) for b in bases for r in range(period)]
+        return Residues([(*b, evaluate(row, b) // den) for b in bases], steps)
+
+    def where(self, row: Row, equality: bool) -> Residues:
+        """Without the bases above which the row, where it does not depend on t, says no."""
+        if any(dot(row[1:], step) for step in self.steps):
+            return self
+        return Residues([b for b in self.bases if (v := evaluate(row, b)) == 0 or (v > 0 and not equality)], self.steps)
+
+    def find(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
+        """A point that satisfies the rows, or None; exact."""
+        rows = [*ineqs, *eqs, *map(negate, eqs)]
+        slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in rows]
+        fixed = [row for row, a in zip(rows, slopes, strict=True) if not any(a)]
+        moving = [(row, a) for row, a in zip(rows, slopes, strict=True) if any(a)]
+        spend(1 + len(self.bases) // 4)
+        for base in self.bases:
+            if all(evaluate(row, base) >= 0 for row in fixed):
+                spend(1 + len(moving) // 8)
+                t = _solution(len(self.steps), [(evaluate(row, base), *a) for row, a in moving])
+                if t is not None:
+                    moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
+                    return tuple(map(sum, zip(base, *moves, strict=True)))
+        return None
+
+
+def _solution(n: int, rows: Sequence[Row]) -> Point | None:
+    """An integer point of a few inequalities: an interval, as a rule."""
+    if n != 1:
+        return integer.sample(n, (), rows)
+    low, high = None, None
+    for c, a in rows:
+        if a > 0:
+            low = -(c // a) if low is None else max(low, -(c // a))
+        else:
+            high = c // -a if high is None else min(high, c // -a)
+    if low is None:
+        return (0 if high is None else min(high, 0),)
+    return (low,) if high is None or low <= high else None
+
+
+def resolved(
+    tab: Tableau, columns: Sequence[int], divs: Sequence[Div], rows: Iterable[tuple[bool, Row]] = (), few: int = FEW
+) -> Residues | None:
+    """All points whose variables, some columns of a tableau, have values that the tableau allows, divs appended.
+
+    The variables of the shortest ranges are listed, the others go by residues; None if there are too many of either.
+    Two LPs per variable.
+
+    Parameters
+    ----------
+    rows : (whether it is an equality, row over the variables and divs): bases that they exclude are left out.
+
+    >>> tab = Tableau(2)
+    >>> for row in (0, 1, 0), (2, -1, 0), (0, 0, 1):
+    ...     tab.add_ineq(row)
+    >>> found = resolved(tab, (0, 1), [(2, (0, 1, 1))])
+    >>> len(found.bases), found.steps
+    (6, [(0, 2, 1)])
+    """
+    ranges: list[tuple[int, int]] = []
+    endless = (0, few)
+    for k in columns:
+        unit = [0] * (tab.n + 1)
+        unit[k + 1] = 1
+        low, high = tab.minimum(unit), tab.maximum(unit)
+        ranges.append(endless if low is None or high is None else (-(-low[0] // low[1]), high[0] // high[1]))
+    size, listed = 1, set()
+    for k in sorted(range(len(ranges)), key=lambda k: ranges[k][1] - ranges[k][0]):
+        size *= max(ranges[k][1] - ranges[k][0] + 1, 0)
+        if size > few:
+            break
+        listed.add(k)
+    values = [range(low, high + 1) if k in listed else (0,) for k, (low, high) in enumerate(ranges)]
+    free = [k for k in range(len(ranges)) if k not in listed]
+    found = Residues(list(product(*values)), [tuple([int(j == k) for j in range(len(ranges))]) for k in free])
+    waiting = [(max([j for j, v in enumerate(row) if v], default=0), equality, row) for equality, row in rows]
+    for width in range(len(ranges), len(ranges) + len(divs) + 1):
+        if width > len(ranges):
+            found = found.with_div(*divs[width - len(ranges) - 1])
+            if found is None:
+                return None
+        for last, equality, row in waiting:
+            if last == width or last < width == len(ranges):
+                found = found.where(row[: width + 1], equality)
+    return found
+
+
+def search(n: int, ineqs: Sequence[Row], tab: Tableau) -> tuple[bool, Point | None]:
+    """(whether this decides it, a point that satisfies the inequalities or None), for inequalities that define floors.
+
+    Parameters
+    ----------
+    tab : a tableau over the variables with these inequalities, feasible.
+
+    >>> rows = (0, 1, -3), (2, -1, 3), (-1, 3, -9), (9, 0, -1), (9, 0, 1)  # q = floor(x/3) and 3x - 9q >= 1
+    >>> tab = Tableau(2)
+    >>> for row in rows:
+    ...     tab.add_ineq(row)
+    >>> search(2, rows, tab)
+    (True, (-26, -9))
+    """
+    order, divs, rest = _defined(n, ineqs)
+    if not divs:
+        return False, None
+    rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
+    found = resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows])
+    if found is None or (len(found.steps) > 1 and len(found.bases) > 100):
+        return False, None
+    point = found.find((), rows)
+    return True, None if point is None else tuple([point[order.index(k)] for k in range(n)])
+
+
+def _defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
+    """Pairs `0 <= e - d*q <= w`, w < d, read as q = floor(e/d) and, if w < d - 1, the second of them.
+
+    Returns the columns, those that are no floor first; the floors, each over the columns before it in that order; and
+    the other rows.
+    """
+    best = {row[1:]: row for row in ineqs}
+    floors: dict[int, tuple[Row, Row]] = {}  # column -> the row with -d and the other one
+    needs: dict[int, set[int]] = {}
+    for normal, row in best.items():
+        other = best.get(negate(normal))
+        if other is None:
+            continue
+        width = row[0] + other[0] + 1
+        for k in sorted(range(n), key=lambda k: normal[k]):
+            if -normal[k] >= width and k not in floors:
+                used = {j for j in range(n) if normal[j] and j != k}
+                if not _leads_to(used, k, needs):
+                    floors[k], needs[k] = (row, other), used
+                    break
+    order = [k for k in range(n) if k not in floors]
+    left = dict.fromkeys(floors)
+    while left:
+        k = next(k for k in left if not needs[k] & left.keys())
+        order.append(k)
+        del left[k]
+    divs = []
+    for at in range(n - len(floors), n):
+        row = floors[order[at]][0]
+        divs.append((-row[1 + order[at]], (row[0], *[row[1 + j] for j in order[:at]])))
+    said = set()
+    for k, (row, other) in floors.items():
+        said |= {row, other} if row[0] + other[0] + 1 == -row[1 + k] else {row}
+    return order, divs, [row for row in ineqs if row not in said]
+
+
+def _leads_to(start: set[int], goal: int, needs: dict[int, set[int]]) -> bool:
+    """Whether a column is needed, directly or not, by one of some columns."""
+    seen, stack = set(start), list(start)
+    while stack:
+        k = stack.pop()
+        if k == goal:
+            return True
+        new = needs.get(k, set()) - seen
+        seen |= new
+        stack += new
+    return False

@@ -1,0 +1,1 @@
+"""Piecewise quasi-affine functions."""

@@ -1,0 +1,100 @@
+"""Cells of piecewise functions: a conjunct over named dimensions, and the expressions that hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .. import conjunct as cj
+from ..aff import Aff
+from ..build import Constraint, RowBuilder, affs_of, expression
+from ..conjunct import Conjunct
+from ..errors import NotAFunction
+from ..implies import subtract
+from ..project import with_known_divs
+from .extreme import Extreme
+
+Values = tuple[Aff, ...]
+Cell = tuple[Conjunct, Values]
+Piece = tuple[Conjunct, tuple[Extreme, ...]]  # a cell whose values may be minima and maxima
+
+
+def where(names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
+    """The conjunct of some constraints over named dimensions; None when plainly contradictory."""
+    return RowBuilder(names).conjunct(atoms)
+
+
+def refined(c: Conjunct, names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
+    """The points of a conjunct with some more constraints; None when there is none. Exact."""
+    more = where(names, atoms)
+    both = None if more is None else cj.conjoin(c, more)
+    return None if both is None or both.is_empty else both
+
+
+def atoms_of(c: Conjunct, names: Sequence[str]) -> list[Constraint]:
+    """The constraints of a conjunct with known divs, as expressions in `names`."""
+    table = affs_of(c, names)
+    return [("eq", expression(r, table)) for r in c.eqs] + [("ge", expression(r, table)) for r in c.ineqs]
+
+
+def disjoint(names: Sequence[str], cells: Iterable[Cell], culprit: object) -> list[Cell]:
+    """Cells made disjoint: what a later one shares with an earlier one is dropped, after a check that both agree.
+
+    Raises
+    ------
+    NotAFunction : two cells give different values at one point.
+    """
+    done: list[Cell] = []
+    for c, values in cells:
+        left = [c]
+        for d, others in done:
+            both = cj.conjoin(c, d)
+            if both is None or both.is_empty:
+                continue
+            if not agree(names, [both], values, others):
+                raise NotAFunction(
+                    "two pieces give different values at one point",
+                    where=str(culprit),
+                    hint="make the conditions exclusive",
+                )
+            left = [p for part in left for k in with_known_divs(d) for p in subtract(part, k)]
+        done += [(p, values) for p in left if not p.is_empty]
+    return done
+
+
+def without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
+    left = [c]
+    for k in knives:
+        left = [p for part in left for p in subtract(part, k)]
+    return [p for p in left if not p.is_empty]
+
+
+def agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) -> bool:
+    """Whether the expressions are equal at all points of the conjuncts."""
+    cs = list(cs)
+    for x, y in zip(a, b, strict=True):
+        gap = x - y
+        if gap.is_constant and not gap.const:
+            continue
+        if any(refined(c, names, [("ge", e - 1)]) is not None for c in cs for e in (gap, -gap)):
+            return False
+    return True
+
+
+def holds(c: Conjunct, at: Sequence[Any]) -> Any:
+    """Whether a conjunct with known divs holds at a point (elementwise for arrays)."""
+    columns: list[Any] = [1, *at]
+
+    def value(row: Sequence[int]) -> Any:
+        return sum((v * columns[k] for k, v in enumerate(row) if v), 0)
+
+    for div in c.divs:
+        assert div is not None, "divs are known here"
+        den, row = div
+        columns.append(value(row) // den)
+    inside: Any = True
+    for row in c.eqs:
+        inside = inside & (value(row) == 0)
+    for row in c.ineqs:
+        inside = inside & (value(row) >= 0)
+    return inside

@@ -1,0 +1,388 @@
+"""Piecewise quasi-affine functions: what `PwAff` and `MultiPwAff` share.
+
+A function is a list of *cells*: a conjunct over (parameters, inputs) and, for its points, one quasi-affine
+expression per output. Cells are disjoint, so that the value at a point is that of the only cell that holds it, and
+where no cell does the function is undefined. Pointwise operations conjoin every cell of one operand with every cell
+of the other; the emptiness test that drops a conjunction is exact, so results stay small.
+
+Expressions speak of parameters and inputs by name. Two operands are brought to common parameters and to the names
+of the first one's inputs beforehand: as everywhere in this package, names of dimensions never decide what an
+operation means.
+
+Values are integers. Where isl would make `i/2` a rational value, this library raises an error: write `i // 2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from itertools import product
+from typing import TYPE_CHECKING, Any, Self
+
+from .. import conjunct as cj
+from ..aff import Aff, var
+from ..algebra import conjoin_all
+from ..conjunct import Conjunct
+from ..errors import SpaceMismatch, UnknownName, nearest
+from ..project import with_known_divs
+from ..space import Space, Tuple, distinct, renamed
+from .cells import Cell, Piece, Values, agree, atoms_of, holds, refined, where, without
+from .extreme import Extreme
+
+if TYPE_CHECKING:
+    from ..map import Map
+    from ..set import Set
+
+
+class Piecewise:
+    """A piecewise quasi-affine function; immutable."""
+
+    __slots__ = ("_cells", "folded", "param_names", "space")
+    param_names: tuple[str, ...]
+    space: Space
+    folded: tuple[Piece, ...]
+    _cells: tuple[Cell, ...] | None
+
+    @classmethod
+    def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Self:
+        """A function of disjoint cells; those with equal expressions stand together."""
+        self = object.__new__(cls)
+        self._fill(params, space, cells)
+        return self
+
+    def _fill(self, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> None:
+        grouped: dict[Values, dict[Conjunct, None]] = {}
+        for c, values in cells:
+            grouped.setdefault(values, {})[c] = None
+        self.param_names, self.space = params, space
+        self._cells = tuple((c, values) for values, cs in grouped.items() for c in cs)
+        self.folded = tuple((c, tuple(Extreme((e,)) for e in values)) for c, values in self._cells)
+
+    @classmethod
+    def _of_folded(cls, params: tuple[str, ...], space: Space, pieces: Iterable[Piece]) -> Self:
+        """A function of disjoint pieces whose values may be minima and maxima."""
+        self = object.__new__(cls)
+        self.param_names, self.space, self.folded, self._cells = params, space, tuple(pieces), None
+        return self
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The pieces with every minimum and maximum split into its cases; computed when it is first asked for."""
+        if self._cells is None:
+            found: list[Cell] = []
+            for c, values in self.folded:
+                for cases in product(*(v.cases() for v in values)):
+                    atoms = [atom for when, _ in cases for atom in when]
+                    part = refined(c, self.names, atoms) if atoms else c
+                    if part is not None:
+                        found.append((part, tuple(e for _, e in cases)))
+            self._cells = tuple(found)
+        return self._cells
+
+    def __bool__(self) -> bool:
+        raise SpaceMismatch("a function has no truth value", where=str(self), hint="ask f.domain().is_empty()")
+
+    def __hash__(self) -> int:
+        return hash((self.param_names, self.space.key))
+
+    def __eq__(self, other: object) -> bool:
+        """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
+        if not isinstance(other, type(self)) or self.param_names != other.param_names:
+            return False
+        return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.inp.dims).cells)
+
+    def __str__(self) -> str:
+        from .pwshow import show_piecewise
+
+        return show_piecewise(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
+
+    # ---- structure
+
+    @property
+    def inp(self) -> Tuple:
+        """The tuple of inputs; empty for a function of parameters alone."""
+        return self.space.inp or Tuple(None, ())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that expressions may use: parameters, then inputs."""
+        return (*self.param_names, *self.inp.dims)
+
+    @property
+    def n_pieces(self) -> int:
+        """How many different values there are, a minimum or maximum counting as one."""
+        return len({values for _, values in self.folded})
+
+    def domain(self) -> Set:
+        """The points where the function has a value; linear. A function of parameters alone has one in `params()`."""
+        return self._set(c for c, _ in self.folded)
+
+    def _set(self, cs: Iterable[Conjunct]) -> Set:
+        from ..set import Set
+
+        return Set._of(self.param_names, [(Space(None, self.inp), tuple(cs))])
+
+    def _with(self, cells: Iterable[Cell]) -> Self:
+        return self._of(self.param_names, self.space, cells)
+
+    def _renamed(self, dims: tuple[str, ...]) -> Self:
+        """The same function of inputs with other names."""
+        table = {a: b for a, b in zip(self.inp.dims, dims, strict=True) if a != b}
+        if not table:
+            return self
+        space = Space(renamed(self.inp, dims), self.space.out)
+        return self._of(self.param_names, space, ((c, tuple(_rename(e, table) for e in vs)) for c, vs in self.cells))
+
+    def align_params(self, params: Iterable[str]) -> Self:
+        """The same function with a longer list of parameters, on which it does not depend; linear."""
+        wanted = tuple(dict.fromkeys([*params, *self.param_names]))
+        if wanted == self.param_names:
+            return self
+        free = self._renamed(distinct(self.inp.dims, wanted))
+        n = len(wanted) + len(free.inp.dims)
+        places = (*(wanted.index(p) for p in self.param_names), *range(len(wanted), n))
+        return self._of(wanted, free.space, ((cj.reindex(c, n, places), vs) for c, vs in free.cells))
+
+    def _aligned(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
+        """Both with the same parameters and the same names of inputs."""
+        _check_function(other, what)
+        if self.inp.key != other.inp.key:
+            raise SpaceMismatch(f"{what} needs two functions on one space", where=f"{self.space}\n{other.space}")
+        params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
+        a, b = self.align_params(params), other.align_params(params)
+        return a, b._renamed(a.inp.dims)
+
+    # ---- values
+
+    def __call__(self, **values: object) -> object:
+        """The value where parameters and inputs have the given values; see `eval`."""
+        extra = [n for n in values if n not in self.names]
+        missing = [n for n in self.names if n not in values]
+        if extra or missing:
+            name, text = (extra or missing)[0], "is not a parameter or input" if extra else "has no value"
+            hint = nearest(name, self.names) if extra else f"give one: {name}=..."
+            raise UnknownName(f"{name!r} {text}", where=str(self), hint=hint)
+        return self._value([_coordinate(values[n], n) for n in self.names])
+
+    def eval(self, point: Sequence[object] = (), **params: object) -> object:
+        """The value at a point: numbers, or numpy arrays of integers (then elementwise, in their own arithmetic).
+
+        Exact for Python ints; O(constraints).
+
+        Raises
+        ------
+        SpaceMismatch : the point has another number of coordinates, or is outside the domain.
+        UnknownName : a parameter has no value, or there is none of that name.
+        """
+        dims = self.inp.dims
+        if len(point) != len(dims):
+            raise SpaceMismatch(
+                f"a point of {len(dims)} coordinates is needed, not {len(point)}", where=str(self.space)
+            )
+        return self(**dict(zip(dims, point, strict=True)), **params)
+
+    def _value(self, at: Sequence[object]) -> object:
+        named = dict(zip(self.names, at, strict=True))
+        found: Any = False
+        totals: list[Any] = [0] * self.space.n_out
+        for c, values in self.folded:
+            for part in with_known_divs(c):
+                inside = holds(part, at) & (not found if isinstance(found, bool) else ~found)
+                if inside is False:
+                    continue
+                found = found | inside
+                totals = [t + inside * e.evaluate(named) for t, e in zip(totals, values, strict=True)]
+        every = getattr(found, "all", None)
+        if not (every() if every else found):
+            shown = ", ".join(f"{k}={v}" for k, v in named.items())
+            raise SpaceMismatch("the function has no value there", where=f"{shown}\n{self}", hint="see domain()")
+        return self._result(totals)
+
+    def _result(self, totals: list[object]) -> object:
+        return tuple(totals)
+
+    # ---- domains
+
+    def intersect_domain(self, domain: Set) -> Self:
+        """The function at points of `domain` alone (of parameters and inputs); O(m n) conjunctions.
+
+        Raises
+        ------
+        SpaceMismatch : `domain` is of another space.
+        """
+        a, cs = self._against(domain, "a restriction")
+        return a._with((d, vs) for c, vs in a.cells for d in conjoin_all([c], cs) if not d.is_empty)
+
+    def intersect_params(self, context: Set) -> Self:
+        """The function for parameter values in `context` alone, a set without dimensions."""
+        return self.intersect_domain(self._set([cj.universe(len(self.names))]).intersect_params(context))
+
+    def subtract_domain(self, domain: Set) -> Self:
+        """The function outside `domain`; exact, as `Set.subtract`."""
+        a, cs = self._against(domain, "a restriction")
+        knives = [k for c in cs for k in with_known_divs(c)]
+        return a._with((d, vs) for c, vs in a.cells for d in without(c, knives))
+
+    def _against(self, domain: Set, what: str) -> tuple[Self, tuple[Conjunct, ...]]:
+        """This over all parameters of both, and the conjuncts of a set in the space of the inputs."""
+        if getattr(domain, "_is_map", True):
+            raise SpaceMismatch(f"{what} needs a Set", where=str(domain))
+        if domain.parts and domain.space.key != (None, self.inp.key):
+            raise SpaceMismatch(f"{what} needs a set of inputs", where=f"{self.space}\n{domain.space}")
+        a = self.align_params(domain.param_names)
+        return a, tuple(c for _, cs in domain.align_params(a.param_names).parts for c in cs)
+
+    def gist(self, context: Set) -> Self:
+        """A simpler function that agrees with this one wherever `context` holds; cost as `Set.gist`.
+
+        Elsewhere its value is any, which is why pieces may overlap there.
+        """
+        a, cs = self._against(context, "a gist")
+        everywhere = a._set(cs)
+        cells = ((d, vs) for c, vs in a.cells for _, ds in a._set([c]).gist(everywhere).parts for d in ds)
+        return a._with(cells)
+
+    def coalesce(self) -> Self:
+        """The same function in fewer pieces: cells of equal expressions merge, and so do those whose expressions
+        agree on the other's points.
+
+        Exact; O(m^2) emptiness tests, then as `Set.coalesce`.
+        """
+        groups: list[tuple[Values, list[Conjunct]]] = []
+        for c, values in self.cells:
+            for k, (others, cs) in enumerate(groups):
+                if values == others or agree(self.names, [c], values, others):
+                    cs.append(c)
+                    break
+                if agree(self.names, cs, values, others):
+                    groups[k] = (values, [*cs, c])
+                    break
+            else:
+                groups.append((values, [c]))
+        done = ((vs, self._set(cs).coalesce()) for vs, cs in groups)
+        return self._with((c, vs) for vs, merged in done for _, cs in merged.parts for c in cs)
+
+    # ---- two functions
+
+    def _joined(self, other: Piecewise) -> Iterator[tuple[Conjunct, Values, Values]]:
+        """The points where both have values; operands are aligned already."""
+        for c, a in self.cells:
+            for d, b in other.cells:
+                both = cj.conjoin(c, d)
+                if both is not None and not both.is_empty:
+                    yield both, a, b
+
+    def _pointwise(self, other: Piecewise, what: str, f: Callable[[Aff, Aff], Aff]) -> Self:
+        a, b = self._same_outputs(other, what)
+        return a._with((c, tuple(map(f, x, y))) for c, x, y in a._joined(b))
+
+    def _same_outputs(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
+        _check_function(other, what)
+        if self.space.out.key != other.space.out.key:
+            raise SpaceMismatch(f"{what} needs functions to one space", where=f"{self.space}\n{other.space}")
+        return self._aligned(other, what)
+
+    def union_prefer(self, other: Self) -> Self:
+        """This function where it has a value, elsewhere the other: a union with priority to the left.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [1] : i > 3 }").union_prefer(PwAff("{ [i] -> [i] }")))
+        { [i] -> [(1)] : i >= 4; [i] -> [(i)] : i <= 3 }
+        """
+        a, b = self._same_outputs(other, "a union")
+        knives = [k for c, _ in a.cells for k in with_known_divs(c)]
+        return a._with([*a.cells, *((d, vs) for c, vs in b.cells for d in without(c, knives))])
+
+    def union_add(self, other: Self) -> Self:
+        """The sum where both have values, elsewhere the one that has one; exact (isl's `union_add`)."""
+        return self._united(other, self._pointwise(other, "a union", lambda x, y: x + y))
+
+    def _united(self, other: Piecewise, both: Piecewise) -> Self:
+        """`both` where both have values, elsewhere the one that has one."""
+        a, b = self._same_outputs(other, "a union")
+        cells = list(both.align_params(a.param_names)._renamed(a.inp.dims).cells)
+        for mine, theirs in ((a, b), (b, a)):
+            knives = [k for c, _ in theirs.folded for k in with_known_divs(c)]
+            cells += [(d, vs) for c, vs in mine.cells for d in without(c, knives)]
+        return a._with(cells)
+
+    def is_equal(self, other: Self) -> bool:
+        """Whether both have the same domain and the same values there; exact, O(m n) emptiness tests."""
+        _check_function(other, "a comparison")
+        if self.space.key != other.space.key:
+            return False
+        a, b = self._aligned(other, "a comparison")
+        if not all(agree(a.names, [c], x, y) for c, x, y in a._joined(b)):
+            return False
+        return a.domain().is_equal(b.domain())
+
+    def as_map(self) -> Map:
+        """The function as a single-valued map, with its graph's constraints; linear."""
+        from ..map import Map
+
+        outs = distinct((f"o{k}" for k in range(self.space.n_out)), self.names)
+        names = (*self.names, *outs)
+        places = tuple(range(len(self.names)))
+        found = []
+        for c, values in self.cells:
+            graph = where(names, [("eq", e - var(o)) for e, o in zip(values, outs, strict=True)])
+            found.append(graph and cj.conjoin(cj.reindex(c, len(names), places), graph))
+        space = Space(self.inp, renamed(self.space.out, outs))
+        return Map._of(self.param_names, [(space, tuple(c for c in found if c is not None))])
+
+    def pullback(self, inner: Piecewise) -> Self:
+        """The function after another one: x -> this(inner(x)), where that has a value.
+
+        Exact, by substitution; O(m n) conjunctions. isl's `pullback_multi_pw_aff`.
+
+        Raises
+        ------
+        SpaceMismatch : the other one's outputs are not in this one's input space.
+
+        >>> from polyvolta.sets import MultiPwAff, PwAff
+        >>> f = PwAff("{ A[x] -> [floor(x/32)] : x >= 0 }")
+        >>> print(f.pullback(MultiPwAff("{ S[i] -> A[64i + 5] }")))
+        { S[i] -> [(2*i)] : i >= 0 }
+        """
+        _check_function(inner, "a pullback")
+        if self.inp.key != inner.space.out.key:
+            raise SpaceMismatch("the inner function does not lead here", where=f"{inner.space}\n{self.space}")
+        params = tuple(dict.fromkeys([*inner.param_names, *self.param_names]))
+        inner, outer = inner.align_params(params), self.align_params(params)
+        cells: list[Cell] = []
+        for c, images in inner.cells:
+            table = dict(zip(outer.inp.dims, images, strict=True))
+            for d, values in outer.cells:
+                for part in with_known_divs(d):
+                    atoms = [(kind, e.subs(table)) for kind, e in atoms_of(part, outer.names)]
+                    both = refined(c, inner.names, atoms)
+                    if both is not None:
+                        cells.append((both, tuple(e.subs(table) for e in values)))
+        return self._of(params, Space(inner.inp, self.space.out), cells)
+
+
+def _check_function(value: object, what: str) -> None:
+    if not isinstance(value, Piecewise):
+        raise SpaceMismatch(
+            f"{what} needs a PwAff or MultiPwAff", where=f"{value!r}", hint="a map becomes one by as_multi_pw_aff()"
+        )
+
+
+def _coordinate(value: Any, name: str) -> object:
+    """A Python int, or an array of integers."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind in ("i", "u") and getattr(value, "ndim", 0):
+        return value
+    if kind in ("", "i", "u") and hasattr(value, "__index__"):
+        return value.__index__()
+    raise SpaceMismatch(f"{name} is an integer or an array of integers, not {value!r}")
+
+
+def _rename(e: Aff, table: dict[str, str]) -> Aff:
+    return e.rewrite(lambda name: var(table.get(name, name)))

@@ -1,0 +1,147 @@
+"""Parsing piecewise functions.
+
+    [N] -> { S[i] -> A[(floor(i/32)), (max(i, N))] : 0 <= i < N; S[i] -> A[0, i] : i < 0 }
+
+The notation is that of maps, but every output is an expression; a function of parameters alone has no arrow:
+`[N] -> { [(N - 1)] : N > 0 }`. An expression with min, max or abs gives a cell for each of its cases. A component may
+also be piecewise by itself, as isl prints it: `{ [i] -> [((i) : i >= 0; (-i) : i < 0)] }`.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from ..aff import Aff
+from ..build import Constraint
+from ..conjunct import Conjunct
+from ..errors import SpaceMismatch
+from ..space import Space, Tuple, distinct, renamed
+from ..text.formulas import Leaf, Node, Tree, clauses, conjuncts
+from ..text.parse import _Parser
+from ..text.tokens import is_name
+from .cells import Cell, disjoint
+
+Option = tuple[Tree, tuple[Aff, ...]]  # (when, values)
+
+
+def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
+    """Parameters, space and disjoint cells of a piecewise function.
+
+    Raises
+    ------
+    SetSyntaxError : with the line, a caret and what was expected.
+    SpaceMismatch : the pieces are in several spaces.
+    NotAFunction : two pieces give different values at one point.
+    """
+    parser = _Functions(text)
+    try:
+        params, parts = parser.whole_text()
+    except RecursionError:
+        raise parser.error("the text is nested too deeply") from None
+    space = parts[0][0]
+    cells = []
+    for other, found in parts:
+        if other.key != space.key:
+            raise SpaceMismatch("a function has pieces in one space", where=f"{space}\n{other}")
+        table = dict(zip(other.dims[: other.n_in], space.dims[: space.n_in], strict=True))
+        cells += [(c, tuple(e.subs(table) for e in values)) for c, values in found]
+    return params, space, disjoint((*params, *space.dims[: space.n_in]), cells, text.strip())
+
+
+class _Functions(_Parser):
+    def whole_text(self) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:
+        context = self.parameters() if self.at("[") else []
+        self.expect("{")
+        parts = [self.piece(context)]
+        while self.eat(";"):
+            parts.append(self.piece(context))
+        if not self.eat("}"):
+            raise self.wrong("expected 'and', 'or', ';' or '}'")
+        self.expect_end()
+        return self.params, parts
+
+    def piece(self, context: list[Tree]) -> tuple[Space, list[Cell]]:
+        self.scope = {p: self.scope[p] for p in self.params}
+        self.pins = list(context)
+        inp = Tuple(None, ())
+        if self.arrow():
+            inp = self.tuple()
+            self.expect("->")
+        out, options = self.outputs()
+        when = list(self.pins)
+        if self.eat(":") and not self.at(";", "}"):
+            when.append(self.formula())
+        names = (*self.params, *inp.dims)
+        cells: list[Cell] = []
+        for more, values in options:
+            found: tuple[Conjunct, ...] = conjuncts(clauses(Node("all", (*when, more))), names)
+            cells += [(c, values) for c in found]
+        return Space(inp, out), disjoint(names, cells, self.text.strip())
+
+    def arrow(self) -> bool:
+        """Whether the tuple at this token is followed by an arrow."""
+        first = self.k + is_name(self.toks[self.k])
+        return self.toks[first] == "[" and self.toks[self.closing(first) + 1 : self.closing(first) + 2] == ["->"]
+
+    def outputs(self) -> tuple[Tuple, list[Option]]:
+        """A tuple of expressions: its space, and what it is in each case."""
+        name = self.name("a name") if is_name(self.toks[self.k]) else None
+        if not self.at("["):
+            raise self.wrong("expected a tuple of expressions such as 'A[(i), (0)]'")
+        nested = self.nested()
+        self.k += 1
+        if nested:
+            left, first = self.outputs()
+            self.expect("->")
+            right, second = self.outputs()
+            self.expect("]")
+            n = len(left.dims)
+            dims = distinct((*left.dims, *right.dims))
+            inner = Space(renamed(left, dims[:n]), renamed(right, dims[n:]))
+            return Tuple(name, dims, inner), _both(first, second)
+        options: list[Option] = [(Node("all", ()), ())]
+        count = 0
+        while not self.eat("]"):
+            options, count = _both(options, self.component()), count + 1
+            if not self.at("]") and not self.eat(","):
+                raise self.wrong("expected ',' or ']'")
+        return Tuple(name, tuple(f"o{k}" for k in range(count))), options
+
+    def component(self) -> list[Option]:
+        """An expression, or a piecewise one in parentheses."""
+        mark = self.k
+        if self.at("("):
+            end = self.closing(mark)
+            inside = [self.depth_between(mark, k) for k in range(mark, end)]
+            if any(self.toks[k] in (":", ";") and inside[k - mark] == 1 for k in range(mark, end)):
+                self.k += 1
+                found = self.alternative()
+                while self.eat(";"):
+                    found += self.alternative()
+                self.expect(")")
+                return found
+        value = self.expression()
+        value, den = self.cleared(value)
+        if den != 1:
+            hint = f"values are integers: write floor(e/{den}) or e // {den}"
+            raise self.error("the value would be a fraction", hint, mark)
+        return [(_when(atoms), (v,)) for atoms, (v,) in self.cases([value])]
+
+    def alternative(self) -> list[Option]:
+        found = self.component()
+        if not self.eat(":"):
+            return found
+        condition = self.formula()
+        return [(Node("all", (when, condition)), values) for when, values in found]
+
+
+def _when(atoms: tuple[Constraint, ...]) -> Tree:
+    ops, values = [], []
+    for kind, e in atoms:
+        ops.append("=" if kind == "eq" else ">=")
+        values.append((e,))
+    return Leaf(tuple(ops), (((), tuple(values)),)) if atoms else Node("all", ())
+
+
+def _both(first: list[Option], second: list[Option]) -> list[Option]:
+    return [(Node("all", (a, b)), (*v, *w)) for (a, v), (b, w) in product(first, second)]

@@ -1,0 +1,1 @@
+"""Layouts: maps between boxes made of digits and exclusive-ors."""

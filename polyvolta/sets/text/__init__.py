@@ -1,0 +1,1 @@
+"""Notation: from isl's text to relations and back."""

@@ -1,0 +1,163 @@
+"""isl's notation for sets and maps.
+
+    [N] -> { S[i, j] -> [floor(i/32), j mod 8] : 0 <= i < N and exists (e : j = 2e) or i = 3; T[k] -> [k] }
+
+A recursive descent in three storeys, one module each: `expressions`, `formulas`, and here tuples and spaces. What
+it reads, in short (`*` repeats, `?` may be missing, `|` chooses):
+
+    relation   [ parameter (= number)?, ... ] -> ?  { part ; ... }
+    part       tuple (-> tuple)? (: formula?)?  |  : formula?
+    tuple      name? [ dimension, ... ]  |  name? [ tuple -> tuple ]
+    dimension  new name (= expression)?  |  expression  |  *
+    formula    comparisons under and, or, not, implies, exists (name (= expression)?, ... : formula)
+    comparison list op list op ...; op is <= < >= > = !=, or << <<= >> >>= for lexicographic order
+    expression + - * / mod // floor ceil floord min max abs, over names and numbers
+
+A name that was used before in the tuples means the same dimension again: `[i] -> [i, i + 1]`. `#` begins a comment.
+"""
+
+from __future__ import annotations
+
+from ..aff import var
+from ..conjunct import Conjunct
+from ..space import Space, Tuple, fresh
+from .expressions import parse_aff, parse_cases
+from .formulas import Formulas, Node, Tree, clauses, conjuncts
+from .tokens import is_name
+
+__all__ = ["parse", "parse_aff", "parse_cases"]
+
+Parts = list[tuple[Space, tuple[Conjunct, ...]]]
+CONTINUES = frozenset({"+", "-", "*", "/", "//", "mod", "(", "^"})  # after a name, these make it an expression
+
+
+def parse(text: str, is_map: bool) -> tuple[tuple[str, ...], Parts]:
+    """Parameters and parts of a set or map.
+
+    Cost: linear in the text, times what projecting the existentials takes.
+
+    Raises
+    ------
+    SetSyntaxError : with the line, a caret and what was expected.
+    BudgetExceeded : the formula has thousands of alternatives.
+    """
+    parser = _Parser(text)
+    try:
+        return parser.relation(is_map)
+    except RecursionError:
+        raise parser.error("the text is nested too deeply") from None
+
+
+class _Parser(Formulas):
+    params: tuple[str, ...] = ()
+    pins: list[Tree]  # what the present part's tuples say
+
+    def relation(self, is_map: bool) -> tuple[tuple[str, ...], Parts]:
+        context: list[Tree] = []
+        if self.toks[self.k] == "[":
+            context = self.parameters()
+        self.expect("{")
+        parts: Parts = []
+        while not self.at("}"):
+            parts.append(self.part(is_map, context))
+            if not self.eat(";"):
+                break
+        if not self.eat("}"):
+            raise self.wrong("expected 'and', 'or', ';' or '}'" if parts else "expected '}'")
+        self.expect_end()
+        return self.params, parts
+
+    def parameters(self) -> list[Tree]:
+        """Step over `[N, M = 5] ->`; what it says of the parameters."""
+        mark, context = self.k, []
+        self.k += 1
+        while not self.eat("]"):
+            if self.toks[self.k] in self.scope:
+                raise self.wrong("expected a parameter that is not listed twice")
+            name = self.name("the name of a parameter")
+            self.scope[name] = var(name)
+            if self.eat("="):
+                context.append(self.pinned(self.scope[name], self.expression()))
+            if not self.at("]") and not self.eat(","):
+                raise self.wrong("expected ',' or ']'")
+        if self.at("{"):
+            raise self.wrong("expected '->' after the parameters")
+        if not self.eat("->"):
+            self.k = mark
+            raise self.wrong("expected '[parameters] -> {' or '{'")
+        self.params = tuple(self.scope)
+        return context
+
+    def part(self, is_map: bool, context: list[Tree]) -> tuple[Space, tuple[Conjunct, ...]]:
+        self.scope = {p: self.scope[p] for p in self.params}
+        pins = self.pins = list(context)
+        start, inp, out = self.k, None, Tuple(None, ())
+        if not self.at(":"):
+            out = self.tuple()
+            if self.at("->"):
+                if not is_map:
+                    raise self.error("this is a map, not a set", "use Map(...)")
+                self.k += 1
+                inp, out = out, self.tuple()
+        if is_map and inp is None:
+            raise self.error("this is a set, not a map 'A[..] -> B[..]'", "use Set(...)", start)
+        if self.eat(":"):
+            if not self.at(";", "}"):
+                pins.append(self.formula())
+        elif not self.at(";", "}"):
+            raise self.wrong("expected ':', ';' or '}'" if inp else "expected ':', '->', ';' or '}'")
+        space = Space(inp, out)
+        return space, conjuncts(clauses(Node("all", tuple(pins))), (*self.params, *space.dims))
+
+    # ---- tuples
+
+    def tuple(self) -> Tuple:
+        name = self.name("a name") if is_name(self.toks[self.k]) else None
+        if self.toks[self.k] != "[":
+            hint = "rational sets are not supported" if name == "rat" else "a tuple is written S[i, j] or [i, j]"
+            raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['", hint)
+        nested = self.nested()
+        self.k += 1
+        if nested:
+            self.deeper()
+            inp = self.tuple()
+            self.expect("->")
+            out = self.tuple()
+            self.depth -= 1
+            self.expect("]")
+            return Tuple(name, inp.dims + out.dims, Space(inp, out))
+        dims: list[str] = []
+        while not self.eat("]"):
+            dims.append(self.dimension(len(dims)))
+            if not self.at("]") and not self.eat(","):
+                raise self.wrong("expected ',' or ']'")
+        return Tuple(name, tuple(dims))
+
+    def nested(self) -> bool:
+        """Whether the bracket at this token holds `tuple -> tuple`."""
+        first = self.k + 1
+        first += is_name(self.toks[first])
+        return self.toks[first] == "[" and self.toks[self.closing(first) + 1 : self.closing(first) + 2] == ["->"]
+
+    def dimension(self, number: int) -> str:
+        """A new name, or an expression in the names so far, which a pin then says."""
+        t = self.toks[self.k]
+        after = self.toks[self.k + 1] if t else t
+        if self.eat("*"):
+            return self.anonymous(f"i{number}")
+        if t not in self.scope and is_name(t) and after not in CONTINUES:
+            self.k += 1
+            self.scope[t] = var(t)
+            if self.eat("="):
+                self.pins.append(self.pinned(self.scope[t], self.expression()))
+            return t
+        value = self.expression()
+        name = self.anonymous(t if t in self.scope and after in (",", "]") else f"i{number}")
+        self.pins.append(self.pinned(self.scope[name], value))
+        return name
+
+    def anonymous(self, name: str) -> str:
+        """A dimension that the text does not name; it must not hide a name in use."""
+        name = fresh(name, self.scope)
+        self.scope[name] = var(name)
+        return name

@@ -1,0 +1,420 @@
+"""Printing: expressions, conjuncts and relations in isl's notation, or in the paper's.
+
+What is printed parses back to an equal object. An expression says `i mod 32` where the rows say
+`i - 32*floor(i/32)`; outputs that are functions of the inputs stand in the tuple; bounds are chained
+(`0 <= i < N`); a stride is `i mod 16 = 0`. The paper's style writes `⌊i/64⌋`, `∧` and `≤` instead, without
+mod, and has an ASCII fallback.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import gcd
+
+from ..aff import Aff, Atom, Floor, Xor, aff, var
+from ..build import affs_of, expression
+from ..conjunct import Conjunct
+from ..digits import mod_parts
+from ..relation import Relation
+from ..space import Space, Tuple, distinct, fresh, renamed
+from .tokens import KEYWORDS, NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How symbols are written; `mod` says whether remainders are recognised."""
+
+    floor: tuple[str, str, str] = ("floor(", "/", ")")
+    times: str = "*"
+    le: str = "<="
+    ge: str = ">="
+    land: str = " and "
+    mod: bool = True
+    arrow: str = "->"
+    equalities_last: bool = False
+
+
+ISL = Style()
+PAPER = Style(("⌊", "/", "⌋"), "", "≤", "≥", " ∧ ", False, "→", True)
+PAPER_ASCII = Style(mod=False, equalities_last=True)
+
+
+# ---- expressions
+
+
+def show_aff(e: Aff, style: Style = ISL) -> str:
+    """An expression as text.
+
+    >>> from polyvolta.sets.aff import var
+    >>> show_aff(var("i") - 64 * (var("i") // 64), PAPER)
+    'i - 64⌊i/64⌋'
+    """
+    terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
+    if not terms:
+        return str(e.const)
+    first_positive = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
+    if terms[0][1] < 0 and first_positive is not None:
+        terms.insert(0, terms.pop(first_positive))
+    text = ""
+    for body, c in terms:
+        sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
+        factor = "" if abs(c) == 1 else f"{abs(c)}{style.times}"
+        text += sign + factor + body
+    if const > 0 and first_positive is None:
+        return f"{const} - {text[1:]}"
+    if const:
+        text += f" {'-' if const < 0 else '+'} {abs(const)}"
+    return text
+
+
+def _atom(atom: Atom, style: Style) -> str:
+    match atom:
+        case str():
+            return atom
+        case Floor(num, den):
+            opening, slash, closing = style.floor
+            inner = show_aff(num, style)
+            return f"{opening}{inner if _plain(num) else f'({inner})'}{slash}{den}{closing}"
+        case Xor(left, right, _):
+            return f"({show_aff(left, style)} ^ {show_aff(right, style)})"
+
+
+def _plain(e: Aff) -> bool:
+    """Whether an expression is a single atom, which needs no parentheses."""
+    return len(e.terms) == 1 and not e.const and e.terms[0][1] == 1
+
+
+def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
+    """The terms, with `c*num - c*den*floor(num/den)` gathered to `c*(num mod den)`, and the constant."""
+    parts = mod_parts(e)
+    if not parts or parts[-1][2] is None:
+        return [(_atom(a, style), c) for a, c in e.terms], e.const
+    rest = parts[0][3] if parts[0][2] is None else Aff(())
+    out, const = [(_atom(a, style), c) for a, c in rest.terms], rest.const
+    for c, num, den, _ in parts:
+        if den is None:
+            continue
+        if c < 0 and const == (1 - den) * c:  # 3 - ((i + 3) mod 4) is (-i) mod 4
+            c, num, const = -c, -num - 1, 0
+            num = num + (num.const % den - num.const)
+        inner = show_aff(num, style)
+        body = f"{inner if _plain(num) else f'({inner})'} mod {den}"
+        out.append((f"({body})", c))
+    if len(out) == 1 and out[0][1] == 1 and not const and not rest.terms:
+        return [(out[0][0][1:-1], 1)], 0
+    return out, const
+
+
+# ---- relations
+
+
+def show_relation(r: Relation, style: Style = ISL) -> str:
+    """A set or map in isl's notation."""
+    r = _readable_names(r)
+    head = f"[{', '.join(r.param_names)}] {style.arrow} " if r.param_names else ""
+    texts = _piece_texts(r, style)
+    return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{ }}"
+
+
+def piece_texts(r: Relation, style: Style = ISL) -> list[str]:
+    """The pieces, without parameters and braces; an empty relation shows its first space."""
+    return _piece_texts(_readable_names(r), style)
+
+
+def _piece_texts(r: Relation, style: Style) -> list[str]:
+    texts = [_piece(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
+    if not texts and r.parts:
+        return [f"{_tuple_text(r.parts[0][0], {}, style)} : false".lstrip()]
+    return texts
+
+
+def _readable_names(r: Relation) -> Relation:
+    """The relation itself, unless a program gave names that the notation can't say, such as `by@` or `mod`."""
+    names = {*r.param_names, *(d for s, _ in r.parts for d in s.dims)}
+    if all(map(_speakable, names)):
+        return r
+    table = dict(zip(sorted(names), distinct(map(_spoken, sorted(names)), ()), strict=True))
+    say = lambda tup: tup and renamed(tup, [table[d] for d in tup.dims])  # noqa: E731
+    parts = [(Space(say(s.inp), say(s.out)), cs) for s, cs in r.parts]
+    return r._of(tuple(table[p] for p in r.param_names), parts)
+
+
+@lru_cache(maxsize=4096)
+def _speakable(name: str) -> bool:
+    return NAME.fullmatch(name) is not None and name not in KEYWORDS
+
+
+def _spoken(name: str) -> str:
+    if _speakable(name):
+        return name
+    name = re.sub(r"[^A-Za-z0-9_.]", "_", name)
+    return name if _speakable(name) else f"_{name}"
+
+
+def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:
+    names = (*params, *space.dims)
+    atoms, existentials, inline = _readable(c, names, len(params) + space.n_in, space.inp is not None)
+    shown = {
+        name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style) for name, (e, named) in inline.items()
+    }
+    tuples = _tuple_text(space, shown, style)
+    body = style.land.join(constraint_texts(atoms, names, style, len(params)))
+    if existentials:
+        body = f"exists ({', '.join(existentials)} : {body})"
+    return (f"{tuples} : {body}" if body else tuples) if tuples else f": {body}".rstrip()
+
+
+def _tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
+    def one(tup: Tuple) -> str:
+        if tup.inner is not None:
+            return f"{tup.name or ''}[{one(tup.inner.inp)} {style.arrow} {one(tup.inner.out)}]"
+        return f"{tup.name or ''}[{', '.join(shown.get(d, d) for d in tup.dims)}]"
+
+    if space.inp:
+        return f"{one(space.inp)} {style.arrow} {one(space.out)}"
+    return one(space.out) if space.dims or space.out.name else ""
+
+
+def _readable(
+    c: Conjunct, names: Sequence[str], first_out: int, is_map: bool
+) -> tuple[list[tuple[str, Aff]], list[str], dict[str, tuple[Aff, bool]]]:
+    """Constraints as expressions, names of existentials, what stands in the tuple: {name: (value, named)}.
+
+    An output of a map stands there as what it equals; it keeps its name where another constraint needs it. A
+    dimension of a set does so when it is a number or depends on parameters alone.
+    """
+    base = 1 + c.n
+    table = affs_of(c, names)
+    existentials: list[str] = []
+    for k, div in enumerate(c.divs):
+        if div is None:
+            existentials.append(fresh(f"e{len(existentials)}", (*names, *existentials)))
+            table[base + k] = var(existentials[-1])
+    inline: dict[str, tuple[Aff, bool]] = {}
+    uses = [len(column) - column.count(0) for column in zip(*c.eqs, *c.ineqs)]  # in how many rows each column is
+    eqs = []
+    for row in c.eqs:
+        last = next((col for col in range(base - 1, first_out, -1) if row[col]), 0)
+        value = [-row[last] * v for v in row]
+        value[last] = 0
+        plain = (
+            last and abs(row[last]) == 1 and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
+        )
+        if plain and not is_map:
+            used = [col for col, v in enumerate(value) if col and v]
+            plain = not any(_leans(c, col, 1 + first_out) if col >= base else col > first_out for col in used)
+        if plain and uses[last] == 1:
+            named = any(d is not None and last < len(d[1]) and d[1][last] for d in c.divs)
+            inline[names[last - 1]] = (expression(value, table), named)
+        else:
+            eqs.append(row)
+    direct = [r for r in eqs if any(r[1:base])]
+    eqs = [r if any(r[1:base]) else _unsubstituted(r, direct, base) for r in eqs]
+    ineqs = [_spelt_out(_unsubstituted(r, eqs, base), c) for r in c.ineqs]
+    atoms = [("eq", expression(r, table)) for r in eqs] + [("ge", expression(r, table)) for r in ineqs]
+    return atoms, existentials, inline
+
+
+def _leans(c: Conjunct, col: int, first: int) -> bool:
+    """Whether a div column is an unknown, or depends on a dimension at or after column `first`."""
+    div = c.divs[col - 1 - c.n]
+    if div is None:
+        return True
+    row = div[1]
+    return any(row[first : 1 + c.n]) or any(_leans(c, k, first) for k in range(1 + c.n, len(row)) if row[k])
+
+
+def _weight(row: Sequence[int], base: int) -> int:
+    """How long a row reads: a floor counts for two dimensions."""
+    return sum(2 if col >= base else 1 for col, v in enumerate(row) if col and v)
+
+
+def _spelt_out(row: Sequence[int], c: Conjunct) -> Sequence[int]:
+    """`floor(e/d) >= k` as e >= d*k, where that is shorter."""
+    base = 1 + c.n
+    for col in range(base, len(row)):
+        div = c.divs[col - base]
+        if div is None or row[col] not in (1, -1):
+            continue
+        den, numerator = div
+        if any(abs(eq[d]) > 1 for eq in c.eqs for d in range(1, base) if numerator[d]):
+            continue  # such an equality would be crossed with the result, and the bound come out otherwise
+        wide = [*numerator, *[0] * (len(row) - len(numerator))]
+        other = [den * f + row[col] * e for f, e in zip(row, wide, strict=True)]
+        other[col] = 0
+        other[0] += den - 1 if row[col] < 0 else 0
+        if _weight(other, base) < _weight(row, base):
+            row = other
+    return row
+
+
+def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) -> Sequence[int]:
+    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of x, not of the div q."""
+    for eq in eqs:
+        if not any(abs(v) == 1 for v in eq[1:base]):
+            continue
+        for q in range(base, len(eq)):
+            if not eq[q] or not row[q]:
+                continue
+            g = gcd(row[q], eq[q])
+            up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
+            other = tuple([up * a - factor * b for a, b in zip(row, eq, strict=True)])
+            if _weight(other, base) < _weight(row, base):
+                row = other
+    return row
+
+
+# ---- constraints
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """What is said of one multiple of one dimension: (constant-free bound, the bound) on either side."""
+
+    low: list[Aff] = field(default_factory=list)
+    high: list[Aff] = field(default_factory=list)
+
+
+def constraint_texts(
+    atoms: Iterable[tuple[str, Aff]], names: Sequence[str], style: Style = ISL, n_params: int = 0
+) -> list[str]:
+    """One text per equality and chain of bounds: parameters first, then equalities, then dimensions in order.
+
+    Parameters
+    ----------
+    atoms : ("eq", e) for e = 0 and ("ge", e) for e >= 0.
+    names : the dimensions in order, of which the first `n_params` are parameters.
+    """
+    order = {name: k for k, name in enumerate(names)}
+
+    def place(e: Aff) -> int:
+        return max((order.get(n, len(order)) for n in e.names()), default=-1)
+
+    texts: list[tuple[bool, bool, int, int, str]] = []
+    bounds: dict[tuple[int, str], dict[int, _Bounds]] = {}
+    for kind, e in atoms:
+        at = place(e)
+        if kind == "eq":
+            last = style.equalities_last
+            texts.append((at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style)))
+            continue
+        main, c, rest = _main_term(e, order, style)
+        if not main:
+            texts.append((at >= n_params, True, at, 1, _inequality(e, style)))
+            continue
+        where = order.get(main, at)
+        found = bounds.setdefault((where, main), {}).setdefault(abs(c), _Bounds())
+        if c > 0:
+            found.low.append(-rest)
+        else:
+            found.high.append(rest)
+    for (where, main), scales in bounds.items():
+        for scale, text in _chains(main, scales, style):
+            texts.append((where >= n_params, True, where, 0 if scale == 1 else 1, text))
+    return [t[-1] for t in sorted(texts, key=lambda t: t[:-1])]
+
+
+def _main_term(e: Aff, order: dict[str, int], style: Style) -> tuple[str, int, Aff]:
+    """The latest dimension (or a lone remainder) of an inequality, its coefficient, and the rest; else ""."""
+    parts = mod_parts(e) if style.mod else []
+    mods = [(c, num, den) for c, num, den, _ in parts if den is not None]
+    rest = next((r for _, _, den, r in parts if den is None), aff(0))
+    if mods and not any(isinstance(a, str) for a, _ in rest.terms):
+        c, num, den = max(mods, key=lambda p: max((order.get(n, len(order)) for n in p[1].names()), default=-1))
+        remainder = num % den
+        return show_aff(remainder, style), c, e - remainder * c
+    direct = [a for a, _ in e.terms if isinstance(a, str)]
+    if not direct and len(e.terms) == 1:
+        ((atom, c),) = e.terms
+        return _atom(atom, style), c, aff(e.const)
+    if not direct:
+        return "", 0, e
+    main = max(direct, key=lambda n: order.get(n, len(order)))
+    c = e.coefficient(main)
+    return main, c, e - var(main) * c
+
+
+def _chains(main: str, scales: dict[int, _Bounds], style: Style) -> Iterator[tuple[int, str]]:
+    """The bounds of one dimension, two by two: `0 <= i < N`; those at a constant distance belong together."""
+    zeros = [b for b in scales.values() if aff(0) in b.low]
+    for b in list(scales.values()):  # 0 <= i and 128*i < N are 0 <= 128*i < N
+        if zeros and b is not zeros[0] and b.high and not b.low and not zeros[0].high and zeros[0].low == [aff(0)]:
+            zeros[0].low.clear()
+            b.low.append(aff(0))
+            break
+    for scale, b in sorted(scales.items()):
+        subject = main if scale == 1 else f"{scale}{style.times}{main if main.isidentifier() else f'({main})'}"
+        pairs: list[tuple[Aff | None, Aff | None]] = []
+        low, high = sorted(b.low, key=_simplicity), sorted(b.high, key=_simplicity)
+        for lower in list(low):
+            partner = next((h for h in high if h.terms == lower.terms), None)
+            if partner is not None and (lower.terms or len(low) == len(high)):
+                pairs.append((lower, partner))
+                low.remove(lower)
+                high.remove(partner)
+        count = min(len(low), len(high))
+        pairs = [
+            *zip(low[:count], high[:count], strict=True),
+            *pairs,
+            *((x, None) for x in low[count:]),
+            *((None, x) for x in high[count:]),
+        ]
+        for lower, upper in pairs:
+            yield scale, _chain(subject, lower, upper, style)
+
+
+def _simplicity(e: Aff) -> tuple[int, str]:
+    return (len(e.terms), str(e))
+
+
+def _chain(subject: str, lower: Aff | None, upper: Aff | None, style: Style) -> str:
+    text = subject
+    if upper is not None:
+        strict = bool(upper.terms) and upper.const == -1
+        text += f" < {show_aff(upper + 1, style)}" if strict else f" {style.le} {show_aff(upper, style)}"
+    if lower is None:
+        return text
+    if upper is None and not lower.terms:
+        return f"{subject} {style.ge} {lower.const}"
+    if upper is None and lower.terms and all(c < 0 for _, c in lower.terms):
+        return f"{show_aff(lower.const - lower, style)} + {subject} {style.ge} {lower.const}"
+    if lower.terms and lower.const == 1:
+        return f"{show_aff(lower - 1, style)} < {text}"
+    return f"{show_aff(lower, style)} {style.le} {text}"
+
+
+def _equality(e: Aff, order: dict[str, int], style: Style) -> str:
+    """`x = ...` for a dimension, `x mod 4 = ...` for a remainder, else terms = number."""
+    floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
+    if not style.mod and len(floors) == 1:  # the paper writes a stride as 16⌊i/16⌋ = i
+        (atom, c) = floors[0]
+        left, right = Aff(((atom, abs(c)),)), (e - Aff(((atom, c),))) * (-1 if c > 0 else 1)
+        return f"{show_aff(left, style)} = {show_aff(right, style)}"
+    inside = frozenset().union(*(Aff(((a, 1),)).names() for a, _ in e.terms if not isinstance(a, str)))
+    units = [a for a, c in e.terms if isinstance(a, str) and abs(c) == 1]
+    main = max((a for a in units if a not in inside), key=lambda n: order.get(n, len(order)), default=None)
+    if main is None:
+        for m, num, den, _ in mod_parts(e) if style.mod else ():
+            if den is not None and abs(m) == 1:
+                remainder = num % den
+                return f"{show_aff(remainder, style)} = {show_aff((e - remainder * m) * -m, style)}"
+        main = max(units, key=lambda n: order.get(n, len(order)), default=None)
+    if main is not None:
+        c = e.coefficient(main)
+        return f"{main} = {show_aff((e - var(main) * c) * -c, style)}"
+    if len({c > 0 for _, c in e.terms}) == 1:
+        sign = 1 if e.terms[0][1] > 0 else -1
+        return f"{show_aff((e - e.const) * sign, style)} = {-e.const * sign}"
+    return _inequality(e, style).replace(style.le, "=")
+
+
+def _inequality(e: Aff, style: Style) -> str:
+    """`small <= big` with only positive coefficients on either side."""
+    plus = Aff(tuple((a, c) for a, c in e.terms if c > 0), max(e.const, 0))
+    minus = Aff(tuple((a, -c) for a, c in e.terms if c < 0), max(-e.const, 0))
+    if minus.is_constant:
+        return f"{show_aff(plus, style)} {style.ge} {minus.const}"
+    return f"{show_aff(minus, style)} {style.le} {show_aff(plus, style)}"

@@ -1,0 +1,148 @@
+"""Tokens of isl's notation, and a cursor over them that knows how to complain.
+
+Every symbol has one spelling from here on: `&&` and `∧` are `and`, `≤` is `<=`, `→` is `->`. A token is just its
+text; where it stands is worked out again when there is something to complain about, so that a text without a
+mistake is cut in one pass of the regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from ..errors import SetSyntaxError, nearest
+
+TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.]*'*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*'*")
+COMMENT = re.compile(r"#[^\n]*")
+SPELLINGS = {
+    "∧": "and", "&&": "and", "∨": "or", "||": "or", "¬": "not", "!": "not", "∃": "exists", "→": "->",
+    "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "⇒": "implies",
+    "True": "true", "False": "false", "AND": "and", "OR": "or", "NOT": "not", "EXISTS": "exists",
+}  # fmt: skip
+FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
+CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false"})
+KEYWORDS = CONNECTIVES | FUNCTIONS | {"mod"}
+LEXICOGRAPHIC = frozenset({"<<", "<<=", ">>", ">>="})
+COMPARISONS = frozenset({"<=", ">=", "<", ">", "=", "!="}) | LEXICOGRAPHIC
+SYMBOLS = KEYWORDS | COMPARISONS | frozenset("+-*/^()[]{}:;,⌊⌋") | {"//", "->"}
+END = ""
+HINTS = {  # for characters of other languages
+    "&": "write 'and' or '&&'", "|": "write 'or' or '||'; ':' stands before a formula", "~": "write 'not'",
+    ".": "numbers are integers: write 5/2 for 2.5", "?": "write a piece for each case", '"': "names have no quotes",
+}  # fmt: skip
+DEEPEST = 120  # how many parentheses, floors and `not exists` may stand inside one another
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of a text in their one spelling; an empty one closes the list. Linear."""
+    found: list[str] = TOKEN.findall(COMMENT.sub(_blank, text) if "#" in text else text)
+    out = [SPELLINGS.get(t, t) for t in found]
+    for t in set(out):
+        if t not in SYMBOLS and not (t.isascii() and (t[0].isalnum() or t[0] == "_")):
+            at = places(text)[out.index(t)]
+            raise syntax_error(text, at, f"{t!r} has no meaning here", HINTS.get(t, ""))
+    out.append(END)
+    return out
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def places(text: str) -> list[int]:
+    """Where each token of the text starts; the end of the text comes last."""
+    return [m.start() for m in TOKEN.finditer(COMMENT.sub(_blank, text))] + [len(text.rstrip())]
+
+
+def is_name(token: str) -> bool:
+    return token not in SYMBOLS and token != END and not token[0].isdigit()
+
+
+def syntax_error(text: str, at: int, message: str, hint: str = "") -> SetSyntaxError:
+    """A syntax error that shows the line with a caret; its `at` is the position."""
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    line = text[start : len(text) if end < 0 else end]
+    number = text.count("\n", 0, at) + 1
+    place = f"line {number}: " if "\n" in text else ""
+    if len(line) > 160:  # a long line is shown around the mistake
+        cut = max(at - start - 80, 0)
+        line, start = f"...{line[cut : cut + 160]}...", start + cut - 3
+    error = SetSyntaxError(message, where=f"{place}{line}\n{' ' * (len(place) + at - start)}^", hint=hint)
+    error.at = at
+    return error
+
+
+class Cursor:
+    """A place in the tokens of a text."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise SetSyntaxError(f"expected a text in isl's notation, not {type(text).__name__}")
+        self.text, self.toks, self.k, self.depth = text, tokens(text), 0, 0
+
+    def at(self, *texts: str) -> bool:
+        """Whether the token is one of these symbols or keywords."""
+        return self.toks[self.k] in texts
+
+    def eat(self, text: str) -> bool:
+        """Step over the token if it is this one."""
+        if self.toks[self.k] == text:
+            self.k += 1
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        if self.toks[self.k] != text:
+            raise self.wrong(f"expected {text!r}")
+        self.k += 1
+
+    def expect_end(self) -> None:
+        if self.toks[self.k] != END:
+            raise self.wrong("expected the end of the text")
+
+    def name(self, what: str) -> str:
+        """Step over a name and return it."""
+        if not is_name(self.toks[self.k]):
+            raise self.wrong(f"expected {what}")
+        self.k += 1
+        return self.toks[self.k - 1]
+
+    def deeper(self) -> None:
+        """One level of nesting more; the caller takes it off again."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.error("the text is nested too deeply", f"at most {DEEPEST} levels")
+
+    def closing(self, opening: int) -> int:
+        """The index of the bracket that closes the one at index `opening`, or of the end of the text."""
+        depth = 0
+        for k in range(opening, len(self.toks) - 1):
+            t = self.toks[k]
+            if t in ("(", "["):
+                depth += 1
+            elif t in (")", "]"):
+                depth -= 1
+                if not depth:
+                    return k
+        return len(self.toks) - 1
+
+    # ---- complaints
+
+    def error(self, message: str, hint: str = "", k: int | None = None) -> SetSyntaxError:
+        """An error at token k, by default the present one."""
+        return syntax_error(self.text, places(self.text)[self.k if k is None else k], message, hint)
+
+    def wrong(self, expected: str, hint: str = "") -> SetSyntaxError:
+        """The error that something else was expected at this token."""
+        t = self.toks[self.k]
+        at = places(self.text)[self.k]
+        found = "the end of the text" if t == END else repr(TOKEN.match(self.text, at).group())  # type: ignore[union-attr]
+        if not hint and is_name(t) and get_close_matches(t, CONNECTIVES, n=1):
+            hint = nearest(t, CONNECTIVES)
+        if not hint and found == "'=>'":
+            hint = "'=>' is 'implies'; did you mean '>='?"
+        if not hint and t in KEYWORDS - CONNECTIVES:
+            hint = f"{t!r} is a word of the notation"
+        return syntax_error(self.text, at, f"{expected}, found {found}", hint)
