@@ -7,6 +7,7 @@ and stopped by the clock. Mismatches are shrunk, printed with what repeats them,
 """
 
 import argparse
+import faulthandler
 import os
 import random
 import signal
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from math import ceil
-from multiprocessing import get_context
+from multiprocessing import TimeoutError, get_context
 
 from polyvolta.sets import BudgetExceeded, NotSupported
 from tests.sets.draw import Source
@@ -27,6 +28,7 @@ from tests.sets.laws import FAMILIES, LENGTH, load
 
 CHUNK = 25  # inputs that a worker takes at a time
 REPORTS = 3  # printed of a law and outcome
+PATIENCE = 4  # so many times the clock of a case, and nothing at all has been heard: it hangs
 DRAW = "drawing and parsing"
 
 
@@ -64,10 +66,14 @@ def clock(seconds):
         raise Slow
 
     old = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 1)  # and again, should the exception be lost in a callback
+    faulthandler.dump_traceback_later(
+        PATIENCE * seconds, file=sys.__stderr__
+    )  # a long call into C sees no signal: tell at least where
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, old)
 
@@ -152,7 +158,7 @@ def chunk(job):
         if time.time() > ends:
             break
         run_input(load()[name], data_of(seed, name, number), tally, seconds, f"seed {seed}, input {number}")
-    return tally
+    return job, tally
 
 
 def plan(cases):
@@ -176,7 +182,18 @@ def campaign(cases, jobs, seed, limit, seconds):
     todo = jobs_of(cases, seed, seconds, began + limit)
     total, shown, last = Tally(), Counter(), began
     with get_context("fork").Pool(jobs) as pool:
-        for done, tally in enumerate(pool.imap_unordered(chunk, todo), 1):
+        results, waiting = pool.imap_unordered(chunk, todo), set(todo)
+        while waiting:
+            try:
+                job, tally = results.next(timeout=2 * PATIENCE * seconds)
+            except TimeoutError:
+                for name, first, count, *_ in sorted(waiting):
+                    total.cases[name, DRAW] += 1
+                    total.slow[name, DRAW] += 1
+                    print(f"hangs: {name} (seed {seed}, inputs {first} to {first + count - 1})", flush=True)
+                pool.terminate()
+                break
+            waiting.discard(job)
             total.add(tally)
             for key, text in tally.reports:
                 shown[key] += 1
@@ -184,7 +201,7 @@ def campaign(cases, jobs, seed, limit, seconds):
                     print(text, flush=True)
             if time.time() - last > 10:
                 last = time.time()
-                n, bad = total.cases.total(), total.mismatches.total()
+                n, bad, done = total.cases.total(), total.mismatches.total(), len(todo) - len(waiting)
                 line = f"{last - began:5.0f} s: {n} cases, {bad} mismatches, {done} of {len(todo)} chunks"
                 print(line, file=sys.stderr, flush=True)
     return total
