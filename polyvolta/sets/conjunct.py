@@ -38,6 +38,10 @@ class Conjunct:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.n, self.divs, self.eqs, self.ineqs)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew from its rows, for another process hashes None otherwise."""
+        return Conjunct, (self.n, self.divs, self.eqs, self.ineqs)
+
     def __hash__(self) -> int:
         return self._hash
 

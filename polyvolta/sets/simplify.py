@@ -6,7 +6,7 @@ first is a multiple of it. Two rules do all the work, inside out, on intervals o
 - a floor whose argument, with coefficients reduced modulo the divisor, stays within one multiple is a number;
 - floor((a + b)/d) is floor(a/d) when g divides every coefficient of a and d itself, and 0 <= b < g.
 
-Cost: a few interval evaluations per floor. Sound for the given ranges, not complete.
+Cost: a few interval evaluations per floor, under a budget. Sound for the given ranges, not complete.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from .aff import Aff, Floor, Xor, aff, var, xor
+from .budgets import metered, spend
 from .digits import mod_parts
 from .errors import Unbounded
 from .space import Space, Tuple
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 Range = tuple[int | None, int | None]
 
 
+@metered
 def simplify(e: Aff | str, ranges: Mapping[str, Range] | Set, values: Mapping[str, Aff] | None = None) -> Aff:
     """An expression equal to `e` wherever every name keeps to its range, and of no more atoms.
 
-    Exact for every point of the ranges, not always the shortest. Cost: a few interval evaluations per floor; with a
-    `Set`, two integer programs for every name in the expression first.
+    Exact for every point of the ranges, not always the shortest. Cost: a few interval evaluations per floor, each as
+    long as the expression written out, in which a floor that recurs stands as often; with a `Set`, two integer
+    programs for every name in the expression first.
 
     Parameters
     ----------
@@ -48,6 +51,7 @@ def simplify(e: Aff | str, ranges: Mapping[str, Range] | Set, values: Mapping[st
 
     Raises
     ------
+    BudgetExceeded : the expression, written out, is too long.
     SetSyntaxError : the text is no expression.
     SpaceMismatch : the set has several tuples.
     """
@@ -138,6 +142,7 @@ def weight(e: Aff) -> int:
     >>> weight(4 * (var("t") // 4) + var("u"))
     3
     """
+    spend()
     total = 0
     for atom, _ in e.terms:
         match atom:
@@ -157,6 +162,7 @@ def interval(e: Aff, ranges: Mapping[str, Range]) -> Range:
     >>> interval(3 * (var("t") % 4) + 1, {})
     (1, 10)
     """
+    spend()
     best = _sum_interval([(a, c) for a, c in e.terms], e.const, ranges)
     parts = mod_parts(e)
     if any(den is not None for _, _, den, _ in parts):

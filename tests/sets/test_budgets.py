@@ -395,8 +395,8 @@ def test_every_public_method_is_metered(cls):
 
 
 def test_every_memo_is_bounded():
-    for module in pkgutil.iter_modules(polyvolta.sets.__path__):
-        importlib.import_module(f"polyvolta.sets.{module.name}")
+    for module in pkgutil.walk_packages(polyvolta.sets.__path__, "polyvolta.sets."):
+        importlib.import_module(module.name)
     memos = [f for f in gc.get_objects() if isinstance(f, _lru_cache_wrapper)]
     memos = [f for f in memos if (f.__module__ or "").startswith("polyvolta.sets")]
     assert memos

@@ -111,6 +111,15 @@ def test_arithmetic():
     assert a != b
 
 
+def test_equality_is_of_functions_of_positions():
+    def f(i, j):
+        return Map(f"{{ S[{i}, {j}] -> [k] : 0 <= k < i and 1 <= i, j <= 5 }}").cardinality()
+
+    swapped = Map("{ S[x, y] -> [k] : 0 <= k < x and 1 <= x, y <= 5 }").cardinality()
+    assert f("i", "j") != f("j", "i")
+    assert f("i", "j") == swapped and hash(f("i", "j")) == hash(swapped)
+
+
 def test_quasi_polynomials():
     n = QPolynomial.of(var("N"))
     p = n * (n - 1) * Fraction(1, 2) - 3

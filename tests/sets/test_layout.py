@@ -175,6 +175,15 @@ def test_ownership_through_a_swizzle():
     assert both.to_map().is_equal(owner.to_map().apply_range(swizzle.to_map()))
 
 
+def test_bits_beside_their_exclusive_or_reach_less_than_each_alone():
+    quarter = Layout("{ [t] -> [floor(t/2) mod 4] : -3 <= t <= 12 }")
+    assert quarter.outputs[0].extent > 4
+    onward = quarter.apply_range("{ [i] -> [3 - i] : 0 <= i < 4 }")
+    assert [onward(t) for t in range(-3, 13)] == [(3 - t // 2 % 4,) for t in range(-3, 13)]
+    with pytest.raises(SpaceMismatch, match="0 <= i0 < 4 is not within 0 <= i < 3"):
+        quarter.apply_range("{ [i] -> [i] : 0 <= i < 3 }")
+
+
 # ---- mixed radix
 
 
@@ -193,6 +202,7 @@ def test_ownership_through_a_swizzle():
         ("{ [] -> [3] }", True, True),
         ("{ [i] -> [0] : i = 5 }", True, True),
         ("{ [i, j] -> [] : 0 <= i < 2 and j = 1 }", False, True),
+        ("{ [t] -> [floor(t/2) mod 4] : -3 <= t <= 12 }", False, True),  # bits beside their exclusive-or
     ],
 )
 def test_what_is_proved(text, injective, surjective):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import Set, SetSyntaxError, SpaceMismatch, var, xor
+from polyvolta.sets import BudgetExceeded, Set, SetSyntaxError, SpaceMismatch, budget, var, xor
 from polyvolta.sets.simplify import simplify, weight
 from polyvolta.sets.text.parse import parse_aff
 
@@ -90,3 +90,11 @@ def test_random_expressions(text, i, j, least):
     python = text.replace("floor", "").replace("/", "//").replace("mod", "%")
     truth = eval(python, {"i": x, "j": y, "N": n}) + 0 * x  # noqa: S307
     assert np.array_equal(found.evaluate({"i": x, "j": y, "N": n}) + 0 * x, truth)
+
+
+def test_remainders_inside_remainders_are_long_and_end():
+    text = "x"
+    for k in range(18):
+        text = f"((3*({text}) + 1) mod {7 + k})"
+    with pytest.raises(BudgetExceeded, match="simplify of a text"), budget(20_000):
+        simplify(text, {"x": (0, 100)})

@@ -52,6 +52,10 @@ class QPolynomial:
         rows = [(tuple(sorted(m, key=lambda t: _order(t[0]))), c) for m, c in self._terms.items()]
         return tuple(sorted(rows, key=lambda r: (sum(e for _, e in r[0]), [(_order(a), -e) for a, e in r[0]])))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew from its terms, for another process hashes names otherwise."""
+        return QPolynomial, (self._terms,)
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -146,18 +150,27 @@ class PwQPolynomial:
     def __init__(self, param_names: Iterable[str], pieces: Iterable[Piece]) -> None:
         self.param_names = tuple(param_names)
         self.pieces = tuple(pieces)
-        self._hash = hash((self.param_names, frozenset(self.pieces)))
+        self._hash = hash((self.param_names, frozenset([where for where, _ in self.pieces])))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew from its pieces, for another process hashes names otherwise."""
+        return PwQPolynomial, (self.param_names, self.pieces)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """The same pieces: cheap; two that differ may still be the same function."""
+        """The same pieces, whatever their dimensions are called: cheap; two that differ may still be one function."""
         return (
             isinstance(other, PwQPolynomial)
+            and self._hash == other._hash
             and self.param_names == other.param_names
-            and set(self.pieces) == set(other.pieces)
+            and self._by_position() == other._by_position()
         )
+
+    def _by_position(self) -> set[Piece]:
+        """The pieces, their polynomials in the positions of the dimensions."""
+        return {(s, q.subs({d: f"#{k}" for k, d in enumerate(s.dims())})) for s, q in self.pieces}
 
     def __call__(self, **values: int) -> int | Fraction:
         """The value at a point, all parameters and dimensions given by name; 0 outside all pieces. Exact.

@@ -97,8 +97,12 @@ class Output(NamedTuple):
 
     @property
     def extent(self) -> int:
-        """How long the smallest interval that holds its values is."""
+        """How long the interval from `low` on is that holds its values: the smallest one where units vary freely."""
         return 1 + sum(t.stride * (t.radix - 1) for t in self.terms)
+
+    def beyond(self, axis: Axis) -> bool:
+        """Whether that interval leaves the one of a coordinate."""
+        return self.low < axis.low or self.low + self.extent > axis.low + axis.extent
 
     @property
     def apart(self) -> bool:

@@ -238,14 +238,14 @@ class Layout:
         """
         if all(out.apart for out in self.outputs):
             return self._independent[1] and all(out.dense for out in self.outputs)
-        from ..set import Set
+        image = self.to_map().range()
+        return image.bounding_box().is_subset(image)
 
-        names = [f"o{k}" for k in range(len(self.outputs))]
-        box = " and ".join(
-            f"{out.low} <= {n} < {out.low + out.extent}" for n, out in zip(names, self.outputs, strict=True)
-        )
-        tuple_name = self.names[1] or ""
-        return Set(f"{{ {tuple_name}[{', '.join(names)}] : {box or 'true'} }}").is_subset(self.to_map().range())
+    def _ends(self, k: int) -> tuple[int, int]:
+        """The least and the greatest value of an output; exact, by the general engine."""
+        image = self.to_map().range()
+        value = var(image.space.dims[k])
+        return image.min(value), image.max(value)
 
     def is_bijective(self) -> bool:
         """Whether every point of the outputs' box is the image of exactly one point; exact, see `is_injective`."""
@@ -309,11 +309,11 @@ class Layout:
         other = _layout(other)
         if (self.names[1], len(self.outputs)) != (other.names[0], len(other.axes)):
             raise SpaceMismatch("the outputs of the first are not the inputs of the second", where=f"{self}\n{other}")
-        for out, axis in zip(self.outputs, other.axes, strict=True):
-            if out.low < axis.low or out.low + out.extent > axis.low + axis.extent:
+        for k, (out, axis) in enumerate(zip(self.outputs, other.axes, strict=True)):
+            low, high = self._ends(k) if out.beyond(axis) else (axis.low, axis.low)
+            if low < axis.low or high >= axis.low + axis.extent:
                 raise SpaceMismatch(
-                    f"{out.low} <= {out.name} < {out.low + out.extent} is not within {axis.bounds}",
-                    where=f"{self}\n{other}",
+                    f"{low} <= {out.name} < {high + 1} is not within {axis.bounds}", where=f"{self}\n{other}"
                 )
         affs = other.as_affs()
 
