@@ -16,6 +16,7 @@ import time
 import traceback
 from collections import Counter
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -82,7 +83,7 @@ def attempt(f, seconds):
     """ "good", "declined", "slow" or "mismatch", with what came out or the message."""
     try:
         with clock(seconds):
-            return "good", f()
+            return "good", copy_context().run(f)  # the clock may strike where a budget is about to be closed
     except (BudgetExceeded, NotSupported) as error:
         return "declined", str(error)
     except Slow:

@@ -23,7 +23,7 @@ def _check(a):
 
 
 def run(name, seed, count=30):
-    return campaign.chunk((name, 0, count, seed, 20, float("inf")))
+    return campaign.chunk((name, 0, count, seed, 20, float("inf")))[1]
 
 
 def test_it_repeats():

@@ -196,3 +196,11 @@ def test_residue_classes_decide_as_the_general_search_does(data):
     if decided:
         assert point is None or holds((), rows, point)
         assert (point is None) == (_full(width, tidied[0], tab) is None)
+
+
+def test_an_empty_range_beside_a_huge_one_lists_nothing():
+    """1/3 <= x <= 2/3 leaves no x; then the 10**12 values of y must not be listed."""
+    tab = Tableau(2)
+    for row in (-1, 3, 0), (2, -3, 0), (0, 0, 1), (10**12, 0, -1):
+        tab.add_ineq(row)
+    assert list(residues.resolved(tab, (0, 1), [(2, (0, 1, 1))]).bases) == []

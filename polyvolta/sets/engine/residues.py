@@ -119,9 +119,11 @@ def resolved(
         unit[k + 1] = 1
         low, high = tab.minimum(unit), tab.maximum(unit)
         ranges.append(endless if low is None or high is None else (-(-low[0] // low[1]), high[0] // high[1]))
+        if ranges[-1][0] > ranges[-1][1]:
+            return Residues((), ())
     size, listed = 1, set()
     for k in sorted(range(len(ranges)), key=lambda k: ranges[k][1] - ranges[k][0]):
-        size *= max(ranges[k][1] - ranges[k][0] + 1, 0)
+        size *= ranges[k][1] - ranges[k][0] + 1
         if size > few:
             break
         listed.add(k)
