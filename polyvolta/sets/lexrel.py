@@ -21,7 +21,7 @@ from .engine import lexopt
 from .errors import NotAFunction, Unbounded
 from .functions.cells import Cell, Piece
 from .functions.extreme import Extreme
-from .project import project
+from .project import project, prune
 from .space import Space
 
 if TYPE_CHECKING:
@@ -245,7 +245,8 @@ def _unbeaten(mine: R, theirs: R, sign: int, ties: bool) -> R:
                 done = project(both, tuple(range(n_fixed + n_out, width)))
                 if done is not None:
                     beaten.append(done)
-    return mine - mine._of(mine.param_names, [(space, tuple(beaten))])
+    left = mine - mine._of(mine.param_names, [(space, tuple(beaten))])
+    return left._map_conjuncts(prune)
 
 
 def _pad(row: Row, c: Conjunct) -> Row:
