@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from .engine import integer
-from .engine.rows import Row
+from .engine.rows import Row, dot
 from .normal import Div, defining_rows, normal_form, strengthened
 
 
@@ -78,6 +78,7 @@ class Conjunct:
         return _is_empty(self)
 
 
+@lru_cache(maxsize=64)
 def universe(n: int) -> Conjunct:
     """The conjunct without constraints."""
     return Conjunct(n, (), (), ())
@@ -100,6 +101,25 @@ def sample(c: Conjunct) -> tuple[int, ...] | None:
     """An integer point (the dimensions' values) or None."""
     point = integer.sample(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
     return None if point is None else tuple(point[: c.n])
+
+
+def uses(c: Conjunct, dim: int) -> bool:
+    """Whether a constraint or a div speaks of a dimension."""
+    return any(r[1 + dim] for r in (*c.eqs, *c.ineqs)) or any(d is not None and d[1][1 + dim] for d in c.divs)
+
+
+def holds(c: Conjunct, point: Sequence[int]) -> bool:
+    """Whether a point, the dimensions' values, is in the conjunct; a search only where divs are unknown."""
+    columns = [1, *point]
+    unknown = []
+    for div in c.divs:
+        if div is None:
+            unknown.append(len(columns))
+        columns.append(0 if div is None else sum([v * x for v, x in zip(div[1], columns, strict=False)]) // div[0])
+    if not unknown:
+        return not any(dot(r, columns) for r in c.eqs) and all(dot(r, columns) >= 0 for r in c.ineqs)
+    eqs, ineqs = ([(dot(r, columns), *[r[k] for k in unknown]) for r in rows] for rows in (c.eqs, c.ineqs))
+    return not integer.is_empty(len(unknown), eqs, ineqs)
 
 
 def normalise(n: int, divs: Iterable[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:

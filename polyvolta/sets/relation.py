@@ -53,7 +53,10 @@ class Relation:
         for space, pieces in parts:
             _, seen = merged.setdefault(space.key, (space, {}))
             seen.update(dict.fromkeys(pieces))
-            seen.pop(cj.nothing(len(params) + len(space.dims)), None)
+            n = len(params) + len(space.dims)
+            seen.pop(cj.nothing(n), None)
+            if len(seen) > 1 and cj.universe(n) in seen:
+                merged[space.key] = (space, {cj.universe(n): None})
         self.param_names = params
         self.parts = tuple((space, tuple(seen)) for space, seen in merged.values())
         self._hash = hash((params, frozenset([(s.key, frozenset(p)) for s, p in self.parts])))
