@@ -346,19 +346,15 @@ def aff(value: Aff | int | str) -> Aff:
 
 
 def xor(left: Aff | int, right: Aff | int, bits: int) -> Aff:
-    """left ^ right, both with values in 0 <= x < 2**bits; constants fold."""
+    """left ^ right, both with values in 0 <= x < 2**bits; constants fold, or stand behind."""
     left, right = aff(left), aff(right)
     if left.is_constant and right.is_constant:
         return aff(left.const ^ right.const)
     if left == aff(0) or right == aff(0):
         return left + right
-    if _order_pair(left) > _order_pair(right):
+    if (left.is_constant, _flat(left)) > (right.is_constant, _flat(right)):
         left, right = right, left
     return Aff(((Xor(left, right, bits), 1),))
-
-
-def _order_pair(e: Aff) -> tuple:
-    return _flat(e)
 
 
 def total(parts: Iterable[Aff]) -> Aff:
