@@ -14,7 +14,6 @@ from . import conjunct as cj
 from .aff import Aff, var
 from .build import RowBuilder
 from .conjunct import Conjunct
-from .engine import integer
 from .errors import SpaceMismatch, Unbounded, UnknownName, nearest
 from .shape import need_set, spaced
 from .space import Space, Tuple, distinct
@@ -201,7 +200,7 @@ def contains(self: Relation, point: object, **params: int) -> bool:
         if name not in self.param_names:
             raise UnknownName(f"no parameter is called {name!r}", where=str(self), hint=nearest(name, self.param_names))
     for k, name in enumerate(self.param_names):
-        if name not in params and any(_uses(c, 1 + k) for c in self.parts[0][1]):
+        if name not in params and any(cj.uses(c, k) for c in self.parts[0][1]):
             raise Unbounded(
                 f"the parameter {name} has no value", where=str(self), hint=f"give one: contains(point, {name}=...)"
             )
@@ -209,26 +208,4 @@ def contains(self: Relation, point: object, **params: int) -> bool:
     for name, v in zip(self.param_names, numbers, strict=True):
         if isinstance(v, bool) or not hasattr(v, "__index__"):
             raise SpaceMismatch(f"{name} is an integer, not {v!r}", where=str(self))
-    return any(_holds(c, (*numbers, *values)) for c in self.parts[0][1])
-
-
-def _uses(c: Conjunct, col: int) -> bool:
-    return any(r[col] for r in (*c.eqs, *c.ineqs)) or any(d is not None and d[1][col] for d in c.divs)
-
-
-def _holds(c: Conjunct, values: Sequence[int]) -> bool:
-    columns: list[int] = [1, *values]
-    unknown = []
-    for div in c.divs:
-        if div is None:
-            unknown.append(len(columns))
-            columns.append(0)
-        else:
-            columns.append(sum(v * w for v, w in zip(div[1], columns, strict=False)) // div[0])
-    reduced = [
-        [(sum(v * w for v, w in zip(r, columns, strict=True)), *(r[col] for col in unknown)) for r in rows]
-        for rows in (c.eqs, c.ineqs)
-    ]
-    if not unknown:
-        return all(not v for (v,) in reduced[0]) and all(v >= 0 for (v,) in reduced[1])
-    return not integer.is_empty(len(unknown), *reduced)
+    return any(cj.holds(c, (*numbers, *values)) for c in self.parts[0][1])

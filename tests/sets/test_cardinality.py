@@ -1,6 +1,7 @@
 """Cardinalities: known formulas, and laws against counting by hand."""
 
 import os
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -53,7 +54,7 @@ def test_it_prints_like_isl():
     assert str(Set("{ [i] : 0 <= i < 7 }").cardinality()) == "{ 7 }"
     assert str(Set("[N] -> { [i] : false }").cardinality()) == "[N] -> { 0 }"
     assert str(Map("{ S[i] -> A[j] : 0 <= j <= i < 8 }").cardinality()) == "{ S[i] -> (1 + i) : 0 <= i <= 7 }"
-    assert Set("{ [i] : 0 <= i < 7 }").cardinality()._repr_html_() == "<code>{ 7 }</code>"
+    assert re.sub("<[^>]*>", "", Set("{ [i] : 0 <= i < 7 }").cardinality()._repr_html_()) == "{ 7 }"
 
 
 def test_tiles_of_a_rectangle():

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import polyvolta.sets
 from polyvolta.sets import Map, Set, var
 from polyvolta.sets.space import Space, Tuple
 from polyvolta.sets.text.show import PAPER, PAPER_ASCII, show_relation
@@ -145,7 +146,7 @@ PICKLED = """
 
 
 def test_pickles_are_equal_in_another_process():
-    made = eval(PICKLED)  # noqa: S307
+    made = eval(PICKLED, vars(polyvolta.sets))  # noqa: S307
     assert not made[1].parts[0][1][0].known  # None, too, may have another hash elsewhere
     program = (
         "import pickle, sys; from polyvolta.sets import Layout, Map, PwAff, Set, var;"

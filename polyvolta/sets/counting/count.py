@@ -59,14 +59,10 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
         )
     fixed = relation.fix(**params) if params else relation
     missing = [p for p in relation.param_names if p not in params]
-    live = [p for p in missing if any(_uses(c, relation.param_names.index(p)) for _, cs in fixed.parts for c in cs)]
+    live = [p for p in missing if any(cj.uses(c, relation.param_names.index(p)) for _, cs in fixed.parts for c in cs)]
     if live:
         raise Unbounded(f"the parameter {live[0]} has no value", where=str(relation), hint=f"give one: {live[0]}=...")
     return fixed.project_out_params(*relation.param_names)
-
-
-def _uses(c: Conjunct, dim: int) -> bool:
-    return any(r[1 + dim] for r in (*c.eqs, *c.ineqs)) or any(d is not None and d[1][1 + dim] for d in c.divs)
 
 
 def count(self: Relation, **params: int) -> int:
@@ -327,7 +323,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         tableau.add_ineq(r)
     span = values(tableau, _unit(0, width)) or ()
     if n == 1 and c.known:
-        yield from ((*prefix, value) for value in span if _holds(c, value))
+        yield from ((*prefix, value) for value in span if cj.holds(c, (value,)))
         return
     for value in span:
         spend()
@@ -336,14 +332,6 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         rest = cj.normalise(n - 1, divs, map(fixed, c.eqs), map(fixed, c.ineqs))
         if rest is not None and not rest.is_empty:
             yield from _walk(rest, (*prefix, value))
-
-
-def _holds(c: Conjunct, value: int) -> bool:
-    """Whether a conjunct of one dimension, its divs known, holds at a value."""
-    point = [value]
-    for den, row in c.divs:
-        point.append(evaluate(row[: 1 + len(point)], point) // den)
-    return not any(evaluate(r, point) for r in c.eqs) and all(evaluate(r, point) >= 0 for r in c.ineqs)
 
 
 def _fixed(value: int, row: Row) -> Row:

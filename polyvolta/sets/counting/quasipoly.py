@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -267,7 +266,9 @@ class PwQPolynomial:
         return f"PwQPolynomial({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
+        from ..text.notebook import html
+
+        return html(str(self))
 
 
 def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:

@@ -48,6 +48,7 @@ class Residues:
         periods = [den // gcd(den, a) for a in slopes]
         if len(self.bases) * prod(periods) > MANY:
             return None
+        spend(1 + len(self.bases) * prod(periods) // 16)
         steps = [(*[p * x for x in s], p * a // den) for s, p, a in zip(self.steps, periods, slopes, strict=True)]
         bases = self.bases
         for step, period in zip(self.steps, periods, strict=True):
@@ -59,6 +60,7 @@ class Residues:
         """Without the bases above which the row, where it does not depend on t, says no."""
         if any(dot(row[1:], step) for step in self.steps):
             return self
+        spend(1 + len(self.bases) // 16)
         return Residues([b for b in self.bases if (v := evaluate(row, b)) == 0 or (v > 0 and not equality)], self.steps)
 
     def find(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:

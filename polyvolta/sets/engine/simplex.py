@@ -329,20 +329,18 @@ def redundant_rows(
     return tuple(out)
 
 
-def implicit_equalities(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[bool, ...]:
-    """Which inequalities hold with equality at every rational solution (all of them when there is none).
+def tight_slacks(tab: Tableau, first: int, count: int) -> tuple[bool, ...]:
+    """Which of the constraints first..first+count-1, in order of addition, hold with equality at every rational
+    solution: all of them where there is none.
 
-    At most one LP per row, none for rows that are positive at a vertex seen on the way.
+    At most one LP per constraint, none for those that are positive at a vertex seen on the way.
 
-    >>> implicit_equalities(2, (), ((0, 1, 1), (0, -1, -1), (0, 1, 0)))
+    >>> tab = Tableau(2)
+    >>> for row in (0, 1, 1), (0, -1, -1), (0, 1, 0):
+    ...     tab.add_ineq(row)
+    >>> tight_slacks(tab, 0, 3)
     (True, True, False)
     """
-    tab = _loaded(n, eqs, ineqs)
-    return tight_slacks(tab, len(eqs), len(ineqs))
-
-
-def tight_slacks(tab: Tableau, first: int, count: int) -> tuple[bool, ...]:
-    """`implicit_equalities` of the constraints first..first+count-1 (in order of addition) of a tableau."""
     if tab.empty:
         return (True,) * count
     undecided = dict.fromkeys(~(first + i) for i in range(count))

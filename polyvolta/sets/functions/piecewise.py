@@ -15,7 +15,6 @@ Values are integers. Where isl would make `i/2` a rational value, this library r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -100,7 +99,9 @@ class Piecewise:
         return f"{type(self).__name__}({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
+        from ..text.notebook import html
+
+        return html(str(self))
 
     # ---- structure
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING
 
 from ..aff import Aff, aff, var, xor
@@ -409,7 +408,9 @@ class Layout:
         return f"Layout({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
+        from ..text.notebook import html
+
+        return html(str(self))
 
 
 def _layout(value: Layout | Map | str) -> Layout:
