@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import polyvolta.sets
-from polyvolta.sets import BudgetExceeded, Map, Set, budget, var
+from polyvolta.sets import BudgetExceeded, Layout, Map, MultiPwAff, PwAff, PwQPolynomial, Set, budget, var
 from polyvolta.sets.budgets import metered, spend
 from polyvolta.sets.engine.integer import is_empty, sample
 from polyvolta.sets.engine.simplex import Tableau
@@ -386,7 +386,7 @@ def test_what_ran_out_is_not_remembered():
     assert Set(text).count() == len({(i, j) for i, j in points if i <= 50})
 
 
-@pytest.mark.parametrize("cls", [Set, Map])
+@pytest.mark.parametrize("cls", [Set, Map, PwAff, MultiPwAff, PwQPolynomial, Layout])
 def test_every_public_method_is_metered(cls):
     for base in cls.__mro__[:-1]:
         for name, f in vars(base).items():

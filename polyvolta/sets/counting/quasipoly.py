@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..aff import Aff, Atom, _order, var
-from ..budgets import spend
+from ..budgets import metered_class, spend
 from ..conjunct import Conjunct
 from ..errors import SpaceMismatch, Unbounded, UnknownName, nearest
 from ..space import Space, Tuple
@@ -130,6 +130,7 @@ Piece = tuple["Set", QPolynomial]
 FEW = 64  # points of a piece that are looked at one by one
 
 
+@metered_class
 class PwQPolynomial:
     """A quasi-polynomial on each of some disjoint sets, 0 elsewhere; immutable. `Set.cardinality` makes one.
 

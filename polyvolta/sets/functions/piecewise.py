@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from .. import conjunct as cj
 from ..aff import Aff, var
 from ..algebra import conjoin_all
+from ..budgets import metered_class
 from ..conjunct import Conjunct
 from ..errors import SpaceMismatch, UnknownName, nearest
 from ..project import with_known_divs
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..set import Set
 
 
+@metered_class
 class Piecewise:
     """A piecewise quasi-affine function; immutable."""
 

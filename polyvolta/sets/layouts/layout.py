@@ -31,6 +31,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..aff import Aff, aff, var, xor
+from ..budgets import metered_class
 from ..errors import NotSupported, SpaceMismatch
 from ..space import Space, Tuple, distinct
 from . import bits
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ..map import Map
 
 
+@metered_class
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A function from a box of integer coordinates to others by digits, strides and exclusive-or; immutable.
