@@ -25,8 +25,9 @@ from math import gcd
 
 from .budgets import spend
 from .columns import Columns, Div, defining_rows, replace_column
-from .engine.rows import Row, normal_eq, normal_ineq
+from .engine.rows import Row, normal_eq, normal_ineq, strongest
 from .recognise import Intervals, Quotient, from_equality, from_pair
+from .rounding import round_rows, rounded
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
 _TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
@@ -58,14 +59,10 @@ def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
 
     None for a contradiction, False where an equality or a quotient is among them and it takes more.
     """
-    best: dict[Row, int] = {}
-    for row in ineqs:
-        r = normal_ineq(row)
-        if r is False:
-            return None
-        if r is not True and best.get(r[1:], r[0]) >= r[0]:
-            best[r[1:]] = r[0]
-    if len(best) > 1 and not _round_rows(best, Intervals(best, ())):
+    best = strongest(ineqs)
+    if best is None:
+        return None
+    if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
     for key, const in best.items():
         other = best.get(tuple([-v for v in key]))
@@ -81,7 +78,10 @@ def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
 def strengthened(
     n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Iterable[Row]
 ) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
-    """`normal_form` of a conjunction in normal form with more inequalities: its equalities are solved already."""
+    """A normal form of a conjunction in normal form with more inequalities: its equalities are solved already.
+
+    As a rule that of `normal_form`; where two rewritings undo each other, an equal one.
+    """
     if not divs and not eqs:
         return normal_form(n, divs, eqs, [*ineqs, *more])
     work = _Work(n, divs, eqs, more)
@@ -268,7 +268,7 @@ class _Work(Columns):
                 return False
             if r is not True and best.get(r[1:], r[0]) >= r[0]:
                 best[r[1:]] = r[0]
-        if len(best) > 1 and not _round_rows(best, self.bounds(best)):
+        if len(best) > 1 and not round_rows(best, self.bounds(best)):
             return False
         for key, const in list(best.items()):
             opposite = tuple([-v for v in key])
@@ -329,7 +329,7 @@ class _Work(Columns):
                 self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
                 return True
             for g in {gcd(den, v) for v in row[1:] if v} | {den}:
-                value = _rounded(row, g, bounds) if g > 1 else None
+                value = rounded(row, g, bounds) if g > 1 else None
                 if value is not None:  # floor((g*U + R)/den) = floor((U + floor(R/g)) / (den/g))
                     self.divs[k] = (den // g, value)
                     return True
@@ -382,57 +382,3 @@ class _Work(Columns):
 
 
 # ---- intervals
-
-
-def _rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
-    """U + floor(R/g) for row = g*U + R, when R's range makes the floor one number; None when it doesn't."""
-    for low, high, extra in bounds({c: v for c, v in enumerate(row) if c and v % g}):
-        if (row[0] + low) // g != (row[0] + high) // g:
-            continue
-        out = [0 if v % g else v for v in row]
-        out[0] = (row[0] + low) // g * g
-        for c, v in extra.items():
-            out[c] += v
-        if not any(v % g for v in out) and out[1:].count(0) > row[1:].count(0):
-            return [v // g for v in out]
-    return None
-
-
-def _round_rows(best: dict[Row, int], bounds: Intervals) -> bool:
-    """Round rows of several variables by intervals of some, in place; False for a contradiction."""
-    low, high = bounds.low, bounds.high
-    while low or high:
-        changed = False
-        for key in list(best):
-            const = best.get(key)
-            if const is None or len(key) - key.count(0) < 2:
-                continue
-            least: int | None = const
-            for col, v in enumerate(key, 1):
-                if v:
-                    bound = low.get(col) if v > 0 else high.get(col)
-                    if bound is None:
-                        least = None
-                        break
-                    least += v * bound
-            if least is not None and least >= 0:  # implied
-                del best[key]
-                continue
-            row = (const, *key)
-            for g in sorted({abs(v) for v in key if v not in (0, 1, -1)}):
-                value = _rounded(row, g, bounds)
-                if value is None:
-                    continue
-                r = normal_ineq(value)
-                if r is False:
-                    return False
-                del best[key]
-                if r is not True:
-                    best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
-                    if r.count(0) - (not r[0]) == len(key) - 1:
-                        bounds.learn(r[1:], best[r[1:]])
-                    changed = True
-                break
-        if not changed:
-            break
-    return True

@@ -35,6 +35,24 @@ def normal_ineq(row: Sequence[int]) -> Row | bool:
     return tuple([c // g for c in row])
 
 
+def strongest(rows: Iterable[Sequence[int]]) -> dict[Row, int] | None:
+    """The inequalities, tightened, the strongest of parallel ones: coefficients -> constant; None if one never holds.
+
+    >>> strongest([(-1, 2, 0), (3, 1, 0), (5, 0, 0)])
+    {(1, 0): -1}
+    """
+    best: dict[Row, int] = {}
+    for row in rows:
+        tight = normal_ineq(row)
+        if tight is False:
+            return None
+        if tight is not True:
+            key, const = tight[1:], tight[0]
+            if best.get(key, const) >= const:
+                best[key] = const
+    return best
+
+
 def normal_eq(row: Sequence[int]) -> Row | bool:
     """The primitive equality, first variable coefficient positive; True for `0 = 0`, False if unsolvable.
 
