@@ -1,12 +1,13 @@
 """Counting and listing."""
 
+import tracemalloc
 from itertools import islice, product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, UnknownName, budget
+from polyvolta.sets import BudgetExceeded, Map, Set, SpaceMismatch, Unbounded, UnknownName, budget
 from polyvolta.sets.counting.polygon import polygon
 
 
@@ -124,6 +125,24 @@ def test_points_are_lazy_but_errors_are_not():
         s.points()
     with pytest.raises(UnknownName):
         s.points(M=3)
+
+
+def test_points_of_a_huge_box_are_not_stored():
+    box = Set("{ [i, j] : 0 <= i, j < 100000000 }")
+    tracemalloc.start()
+    assert list(islice(box.points(), 2)) == [(0, 0), (0, 1)]
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
+    with pytest.raises(BudgetExceeded, match="points"), budget(10):
+        list(box.points())
+
+
+def test_points_belong_to_one_tuple():
+    union = Set("{ A[i] : 0 <= i < 2; B[i] : 0 <= i < 2 }")
+    with pytest.raises(SpaceMismatch, match=r"only\(name\)"):
+        union.points()
+    assert list(union.only("A").points()) == [(0,), (1,)]
+    assert list(Set("{ A[i] : 0 <= i < 2; B[i] : exists e : i = 2e and 1 <= i <= 1 }").points()) == [(0,), (1,)]
 
 
 def test_points_of_overlaps_and_existentials():

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from heapq import merge
-from itertools import chain, groupby, product
+from itertools import groupby
 from math import isinf, prod
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from ..budgets import metered, spend
 from ..conjunct import Conjunct
 from ..engine import integer, simplex
 from ..engine.rows import Row, evaluate, normal_ineq, substitute
-from ..errors import NotSupported, Unbounded, UnknownName, nearest
+from ..errors import NotSupported, SpaceMismatch, Unbounded, UnknownName, nearest
 from ..project import with_known_divs
 from .disjoint import box, counted_once, is_box
 from .polygon import ends, polygon
@@ -37,6 +37,7 @@ from .summation import RESIDUES, Summation, size, values
 if TYPE_CHECKING:
     from ..relation import Relation
 
+PER_STEP = 64  # values that are listed for one step
 CANDIDATES = 4096  # corners of a box that is rather listed than reasoned about, where there are existentials
 
 
@@ -282,22 +283,33 @@ def _slices(n: int, rows: tuple[Row, ...]) -> int:
 
 
 def points(self: Relation, **params: int) -> Iterator[tuple[int, ...]]:
-    """The integer points in lexicographic order, tuple by tuple, with the parameters given; inputs before outputs.
+    """The integer points of one tuple in lexicographic order, with the parameters given; inputs before outputs.
 
     Exact and lazy: errors are raised by the call, points are found when they are asked for, with an emptiness test
-    per prefix of a point. Raises as `count` does.
+    per prefix of a point, except in a box.
+
+    Raises
+    ------
+    SpaceMismatch : there are points in several tuples: ask `only(name)` for those of one.
+    Unbounded : a dimension is unbounded, or a parameter has no value.
+    BudgetExceeded : the points that were asked for took too many steps.
 
     >>> from polyvolta.sets import Set
     >>> list(Set("[N] -> { [i, j] : 0 <= i < N and 0 <= j <= i }").points(N=2))
     [(0, 0), (1, 0), (1, 1)]
     """
-    parts = []
-    for space, cs in concrete(self, params).parts:
-        live = [c for c in cs if not c.is_empty]
+    parts = [(s, [c for c in cs if not c.is_empty]) for s, cs in concrete(self, params).parts]
+    found = [(s, live) for s, live in parts if live]
+    if len(found) > 1:
+        raise SpaceMismatch(
+            "coordinates alone do not tell to which tuple a point belongs",
+            where="; ".join(str(s) for s, _ in found),
+            hint="list one tuple after the other: s.only(name).points()",
+        )
+    for space, live in found:
         for c in live:
             check_bounded(c, space.dims)
-        parts.append(_listed(live))
-    return chain.from_iterable(parts)
+    return _listed([c for _, live in found for c in live])
 
 
 @metered
@@ -314,7 +326,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield prefix
         return
     if is_box(c):
-        yield from ((*prefix, *rest) for rest in product(*(range(a, b + 1) for a, b in box(c))))
+        yield from _boxed([range(a, b + 1) for a, b in box(c)], prefix)
         return
     tableau = simplex.Tableau(width)
     for r in c.eqs:
@@ -323,7 +335,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         tableau.add_ineq(r)
     span = values(tableau, _unit(0, width)) or ()
     if n == 1 and c.known:
-        yield from ((*prefix, value) for value in span if cj.holds(c, (value,)))
+        yield from ((*prefix, value) for value in _paid(span) if cj.holds(c, (value,)))
         return
     for value in span:
         spend()
@@ -332,6 +344,23 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         rest = cj.normalise(n - 1, divs, map(fixed, c.eqs), map(fixed, c.ineqs))
         if rest is not None and not rest.is_empty:
             yield from _walk(rest, (*prefix, value))
+
+
+def _boxed(ranges: list[range], prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The points of a box; ranges are never listed, so that the first point of a huge one costs no more."""
+    first, *rest = ranges
+    for value in _paid(first):
+        if rest:
+            yield from _boxed(rest, (*prefix, value))
+        else:
+            yield (*prefix, value)
+
+
+def _paid(span: range) -> Iterator[int]:
+    """The values of a range, a step for every few of them."""
+    for start in range(span.start, span.stop, PER_STEP):
+        spend()
+        yield from range(start, min(start + PER_STEP, span.stop))
 
 
 def _fixed(value: int, row: Row) -> Row:
