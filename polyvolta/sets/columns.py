@@ -108,11 +108,11 @@ class Columns:
             return
         self.sort_divs()
         seen: dict[tuple, int] = {}
-        gone = False
+        changed = False
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
-            self.reduce_div(k)
+            changed |= self.reduce_div(k)
             den, row = self.divs[k]
             key = (den, tuple(row))
             value = [0] * self.width
@@ -125,13 +125,16 @@ class Columns:
                 continue
             self.substitute(self.base + k, value)
             self.divs[k] = _GONE
-            gone = True
-        if self.settle_strides() or gone or len(self.divs) > 1:
+            changed = True
+        if self.settle_strides() or changed:
             self.sort_divs()
 
-    def reduce_div(self, k: int) -> None:
-        """q = floor(row/den): flatten nested floors, cancel the gcd, reduce coefficients, the first > 0."""
-        den, row = self.divs[k]
+    def reduce_div(self, k: int) -> bool:
+        """q = floor(row/den): flatten nested floors, cancel the gcd, reduce coefficients, the first > 0.
+
+        Whether there was something to do.
+        """
+        den, row = before = self.divs[k]
         base, col = self.base, self.base + k
         while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]:
             if len(nested) > 1:
@@ -166,6 +169,8 @@ class Columns:
         if sign < 0 or any(quotient):
             quotient[col] = sign
             self.substitute(col, quotient)
+            return True
+        return (den, row) != before
 
     def settle_strides(self) -> bool:
         """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0."""
