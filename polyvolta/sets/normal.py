@@ -229,11 +229,13 @@ class _Work(Columns):
             self.pivots.add(col)
             self.solved.append(row)
             return
-        if self.divs[k] is not None:
+        known = self.divs[k] is not None
+        if known:
             self.ineqs += [list(r) for r in defining_rows(self.divs[k], col, self.width)]
         self.substitute(col, value)
-        self.divs[k] = None  # no row mentions it any more
-        self.forget()
+        if known:
+            self.divs[k] = None  # no row mentions it any more
+            self.forget()
 
     def identify_unknown(self) -> None:
         """The first equality has unknown divs, none with a unit coefficient: mix them into one, now known."""
