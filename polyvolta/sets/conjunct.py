@@ -92,9 +92,7 @@ def nothing(n: int) -> Conjunct:
 
 @lru_cache(maxsize=1 << 16)
 def _is_empty(c: Conjunct) -> bool:
-    if not c.eqs and not c.divs and integer.pushed(c.n, c.ineqs) is not None:
-        return False
-    return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
+    return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tight=not c.eqs and not c.divs)
 
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:

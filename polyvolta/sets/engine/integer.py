@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from operator import mul
 
 from ..budgets import metered, spend, weight
 from . import residues
@@ -81,8 +82,8 @@ def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
 
 
 @metered
-def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
-    """Whether there is no integer point.
+def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tight: bool = False) -> bool:
+    """Whether there is no integer point; `tight` says that no two rows are parallel, or opposite and an equality.
 
     Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
     otherwise as `sample`. Exact; under a budget.
@@ -92,7 +93,7 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
     """
     if not eqs and not ineqs:
         return False
-    return _solve(n, eqs, ineqs) is None
+    return _solve(n, eqs, ineqs, tight) is None
 
 
 @metered
@@ -108,7 +109,7 @@ def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
     return _solve(n, eqs, ineqs)
 
 
-def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
+def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tight: bool = False) -> Point | None:
     """`sample`: solve equalities, tighten, look for new equalities, and so on; then search what is full."""
     spend(1 + n * (len(eqs) + len(ineqs)) // 64)
     maps: list[Lattice] = []
@@ -122,13 +123,15 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
             n = len(basis)
             images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
             ineqs = [substitute(row, images, n) for row in ineqs]
-        tidied = _tidy(ineqs)
-        if tidied is None:
-            return None
-        ineqs, eqs = tidied
-        if eqs:
-            continue
-        point = pushed(n, ineqs)
+        if not tight:
+            tidied = _tidy(ineqs)
+            if tidied is None:
+                return None
+            ineqs, eqs = tidied
+            if eqs:
+                continue
+        tight = False
+        point = _pushed(n, ineqs)
         if point is None:
             tab = Tableau(n)
             for row in ineqs:
@@ -173,29 +176,32 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
     return [(c, *normal) for normal, c in best.items()], eqs
 
 
-def pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
+def _pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
     """A point found by pushing, or None; O(size).
 
-    The rows are tight. It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that
-    fails moves a coordinate, if possible one without a bound, far enough; after two rounds no row may fail.
+    It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
+    coordinate, if possible one without a bound, far enough; in a second round no row may fail.
     """
     low: list[int | None] = [None] * n
     high: list[int | None] = [None] * n
     others = []
     for row in ineqs:
-        if row.count(0) - (not row[0]) == n - 1:
-            k = next(i for i in range(n) if row[i + 1])
-            if row[k + 1] > 0:
-                low[k] = -row[0]
+        if row.count(0) - (not row[0]) == n - 1 and (1 in row[1:] or -1 in row[1:]):
+            if 1 in row[1:]:
+                k = row.index(1, 1) - 1
+                low[k] = -row[0] if low[k] is None else max(low[k], -row[0])
             else:
-                high[k] = row[0]
+                k = row.index(-1, 1) - 1
+                high[k] = row[0] if high[k] is None else min(high[k], row[0])
         else:
             others.append(row)
+    if any(a is not None and b is not None and a > b for a, b in zip(low, high, strict=True)):
+        return None
     point = [max(a or 0, 0) or min(0 if b is None else b, 0) for a, b in zip(low, high, strict=True)]
-    for _ in range(3):
+    for _ in range(2):
         settled = True
         for row in others:
-            lack = -evaluate(row, point)
+            lack = -row[0] - sum(map(mul, row[1:], point))
             if lack > 0:
                 settled = False
                 if not _push(row[1:], lack, point, low, high):
