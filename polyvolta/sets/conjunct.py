@@ -92,7 +92,7 @@ def nothing(n: int) -> Conjunct:
 
 @lru_cache(maxsize=1 << 16)
 def _is_empty(c: Conjunct) -> bool:
-    return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tight=not c.eqs and not c.divs)
+    return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tidy=not c.eqs and not c.divs)
 
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:

@@ -82,8 +82,8 @@ def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
 
 
 @metered
-def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tight: bool = False) -> bool:
-    """Whether there is no integer point; `tight` says that no two rows are parallel, or opposite and an equality.
+def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> bool:
+    """Whether there is no integer point; `tidy` says that rows are tight and no two are parallel, or opposite and an equality.
 
     Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
     otherwise as `sample`. Exact; under a budget.
@@ -93,7 +93,7 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tight: bool = Fal
     """
     if not eqs and not ineqs:
         return False
-    return _solve(n, eqs, ineqs, tight) is None
+    return _solve(n, eqs, ineqs, tidy) is None
 
 
 @metered
@@ -109,7 +109,7 @@ def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
     return _solve(n, eqs, ineqs)
 
 
-def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tight: bool = False) -> Point | None:
+def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
     """`sample`: solve equalities, tighten, look for new equalities, and so on; then search what is full."""
     spend(1 + n * (len(eqs) + len(ineqs)) // 64)
     maps: list[Lattice] = []
@@ -123,14 +123,14 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tight: bool = False
             n = len(basis)
             images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
             ineqs = [substitute(row, images, n) for row in ineqs]
-        if not tight:
+        if not tidy:
             tidied = _tidy(ineqs)
             if tidied is None:
                 return None
             ineqs, eqs = tidied
             if eqs:
                 continue
-        tight = False
+        tidy = False
         point = _pushed(n, ineqs)
         if point is None:
             tab = Tableau(n)
