@@ -83,10 +83,14 @@ def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
 
 @metered
 def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> bool:
-    """Whether there is no integer point; `tidy` says that rows are tight and no two are parallel, or opposite and an equality.
+    """Whether there is no integer point.
 
     Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
     otherwise as `sample`. Exact; under a budget.
+
+    Parameters
+    ----------
+    tidy : whether the rows are known to be tight, without parallel ones and without opposite ones that make an equality.
 
     >>> is_empty(2, (), ((2, 3, -3), (-1, -3, 3), (0, 1, 0), (100, -1, 0)))
     True
