@@ -107,7 +107,10 @@ WRONG = [
     ("{ [i] : i > 2.5 }", "'.' has no meaning here", 13),
     ("{ rat: [i] : i <= 5/2 }", "expected '[', found ':'", 5),
     ("{ S(i, j) : i > 0 }", "expected '[', found '('", 3),
-    ("{ [mod] }", "expected an expression, found 'mod'", 3),
+    ("{ [mod] }", "expected a dimension, found 'mod'", 3),
+    ("{ [min, max] }", "expected a dimension, found 'min'", 3),
+    ("[exists] -> { [i] }", "expected the name of a parameter, found 'exists'", 1),
+    ("{ %[i] }", "expected a tuple such as 'S[i, j]', found '%'", 2),
     ("{ [i] : i > 0 # and so on }", "expected 'and', 'or', ';' or '}', found the end of the text", 27),
     ("", "expected '{', found the end of the text", 0),
     ("{ [i] : exists i : i > 0 }", "expected a name that is not in use, found 'i'", 15),
@@ -143,7 +146,7 @@ def test_a_syntax_error_in_full():
 def test_a_map_where_a_set_stands():
     with pytest.raises(SetSyntaxError, match="this is a set, not a map"):
         Map("{ [i] : i > 0 }")
-    with pytest.raises(SetSyntaxError, match="not int"):
+    with pytest.raises(SetSyntaxError, match="not from an int"):
         Set(3)
 
 
@@ -190,3 +193,26 @@ def test_long_lines_are_cut_around_the_mistake():
     assert len(line) < 200 and line[caret.index("^")] == "$"
     with pytest.raises(SetSyntaxError, match="a number of 5000 digits"):
         Set("{ [i] : i < " + "9" * 5000 + " }")
+
+
+@pytest.mark.parametrize(
+    "text", ["{ and[i] }", "{ True[i] }", "{ mod[i] -> or[i] }", "{ [not[i] -> exists[j]] -> max[] }", "{ floor[i] }"]
+)
+def test_words_of_the_notation_name_tuples(text):
+    kind = Map if text.count("->") in (1, 2) else Set
+    assert str(kind(text)) == text and kind(str(kind(text))) == kind(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("{ [min, max] }", "'min' is a word of the notation"),
+        ("{ S[exists] }", "'exists' is a word of the notation"),
+        ("[exists] -> { [i] }", "'exists' is a word of the notation"),
+        ("{ [i] : i < 10**2 }", "a power of a number is written 10^2"),
+    ],
+)
+def test_hints(text, hint):
+    with pytest.raises(SetSyntaxError) as caught:
+        Set(text)
+    assert caught.value.hint == hint

@@ -162,3 +162,17 @@ def test_pickles_are_equal_in_another_process():
             check=True,
         )
         assert run.stdout.split() == [b"True"] * 2 * len(made)
+
+
+def test_tuples_without_dimensions():
+    for text in ("{ [A[] -> B[]] }", "{ [[] -> []] }", "{ S[[] -> []] }", "{ [[[] -> A[]] -> []] }", "{ : }"):
+        assert str(Set(text)) == text and Set(str(Set(text))) == Set(text)
+    assert str(Map("{ A[] -> B[] }").wrap()) == "{ [A[] -> B[]] }"
+    assert Set("{ [[] -> []] }") != Set("{ : }") and str(Set("{ [[] -> []] : false }")) == "{ [[] -> []] : false }"
+    for s in (Set("{ [] }"), Map("{ [] -> A[i] }").domain(), Set("{ [i] : 0 <= i < 3 }").project_out(0)):
+        assert Set(str(s)) == s and s == Set("{ [] }")
+
+
+def test_a_bound_is_said_once():
+    s = Set("[N] -> { [i] : -4 <= i <= 1 and 5i >= 5*floor((2i - 3)/4) + N - 6 }").project_out(0)
+    assert str(s) == "[N] -> { : N <= 16 }"

@@ -143,7 +143,8 @@ class Expressions(Cursor):
             self.k += 1
             return -self.factor()
         if t not in QUOTED and t != "[":
-            raise self.wrong("expected an expression")
+            power = t == "*" == self.toks[self.k - 1]
+            raise self.wrong("expected an expression", "a power of a number is written 10^2" if power else "")
         self.k += 1
         self.deeper()
         if t == "(":

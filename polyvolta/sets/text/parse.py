@@ -7,7 +7,7 @@ it reads, in short (`*` repeats, `?` may be missing, `|` chooses):
 
     relation   [ parameter (= number)?, ... ] -> ?  { part ; ... }
     part       tuple (-> tuple)? (: formula?)?  |  : formula?
-    tuple      name? [ dimension, ... ]  |  name? [ tuple -> tuple ]
+    tuple      name? [ dimension, ... ]  |  name? [ tuple -> tuple ]; the name may be a word such as mod
     dimension  new name (= expression)?  |  expression  |  *
     formula    comparisons under and, or, not, implies, exists (name (= expression)?, ... : formula)
     comparison list op list op ...; op is <= < >= > = !=, or << <<= >> >>= for lexicographic order
@@ -23,7 +23,7 @@ from ..conjunct import Conjunct
 from ..space import Space, Tuple, fresh
 from .expressions import parse_aff, parse_cases
 from .formulas import Formulas, Node, Tree, clauses, conjuncts
-from .tokens import is_name
+from .tokens import KEYWORDS, is_name
 
 __all__ = ["parse", "parse_aff", "parse_cases"]
 
@@ -112,7 +112,7 @@ class _Parser(Formulas):
     # ---- tuples
 
     def tuple(self) -> Tuple:
-        name = self.name("a name") if is_name(self.toks[self.k]) else None
+        name = self.tuple_name()
         if self.toks[self.k] != "[":
             hint = "rational sets are not supported" if name == "rat" else "a tuple is written S[i, j] or [i, j]"
             raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['", hint)
@@ -136,13 +136,15 @@ class _Parser(Formulas):
     def nested(self) -> bool:
         """Whether the bracket at this token holds `tuple -> tuple`."""
         first = self.k + 1
-        first += is_name(self.toks[first])
+        first += self.names_tuple(first)
         return self.toks[first] == "[" and self.toks[self.closing(first) + 1 : self.closing(first) + 2] == ["->"]
 
     def dimension(self, number: int) -> str:
         """A new name, or an expression in the names so far, which a pin then says."""
         t = self.toks[self.k]
         after = self.toks[self.k + 1] if t else t
+        if t in KEYWORDS and after in (",", "]", "="):
+            raise self.wrong("expected a dimension", f"{self.written()!r} is a word of the notation")
         if self.eat("*"):
             return self.anonymous(f"i{number}")
         if t not in self.scope and is_name(t) and after not in CONTINUES:

@@ -20,7 +20,7 @@ from ..conjunct import Conjunct
 from ..digits import mod_parts
 from ..relation import Relation
 from ..space import Space, Tuple, distinct, fresh, renamed
-from .tokens import KEYWORDS, NAME
+from .tokens import is_spelt
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _readable_names(r: Relation) -> Relation:
 
 @lru_cache(maxsize=4096)
 def _speakable(name: str) -> bool:
-    return NAME.fullmatch(name) is not None and name not in KEYWORDS
+    return is_spelt(name)
 
 
 def _spoken(name: str) -> str:
@@ -175,7 +175,7 @@ def _tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
 
     if space.inp:
         return f"{one(space.inp)} {style.arrow} {one(space.out)}"
-    return one(space.out) if space.dims or space.out.name else ""
+    return one(space.out) if space.dims or space.out.name or space.out.inner else ""
 
 
 def _readable(
@@ -314,7 +314,7 @@ def constraint_texts(
     for (where, main), scales in bounds.items():
         for scale, text in _chains(main, scales, style):
             texts.append((where >= n_params, True, where, 0 if scale == 1 else 1, text))
-    return [t[-1] for t in sorted(texts, key=lambda t: t[:-1])]
+    return list(dict.fromkeys(t[-1] for t in sorted(texts, key=lambda t: t[:-1])))
 
 
 def _main_term(e: Aff, order: dict[str, int], style: Style) -> tuple[str, int, Aff]:

@@ -59,6 +59,11 @@ def is_name(token: str) -> bool:
     return token not in SYMBOLS and token != END and not token[0].isdigit()
 
 
+def is_spelt(name: str) -> bool:
+    """Whether a text says this name by writing it: one word, none of the notation's own."""
+    return NAME.fullmatch(name) is not None and name not in KEYWORDS and name not in SPELLINGS
+
+
 def syntax_error(text: str, at: int, message: str, hint: str = "") -> SetSyntaxError:
     """A syntax error that shows the line with a caret; its `at` is the position."""
     start = text.rfind("\n", 0, at) + 1
@@ -105,9 +110,29 @@ class Cursor:
     def name(self, what: str) -> str:
         """Step over a name and return it."""
         if not is_name(self.toks[self.k]):
-            raise self.wrong(f"expected {what}")
+            hint = f"{self.written()!r} is a word of the notation" if self.toks[self.k] in KEYWORDS else ""
+            raise self.wrong(f"expected {what}", hint)
         self.k += 1
         return self.toks[self.k - 1]
+
+    def names_tuple(self, k: int) -> bool:
+        """Whether token k can be the name of a tuple: any name, or a word of the notation in front of a bracket."""
+        if is_name(self.toks[k]):
+            return True
+        return self.toks[k] in KEYWORDS and self.toks[k + 1] == "[" and NAME.fullmatch(self.written(k)) is not None
+
+    def tuple_name(self) -> str | None:
+        """Step over the name of a tuple, if there is one, and return it as it is written."""
+        if not self.names_tuple(self.k):
+            return None
+        self.k += 1
+        word = self.toks[self.k - 1]
+        return self.written(self.k - 1) if word in KEYWORDS else word
+
+    def written(self, k: int | None = None) -> str:
+        """Token k, by default the present one, as the text has it."""
+        found = TOKEN.match(self.text, places(self.text)[self.k if k is None else k])
+        return found.group() if found else END
 
     def deeper(self) -> None:
         """One level of nesting more; the caller takes it off again."""
@@ -138,7 +163,7 @@ class Cursor:
         """The error that something else was expected at this token."""
         t = self.toks[self.k]
         at = places(self.text)[self.k]
-        found = "the end of the text" if t == END else repr(TOKEN.match(self.text, at).group())  # type: ignore[union-attr]
+        found = "the end of the text" if t == END else repr(self.written())
         if not hint and is_name(t) and get_close_matches(t, CONNECTIVES, n=1):
             hint = nearest(t, CONNECTIVES)
         if not hint and found == "'=>'":
