@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from keyword import iskeyword
 from math import gcd
 from operator import index
 from typing import Union
@@ -226,7 +227,14 @@ class Aff:
 
         >>> (var("i") // 4).evaluate({"i": -1})
         -1
+
+        Raises
+        ------
+        UnknownName : a dimension has no value.
+        NotAffine : a value is no number.
         """
+        if not isinstance(values, Mapping):
+            raise UnknownName(f"values are a mapping, not {values!r}", where=str(self), hint='evaluate({"i": 3})')
         total: object = self.const
         for atom, c in self.terms:
             match atom:
@@ -234,6 +242,8 @@ class Aff:
                     if atom not in values:
                         raise UnknownName(f"{atom!r} has no value", where=str(self), hint=nearest(atom, values))
                     value = values[atom]
+                    if value is None or isinstance(value, (str, list, tuple)):
+                        raise NotAffine(f"the value of {atom} is an integer, not {value!r}", where=str(self))
                 case Floor(num, den):
                     value = num.evaluate(values) // den
                 case Xor(left, right, _):
@@ -243,6 +253,8 @@ class Aff:
 
     def rewrite(self, leaf: Callable[[str], Aff]) -> Aff:
         """The expression with every dimension replaced by an expression; a floor that recurs is rewritten once."""
+        if not callable(leaf):
+            raise NotAffine(f"a function gives what replaces a dimension, not {leaf!r}", hint="subs takes a mapping")
         return self._mapped(leaf, {})
 
     def _mapped(self, leaf: Callable[[str], Aff], done: dict[Atom, Aff]) -> Aff:
@@ -262,7 +274,9 @@ class Aff:
         return total
 
     def subs(self, values: Mapping[str, Aff | int | str]) -> Aff:
-        """The expression with some dimensions replaced by expressions, names or numbers."""
+        """The expression with some dimensions replaced by expressions, their text or numbers."""
+        if not isinstance(values, Mapping):
+            raise NotAffine(f"replacements are a mapping, not {values!r}", where=str(self), hint='subs({"i": 3})')
         table = {k: aff(v) for k, v in values.items()}
         return self.rewrite(lambda name: table.get(name) or var(name))
 
@@ -327,18 +341,45 @@ def _product(left: Aff, right: Aff) -> Aff:
 
 
 def var(name: str) -> Aff:
-    """The expression that is one dimension."""
+    """The expression that is one dimension, whose name is an identifier, perhaps with primes and dots.
+
+    The characters `@`, `#` and `?` are for names that programs make up, which no text can say.
+
+    Raises
+    ------
+    UnknownName : that is no name.
+    """
     if not isinstance(name, str):
         raise UnknownName(f"a dimension is given by its name, not by {name!r}")
+    if not _is_name(name):
+        raise UnknownName(f"{name!r} is no name for a dimension", hint="aff(...) reads an expression")
     return Aff(((name, 1),))
 
 
+@lru_cache(maxsize=65536)
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and not iskeyword(name)
+
+
+_NAME = re.compile(r"(?:[^\W\d]|[@#?])[\w'.@#?]*")
+
+
 def aff(value: Aff | int | str) -> Aff:
-    """An expression from an expression, a number or a name."""
+    """An expression from an expression, a number, a name or a text.
+
+    >>> print(aff("2i + floor((j + 1)/4)"), aff("i") == var("i"))
+    2*i + floor((j + 1)/4) True
+
+    Raises
+    ------
+    SetSyntaxError : the text is no expression, or one of several cases.
+    """
     if isinstance(value, Aff):
         return value
     if isinstance(value, str):
-        return var(value)
+        from .text.expressions import parse_aff
+
+        return var(value) if _is_name(value) else parse_aff(value)
     number = _whole(value, "made an expression")
     if number is None:
         raise NotAffine(f"{value!r} is neither a number nor a name")

@@ -103,6 +103,18 @@ def is_strict_subset(self: R, other: R) -> bool:
     return self.is_subset(other) and not other.is_subset(self)
 
 
+def is_superset(self: R, other: R) -> bool:
+    """Whether every point of the other is a point of this; see `is_subset`."""
+    self._check_kind(other, "a comparison")
+    return other.is_subset(self)
+
+
+def is_strict_superset(self: R, other: R) -> bool:
+    """Whether every point of the other is a point of this, which has more; see `is_strict_subset`."""
+    self._check_kind(other, "a comparison")
+    return other.is_strict_subset(self)
+
+
 def is_disjoint(self: R, other: R) -> bool:
     """Whether no point is in both; exact, O(m n) emptiness tests."""
     return self.intersect(other).is_empty()

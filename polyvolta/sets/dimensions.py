@@ -14,7 +14,8 @@ from . import project as pj
 from .algebra import conjoin_all
 from .errors import SpaceMismatch, UnknownName, nearest
 from .shape import need_set
-from .space import Space, Tuple, position, renamed, without
+from .space import Space, Tuple, position, renamed, whole, without
+from .text.tokens import NAME, is_spelt
 
 if TYPE_CHECKING:
     from .map import Map
@@ -25,7 +26,17 @@ R = TypeVar("R", bound="Relation")
 
 
 def params(self: Relation) -> Set:
-    """The parameter values with a point, as a set without dimensions; exact, m projections."""
+    """The parameter values with a point, as a set without dimensions; exact, m projections.
+
+    Such a set prints as `{ : ... }`. It is the same thing as a set of the anonymous tuple without dimensions, which
+    isl tells from it and writes `{ [] : ... }`: both texts are read as one.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { S[i] : 0 <= i < N }").params())
+    [N] -> { : N >= 1 }
+    >>> Set("{ [] }") == Set("{ : }")
+    True
+    """
     from .set import Set
 
     n = len(self.param_names)
@@ -66,6 +77,9 @@ def project_out(self: R, *dims: str | int) -> R:
     { [i] : i mod 2 = 0 and 0 <= i <= 8 }
     """
     space = self.space
+    for d in dims:
+        if isinstance(d, str) and d in self.param_names:
+            raise UnknownName(f"{d!r} is a parameter", where=str(self), hint=f"project_out_params({d!r})")
     gone = {position(d, space.dims, str(space)) for d in dims}
     n_in = space.n_in
     out = without(space.out, {k - n_in for k in gone})
@@ -114,7 +128,7 @@ def rename(self: Set, name: str | None) -> Set:
     ------
     SpaceMismatch : there are several tuples.
     """
-    return _with_space(self, Space(None, _named(self.space.out, name)))
+    return _with_space(self, Space(None, named(self.space.out, name)))
 
 
 def rename_domain(self: Map, name: str | None) -> Map:
@@ -128,23 +142,29 @@ def rename_domain(self: Map, name: str | None) -> Map:
     ------
     SpaceMismatch : there are several tuples.
     """
-    return _with_space(self, Space(_named(self.space.inp, name), self.space.out))
+    return _with_space(self, Space(named(self.space.inp, name), self.space.out))
 
 
 def rename_range(self: Map, name: str | None) -> Map:
     """The same pairs, the output tuple under another name; see `rename_domain`."""
-    return _with_space(self, Space(self.space.inp, _named(self.space.out, name)))
+    return _with_space(self, Space(self.space.inp, named(self.space.out, name)))
 
 
-def _named(tup: Tuple, name: str | None) -> Tuple:
-    if name is not None and not is_name(name):
+def named(tup: Tuple, name: str | None) -> Tuple:
+    """The tuple under another name.
+
+    Raises
+    ------
+    UnknownName : a text could not say that name.
+    """
+    if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
         raise UnknownName(f"{name!r} is no name for a tuple", where=str(tup), hint="letters, digits, _ and '")
     return Tuple(name, tup.dims, tup.inner)
 
 
 def is_name(name: object) -> bool:
-    """Whether it can stand for a tuple, a dimension or a parameter in isl's notation."""
-    return isinstance(name, str) and name.replace("'", "").isidentifier() and not name.startswith("'")
+    """Whether it can stand for a dimension or a parameter in isl's notation."""
+    return isinstance(name, str) and is_spelt(name)
 
 
 def _with_space(self: R, space: Space) -> R:
@@ -166,7 +186,7 @@ def rename_dims(self: R, names: Mapping[str | int, str] | None = None, /, **more
     SpaceMismatch : two would have the same name, or there are several tuples.
     """
     space = self.space
-    dims = _renamed_list(space.dims, {**(names or {}), **more}, str(space), "dimension")
+    dims = _renamed_list(space.dims, names, more, str(space), "dimension")
     _distinct(dims, self.param_names, str(space))
     n = space.n_in
     inp = renamed(space.inp, dims[:n]) if space.inp else None
@@ -185,7 +205,7 @@ def rename_params(self: R, names: Mapping[str | int, str] | None = None, /, **mo
     UnknownName : no parameter of that name.
     SpaceMismatch : two would have the same name, or a dimension has it.
     """
-    params = _renamed_list(self.param_names, {**(names or {}), **more}, _params_text(self), "parameter")
+    params = _renamed_list(self.param_names, names, more, _params_text(self), "parameter")
     for space, _ in self.parts:
         _distinct(space.dims, params, str(space))
     _distinct(params, (), f"[{', '.join(params)}]")
@@ -196,11 +216,17 @@ def _params_text(self: Relation) -> str:
     return f"[{', '.join(self.param_names)}]"
 
 
-def _renamed_list(old: tuple[str, ...], names: Mapping[str | int, str], where: str, what: str) -> tuple[str, ...]:
+def _renamed_list(
+    old: tuple[str, ...], names: Mapping[str | int, str] | None, more: Mapping[str, str], where: str, what: str
+) -> tuple[str, ...]:
+    if names is not None and not isinstance(names, Mapping):
+        raise UnknownName(f"new names are a mapping, not {names!r}", where=where, hint='{"old": "new"} or old="new"')
     new = list(old)
-    for key, name in names.items():
+    for key, name in {**(names or {}), **more}.items():
         if not is_name(name):
-            raise UnknownName(f"{name!r} is no name for a {what}", where=where, hint="letters, digits, _ and '")
+            word = isinstance(name, str) and NAME.fullmatch(name)
+            hint = "it is a word of the notation" if word else "letters, digits, _ and '"
+            raise UnknownName(f"{name!r} is no name for a {what}", where=where, hint=hint)
         new[position(key, old, where, what)] = name
     return tuple(new)
 
@@ -221,7 +247,7 @@ def _distinct(names: Sequence[str], taken: Sequence[str], where: str) -> None:
 
 
 def insert_dims(self: R, before: str | int, *names: str) -> R:
-    """New unconstrained dimensions in front of another, in its tuple; linear.
+    """New unconstrained dimensions in front of another, in its tuple, or at the position behind the last; linear.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i, j] : i <= j }").insert_dims("j", "k"))
@@ -235,7 +261,9 @@ def insert_dims(self: R, before: str | int, *names: str) -> R:
     SpaceMismatch : a name is taken, the tuple is wrapped, or there are several tuples.
     """
     space = self.space
-    at = position(before, space.dims, str(space))
+    at = len(space.dims)
+    if whole(before) != at:
+        at = position(before, space.dims, str(space))
     return _inserted(self, at, names, on_input=at < space.n_in)
 
 
@@ -268,7 +296,7 @@ def _on_input(space: Space, side: str) -> bool:
 def _inserted(self: R, at: int, names: Sequence[str], on_input: bool) -> R:
     """With dimensions at a position of the inputs and outputs together, in the input or the output tuple."""
     space, n_par = self.space, len(self.param_names)
-    _renamed_list(names, dict(enumerate(names)), str(space), "dimension")
+    _renamed_list(names, dict(enumerate(names)), {}, str(space), "dimension")
     _distinct((*space.dims, *names), self.param_names, str(space))
     inp, out = space.inp, space.out
     if on_input:

@@ -181,6 +181,22 @@ class EmptySet(PolyvoltaError, ValueError):
     id = "PV109"
 
 
+class OutsideDomain(PolyvoltaError, ValueError):
+    """A function was asked for its value at a point where it has none.
+
+    >>> from polyvolta.sets import PwAff
+    >>> PwAff("{ [i] -> [i - 1] : i >= 1 }")(i=0)
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.OutsideDomain: [PV110] the function has no value there
+      i=0
+      { [i] -> [(i - 1)] : i >= 1 }
+    hint: see domain()
+    """
+
+    id = "PV110"
+
+
 class NotPlottable(PolyvoltaError):
     """There is no picture of this: too many dimensions, or matplotlib is missing.
 
@@ -194,6 +210,20 @@ class NotPlottable(PolyvoltaError):
     """
 
     id = "PV120"
+
+
+def kind_of(value: object) -> str:
+    """What a value is, for a message.
+
+    >>> kind_of(3), kind_of(None), kind_of(Exception)
+    ('an int', 'None', 'the class Exception')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -14,9 +14,10 @@ from . import conjunct as cj
 from .aff import Aff, var
 from .build import RowBuilder
 from .conjunct import Conjunct
-from .errors import SpaceMismatch, Unbounded, UnknownName, nearest
+from .dimensions import named
+from .errors import SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
 from .shape import need_set, spaced
-from .space import Space, Tuple, distinct
+from .space import Space, Tuple, distinct, whole
 from .text.expressions import parse_aff
 
 if TYPE_CHECKING:
@@ -30,18 +31,31 @@ SpaceLike: TypeAlias = "str | Tuple | Space | Relation"
 
 def _spaces(kind: type[Relation], given: SpaceLike) -> tuple[Space, ...]:
     """The spaces that a caller means, for a relation of `kind`."""
+    wanted = "S[i] -> A[j]" if kind._is_map else "S[i, j]"
     if isinstance(given, str):
+        if not given.strip():
+            raise SpaceMismatch(f"a space is a text such as {wanted!r}, not an empty one")
         given = kind(given if "{" in given else f"{{ {given} }}")
+    if isinstance(given, type):
+        raise SpaceMismatch(f"a space is a text such as {wanted!r}, not {kind_of(given)}")
     if isinstance(given, Tuple):
         given = Space(None, given)
     found = (given,) if isinstance(given, Space) else tuple(s for s, _ in getattr(given, "parts", ()))
-    wanted = "S[i] -> A[j]" if kind._is_map else "S[i, j]"
     if not found and not hasattr(given, "parts"):
         raise SpaceMismatch(f"a space is a text such as {wanted!r}, not {given!r}")
     for space in found:
         if (space.inp is not None) != kind._is_map:
             raise SpaceMismatch(f"a {kind.__name__} lives in a space such as {wanted}", where=str(space))
     return found
+
+
+def _one_space(kind: type[Relation], given: SpaceLike) -> Space:
+    """The only space that a caller means; see `_spaces`."""
+    found = _spaces(kind, given)
+    if len(found) != 1:
+        where = "; ".join(map(str, found)) or "nothing"
+        raise SpaceMismatch("this operation needs a single space", where=where, hint='give it as a text: "S[i]"')
+    return found[0]
 
 
 def universe(cls: type[R], space: SpaceLike) -> R:
@@ -95,20 +109,29 @@ def from_points(cls: type[R], space: SpaceLike, points: Iterable[Sequence[int]])
     ------
     SpaceMismatch : a point is not as many integers as the space has dimensions.
     """
-    (space,) = _spaces(cls, space)
+    space = _one_space(cls, space)
+    if not _is_list(points):
+        hint = "list(s.points())" if hasattr(points, "parts") else "[(0, 1), (0, 2)]"
+        raise SpaceMismatch(f"points are a list of tuples, not {kind_of(points)}", where=str(space), hint=hint)
     listed = sorted({_point(p, space) for p in points})
     return cls._of((), [(space, tuple(_runs(listed, len(space.dims))))])
 
 
 def _point(point: object, space: Space) -> tuple[int, ...]:
     """The integers of a point."""
-    values = (point,) if hasattr(point, "__index__") else point
-    wrong = not isinstance(values, Iterable) or isinstance(values, str)
-    values = () if wrong else tuple(values)
-    if wrong or len(values) != len(space.dims) or not all(hasattr(v, "__index__") for v in values):
-        n = len(space.dims)
+    n = len(space.dims)
+    values = point if _is_list(point) else (point,)
+    found = tuple(v for v in map(whole, values) if v is not None)
+    if len(found) != n or len(found) != len(tuple(values)):
         raise SpaceMismatch(f"a point is {n} integer{'s' * (n != 1)} here, not {point!r}", where=str(space))
-    return tuple(v.__index__() for v in values)
+    return found
+
+
+def _is_list(value: object) -> bool:
+    """Whether values can be taken from it one by one: no text, no relation, no array without dimensions."""
+    if isinstance(value, (str, type)) or hasattr(value, "parts") or getattr(value, "shape", (1,)) == ():
+        return False
+    return isinstance(value, Iterable)
 
 
 def _runs(points: Sequence[tuple[int, ...]], n: int) -> Iterable[Conjunct]:
@@ -151,9 +174,11 @@ def from_affs(cls: type[Map], space: SpaceLike, outputs: Sequence[Aff | int | st
     """
     from .set import Set
 
-    (inp,) = (s.out for s in _spaces(Set, space))
+    inp = _one_space(Set, space).out
     if isinstance(outputs, (str, Aff)) or not isinstance(outputs, Iterable):
         raise SpaceMismatch(f"outputs are a list of expressions, not {outputs!r}", where=str(inp))
+    if name is not None:
+        named(inp, name)
     affs = [_expression(e, inp) for e in outputs]
     params = tuple(sorted({n for e in affs for n in e.names()} - set(inp.dims)))
     dims = distinct((f"o{k}" for k in range(len(affs))), (*params, *inp.dims))

@@ -14,7 +14,7 @@ integers. What can be exponential stops with `BudgetExceeded`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Self
 
 from . import algebra, bounds, box, dimensions, extent, hull, lexrel, make, optimise
@@ -26,9 +26,9 @@ from .budgets import metered_class
 from .conjunct import Conjunct
 from .counting import cardinality as cardinalities
 from .counting import count as counting
-from .errors import SpaceMismatch
+from .errors import SetSyntaxError, SpaceMismatch, UnknownName, kind_of
 from .functions import multi_pwaff
-from .space import Space
+from .space import Space, apart
 
 Part = tuple[Space, tuple[Conjunct, ...]]
 
@@ -43,10 +43,23 @@ class Relation:
     _is_map: bool
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise self._no_text(text)
         from .text.parse import parse
 
         params, parts = parse(text, self._is_map)
         self._fill(params, parts)
+
+    def _no_text(self, value: object) -> SetSyntaxError:
+        """The error that this is made from another value than a text."""
+        kind = type(self).__name__
+        if type(value) is type(self):
+            hint = f"it is a {kind} already"
+        elif isinstance(value, Relation):
+            hint = "m.wrap() is its pairs as a set" if value._is_map else "s.identity() or s.unwrap() is a map"
+        else:
+            hint = f"{kind}(str(x)) reads what prints in isl's notation"
+        return SetSyntaxError(f"a {kind} is made from a text in isl's notation, not from {kind_of(value)}", hint=hint)
 
     def _fill(self, params: tuple[str, ...], parts: Iterable[Part]) -> None:
         merged: dict[tuple, tuple[Space, dict[Conjunct, None]]] = {}
@@ -83,6 +96,19 @@ class Relation:
             and {s.key: set(p) for s, p in self.parts} == {s.key: set(p) for s, p in other.parts}
         )
 
+    def __bool__(self) -> bool:
+        raise SpaceMismatch(f"a {self._kind()} has no truth value", where=str(self), hint="ask not r.is_empty()")
+
+    def __len__(self) -> int:
+        raise SpaceMismatch(f"a {self._kind()} has no length", where=str(self), hint="count() counts its points")
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        hint = "points() lists its points, pieces its conjuncts"
+        raise SpaceMismatch(f"a {self._kind()} is not iterated by itself", where=str(self), hint=hint)
+
+    def _kind(self) -> str:
+        return type(self).__name__.lower()
+
     def __str__(self) -> str:
         from .text.show import show_relation
 
@@ -113,7 +139,10 @@ class Relation:
         """
         if len(self.parts) != 1:
             found = "; ".join(str(s) for s, _ in self.parts) or "nothing"
-            raise SpaceMismatch("this operation needs a single space", where=found, hint="pick one with .only(name)")
+            hint = (
+                "pick one with .only(name)" if self.parts else "it is empty, without a tuple: { S[i] : false } has one"
+            )
+            raise SpaceMismatch("this operation needs a single space", where=found, hint=hint)
         return self.parts[0][0]
 
     @property
@@ -123,6 +152,8 @@ class Relation:
 
     def only(self, name: str | None) -> Self:
         """The part whose (domain) tuple is called `name`; empty when there is none."""
+        if name is not None and not isinstance(name, str):
+            raise UnknownName(f"a tuple is given by its name, not by {name!r}", where=str(self))
         return self._of(self.param_names, [(s, p) for s, p in self.parts if (s.inp or s.out).name == name])
 
     def dims(self) -> tuple[str, ...]:
@@ -133,7 +164,20 @@ class Relation:
         return self._of(self.param_names, [(s, tuple(d for d in map(f, cs) if d is not None)) for s, cs in self.parts])
 
     def align_params(self, params: Iterable[str]) -> Self:
-        """The same points over a longer list of parameters; those it lacks are unconstrained."""
+        """The same points over a longer list of parameters; those it lacks are unconstrained.
+
+        A dimension that is called like a parameter gets a prime, in print and for addressing it.
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("{ A[i] : i > 0 }") & Set("[i] -> { A[j] : j < i }"))
+        [i] -> { A[i'] : 1 <= i' < i }
+        """
+        if isinstance(params, str) or not isinstance(params, Iterable):
+            raise UnknownName(f"parameters are a list of names, not {params!r}", where=str(self), hint='["N", "M"]')
+        params = tuple(params)
+        wrong = [p for p in params if not isinstance(p, str)]
+        if wrong:
+            raise UnknownName(f"a parameter is given by its name, not by {wrong[0]!r}", where=str(self))
         wanted = tuple(dict.fromkeys([*params, *self.param_names]))
         if wanted == self.param_names:
             return self
@@ -144,7 +188,7 @@ class Relation:
             places = head + tuple(range(len(wanted), c.n + shift))
             return cj.reindex(c, c.n + shift, places)
 
-        return self._of(wanted, [(s, tuple(map(move, cs))) for s, cs in self.parts])
+        return self._of(wanted, [(apart(s, wanted), tuple(map(move, cs))) for s, cs in self.parts])
 
     def _aligned(self, other: Relation) -> tuple[Self, Relation]:
         if self.param_names == other.param_names:
@@ -156,7 +200,7 @@ class Relation:
         if type(other) is not type(self):
             kind = type(self).__name__
             raise SpaceMismatch(
-                f"{what} needs two {kind}s, not a {kind} and a {type(other).__name__}",
+                f"{what} needs two {kind}s, not a {kind} and {kind_of(other)}",
                 where=f"{self}\n{other}",
             )
 
@@ -176,6 +220,7 @@ class Relation:
     __or__, __and__, __sub__, __xor__ = union, intersect, subtract, symmetric_difference
     is_empty, is_equal, is_disjoint = algebra.is_empty, algebra.is_equal, algebra.is_disjoint
     is_subset, is_strict_subset = algebra.is_subset, algebra.is_strict_subset
+    __le__, __lt__, __ge__, __gt__ = is_subset, is_strict_subset, algebra.is_superset, algebra.is_strict_superset
     without_empty = algebra.without_empty
 
     params, intersect_params = dimensions.params, dimensions.intersect_params
@@ -183,7 +228,7 @@ class Relation:
     project_onto, eliminate, known_divs = dimensions.project_onto, dimensions.eliminate, dimensions.known_divs
     insert_dims, add_dims, move_dims = dimensions.insert_dims, dimensions.add_dims, dimensions.move_dims
     rename_dims, rename_params = dimensions.rename_dims, dimensions.rename_params
-    complement = dimensions.complement
+    complement = __invert__ = dimensions.complement
 
     universe, empty = classmethod(make.universe), classmethod(make.empty)
     from_points = classmethod(make.from_points)

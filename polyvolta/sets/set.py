@@ -5,7 +5,6 @@ from __future__ import annotations
 from . import compose, dimensions, optimise, order, product
 from . import plot as plotting
 from .budgets import metered_class
-from .errors import SpaceMismatch
 from .functions import pwaff
 from .relation import Relation
 
@@ -21,9 +20,6 @@ class Set(Relation):
 
     __slots__ = ()
     _is_map = False
-
-    def __bool__(self) -> bool:
-        raise SpaceMismatch("a set has no truth value", where=str(self), hint="ask not s.is_empty()")
 
     # ---- methods: one module a theme
 

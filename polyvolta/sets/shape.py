@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from . import conjunct as cj
 from . import project as pj
 from .conjunct import Conjunct
-from .errors import SpaceMismatch
+from .errors import SpaceMismatch, kind_of
 from .space import Space, Tuple, distinct, renamed
 
 if TYPE_CHECKING:
@@ -79,13 +79,13 @@ def all_spaces(self: Relation) -> str:
 
 def need_map(value: object, what: str) -> Map:
     """`value`, which must be a Map."""
-    if not getattr(value, "_is_map", False):
-        raise SpaceMismatch(f"{what} needs a Map, not a {type(value).__name__}", where=str(value))
+    if isinstance(value, type) or not getattr(value, "_is_map", False):
+        raise SpaceMismatch(f"{what} needs a Map, not {kind_of(value)}", where=str(value))
     return value
 
 
 def need_set(value: object, what: str) -> Relation:
     """`value`, which must be a Set."""
-    if getattr(value, "_is_map", True):
-        raise SpaceMismatch(f"{what} needs a Set, not a {type(value).__name__}", where=str(value))
+    if isinstance(value, type) or getattr(value, "_is_map", True):
+        raise SpaceMismatch(f"{what} needs a Set, not {kind_of(value)}", where=str(value))
     return value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import index
 
 from .errors import UnknownName, nearest
 
@@ -89,6 +90,20 @@ def renamed(tup: Tuple, dims: Iterable[str]) -> Tuple:
     return Tuple(tup.name, dims, Space(inp, renamed(inner.out, dims[split:])))
 
 
+def apart(space: Space, taken: Iterable[str]) -> Space:
+    """The space, each dimension that is called like one of `taken` primed until no two names are equal."""
+    taken = frozenset(taken)
+    if taken.isdisjoint(space.dims):
+        return space
+    used = taken.union(space.dims)
+    dims: list[str] = []
+    for name in space.dims:
+        dims.append(fresh(name, used) if name in taken else name)
+        used |= {dims[-1]}
+    n = space.n_in
+    return Space(renamed(space.inp, dims[:n]) if space.inp else None, renamed(space.out, dims[n:]))
+
+
 def without(tup: Tuple, gone: Iterable[int]) -> Tuple:
     """The tuple without the dimensions at some positions, inside a wrapped relation too."""
     gone = set(gone)
@@ -99,6 +114,14 @@ def without(tup: Tuple, gone: Iterable[int]) -> Tuple:
     return Tuple(tup.name, tuple(d for k, d in enumerate(tup.dims) if k not in gone), inner)
 
 
+def whole(value: object) -> int | None:
+    """A value that is an integer, numpy's ones too, as an `int`; None for others, truth values among them."""
+    try:
+        return None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
 def position(dim: str | int, dims: tuple[str, ...], where: str, what: str = "dimension") -> int:
     """The position of a dimension given by name or by position.
 
@@ -106,9 +129,12 @@ def position(dim: str | int, dims: tuple[str, ...], where: str, what: str = "dim
     ------
     UnknownName : there is no such dimension; the hint names the nearest.
     """
-    if isinstance(dim, int) and not isinstance(dim, bool):
-        if -len(dims) <= dim < len(dims):
-            return dim % len(dims)
+    if not isinstance(dim, str):
+        number = whole(dim)
+        if number is None:
+            raise UnknownName(f"a {what} is given by its name or position, not by {dim!r}", where=where)
+        if -len(dims) <= number < len(dims):
+            return number % len(dims)
         count = f"there is 1 {what}" if len(dims) == 1 else f"there are {len(dims)} {what}s"
         raise UnknownName(f"position {dim} is out of range", where=where, hint=count)
     if dim in dims:

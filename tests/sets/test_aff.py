@@ -71,3 +71,10 @@ def test_what_is_not_affine():
         i // 0
     assert xor(5, 3, 3) == aff(6) and xor(i, 0, 3) == i
     assert (i + j // 2).names() == {"i", "j"} and (3 * i).coefficient("i") == 3 and aff(7).is_constant
+
+
+def test_texts_are_expressions_and_names_are_names():
+    assert aff("2i + floor((j - 1)/4)") == 2 * i + (j - 1) // 4 and aff("i") == i
+    assert i.subs({"i": "j + 1"}) == j + 1
+    for name in ("i'", "S.i", "c@", "mod"):
+        assert var(name).names() == {name} and aff(name) == var(name)

@@ -1,5 +1,6 @@
 """Names, places and bounds of dimensions, relations made from points and expressions, membership: by example."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,7 +127,16 @@ ERRORS = [
     (lambda: S.rename_params(N="i"), SpaceMismatch, "the name 'i' would stand twice"),
     (lambda: S.rename_params(K="L"), UnknownName, "no parameter is called 'K'"),
     (lambda: S.insert_dims("k", "x"), UnknownName, "no dimension is called 'k'"),
-    (lambda: S.insert_dims(2, "x"), UnknownName, "position 2 is out of range"),
+    (lambda: S.insert_dims(3, "x"), UnknownName, "position 3 is out of range"),
+    (lambda: S.rename_dims(i="mod"), UnknownName, "it is a word of the notation"),
+    (lambda: S.rename_dims(i="True"), UnknownName, "it is a word of the notation"),
+    (lambda: S.rename("é"), UnknownName, "'é' is no name for a tuple"),
+    (lambda: Set("[N] -> { [i] : i < N }").project_out("N"), UnknownName, "hint: project_out_params('N')"),
+    (lambda: Set("{ }").space, SpaceMismatch, "it is empty, without a tuple"),
+    (lambda: Set.universe(""), SpaceMismatch, "not an empty one"),
+    (lambda: Set(S), SetSyntaxError, "hint: it is a Set already"),
+    (lambda: Set(Map("{ [i] -> [j] }")), SetSyntaxError, "hint: m.wrap() is its pairs as a set"),
+    (lambda: Set([1]), SetSyntaxError, "not from a list\nhint: Set(str(x))"),
     (lambda: S.insert_dims(0, "j"), SpaceMismatch, "the name 'j' would stand twice"),
     (lambda: S.add_dims("x", side="in"), SpaceMismatch, "a set has no input tuple"),
     (lambda: M.add_dims("x", side="left"), SpaceMismatch, "a side is 'in' or 'out', not 'left'"),
@@ -166,3 +176,32 @@ def test_an_error_says_what_and_where(call, kind, message):
     with pytest.raises(PolyvoltaError) as caught:
         call()
     assert type(caught.value) is kind and message in str(caught.value)
+
+
+def test_no_dimension_is_called_like_a_parameter():
+    one, other = Set("{ A[i] : i > 0 }"), Set("[i] -> { A[j] : j < i }")
+    both = one & other
+    assert str(both) == "[i] -> { A[i'] : 1 <= i' < i }" and both.is_equal(Set("[i] -> { A[k] : 0 < k < i }"))
+    assert both == other & one and both.dims() == ("i'",)
+    assert both.fix({"i'": 3}).is_equal(Set("[i] -> { A[3] : i > 3 }"))
+    assert both.fix(i=3).is_equal(Set("[i] -> { A[k] : 0 < k < 3 and i = 3 }"))
+    assert str(Set("{ A[i, i'] }").align_params(["i"])) == "[i] -> { A[i'', i'] }"
+    assert str(Set("{ [A[i] -> i[k]] }").align_params(["k", "i"])) == "[k, i] -> { [A[i'] -> i[k']] }"
+    assert str(one.intersect_params(Set("[i] -> { : i > 5 }"))) == "[i] -> { A[i'] : i >= 6 and i' >= 1 }"
+    m = Map("{ A[j] -> B[i] : j > i }").intersect_domain(Set("[i] -> { A[k] : k < i }"))
+    assert str(m) == "[i] -> { A[j] -> B[i'] : j < i and i' < j }"
+    for r in (both, m):
+        assert type(r)(str(r)) == r
+
+
+def test_numbers_of_numpy():
+    s = Set("{ S[i, j] : 0 <= i < 4 and 0 <= j <= i }")
+    assert s.project_out(np.int64(0)) == s.project_out("i") and s.fix({np.int64(-1): np.int8(2)}) == s.fix(j=2)
+    assert np.array([1, 0]) in s and np.array([0, 1]) not in s and np.array(2) in s.project_out(1)
+    points = np.array([[1, 2], [3, 4]])
+    assert Set.from_points("S[i, j]", points) == Set.from_points("S[i, j]", [(1, 2), (3, 4)])
+
+
+def test_dimensions_behind_the_last():
+    assert str(Set("{ S[i] }").insert_dims(1, "j", "k")) == "{ S[i, j, k] }"
+    assert str(Map("{ S[i] -> A[j] }").insert_dims(2, "k")) == "{ S[i] -> A[j, k] }"

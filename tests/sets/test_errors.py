@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 from polyvolta.cuda.errors import CompileFailed, CompilerMissing
@@ -53,6 +54,7 @@ def test_every_error_has_an_id_of_its_own_and_an_example():
 
 S = Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 4 }")
 T = Map("{ S[i, j] -> [i + j] }")
+ARRAY = np.array([1, 0])
 MISUSE = [
     lambda: Set(3),
     lambda: Set(None),
@@ -89,6 +91,42 @@ MISUSE = [
     lambda: var("i").evaluate({"j": 1}),
     lambda: var(3),
     lambda: aff(1.5),
+    lambda: S.rename_dims(-1),
+    lambda: S.rename_params(-1),
+    lambda: S.align_params(None),
+    lambda: S.align_params(ARRAY),
+    lambda: S.align_params("MN"),
+    lambda: S.align_params(3),
+    lambda: S.project_out(ARRAY),
+    lambda: S.eliminate(ARRAY),
+    lambda: S.lower_bound(ARRAY, 1),
+    lambda: S.move_dims(ARRAY, to="out"),
+    lambda: S.insert_dims(ARRAY, "k"),
+    lambda: S.project_out_params(ARRAY),
+    lambda: S.equate("i", ARRAY),
+    lambda: S.only(ARRAY),
+    lambda: Set.from_points("S[i]", S),
+    lambda: Set.from_points("S[i]", None),
+    lambda: Set.from_points(Set("{ }"), [(1,)]),
+    lambda: Set.universe(Set),
+    lambda: Map.from_affs("", [1]),
+    lambda: Map.from_affs("[i]", [1], "a b"),
+    lambda: S.intersect_params(Set),
+    lambda: S.intersect_params(None),
+    lambda: (True, 0) in Set("{ [i, j] }"),
+    lambda: S.contains(S),
+    lambda: var("i").evaluate(None),
+    lambda: var("i").evaluate("i"),
+    lambda: var("i").evaluate({"i": "j"}),
+    lambda: var("i").evaluate({"i": None}),
+    lambda: var("i").subs(None),
+    lambda: var("i").subs({"i": None}),
+    lambda: var("i").rewrite(None),
+    lambda: aff("i+"),
+    lambda: aff("i/2"),
+    lambda: var("a b"),
+    lambda: var("and"),
+    lambda: var(""),
 ]
 
 

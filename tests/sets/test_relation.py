@@ -85,6 +85,28 @@ def test_pieces_and_samples():
 def test_renaming():
     assert Set("{ S[i] : i > 3 }").rename("R") == Set("{ R[i] : i > 3 }")
     assert Set("{ S[i] }").rename(None) == Set("{ [i] }")
+    assert str(Set("{ S[i] }").rename("mod")) == "{ mod[i] }" and str(Map("{ S[i] -> [] }").rename_range("and")) == (
+        "{ S[i] -> and[] }"
+    )
+
+
+def test_operators_that_compare():
+    part = Set("{ [i] : 0 <= i < 5 }")
+    assert part <= A and part < A and A >= part and A > part and A <= A and A >= A
+    assert not (A <= part or A < A or A > A or part >= A)
+    m, n = Map("{ [i] -> [i] : i > 0 }"), Map("{ [i] -> [i] }")
+    assert m <= n and m < n and n >= m and n > m
+    assert (~A).is_equal(A.complement()) and (~m).is_equal(m.complement())
+    for wrong in (lambda: A <= 3, lambda: A > m, lambda: m < A):
+        with pytest.raises(SpaceMismatch, match="a comparison needs two"):
+            wrong()
+
+
+def test_a_relation_is_no_container_of_python():
+    for r in (A, Map("{ [i] -> [i] }")):
+        for use, hint in ((bool, "is_empty"), (len, r"count\(\)"), (list, r"points\(\)")):
+            with pytest.raises(SpaceMismatch, match=hint):
+                use(r)
 
 
 def test_projecting_a_wrapped_relation():
