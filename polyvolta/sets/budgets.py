@@ -24,7 +24,7 @@ from inspect import isfunction, isgeneratorfunction
 from math import inf
 from typing import Any, TypeVar
 
-from .errors import BudgetExceeded
+from .errors import BudgetExceeded, SpaceMismatch
 
 DEFAULT = 400_000  # steps of one public operation, a few seconds
 
@@ -56,6 +56,7 @@ def budget(steps: int | None) -> Iterator[None]:
     Raises
     ------
     BudgetExceeded : by the operation that spends the last step; it names that operation and the sizes of its operands.
+    SpaceMismatch : the number of steps is no number, or negative.
 
     >>> from polyvolta.sets import Set, budget
     >>> needle = Set("{ [x, y] : 0 <= y and -299999y + 300000x >= 100000 and -300000x + 299998y + 200000 >= 0 }")
@@ -69,6 +70,8 @@ def budget(steps: int | None) -> Iterator[None]:
     ...     print(needle.sample())
     { [100000, 100000] }
     """
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, float)) or not steps >= 0):
+        raise SpaceMismatch(f"a budget is a number of steps, not {steps!r}", hint="None is no limit")
     outer = _current.get()
     own = _Budget(min(inf if steps is None else steps, inf if outer is None else outer.left))
     if outer is not None:
@@ -125,7 +128,7 @@ def metered(f: F) -> F:
                 if outer is None and own is None:
                     own = _Budget(DEFAULT)
                 try:
-                    value = _run(outer or own, f.__name__.rstrip("_"), args, next, (found,), {})
+                    value = _run(outer or own, f.__name__.strip("_"), args, next, (found,), {})
                 except StopIteration:
                     return
                 yield value
@@ -137,7 +140,7 @@ def metered(f: F) -> F:
         current = _current.get()
         if current is not None and current.operation:
             return f(*args, **kwargs)
-        name = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__.rstrip("_")
+        name = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__.strip("_")
         return _run(current or _Budget(DEFAULT), name, args, f, args, kwargs)
 
     return call

@@ -31,7 +31,7 @@ from .errors import BudgetExceeded, SpaceMismatch, Unbounded
 from .make import from_points
 from .paths import continued, is_exact, scaled, translated
 from .shape import pair, spaced
-from .space import Space, Tuple
+from .space import Space, Tuple, whole
 
 if TYPE_CHECKING:
     from .map import Map
@@ -64,9 +64,9 @@ def fixed_power(self: Map, exponent: int) -> Map:
     ------
     SpaceMismatch : the exponent is no integer, or the outputs are in no input space.
     """
-    if isinstance(exponent, bool) or not hasattr(exponent, "__index__"):
+    k = whole(exponent)
+    if k is None:
         raise SpaceMismatch(f"an exponent is an integer, not {exponent!r}", where=str(self))
-    k = exponent.__index__()
     if k == 0:
         return identity(domain(self) | range_(self))
     square = self if k > 0 else reverse(self)

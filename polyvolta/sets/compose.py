@@ -286,6 +286,12 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
         n = space.n_in
         if n != space.n_out:
             raise SpaceMismatch("differences need as many inputs as outputs", where=str(space))
+        if space.inp.name != space.out.name and space.inp.name and space.out.name:
+            raise SpaceMismatch(
+                "differences need inputs and outputs of one name",
+                where=f"inputs: {space.inp}\noutputs: {space.out}",
+                hint="rename_domain or rename_range gives them one",
+            )
         width = n_par + 3 * n
         rows = [
             (0, *[(k == n_par + d) - (k == n_par + n + d) + (k == n_par + 2 * n + d) for k in range(width)])
@@ -301,8 +307,7 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
 def deltas(self: Map) -> Set:
     """{ y - x } over all pairs x -> y; exact, m projections.
 
-    The tuple's name stays where both sides have it, as in isl; tuples of other names but as many dimensions give an
-    anonymous one.
+    The tuple's name stays where both sides have it, as in isl; where one side has none, the differences have none.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i, j] -> S[i + 1, j - 2] }").deltas())
@@ -310,7 +315,7 @@ def deltas(self: Map) -> Set:
 
     Raises
     ------
-    SpaceMismatch : some pair has more inputs than outputs, or fewer.
+    SpaceMismatch : some pair has more inputs than outputs, or fewer, or both sides have names, and these differ.
     """
     from .set import Set
 

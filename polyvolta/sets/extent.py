@@ -146,6 +146,8 @@ def is_box(self: Relation) -> bool:
 def is_singleton(self: Relation) -> bool:
     """Whether there is exactly one point, parameters counted as dimensions; exact, two emptiness tests a conjunct.
 
+    An empty set is none, other than in isl.
+
     Raises
     ------
     BudgetExceeded : an emptiness test took too many steps.

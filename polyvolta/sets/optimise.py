@@ -66,7 +66,8 @@ def max_(self: Relation, expression: Expression) -> int | PwAff:
 def dim_min(self: Relation, dim: str | int) -> PwAff:
     """The least value of a dimension as a function of the parameters; for a map, that of an output per input.
 
-    Exact; see `min`. A set without parameters has a function without arguments: `S.min(dim)` gives its number.
+    Exact; see `min`. A set without parameters has a function without arguments: `S.min(dim)` gives its number. Where
+    there is no point the function has no value; that of an empty set prints as `{ }`.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("[N] -> { S[i, j] : 0 <= i < N and i < j < 10 }").dim_max("i"))
@@ -120,14 +121,9 @@ def extremal_pieces(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, s
     try:
         return folded_optimum(alone, n_fixed, sign, names[:n_fixed], where) if alone is not None else []
     except Unbounded:
-        what = "least" if sign < 0 else "greatest"
-        raise Unbounded(
-            f"{e} has no {what} value", where=where, hint=f"bound it: {_culprits(e, names, n_fixed)}"
-        ) from None
-
-
-def _culprits(e: Aff, names: tuple[str, ...], n_fixed: int) -> str:
-    return ", ".join(n for n in names[n_fixed:] if n in e.names()) or str(e)
+        what, bound = ("least", ">=") if sign < 0 else ("greatest", "<=")
+        hint = f"add a bound such as '{e} {bound} ...' to the constraints"
+        raise Unbounded(f"{e} has no {what} value", where=where, hint=hint) from None
 
 
 def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:

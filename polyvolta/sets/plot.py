@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .conjunct import Conjunct
 from .counting.count import concrete
-from .errors import BudgetExceeded, NotPlottable
+from .errors import BudgetExceeded, NotPlottable, kind_of
 from .space import Space
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def plot_set(self: Set, ax: Any = None, **params: int) -> Any:
     """Draw a set of one or two dimensions, its parameters given numbers; returns matplotlib's Axes.
 
     Every integer point is a dot; the rational polygon of each piece is shaded. Tuples, or else pieces, differ in
-    colour. Cost: one search per point, at most 10,000 of them.
+    colour, and tuples of one dimension have lines of their own. Cost: one search per point, at most 10,000 of them.
 
     Raises
     ------
@@ -54,19 +54,26 @@ def plot_set(self: Set, ax: Any = None, **params: int) -> Any:
             hint="fix or project out the others",
         )
     ax = _axes(ax)
+    several = len(self.parts) > 1
     flat, seen = dims == {1}, set()
     names = [s.out.name or "" for s, _ in self.parts]
     for k, (space, piece) in enumerate(_colours(self)):
         found = _drawn(piece, params, MOST_POINTS - len(seen))
-        _polygons(ax, concrete(piece, params), f"C{k}", flat)
+        line = k if flat and several else 0
+        _polygons(ax, concrete(piece, params), f"C{k}", flat, line)
         new = [p for p in found if (space.key, p) not in seen]
-        label = names[k] if len(self.parts) > 1 else None
-        _dots(ax, [(p[0], 0) if flat else p for p in new], f"C{k}", label, len(found))
+        label = names[k] if several else None
+        _dots(ax, [(p[0], line) if flat else p for p in new], f"C{k}", label, len(found))
         seen |= {(space.key, p) for p in new}
     if self.parts:
         _frame(ax, self.parts[0][0].dims, [(*p, 0)[:2] for _, p in seen])
-    if len(self.parts) > 1:
-        ax.legend(frameon=False)
+    if several and flat:
+        ax.set_yticks(range(len(names)), [str(s.out) for s, _ in self.parts])
+        ax.set_ylim(-0.7, len(names) - 0.3)
+        ax.set_box_aspect(0.1 * len(names))
+        ax.set_xlabel("")
+    elif several:
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))  # beside the points
     return ax
 
 
@@ -183,16 +190,20 @@ def _axes(ax: Any) -> Any:
         import matplotlib.pyplot as plt
     except ImportError:
         raise NotPlottable("pictures need matplotlib", hint="pip install polyvolta[plot]") from None
+    if ax is not None and not hasattr(ax, "scatter"):
+        raise NotPlottable(
+            f"ax is matplotlib's Axes, not {kind_of(ax)}", hint="leave it out, or make one by plt.subplots()"
+        )
     return ax if ax is not None else plt.subplots()[1]
 
 
-def _polygons(ax: Any, r: Relation, colour: str, flat: bool) -> None:
+def _polygons(ax: Any, r: Relation, colour: str, flat: bool, line: int) -> None:
     """The shaded outlines of the conjuncts."""
     for c in (c for _, cs in r.parts for c in cs):
         points = list(r._of((), [(r.parts[0][0], (c,))]).points())
         if flat and points:
             ends = [points[0][0], points[-1][0]]
-            ax.plot(ends, [0, 0], color=colour, alpha=0.25, lw=7, solid_capstyle="round", zorder=1)
+            ax.plot(ends, [line, line], color=colour, alpha=0.25, lw=7, solid_capstyle="round", zorder=1)
         corners = outline(c, points) if points and not flat else []
         if len(corners) > 1:
             ax.fill(*zip(*corners), facecolor=colour, alpha=0.16, lw=0, zorder=1)

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from .aff import Aff, Floor, Xor, aff, var, xor
 from .budgets import metered, spend
 from .digits import mod_parts
-from .errors import Unbounded
-from .space import Space, Tuple
+from .errors import NotAffine, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
+from .shape import need_set
+from .space import Space, Tuple, whole
 
 if TYPE_CHECKING:
     from .set import Set
@@ -53,16 +54,45 @@ def simplify(e: Aff | str, ranges: Mapping[str, Range] | Set, values: Mapping[st
     ------
     BudgetExceeded : the expression, written out, is too long.
     SetSyntaxError : the text is no expression.
-    SpaceMismatch : the set has several tuples.
+    SpaceMismatch : the set has several tuples, or a range is no pair of integers in order.
+    UnknownName : ranges are given, but none for any name in the text `e`; an `Aff` may lack them all.
+    NotAffine : `e` is no expression.
     """
+    text = isinstance(e, str)
     if isinstance(e, str):
         from .text.parse import parse_aff
 
         e = parse_aff(e)
-    if not isinstance(ranges, Mapping):
-        ranges = _ranges_of(ranges, e)
+    if not isinstance(e, Aff) and whole(e) is None:
+        raise NotAffine(f"an expression is an Aff or a text, not {kind_of(e)}")
+    e = aff(e)
+    if isinstance(ranges, Mapping):
+        ranges = _checked(ranges, e, text)
+    else:
+        ranges = _ranges_of(need_set(ranges, "a simplifier"), e)
     found = _simplified(e, ranges, values)
     return found if values or weight(found) <= weight(e) else e
+
+
+def _checked(ranges: Mapping[str, Range], e: Aff, text: bool) -> Mapping[str, Range]:
+    """The ranges that a caller gave."""
+    for name, ends in ranges.items():
+        pair = (
+            isinstance(ends, (tuple, list)) and len(ends) == 2 and all(v is None or whole(v) is not None for v in ends)
+        )
+        if not pair:
+            raise SpaceMismatch(
+                f"the range of {name} is a pair of integers, not {ends!r}", hint=f"such as {name}: (0, 31)"
+            )
+        if None not in ends and ends[0] > ends[1]:
+            raise SpaceMismatch(f"the range of {name} is empty: {ends!r}", hint="the least value stands first")
+    known = e.names() if text else ()
+    if ranges and known and not known & ranges.keys():
+        name = next(iter(ranges))
+        raise UnknownName(
+            f"no name in the expression is called {name!r}", where=str(e), hint=nearest(name, sorted(known))
+        )
+    return ranges
 
 
 def _ranges_of(domain: Set, e: Aff) -> dict[str, Range]:

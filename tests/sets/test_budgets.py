@@ -17,7 +17,18 @@ import numpy as np
 import pytest
 
 import polyvolta.sets
-from polyvolta.sets import BudgetExceeded, Layout, Map, MultiPwAff, PwAff, PwQPolynomial, Set, budget, var
+from polyvolta.sets import (
+    BudgetExceeded,
+    Layout,
+    Map,
+    MultiPwAff,
+    PwAff,
+    PwQPolynomial,
+    Set,
+    SpaceMismatch,
+    budget,
+    var,
+)
 from polyvolta.sets.budgets import metered, spend
 from polyvolta.sets.engine.integer import is_empty, sample
 from polyvolta.sets.engine.simplex import Tableau
@@ -402,3 +413,9 @@ def test_every_memo_is_bounded():
     assert memos
     for f in memos:
         assert f.cache_parameters()["maxsize"] is not None, f.__qualname__
+
+
+@pytest.mark.parametrize("steps", [-1, "x", float("nan"), True])
+def test_a_budget_is_a_number_of_steps(steps):
+    with pytest.raises(SpaceMismatch, match="a number of steps"), budget(steps):
+        pass

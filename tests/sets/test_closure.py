@@ -158,6 +158,7 @@ ERRORS = [
     (lambda: Map("{ A[i] -> A[i]; B[i] -> B[i] }").power(), "needs a single space"),
     (lambda: Map("{ A[i] -> B[i] }").fixed_power(2), "first: A[i] -> B["),
     (lambda: Map("{ [i] -> [i] }").fixed_power(1.5), "an exponent is an integer, not 1.5"),
+    (lambda: Map("{ [i] -> [i] }").fixed_power(np.array([1, 2])), "an exponent is an integer, not array"),
     (lambda: Map("{ [i] -> [i] }").fixed_power(True), "an exponent is an integer, not True"),
 ]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import Layout, Map, NotSupported, Set, SetSyntaxError, SpaceMismatch, UnknownName, var, xor
+from polyvolta.sets import Layout, Map, NotSupported, PwAff, Set, SetSyntaxError, SpaceMismatch, UnknownName, var, xor
 from polyvolta.sets.layouts.bits import inverse, rank
 
 from .brute import examples
@@ -369,9 +369,25 @@ def test_misuse():
         Layout.swizzle(8, 8, shift=-1)
     with pytest.raises(NotSupported, match="an extent or a pair"):
         Layout.of({"i": "8"}, ["i"])
-    with pytest.raises(NotSupported, match="not of a int"):
+    f = PwAff("{ [i] -> [i] : 0 <= i < 8 }")
+    for use in (s.apply_range, s.compose, s.product, Layout.from_map, Layout):
+        with pytest.raises(SpaceMismatch, match="not of a PwAff"):
+            use(f)
+    for inputs in (None, "i", s):
+        with pytest.raises(SpaceMismatch, match="extents by names"):
+            Layout.identity(inputs)
+        with pytest.raises(SpaceMismatch, match="extents by names"):
+            Layout.of(inputs, s)
+    for outputs in (None, "i", s, 3):
+        with pytest.raises(SpaceMismatch, match="a list of expressions"):
+            Layout.of({"i": 8}, outputs)
+    with pytest.raises(SpaceMismatch, match="rows is an integer here, not a Set"):
+        Layout.swizzle(Set("{ [i] }"), Map("{ [i] -> [i] }"))
+    with pytest.raises(SpaceMismatch, match="bits is an integer here, not a str"):
+        Layout.swizzle(8, 8, bits="3")
+    with pytest.raises(SpaceMismatch, match="not of an int"):
         s.apply_range(3)
-    with pytest.raises(NotSupported, match="not of a Set"):
+    with pytest.raises(SpaceMismatch, match="not of a Set"):
         Layout(Set("{ [i] : 0 <= i < 8 }"))
     with pytest.raises(NotSupported, match="a box with points"):
         Layout.of({"i": 0}, ["i"])

@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import EmptySet, Map, Set, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, triangular, var
+from polyvolta.sets import (
+    EmptySet,
+    Map,
+    PwAff,
+    Set,
+    SetSyntaxError,
+    SpaceMismatch,
+    Unbounded,
+    UnknownName,
+    triangular,
+    var,
+)
 from polyvolta.sets.conjunct import normalise
 from polyvolta.sets.engine import lexopt
 from polyvolta.sets.engine.rows import evaluate
@@ -32,6 +43,14 @@ def test_functions_of_inputs():
     assert m.max("i - 32*b + j")(b=1, N=40) == 7 + 39
 
 
+def test_the_extremes_of_an_empty_set_are_a_function_without_values():
+    for text, printed in (("{ S[i] : false }", "{ }"), ("[N] -> { S[i] : N < i < N }", "[N] -> { }")):
+        found = Set(text).dim_max(0)
+        assert str(found) == printed and found.is_equal(PwAff(printed)) and found.domain().is_empty()
+    found = Map("{ S[i] -> [j] : i < j < i }").dim_max(0)
+    assert str(found) == "{ S[i] -> [(0)] : false }" and found.is_equal(PwAff(str(found)))
+
+
 def test_points():
     assert Set("[N] -> { [i, 3] : N <= i < N + 1 }").sample_point(N=5) == (5, 3)
     with pytest.raises(EmptySet, match="no point"):
@@ -44,7 +63,7 @@ def test_points():
     ("use", "error", "message"),
     [
         (lambda s: s.max("i"), Unbounded, "i has no greatest value"),
-        (lambda s: s.dim_max("i"), Unbounded, "bound it: i"),
+        (lambda s: s.dim_max("i"), Unbounded, "a bound such as 'i <= ...'"),
         (lambda s: s.min("j"), Unbounded, "no least value"),
         (lambda s: s.min("k"), SetSyntaxError, "unknown name 'k'"),
         (lambda s: s.min(var("k")), UnknownName, "'k'"),

@@ -41,10 +41,22 @@ def test_points_of_two_pieces_are_drawn_once(ax):
     assert len(ax.patches) == 4  # a face and an edge for each piece
 
 
-def test_tuples_have_a_legend(ax):
+def test_tuples_of_one_dimension_have_lines_of_their_own(ax):
     Set("{ A[i] : 0 <= i < 3; B[i] : 2 <= i < 4 }").plot(ax)
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["A[i]", "B[i]"]
+    assert dots(ax) == [(0, 0), (1, 0), (2, 0), (2, 1), (3, 1)]
+
+
+def test_tuples_have_a_legend_beside_the_points(ax):
+    Set("{ A[i, j] : 0 <= i, j < 3; B[i, j] : 2 <= i, j < 4 }").plot(ax)
+    ax.figure.canvas.draw()
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["A", "B"]
-    assert dots(ax) == [(0, 0), (1, 0), (2, 0), (2, 0), (3, 0)]
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+
+
+def test_axes_are_checked(ax):
+    with pytest.raises(NotPlottable, match="not an int"):
+        Set("{ [i] : 0 <= i < 3 }").plot(ax=3)
 
 
 def test_maps_are_arrows(ax):

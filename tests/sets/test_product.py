@@ -67,7 +67,9 @@ def test_maps_from_pairs_to_their_parts():
     step = Map("{ S[i, j] -> S[i + 1, j - i] : 0 <= i < 3 }")
     assert step.deltas().is_equal(Set("{ S[1, d] : -2 <= d <= 0 }"))
     assert step.deltas_map().range().is_equal(step.deltas())
-    assert Map("{ A[i] -> B[2i] }").deltas().tuple_names == (None,)
+    assert Map("{ A[i] -> [2i] }").deltas().tuple_names == (None,)
+    with pytest.raises(SpaceMismatch, match="inputs and outputs of one name"):
+        Map("{ A[i] -> B[2i] }").deltas()
 
 
 def test_names_stay_distinct():

@@ -11,6 +11,7 @@ from polyvolta.sets import (
     MultiPwAff,
     NotAffine,
     NotAFunction,
+    OutsideDomain,
     PwAff,
     PwMultiAff,
     Set,
@@ -69,7 +70,7 @@ def test_evaluation_on_arrays():
     i, j = np.meshgrid(np.arange(-5, 20), np.arange(4), indexing="ij")
     assert (f(i=i, j=j, N=4) == np.where(i >= 0, np.minimum(i // 3, 4) - j, 7)).all()
     assert f(i=10**30, j=0, N=10**29) == 10**29
-    with pytest.raises(SpaceMismatch, match="no value there"):
+    with pytest.raises(OutsideDomain, match="no value there"):
         f.intersect_domain(Set("{ S[i, j] : j = 0 }"))(i=i, j=j, N=4)
 
 
@@ -132,7 +133,6 @@ def test_maps_of_several_pieces():
         ("{ [i] -> [i/2] }", SetSyntaxError, "the value would be a fraction"),
         ("{ [i] -> [i*i] }", SetSyntaxError, "not affine"),
         ("{ S[i] -> [j] }", SetSyntaxError, "unknown name 'j'"),
-        ("{ }", SetSyntaxError, "expected a tuple of expressions"),
         ("{ [i] -> [3, 4] }", SpaceMismatch, "a PwAff has one anonymous output"),
         ("{ [i] -> [1]; S[i] -> [2] }", SpaceMismatch, "pieces in one space"),
         ("{ [i] -> [i] : i > 0; [i] -> [3] : i < 4 }", NotAFunction, "different values at one point"),
@@ -142,6 +142,12 @@ def test_maps_of_several_pieces():
 def test_texts_that_are_no_function(text, error, message):
     with pytest.raises(error, match=message):
         PwAff(text)
+
+
+def test_inputs_in_order_or_by_name():
+    f = PwAff("[N] -> { S[i, j] -> [i + 2j + N] }")
+    assert f(3, 4, N=10) == f(i=3, j=4, N=10) == f.eval((3, 4), N=10) == 21
+    assert MultiPwAff("{ [i] -> A[floor(i/32), i mod 32] }")(70) == (2, 6)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +163,18 @@ def test_texts_that_are_no_function(text, error, message):
         (lambda f: f(i=3), UnknownName, "'N' has no value"),
         (lambda f: f(i=3, N=0, M=2), UnknownName, "'M' is not a parameter or input"),
         (lambda f: f.eval((1, 2), N=3), SpaceMismatch, "a point of 1 coordinates"),
-        (lambda f: f(i=-3, N=0), SpaceMismatch, "no value there"),
+        (lambda f: f(i=-3, N=0), OutsideDomain, "no value there"),
+        (lambda f: f / 0, NotAffine, "division by zero"),
+        (lambda f: f.gist(Set), SpaceMismatch, "needs a Set, not the class Set"),
+        (lambda f: f.eval(None), SpaceMismatch, r"eval\(\(i,\), ...\)"),
+        (lambda f: f(1, 2, N=3), SpaceMismatch, "a point of 1 coordinates"),
+        (lambda f: f(1, i=2, N=3), SpaceMismatch, "i has two values"),
+        (lambda f: f(1), UnknownName, "'N' has no value"),
+        (lambda f: PwAff.on("i", "i"), SpaceMismatch, "needs a Set, not a str"),
+        (lambda f: MultiPwAff.of(None), SpaceMismatch, "not None"),
+        (lambda f: MultiPwAff.of(Set("{ [i] : 0 <= i < 3 }").cardinality()), SpaceMismatch, "not a PwQPolynomial"),
+        (lambda f: MultiPwAff.of(f).product(None), SpaceMismatch, "not None"),
+        (lambda f: MultiPwAff.of(f).product(Set("{ [i] }")), SpaceMismatch, "not a Set"),
         (lambda f: f.max_val(), Unbounded, "no greatest value"),
         (lambda f: f.intersect_domain(Set("{ S[i] : i > 3 }")), SpaceMismatch, "a set of inputs"),
         (lambda f: f.intersect_domain(f), SpaceMismatch, "needs a Set"),

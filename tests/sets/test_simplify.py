@@ -5,7 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import BudgetExceeded, Set, SetSyntaxError, SpaceMismatch, budget, var, xor
+from polyvolta.sets import (
+    BudgetExceeded,
+    Map,
+    NotAffine,
+    Set,
+    SetSyntaxError,
+    SpaceMismatch,
+    UnknownName,
+    aff,
+    budget,
+    var,
+    xor,
+)
 from polyvolta.sets.simplify import simplify, weight
 from polyvolta.sets.text.parse import parse_aff
 
@@ -98,3 +110,26 @@ def test_remainders_inside_remainders_are_long_and_end():
         text = f"((3*({text}) + 1) mod {7 + k})"
     with pytest.raises(BudgetExceeded, match="simplify of a text"), budget(20_000):
         simplify(text, {"x": (0, 100)})
+
+
+@pytest.mark.parametrize(
+    ("e", "ranges", "error", "message"),
+    [
+        ("i", {"i": 3}, SpaceMismatch, "a pair of integers, not 3"),
+        ("i", {"i": (3,)}, SpaceMismatch, "a pair of integers"),
+        ("i", {"i": (0, 1.5)}, SpaceMismatch, "a pair of integers"),
+        ("i", {"i": (5, 1)}, SpaceMismatch, "is empty"),
+        (None, {}, NotAffine, "an Aff or a text, not None"),
+        (1.5, {}, NotAffine, "an Aff or a text, not a float"),
+        ("lane mod 4", {"lnae": (0, 3)}, UnknownName, "did you mean 'lane'"),
+        ("i", Map("{ [i] -> [i] }"), SpaceMismatch, "needs a Set, not a Map"),
+        ("i", 3, SpaceMismatch, "needs a Set, not an int"),
+    ],
+)
+def test_misuse(e, ranges, error, message):
+    with pytest.raises(error, match=message):
+        simplify(e, ranges)
+
+
+def test_a_number_is_simple():
+    assert simplify(3, {}) == simplify("3", {"i": (0, 1)}) == aff(3)

@@ -309,11 +309,11 @@ def points(self: Relation, **params: int) -> Iterator[tuple[int, ...]]:
     for space, live in found:
         for c in live:
             check_bounded(c, space.dims)
-    return _listed([c for _, live in found for c in live])
+    return _points([c for _, live in found for c in live])
 
 
 @metered
-def _listed(pieces: list[Conjunct]) -> Iterator[tuple[int, ...]]:
+def _points(pieces: list[Conjunct]) -> Iterator[tuple[int, ...]]:
     """The points of some conjuncts in order, each once."""
     for point, _ in groupby(merge(*(_walk(c, ()) for c in pieces))):
         yield point
@@ -333,7 +333,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         tableau.add_eq(r)
     for r in c.all_ineqs():
         tableau.add_ineq(r)
-    span = values(tableau, _unit(0, width)) or ()
+    span = values(tableau, _unit(0, width)) or range(0)
     if n == 1 and c.known:
         yield from ((*prefix, value) for value in _paid(span) if cj.holds(c, (value,)))
         return

@@ -21,7 +21,7 @@ from ..lexrel import folded_optimum, not_a_function, optimum, optimum_cells, sol
 from ..project import project, with_known_divs
 from ..space import Space, Tuple, distinct, position
 from .cells import Cell, disjoint
-from .piecewise import Piecewise
+from .piecewise import Piecewise, check_function
 from .pwaff import ONE, PwAff
 from .pwparse import parse_piecewise
 
@@ -63,6 +63,8 @@ class MultiPwAff(Piecewise):
         """
         if not functions:
             raise SpaceMismatch("a tuple of functions needs at least one", hint='write MultiPwAff("{ S[i] -> A[] }")')
+        for f in functions:
+            check_function(f, "a tuple of functions")
         whole = functions[0]
         for f in functions[1:]:
             whole = MultiPwAff._side_by_side(whole, f)
@@ -136,6 +138,7 @@ class MultiPwAff(Piecewise):
 
     def product(self, other: MultiPwAff) -> MultiPwAff:
         """[x -> y] -> [this(x) -> other(y)]; O(m n) conjunctions."""
+        check_function(other, "a product")
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
         a, b = self.align_params(params), other.align_params(params)
         n_left = len(a.inp.dims)

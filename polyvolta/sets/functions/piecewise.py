@@ -23,8 +23,9 @@ from ..aff import Aff, var
 from ..algebra import conjoin_all
 from ..budgets import metered_class
 from ..conjunct import Conjunct
-from ..errors import SpaceMismatch, UnknownName, nearest
+from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
 from ..project import with_known_divs
+from ..shape import need_set
 from ..space import Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, atoms_of, holds, refined, where, without
 from .extreme import Extreme
@@ -154,7 +155,7 @@ class Piecewise:
 
     def _aligned(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
         """Both with the same parameters and the same names of inputs."""
-        _check_function(other, what)
+        check_function(other, what)
         if self.inp.key != other.inp.key:
             raise SpaceMismatch(f"{what} needs two functions on one space", where=f"{self.space}\n{other.space}")
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
@@ -163,8 +164,10 @@ class Piecewise:
 
     # ---- values
 
-    def __call__(self, **values: object) -> object:
-        """The value where parameters and inputs have the given values; see `eval`."""
+    def __call__(self, *point: object, **values: object) -> object:
+        """The value where the inputs, given in order or by name, and the parameters have these values; see `eval`."""
+        if point:
+            return self.eval(point, **values)
         extra = [n for n in values if n not in self.names]
         missing = [n for n in self.names if n not in values]
         if extra or missing:
@@ -180,14 +183,24 @@ class Piecewise:
 
         Raises
         ------
-        SpaceMismatch : the point has another number of coordinates, or is outside the domain.
+        OutsideDomain : the function has no value at some point.
+        SpaceMismatch : the point has another number of coordinates.
         UnknownName : a parameter has no value, or there is none of that name.
         """
         dims = self.inp.dims
+        if isinstance(point, str) or not hasattr(point, "__len__"):
+            raise SpaceMismatch(
+                f"a point is a tuple of {len(dims)} coordinates, not {point!r}",
+                where=str(self.space),
+                hint=f"write eval(({', '.join(dims)}{',' * (len(dims) == 1)}), ...)",
+            )
         if len(point) != len(dims):
             raise SpaceMismatch(
                 f"a point of {len(dims)} coordinates is needed, not {len(point)}", where=str(self.space)
             )
+        given = [d for d in dims if d in params]
+        if given and point:
+            raise SpaceMismatch(f"{given[0]} has two values", where=str(self.space))
         return self(**dict(zip(dims, point, strict=True)), **params)
 
     def _value(self, at: Sequence[object]) -> object:
@@ -204,7 +217,7 @@ class Piecewise:
         every = getattr(found, "all", None)
         if not (every() if every else found):
             shown = ", ".join(f"{k}={v}" for k, v in named.items())
-            raise SpaceMismatch("the function has no value there", where=f"{shown}\n{self}", hint="see domain()")
+            raise OutsideDomain("the function has no value there", where=f"{shown}\n{self}", hint="see domain()")
         return self._result(totals)
 
     def _result(self, totals: list[object]) -> object:
@@ -234,8 +247,7 @@ class Piecewise:
 
     def _against(self, domain: Set, what: str) -> tuple[Self, tuple[Conjunct, ...]]:
         """This over all parameters of both, and the conjuncts of a set in the space of the inputs."""
-        if getattr(domain, "_is_map", True):
-            raise SpaceMismatch(f"{what} needs a Set", where=str(domain))
+        need_set(domain, what)
         if domain.parts and domain.space.key != (None, self.inp.key):
             raise SpaceMismatch(f"{what} needs a set of inputs", where=f"{self.space}\n{domain.space}")
         a = self.align_params(domain.param_names)
@@ -286,7 +298,7 @@ class Piecewise:
         return a._with((c, tuple(map(f, x, y))) for c, x, y in a._joined(b))
 
     def _same_outputs(self, other: Piecewise, what: str) -> tuple[Self, Piecewise]:
-        _check_function(other, what)
+        check_function(other, what)
         if self.space.out.key != other.space.out.key:
             raise SpaceMismatch(f"{what} needs functions to one space", where=f"{self.space}\n{other.space}")
         return self._aligned(other, what)
@@ -317,7 +329,7 @@ class Piecewise:
 
     def is_equal(self, other: Self) -> bool:
         """Whether both have the same domain and the same values there; exact, O(m n) emptiness tests."""
-        _check_function(other, "a comparison")
+        check_function(other, "a comparison")
         if self.space.key != other.space.key:
             return False
         a, b = self._aligned(other, "a comparison")
@@ -353,7 +365,7 @@ class Piecewise:
         >>> print(f.pullback(MultiPwAff("{ S[i] -> A[64i + 5] }")))
         { S[i] -> [(2*i)] : i >= 0 }
         """
-        _check_function(inner, "a pullback")
+        check_function(inner, "a pullback")
         if self.inp.key != inner.space.out.key:
             raise SpaceMismatch("the inner function does not lead here", where=f"{inner.space}\n{self.space}")
         params = tuple(dict.fromkeys([*inner.param_names, *self.param_names]))
@@ -370,10 +382,13 @@ class Piecewise:
         return self._of(params, Space(inner.inp, self.space.out), cells)
 
 
-def _check_function(value: object, what: str) -> None:
+def check_function(value: object, what: str) -> None:
+    """Raise `SpaceMismatch` unless the value is a piecewise function."""
     if not isinstance(value, Piecewise):
         raise SpaceMismatch(
-            f"{what} needs a PwAff or MultiPwAff", where=f"{value!r}", hint="a map becomes one by as_multi_pw_aff()"
+            f"{what} needs a PwAff or MultiPwAff, not {kind_of(value)}",
+            where=f"{value!r}",
+            hint="a map becomes one by as_multi_pw_aff()",
         )
 
 

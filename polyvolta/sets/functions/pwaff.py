@@ -17,6 +17,7 @@ from ..budgets import metered_class
 from ..errors import NotAffine, SpaceMismatch, UnknownName, nearest
 from ..lexrel import tidy
 from ..optimise import expression_cases, overall
+from ..shape import need_set
 from ..space import Space, Tuple
 from .cells import Cell, disjoint, refined
 from .piecewise import Piecewise
@@ -56,6 +57,7 @@ class PwAff(Piecewise):
         >>> print(PwAff.on(Set("[N] -> { S[i] : 0 <= i < N }"), "max(i, 3) - N"))
         [N] -> { S[i] -> [(max(3 - N, i - N))] : 0 <= i < N }
         """
+        need_set(domain, "a function on a domain")
         space, names = domain.space, (*domain.param_names, *domain.space.dims)
         pieces = disjoint(names, ((c, ()) for c in domain.parts[0][1]), domain)
         cells = [
@@ -144,6 +146,8 @@ class PwAff(Piecewise):
         return self._pointwise(self._lifted(den), "a remainder", lambda x, y: x % _number(y, "modulus"))
 
     def __truediv__(self, den: object) -> PwAff:
+        if den == 0:
+            raise NotAffine("division by zero", where=f"({self}) / 0")
         raise NotAffine("a quotient may be a fraction", where=f"({self}) / {den}", hint="use // or ceildiv")
 
     def floordiv(self, den: PwAff | int) -> PwAff:

@@ -4,7 +4,8 @@
 
 The notation is that of maps, but every output is an expression; a function of parameters alone has no arrow:
 `[N] -> { [(N - 1)] : N > 0 }`. An expression with min, max or abs gives a cell for each of its cases. A component may
-also be piecewise by itself, as isl prints it: `{ [i] -> [((i) : i >= 0; (-i) : i < 0)] }`.
+also be piecewise by itself, as isl prints it: `{ [i] -> [((i) : i >= 0; (-i) : i < 0)] }`. No piece at all, `{ }`, is
+the function of parameters to the integers that has no value anywhere.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
         params, parts = parser.whole_text()
     except RecursionError:
         raise parser.error("the text is nested too deeply") from None
-    space = parts[0][0]
+    space = parts[0][0] if parts else Space(Tuple(None, ()), Tuple(None, ("o0",)))
     cells = []
     for other, found in parts:
         if other.key != space.key:
@@ -52,8 +53,8 @@ class _Functions(_Parser):
     def whole_text(self) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:
         context = self.parameters() if self.at("[") else []
         self.expect("{")
-        parts = [self.piece(context)]
-        while self.eat(";"):
+        parts = [] if self.at("}") else [self.piece(context)]
+        while parts and self.eat(";"):
             parts.append(self.piece(context))
         if not self.eat("}"):
             raise self.wrong("expected 'and', 'or', ';' or '}'")

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING
 
 from ..aff import Aff, aff, var, xor
 from ..budgets import metered_class
-from ..errors import NotSupported, SpaceMismatch
-from ..space import Space, Tuple, distinct
+from ..errors import NotSupported, SpaceMismatch, kind_of
+from ..space import Space, Tuple, distinct, whole
 from . import bits
 from .digitsum import Axis, Digit, DigitSum, Output, Reader, Term, Unit, output, with_cuts
 from .layout_text import read_affs, unit_sum
@@ -137,7 +137,7 @@ class Layout:
         { [lane] -> [row = floor(lane/4), col = 2*(lane mod 4)] : 0 <= lane < 32 }
         """
         axes = []
-        for name, size in inputs.items():
+        for name, size in _extents(inputs).items():
             pair = (0, size - 1) if isinstance(size, int) else size
             if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(v, int) for v in pair)):
                 raise NotSupported("an input needs an extent or a pair of numbers", where=f"{name}: {size!r}")
@@ -145,6 +145,12 @@ class Layout:
             if high < low:
                 raise NotSupported("a layout needs a box with points", where=f"{low} <= {name} <= {high}")
             axes.append(Axis(name, low, high - low + 1))
+        if isinstance(outputs, str) or not isinstance(outputs, (Mapping, Sequence)):
+            raise SpaceMismatch(
+                f"outputs are a list of expressions, or expressions by names, not {kind_of(outputs)}",
+                where=str(outputs),
+                hint='such as ["floor(i/4)", "i mod 4"]',
+            )
         if not isinstance(outputs, Mapping):
             outputs = {f"i{k}": e for k, e in enumerate(outputs)}
         affs = read_affs(outputs.values(), [a.name for a in axes])
@@ -157,7 +163,7 @@ class Layout:
         >>> print(Layout.identity({"i": 4}))
         { [i] -> [i] : 0 <= i < 4 }
         """
-        return Layout.of(inputs, {n: var(n) for n in inputs}, (name, name))
+        return Layout.of(inputs, {n: var(n) for n in _extents(inputs)}, (name, name))
 
     @staticmethod
     def swizzle(
@@ -176,7 +182,11 @@ class Layout:
         Raises
         ------
         NotSupported : the width is no multiple of 2**bits, so that lines would not be permuted.
+        SpaceMismatch : an extent, the shift or the number of bits is no integer.
         """
+        for what, value in (("rows", rows), ("width", width), ("shift", shift), ("bits", 0 if bits is None else bits)):
+            if whole(value) is None:
+                raise SpaceMismatch(f"{what} is an integer here, not {kind_of(value)}", where=str(value))
         count = (width & -width).bit_length() - 1 if bits is None else bits
         if shift < 0 or count < 0:
             raise NotSupported("a swizzle needs a shift and bits of at least 0", where=f"{shift=}, {bits=}")
@@ -417,6 +427,15 @@ class Layout:
 
 def _layout(value: Layout | Map | str) -> Layout:
     return value if isinstance(value, Layout) else Layout(value)
+
+
+def _extents(inputs: object) -> Mapping[str, int | tuple[int, int]]:
+    """The extents that a caller gave."""
+    if not isinstance(inputs, Mapping):
+        raise SpaceMismatch(
+            f"inputs are extents by names, not {kind_of(inputs)}", where=str(inputs), hint='such as {"i": 32}'
+        )
+    return inputs
 
 
 def _inputs(reader: Reader) -> dict[str, DigitSum]:

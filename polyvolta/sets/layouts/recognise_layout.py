@@ -14,7 +14,7 @@ from ..aff import Aff, var
 from ..build import RowBuilder
 from ..conjunct import Conjunct
 from ..engine.rows import Row
-from ..errors import NotSupported
+from ..errors import NotSupported, SpaceMismatch, kind_of
 from ..lexrel import solved_outputs
 from ..space import Space, Tuple, distinct
 from .digitsum import Axis, DigitSum, Reader, output, with_cuts
@@ -30,8 +30,9 @@ HINT = "a Map takes any quasi-affine function"
 
 def layout_of(m: Map) -> Layout:
     """See `Layout.from_map`."""
-    if not hasattr(m, "param_names") or not m._is_map:
-        raise NotSupported(f"a layout is made of a text or a Map, not of a {type(m).__name__}", where=str(m))
+    if isinstance(m, type) or not getattr(m, "_is_map", False):
+        hint = "as_map() is the Map of a function" if hasattr(m, "as_map") else ""
+        raise SpaceMismatch(f"a layout is made of a text or a Map, not of {kind_of(m)}", where=str(m), hint=hint)
     found = _found(m)
     if isinstance(found, Layout):
         return found
