@@ -15,7 +15,7 @@ from .aff import Aff, var
 from .build import RowBuilder
 from .conjunct import Conjunct
 from .dimensions import named
-from .errors import SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
+from .errors import SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
 from .shape import need_set, spaced
 from .space import Space, Tuple, distinct, whole
 from .text.expressions import parse_aff
@@ -89,9 +89,23 @@ def identity(cls: type[Map], space: SpaceLike) -> Map:
     >>> print(Map.identity("S[i, j]"))
     { S[i, j] -> S[i, j] }
     """
+    return everything(space).identity()
+
+
+def everything(space: SpaceLike) -> Set:
+    """All points of the one tuple that both sides of an identity or an order are."""
     from .set import Set
 
-    return universe(Set, space).identity()
+    try:
+        return universe(Set, space)
+    except SetSyntaxError as error:
+        if not error.message.startswith("this is a map"):
+            raise
+    raise SpaceMismatch(
+        "both sides are one tuple here, which is given once",
+        where=str(space),
+        hint='such as "S[i, j]", without an arrow',
+    )
 
 
 def from_points(cls: type[R], space: SpaceLike, points: Iterable[Sequence[int]]) -> R:

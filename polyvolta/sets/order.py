@@ -14,7 +14,7 @@ from . import conjunct as cj
 from .algebra import conjoin_all
 from .compose import apply_range, reverse
 from .errors import SpaceMismatch
-from .make import SpaceLike, universe
+from .make import SpaceLike, everything
 from .shape import all_spaces, need_set, spaced
 from .space import Space
 
@@ -173,7 +173,5 @@ def lex_ge(cls: type[Map], space: SpaceLike) -> Map:
 
 
 def _of_space(space: SpaceLike, order: Callable[[Set, Set], Map]) -> Map:
-    from .set import Set
-
-    everything = universe(Set, space)
-    return order(everything, everything)
+    points = everything(space)
+    return order(points, points)

@@ -138,3 +138,9 @@ def test_an_error_says_what_and_where(call, message):
     with pytest.raises(SpaceMismatch) as caught:
         call()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [Map.identity, Map.lex_lt, Map.lex_ge])
+def test_an_order_is_of_one_tuple(make):
+    with pytest.raises(SpaceMismatch, match="without an arrow"):
+        make("A[i] -> B[j]")
