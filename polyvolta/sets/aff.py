@@ -211,16 +211,7 @@ class Aff:
 
     def names(self) -> frozenset[str]:
         """The dimensions that the expression depends on."""
-        found: set[str] = set()
-        for atom, _ in self.terms:
-            match atom:
-                case str():
-                    found.add(atom)
-                case Floor(num, _):
-                    found |= num.names()
-                case Xor(left, right, _):
-                    found |= left.names() | right.names()
-        return frozenset(found)
+        return _names(self)
 
     def evaluate(self, values: Mapping[str, object]) -> object:
         """The value at a point: numbers, or numpy arrays of integers, elementwise.
@@ -235,20 +226,20 @@ class Aff:
         """
         if not isinstance(values, Mapping):
             raise UnknownName(f"values are a mapping, not {values!r}", where=str(self), hint='evaluate({"i": 3})')
+        return self._value(values, {}, self)
+
+    def _value(self, values: Mapping[str, object], done: dict[Atom, object], whole: Aff) -> object:
         total: object = self.const
         for atom, c in self.terms:
-            match atom:
-                case str():
-                    if atom not in values:
-                        raise UnknownName(f"{atom!r} has no value", where=str(self), hint=nearest(atom, values))
-                    value = values[atom]
-                    if value is None or isinstance(value, (str, list, tuple)):
-                        raise NotAffine(f"the value of {atom} is an integer, not {value!r}", where=str(self))
-                case Floor(num, den):
-                    value = num.evaluate(values) // den
-                case Xor(left, right, _):
-                    value = left.evaluate(values) ^ right.evaluate(values)
-            total = total + c * value
+            if atom not in done:
+                match atom:
+                    case str():
+                        done[atom] = _given(atom, values, whole)
+                    case Floor(num, den):
+                        done[atom] = num._value(values, done, whole) // den
+                    case Xor(left, right, _):
+                        done[atom] = left._value(values, done, whole) ^ right._value(values, done, whole)
+            total = total + c * done[atom]
         return total
 
     def rewrite(self, leaf: Callable[[str], Aff]) -> Aff:

@@ -78,3 +78,11 @@ def test_texts_are_expressions_and_names_are_names():
     assert i.subs({"i": "j + 1"}) == j + 1
     for name in ("i'", "S.i", "c@", "mod"):
         assert var(name).names() == {name} and aff(name) == var(name)
+
+
+def test_shared_floors_are_walked_once():
+    """Forty remainders of one another: as a tree they have 2**40 leaves."""
+    e, x = var("i"), 7
+    for k in range(40):
+        e, x = (e * 3 + 1) % (k + 5) + e, (x * 3 + 1) % (k + 5) + x
+    assert e.names() == {"i"} and e.evaluate({"i": 7}) == x

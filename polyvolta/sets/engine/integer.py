@@ -90,7 +90,7 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
 
     Parameters
     ----------
-    tidy : whether the rows are known to be tight, without parallel ones and without opposite ones that make an equality.
+    tidy : whether rows are known to be tight, none parallel to another, none with its opposite an equality.
 
     >>> is_empty(2, (), ((2, 3, -3), (-1, -3, 3), (0, 1, 0), (100, -1, 0)))
     True
