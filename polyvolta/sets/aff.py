@@ -307,6 +307,30 @@ class Aff:
         return html(str(self))
 
 
+@lru_cache(maxsize=1 << 14)
+def _names(e: Aff) -> frozenset[str]:
+    found: set[str] = set()
+    for atom, _ in e.terms:
+        match atom:
+            case str():
+                found.add(atom)
+            case Floor(num, _):
+                found |= _names(num)
+            case Xor(left, right, _):
+                found |= _names(left) | _names(right)
+    return frozenset(found)
+
+
+def _given(name: str, values: Mapping[str, object], where: Aff) -> object:
+    """The value of a dimension."""
+    if name not in values:
+        raise UnknownName(f"{name!r} has no value", where=str(where), hint=nearest(name, values))
+    value = values[name]
+    if value is None or isinstance(value, (str, list, tuple)):
+        raise NotAffine(f"the value of {name} is an integer, not {value!r}", where=str(where))
+    return value
+
+
 def linear(sums: Mapping[Atom, int], const: int) -> Aff:
     """The expression with some coefficients, which may be 0, of atoms in any order."""
     terms = [t for t in sums.items() if t[1]]
