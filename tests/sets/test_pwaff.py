@@ -21,6 +21,7 @@ from polyvolta.sets import (
     UnknownName,
     var,
 )
+from polyvolta.sets.conjunct import conjoin
 
 
 @pytest.mark.parametrize(
@@ -193,3 +194,14 @@ def test_inputs_in_order_or_by_name():
 def test_misuse(use, error, message):
     with pytest.raises(error, match=message):
         use(PwAff("[N] -> { [i] -> [i + N] : i >= 0 }"))
+
+
+def test_cells_stay_apart_where_an_existential_has_several_cases():
+    """The domain of the second piece falls into cases when its existential becomes floors; no point is in two cells."""
+    f = PwAff(
+        "[N] -> { S[i] -> [N] : 0 <= i <= 4 and N <= 0; S[i] -> [N] : 0 <= i <= 4 and "
+        "(exists e : -2 <= e <= 3 and N - 3*e - ((5*e) mod 2) <= 0) }"
+    )
+    for g in (f, f.coalesce(), f + f):
+        cells = [c for c, _ in g.cells]
+        assert all(conjoin(c, d) is None or conjoin(c, d).is_empty for k, c in enumerate(cells) for d in cells[:k])

@@ -57,7 +57,8 @@ def disjoint(names: Sequence[str], cells: Iterable[Cell], culprit: object) -> li
                     where=str(culprit),
                     hint="make the conditions exclusive",
                 )
-            left = [p for part in left for k in with_known_divs(d) for p in subtract(part, k)]
+            for k in with_known_divs(d):
+                left = [p for part in left for p in subtract(part, k)]
         done += [(p, values) for p in left if not p.is_empty]
     return done
 
@@ -67,6 +68,14 @@ def without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
     for k in knives:
         left = [p for part in left for p in subtract(part, k)]
     return [p for p in left if not p.is_empty]
+
+
+def apart(cs: Iterable[Conjunct]) -> list[Conjunct]:
+    """The same points, each in one conjunct: coalescing may let pieces overlap."""
+    done: list[Conjunct] = []
+    for c in cs:
+        done += without(c, [k for d in done for k in with_known_divs(d)])
+    return done
 
 
 def agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) -> bool:

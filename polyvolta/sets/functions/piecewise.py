@@ -27,7 +27,7 @@ from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
 from ..project import with_known_divs
 from ..shape import need_set
 from ..space import Space, Tuple, distinct, renamed
-from .cells import Cell, Piece, Values, agree, atoms_of, holds, refined, where, without
+from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, refined, where, without
 from .extreme import Extreme
 
 if TYPE_CHECKING:
@@ -281,7 +281,8 @@ class Piecewise:
             else:
                 groups.append((values, [c]))
         done = ((vs, self._set(cs).coalesce()) for vs, cs in groups)
-        return self._with((c, vs) for vs, merged in done for _, cs in merged.parts for c in cs)
+        merged = ((vs, apart(c for _, cs in found.parts for c in cs)) for vs, found in done)
+        return self._with((c, vs) for vs, cs in merged for c in cs)
 
     # ---- two functions
 
