@@ -15,7 +15,7 @@ from functools import lru_cache
 from .budgets import spend
 from .conjunct import Conjunct, conjoin, juxtaposed, normalise, shared_divs
 from .engine import integer
-from .engine.rows import Row, complement, negate, normal_ineq, replaced
+from .engine.rows import Row, complement, negate, normal_ineq, replaced, strongest
 from .normal import defining_rows
 
 
@@ -74,7 +74,6 @@ class _Facts:
         base, width = 1 + both.n, 1 + both.n + len(both.divs)
         self.width = width
         self.images: list[tuple[int, Row]] = []
-        self.empty = False
         ineqs = list(both.ineqs[: len(a.ineqs)])
         for k, div in enumerate(both.divs):
             if div is not None:
@@ -88,13 +87,8 @@ class _Facts:
             image = tuple([0 if c == at else -eq[at] * v for c, v in enumerate(eq)])
             self.images = [(c, replaced(r, at, image)) for c, r in self.images]
             self.images.append((at, image))
-        self.best: dict[Row, int] = {}
-        for row in ineqs:
-            row = normal_ineq(self.solved(row) if self.images else row)
-            if row is False:
-                self.empty = True
-            elif row is not True and self.best.get(row[1:], row[0]) >= row[0]:
-                self.best[row[1:]] = row[0]
+        best = strongest(map(self.solved, ineqs) if self.images else ineqs)
+        self.empty, self.best = best is None, best or {}
 
     def solved(self, row: Sequence[int]) -> Sequence[int]:
         """The row after the equalities are substituted."""

@@ -27,7 +27,7 @@ from .. import conjunct as cj
 from ..budgets import metered, spend
 from ..conjunct import Conjunct
 from ..engine import integer, simplex
-from ..engine.rows import Row, evaluate, normal_ineq, substitute
+from ..engine.rows import Row, evaluate, strongest, substitute
 from ..errors import NotSupported, SpaceMismatch, Unbounded, UnknownName, nearest
 from ..project import with_known_divs
 from .disjoint import box, counted_once, is_box
@@ -201,14 +201,8 @@ def _others(row: Row, k: int) -> bool:
 
 def _tidy(rows: Iterable[Row]) -> tuple[Row, ...] | None:
     """The inequalities, tightened, the strongest of parallel ones, sorted; None for a contradiction."""
-    best: dict[Row, int] = {}
-    for row in rows:
-        r = normal_ineq(row)
-        if r is False:
-            return None
-        if r is not True:
-            best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
-    return tuple(sorted((c, *key) for key, c in best.items()))
+    best = strongest(rows)
+    return None if best is None else tuple(sorted((c, *key) for key, c in best.items()))
 
 
 def _solutions(n: int, rows: tuple[Row, ...] | None) -> int:

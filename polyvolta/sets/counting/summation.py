@@ -32,7 +32,7 @@ from ..budgets import spend
 from ..build import Constraint, RowBuilder, affs_of, expression
 from ..conjunct import Conjunct
 from ..engine import integer
-from ..engine.rows import Row, complement, negate, normal_eq, normal_ineq, replaced
+from ..engine.rows import Row, complement, negate, normal_eq, replaced, strongest
 from ..engine.simplex import Tableau, redundant_rows
 from ..errors import NotSupported
 from .polynomial import Poly, affine, constant, substituted, summed
@@ -219,14 +219,8 @@ class Summation:
 
     def _tidy(self, rows: Iterable[Row]) -> list[Row] | None:
         """The inequalities, tightened, the strongest of parallel ones; None for a contradiction."""
-        best: dict[Row, int] = {}
-        for row in rows:
-            r = normal_ineq(self._pad(row))
-            if r is False:
-                return None
-            if r is not True:
-                best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
-        return [(c, *key) for key, c in best.items()]
+        best = strongest(map(self._pad, rows))
+        return None if best is None else [(c, *key) for key, c in best.items()]
 
     def _determined(self, free: list[int], rows: list[Row]) -> tuple[list[int], list[Row], int]:
         """Without the variables that have as many values everywhere, as floor(e/d) has one; and that many.
