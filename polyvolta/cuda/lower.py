@@ -38,8 +38,8 @@ from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.movements import Movement, Tile
 from polyvolta.cuda.promote import Promotion
 from polyvolta.cuda.swizzle import Swizzle, choose
-from polyvolta.sched.ast import Ast, Call, For, If
-from polyvolta.sched.scan import Scan
+from polyvolta.sched.codegen.ast import Ast, Call, For, If
+from polyvolta.sched.codegen.scan import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.simplify import simplify

@@ -1,4 +1,4 @@
-"""What can be wrong with a schedule or a transformation of one: PV3xx."""
+"""What can be wrong with a program, a schedule or a transformation of one: PV3xx."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from polyvolta.sets import PolyvoltaError
 
 
 class BadPath(PolyvoltaError, LookupError):
-    """A path that leads to no node, or to a node of another kind."""
+    """A path that leads to no node, or to a node of another kind; a member out of range."""
 
     id = "PV301"
 
@@ -18,12 +18,43 @@ class IllegalTransformation(PolyvoltaError):
 
 
 class BadTile(PolyvoltaError, ValueError):
-    """Tile sizes that are not positive, too few or too many."""
+    """Sizes that are not positive, too few or too many."""
 
     id = "PV303"
 
 
 class NotScannable(PolyvoltaError):
-    """A tree for which no loops can be written: unbounded, or not a function of its loops."""
+    """A tree for which no loops can be written: an unbounded loop, for one."""
 
     id = "PV304"
+
+
+class NotAffineProgram(PolyvoltaError, ValueError):
+    """A loop nest with a part that is not affine; shows the offending line."""
+
+    id = "PV305"
+
+
+class BadProgram(PolyvoltaError, ValueError):
+    """A program whose parts do not fit: an undefined statement or array, a schedule that misses instances."""
+
+    id = "PV306"
+
+
+class BadSchedule(PolyvoltaError, ValueError):
+    """A tree that is no schedule: a statement or instance without a place, filters that overlap, a band that has no
+    expression for a statement."""
+
+    id = "PV307"
+
+
+class TreeSyntaxError(PolyvoltaError, ValueError):
+    """Text that is no schedule tree in isl's notation; shows the line with a caret."""
+
+    id = "PV308"
+
+
+class NoSchedule(PolyvoltaError):
+    """Dependences that no schedule respects, or constraints that leave none."""
+
+    id = "PV309"

@@ -21,11 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sets import Aff, Map, Set
 
+if TYPE_CHECKING:
+    from polyvolta.sched.dependences.model import Dependence
+
 Path = tuple[int, ...]
+LoopType = Literal["default", "atomic", "separate", "unroll"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +51,17 @@ class Member:
     exprs : (statement, expression in its iterators and the parameters), one for each statement of the band.
     coincident : whether its iterations are independent of one another (given those of outer members).
     name : what the dimension is mapped to, e.g. `blockIdx.y`; then it is no loop but an index that is given.
-    unroll : whether the generated loop is to be unrolled.
+    unroll : whether the generated loop carries a request to the compiler to unroll it (`#pragma unroll`).
+    loop_type : how code is generated for the dimension, isl's AST options: "atomic" is one loop whatever runs in it,
+        "separate" one loop for every set of statements that run together, "unroll" no loop but its iterations written
+        out.
     """
 
     exprs: tuple[tuple[str, Aff], ...]
     coincident: bool = False
     name: str | None = None
     unroll: bool = False
+    loop_type: LoopType = "default"
 
     def of(self, statement: str) -> Aff:
         """The expression for one statement."""
@@ -65,11 +74,18 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A nest of loops; `permutable` when its members may be interchanged and tiled."""
+    """A nest of loops; `permutable` when its members may be interchanged and tiled.
+
+    Parameters
+    ----------
+    isolate : a set over (members of the bands above, outermost first, then this band's members): code for it is
+        generated apart from the rest (full tiles from partial ones, say); isl's `isolate` option.
+    """
 
     members: tuple[Member, ...]
     child: Node = field(default_factory=Leaf)
     permutable: bool = False
+    isolate: Set | None = None
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -98,7 +114,12 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known of the parameters."""
+    """What is known of the parameters and of the members of the bands above.
+
+    Parameters
+    ----------
+    context : a set over the members of the bands above, outermost first; without dimensions at the top.
+    """
 
     context: Set
     child: Node = field(default_factory=Leaf)
@@ -110,10 +131,16 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The statements that go this way."""
+    """The instances that go this way: all that there are of some statements, or those of them in a set.
+
+    Parameters
+    ----------
+    instances : None for all instances of the statements.
+    """
 
     statements: tuple[str, ...]
     child: Node = field(default_factory=Leaf)
+    instances: Set | None = None
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -160,7 +187,7 @@ class Extension:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition on parameters and outer members under which the subtree runs."""
+    """A condition under which the subtree runs: a set over the members of the bands above, outermost first."""
 
     guard: Set
     child: Node = field(default_factory=Leaf)
@@ -186,9 +213,16 @@ def with_children(node: Node, children: tuple[Node, ...]) -> Node:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Schedule:
-    """A schedule tree as a value: printing, walking and replacing; made by `initial` and the passes."""
+    """A schedule tree as a value: printing, walking and replacing; made by the scheduler and the passes.
+
+    Parameters
+    ----------
+    dependences : what every transformation of the tree is checked against; None when they are not known, and then a
+        transformation goes by the flags of the bands. They are no part of the tree: neither printed nor compared.
+    """
 
     root: Node
+    dependences: tuple[Dependence, ...] | None = field(default=None, compare=False)
 
     @property
     def domain(self) -> Set:
@@ -223,7 +257,7 @@ class Schedule:
             kids[rest[0]] = rebuild(kids[rest[0]], rest[1:])
             return with_children(node, tuple(kids))
 
-        return Schedule(rebuild(self.root, at))
+        return replace(self, root=rebuild(self.root, at))
 
     def walk(self, at: Path = ()) -> Iterator[tuple[Path, Node]]:
         """All nodes below a path with their paths, in reading order."""
@@ -250,13 +284,13 @@ class Schedule:
 
     def marked(self, at: Path) -> str:
         """The printed tree with the node at a path pointed out."""
-        from polyvolta.sched.show import show
+        from polyvolta.sched.views.paper import show
 
         return show(self, marked=at)
 
     def show(self, ascii: bool = False) -> str:  # noqa: A002
         """The tree in the paper's notation, with an ASCII fallback."""
-        from polyvolta.sched.show import show
+        from polyvolta.sched.views.paper import show
 
         return show(self, ascii=ascii)
 

@@ -1,6 +1,6 @@
 """Runs a loop AST: yields (statement, instance) in the order in which the loops visit them."""
 
-from polyvolta.sched.ast import Call, For, If
+from polyvolta.sched.codegen.ast import Call, For, If
 
 
 def run(body, values):

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.sched import Band, Domain, Filter, Member, Schedule, Sequence
+from polyvolta.sched.codegen.scan import scan
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.passes import shift, tile
-from polyvolta.sched.scan import scan
 from polyvolta.sets import Set, var
 from tests.sched.ast_runner import run
 

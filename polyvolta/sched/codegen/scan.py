@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from polyvolta.sched.ast import Ast, Call, For, If
-from polyvolta.sched.bounds import aligned, bounds_of, fixed_value, shadow, solve_iterators
+from polyvolta.sched.codegen.ast import Ast, Call, For, If
+from polyvolta.sched.codegen.bounds import aligned, bounds_of, fixed_value, shadow, solve_iterators
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.tree import (
     Band,

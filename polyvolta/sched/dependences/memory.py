@@ -8,10 +8,10 @@ pair runs first is read from the order of the statements and, within one, from t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Protocol
 
+from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sets import Aff, Map, Set, var
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space, Tuple
@@ -25,20 +25,6 @@ class Accessing(Protocol):
     domain: Set
     reads: tuple
     write: object
-
-
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """Instances of `source` that must run before instances of `sink`, because of `array`.
-
-    kind is "RAW", "WAR" or "WAW"; `relation` maps sources to sinks.
-    """
-
-    kind: str
-    array: str
-    source: str
-    sink: str
-    relation: Map
 
 
 def dependences(statements: Sequence[Accessing]) -> tuple[Dependence, ...]:

@@ -1,0 +1,1 @@
+"""Loops from schedule trees: the AST, its generation, and C, Python and runs of it."""

@@ -1,0 +1,5 @@
+"""Schedules found from dependences."""
+
+from polyvolta.sched.scheduler.initial import initial
+
+__all__ = ["initial"]

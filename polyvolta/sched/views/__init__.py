@@ -1,0 +1,1 @@
+"""Schedule trees as text and pictures."""
