@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from polyvolta import sched as sched
     from polyvolta import sets as sets
     from polyvolta.compiler import Options as Options
     from polyvolta.compiler import compile as compile
@@ -39,7 +40,7 @@ _HOMES = {
     "Options": "polyvolta.compiler",
     "PolyvoltaError": "polyvolta.sets.errors",
 }
-_SUBPACKAGES = ("sets",)
+_SUBPACKAGES = ("sched", "sets")
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Options",
@@ -47,6 +48,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "compile",
     "reference",
     "relu",
+    "sched",
     "sets",
     "sigmoid",
     "sizes",
