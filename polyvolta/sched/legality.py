@@ -1,0 +1,443 @@
+"""Whether a schedule respects the dependences, and where it does not.
+
+A schedule tree orders two instances where their ways down from the root part: in a band by the first member in which
+their times differ, in a sequence by the children they go to. So one walk down the tree decides everything. It takes
+along, for each dependence, the pairs (source, sink) that have had equal times so far, and at each node some of them
+
+- are *satisfied*: the source runs first, and they are taken along no further;
+- are *violated*: the sink runs first, or the two run at once or in any order;
+- stay: equal times here, too.
+
+In a band with the expressions e for the source and f for the sink the distance is d = f(sink) - e(source). A pair is
+violated where d < 0 and stays where d = 0; a member that is mapped to processors runs its iterations at once, so there
+it is violated where d is not 0. What arrives at a leaf has no order. All three questions are emptiness tests on
+integers, so the answer is exact.
+
+The same walk tells the flags of a band: `band_flags`.
+
+Source: S. Verdoolaege, S. Guelton, T. Grosser, A. Cohen, "Schedule Trees" (IMPACT 2014), section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+
+from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.errors import BadSchedule, IllegalTransformation
+from polyvolta.sched.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    Mark,
+    Member,
+    Node,
+    Path,
+    Schedule,
+    Sequence,
+    SetNode,
+)
+from polyvolta.sets import Aff, Map, Set, var
+from polyvolta.sets import conjunct as cj
+from polyvolta.sets.build import RowBuilder
+from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.space import Space, Tuple
+
+BOXES = (0, 1, 2, 3, 4, 6, 8, 16, 32, 64, 256, 4096)  # where a small example is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Two instances that a schedule runs in the wrong order.
+
+    Parameters
+    ----------
+    dependence : what demands that `source` runs before `sink`.
+    source, sink : the instances, such as "S[0, 0, 1]".
+    params : the values of the parameters, by name.
+    at : the node where the order goes wrong.
+    member : if that is a band, the member.
+    why : how they run instead, in a few words.
+    """
+
+    dependence: Dependence
+    source: str
+    sink: str
+    params: tuple[tuple[str, int], ...]
+    at: Path
+    member: int | None = None
+    why: str = ""
+
+    def __str__(self) -> str:
+        d = self.dependence
+        where = ", ".join(f"{n} = {v}" for n, v in self.params)
+        return (
+            f"{self.source} must run before {self.sink} ({d.kind} dependence on {d.array}), but {self.why}"
+            + f" (for {where})" * bool(where)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BandFlags:
+    """What the dependences allow for a band.
+
+    Parameters
+    ----------
+    permutable : whether no dependence that reaches the band has a negative distance in any member.
+    coincident : for each member, whether all dependences that reach the band have distance 0 there. Then its iterations
+        are independent wherever in the band it stands, and so are those of its tiles.
+    parallel : for each member, whether all dependences that reach it, distance 0 in the members before it, have
+        distance 0 there. Then its iterations are independent where it stands.
+    """
+
+    permutable: bool
+    coincident: tuple[bool, ...]
+    parallel: tuple[bool, ...]
+
+
+def violations(
+    schedule: Schedule, dependences: Iterable[Dependence] | None = None, context: Set | None = None
+) -> Iterator[Violation]:
+    """The dependences that a schedule does not respect, one pair of instances for each at each node.
+
+    Parameters
+    ----------
+    dependences : by default those that the schedule carries.
+    context : what is known of the parameters, a set without dimensions.
+
+    Exact, for every tree. Instances that the schedule's domain does not have, as after a contraction, take no part,
+    nor do statements that the tree adds in extension nodes. Two emptiness tests a dependence and band member.
+    """
+    walk = _Walk(schedule, dependences, context)
+    return walk.down(schedule.root, (), walk.pending, {})
+
+
+def check(
+    schedule: Schedule, doing: str = "scheduling", at: Path | None = None, context: Set | None = None
+) -> Schedule:
+    """The schedule, if it respects the dependences it carries, or carries none.
+
+    Parameters
+    ----------
+    doing : what was done to it, for the message.
+    at : the node that is pointed out if the pair has no order at all; else the node where the order goes wrong is.
+
+    Raises
+    ------
+    IllegalTransformation : names a dependence and two of its instances.
+
+    Cost: see `violations`.
+    """
+    found = next(violations(schedule, context=context), None) if schedule.dependences else None
+    if found is not None:
+        place = found.at
+        if isinstance(schedule.node(place), Leaf):
+            place = at if at is not None else place[:-1]
+        raise IllegalTransformation(
+            f"{doing} breaks a dependence: {found}",
+            where=schedule.marked(place),
+            hint=_hint(found),
+        )
+    return schedule
+
+
+def _hint(found: Violation) -> str:
+    if found.member is None:
+        return "a sequence that puts the source's statement first orders them"
+    if "at once" in found.why:
+        return "only a member in which all dependences have distance 0 can be mapped to processors"
+    return "skewing, or another order of the members, can make all distances positive"
+
+
+def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] | None = None) -> BandFlags:
+    """What the dependences allow for the band at a path; exact.
+
+    Raises
+    ------
+    BadPath : there is no band.
+    """
+    band = schedule.band(at)
+    walk = _Walk(schedule, dependences, None)
+    pieces = walk.reaching(at)
+    permutable, coincident, parallel = True, [], []
+    here = pieces
+    for member in band.members:
+        moving = [p for p in pieces if walk.distance(p, member, 0) is not p]
+        permutable = permutable and not any(walk.distance(p, member, -1) for p in moving)
+        coincident.append(not any(walk.some(p, member, (-1, 1)) for p in moving))
+        parallel.append(coincident[-1] or not any(walk.some(p, member, (-1, 1)) for p in here))
+        here = [z for p in here if (z := walk.distance(p, member, 0)) is not None]
+    return BandFlags(permutable, tuple(coincident), tuple(parallel))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Pairs of instances of one dependence with equal times so far; a conjunct over (params, source, sink)."""
+
+    dependence: Dependence
+    conjunct: Conjunct
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The way down one tree."""
+
+    schedule: Schedule
+    dependences: Iterable[Dependence] | None
+    context: Set | None
+    params: tuple[str, ...] = ()
+    iterators: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    pending: list[_Pairs] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        domain = self.schedule.domain
+        deps = [d for d in self.dependences if d] if self.dependences is not None else self.schedule.dependences or ()
+        self.iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
+        deps = [d for d in deps if d.source in self.iterators and d.sink in self.iterators]
+        self.params = tuple(dict.fromkeys([*domain.param_names, *self._parameters(deps)]))
+        for d in deps:
+            relation = d.relation.align_params(self.params)
+            if self.context is not None:
+                relation = relation.intersect_params(self.context).align_params(self.params)
+            pieces = [_Pairs(d, c) for _, cs in relation.parts for c in cs]
+            self.pending += [p for p in self.within(pieces, domain) if not p.conjunct.is_empty]
+
+    def _parameters(self, deps: Iterable[Dependence]) -> Iterator[str]:
+        """Names that the tree and the dependences use beside iterators."""
+        yield from self.context.param_names if self.context is not None else ()
+        for d in deps:
+            yield from d.relation.param_names
+        for _, node in self.schedule.walk():
+            match node:
+                case Context(found) | Guard(found):
+                    yield from found.param_names
+                case Filter(_, _, found) if found is not None:
+                    yield from found.param_names
+                case Band(members):
+                    for m in members:
+                        for s, e in m.exprs:
+                            yield from sorted(e.names().difference(self.iterators.get(s, e.names())))
+
+    # ---- the walk
+
+    def down(
+        self, node: Node, at: Path, pending: list[_Pairs], times: dict[str, tuple[Aff, ...]]
+    ) -> Iterator[Violation]:
+        """The violations at a node and below it of pairs that arrive there with equal times."""
+        if not pending:
+            return
+        match node:
+            case Leaf():
+                for d, pairs in _grouped(pending):
+                    if any(p.conjunct.is_empty is False for p in pairs):
+                        yield self.violation(d, pairs, at, None, "both run at the same time")
+            case Band():
+                left = pending
+                for k, member in enumerate(node.members):
+                    yield from self.against(left, member, at, k)
+                    left = [z for p in left if (z := self.distance(p, member, 0)) is not None]
+                yield from self.down(node.child, (*at, 0), left, _later(times, node))
+            case Sequence() | SetNode():
+                yield from self.parting(node, at, pending, times)
+            case _:
+                yield from self.down(node.child, (*at, 0), self.passing(node, pending, times), times)
+
+    def reaching(self, at: Path) -> list[_Pairs]:
+        """The pairs with equal times in all that stands above a node."""
+        node, pending, times = self.schedule.root, self.pending, {}
+        for k in at:
+            match node:
+                case Band():
+                    for member in node.members:
+                        pending = [z for p in pending if (z := self.distance(p, member, 0)) is not None]
+                    times = _later(times, node)
+                case Sequence() | SetNode():
+                    pending = self.going(pending, node.children[k], node.children[k])
+                case _:
+                    pending = self.passing(node, pending, times)
+            node = node.children[k]
+        return [p for p in pending if not p.conjunct.is_empty]
+
+    def passing(self, node: Node, pending: list[_Pairs], times: dict[str, tuple[Aff, ...]]) -> list[_Pairs]:
+        """The pairs that go on below a node with one child that is no band."""
+        match node:
+            case Domain() | Mark() | Extension():
+                return pending
+            case Filter():
+                return self.going(pending, node, node)
+            case Context(known) | Guard(known):
+                return self.within(pending, self.instances(known, times))
+        raise TypeError(type(node).__name__)
+
+    def parting(
+        self, node: Sequence | SetNode, at: Path, pending: list[_Pairs], times: dict[str, tuple[Aff, ...]]
+    ) -> Iterator[Violation]:
+        """The violations at and below a node with several children."""
+        for (a, first), (b, second) in product(enumerate(node.children), repeat=2):
+            if a < b and isinstance(node, Sequence):
+                continue
+            pairs = self.going(pending, first, second)
+            if a == b:
+                yield from self.down(first, (*at, a), pairs, times)
+                continue
+            why = "the sequence runs them the other way round" if a > b else ""
+            if isinstance(node, SetNode):
+                why = "the children of a set run in any order"
+            for d, group in _grouped(p for p in pairs if not p.conjunct.is_empty):
+                yield self.violation(d, group, at, None, why)
+
+    def against(self, pending: list[_Pairs], member: Member, at: Path, k: int) -> Iterator[Violation]:
+        """The violations in one member of a band."""
+        for d, pairs in _grouped(pending):
+            why = f"member {k} of the band runs them the other way round"
+            if member.name is not None:
+                why = f"member {k}, mapped to {member.name}, runs them at once"
+            for sign in (-1,) if member.name is None else (-1, 1):
+                wrong = [w for p in pairs if (w := self.distance(p, member, sign)) is not None]
+                if wrong:
+                    yield self.violation(d, wrong, at, k, why)
+                    break
+
+    # ---- pairs
+
+    def distance(self, p: _Pairs, member: Member, sign: int) -> _Pairs | None:
+        """The pairs whose distance in a member has a sign, -1, 0 or 1; `p` itself where all have plainly 0."""
+        knife = _knife(self.params, self.time(p.dependence.source, member), self.time(p.dependence.sink, member), sign)
+        both = None if knife is None else cj.conjoin(p.conjunct, knife)
+        if both is None or both.is_empty:
+            return None
+        return p if both == p.conjunct else replace(p, conjunct=both)
+
+    def time(self, statement: str, member: Member) -> tuple[tuple[str, ...], Aff]:
+        """The iterators of a statement and its expression in a member."""
+        found = dict(member.exprs).get(statement)
+        if found is None:
+            raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
+        return self.iterators[statement], found
+
+    def some(self, p: _Pairs, member: Member, signs: Iterable[int]) -> bool:
+        """Whether a pair has a distance of such a sign."""
+        return any(self.distance(p, member, sign) is not None for sign in signs)
+
+    def going(self, pending: list[_Pairs], first: Node, second: Node) -> list[_Pairs]:
+        """The pairs whose source goes by way of one child and whose sink by way of another."""
+        a, b = _gate(first), _gate(second)
+        pairs = [
+            p
+            for p in pending
+            if (a is None or p.dependence.source in a.statements) and (b is None or p.dependence.sink in b.statements)
+        ]
+        if a is not None and a.instances is not None:
+            pairs = self.within(pairs, a.instances, sinks=False)
+        if b is not None and b.instances is not None:
+            pairs = self.within(pairs, b.instances, sources=False)
+        return pairs
+
+    def within(self, pairs: list[_Pairs], instances: Set, sources: bool = True, sinks: bool = True) -> list[_Pairs]:
+        """The pairs whose instances are in a set."""
+        if not pairs:
+            return []
+        instances = instances.align_params(self.params)
+        found = {s.out.name or "": cs for s, cs in instances.parts}
+        head, out = len(self.params), []
+        for p in pairs:
+            n = p.conjunct.n
+            split = n - len(self.iterators[p.dependence.sink])
+            left = [p.conjunct]
+            for wanted, name, places in (
+                (sources, p.dependence.source, range(head, split)),
+                (sinks, p.dependence.sink, range(split, n)),
+            ):
+                if wanted:
+                    knives = [cj.reindex(c, n, (*range(head), *places)) for c in found.get(name, ())]
+                    left = [both for c in left for k in knives if (both := cj.conjoin(c, k)) is not None]
+            out += [replace(p, conjunct=c) for c in left]
+        return out
+
+    def instances(self, known: Set, times: dict[str, tuple[Aff, ...]]) -> Set:
+        """The instances whose times, the members above a node, are in a set."""
+        parts = []
+        for name, dims in self.iterators.items():
+            above = tuple(times.get(name, ()))[: known.space.n_out]
+            here = Tuple(name, dims)
+            if len(above) < known.space.n_out:  # a statement that the bands above do not schedule
+                parts.append((Space(None, here), (cj.universe(len(self.params) + len(dims)),)))
+                continue
+            out = tuple(f"#{k}" for k in range(len(above)))
+            graph = RowBuilder((*self.params, *dims, *out)).conjunct(
+                [("eq", e - var(o)) for e, o in zip(above, out, strict=True)]
+            )
+            moved = Set._of(known.param_names, [(Space(None, Tuple(None, out)), known.parts[0][1])])
+            time = Map._of(self.params, [(Space(here, Tuple(None, out)), () if graph is None else (graph,))])
+            parts += time.intersect_range(moved.align_params(self.params)).domain().parts
+        return Set._of(self.params, parts)
+
+    # ---- the example
+
+    def violation(self, d: Dependence, pairs: list[_Pairs], at: Path, member: int | None, why: str) -> Violation:
+        """One of the pairs, with small numbers."""
+        point = small_point([p.conjunct for p in pairs])
+        n, split = len(self.params), len(self.params) + len(self.iterators[d.source])
+        source, sink = _instance(d.source, point[n:split]), _instance(d.sink, point[split:])
+        return Violation(d, source, sink, tuple(zip(self.params, point[:n], strict=True)), at, member, why)
+
+
+def _instance(statement: str, values: Iterable[int]) -> str:
+    return f"{statement}[{', '.join(map(str, values))}]"
+
+
+def small_point(pieces: Iterable[Conjunct]) -> tuple[int, ...]:
+    """An integer point of some conjuncts, not all of them empty, in the smallest box around 0 that has one."""
+    pieces = [c for c in pieces if not c.is_empty]
+    n = pieces[0].n
+    names = tuple(f"x{k}" for k in range(n))
+    for bound in BOXES:
+        rows = [("ge", s * var(x) + bound) for x in names for s in (1, -1)]
+        knife = RowBuilder(names).conjunct(rows)
+        assert knife is not None
+        boxed = Set._of((), [(Space(None, Tuple(None, names)), tuple(pieces))]) & Set._of(
+            (), [(Space(None, Tuple(None, names)), (knife,))]
+        )
+        if not boxed.is_empty():
+            return next(iter(boxed.lexmin().points()))
+    point = cj.sample(pieces[0])
+    assert point is not None
+    return point
+
+
+@lru_cache(maxsize=1 << 14)
+def _knife(
+    params: tuple[str, ...], source: tuple[tuple[str, ...], Aff], sink: tuple[tuple[str, ...], Aff], sign: int
+) -> Conjunct | None:
+    """The pairs over (params, source, sink) whose distance has a sign; None for no pair."""
+    (xs, e), (ys, f) = source, sink
+    later = {y: var(f"{y}#") for y in ys}
+    delta = f.rewrite(lambda n: later.get(n) or var(n)) - e
+    names = (*params, *xs, *[f"{y}#" for y in ys])
+    row = ("eq", delta) if not sign else ("ge", sign * delta - 1)
+    return RowBuilder(names).conjunct([row])
+
+
+def _gate(node: Node) -> Filter | None:
+    """The filter at the head of a branch."""
+    while isinstance(node, Mark):
+        node = node.child
+    return node if isinstance(node, Filter) else None
+
+
+def _later(times: dict[str, tuple[Aff, ...]], band: Band) -> dict[str, tuple[Aff, ...]]:
+    return {**times, **{s: (*times.get(s, ()), *band.schedule(s)) for s in band.statements}}
+
+
+def _grouped(pairs: Iterable[_Pairs]) -> list[tuple[Dependence, list[_Pairs]]]:
+    """By dependence, in order."""
+    groups: dict[int, tuple[Dependence, list[_Pairs]]] = {}
+    for p in pairs:
+        groups.setdefault(id(p.dependence), (p.dependence, []))[1].append(p)
+    return list(groups.values())
