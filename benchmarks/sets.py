@@ -2,24 +2,15 @@
 
     python benchmarks/sets.py [--repeat 41] [--only 05,14]       # needs islpy: pip install -e ".[bench]"
 
-Every repetition parses its inputs anew outside the timed region, for both libraries, because isl keeps what it
-learns of a set (emptiness, redundancy, samples) with the set. polyvolta keeps what it learns with interned values,
-which survive the parsing, so it is timed twice: `first` has every memo of the package emptied before the inputs
-are parsed, `again` has them as a session has them. The ratios are to isl's time. Times are processor time of the
-thread, medians; reading that clock adds about a microsecond to both. Prints a Markdown table.
+`harness.py` says how. Prints a Markdown table.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
-import gc
-import math
-import statistics
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import harness
 import islpy as isl
 
 from polyvolta.sets import Map, Set
@@ -57,21 +48,14 @@ CHUNKS = "{ T[t] -> [r,c] : 0<=t<32 and r=floor(t/4) and c=8*(t mod 4) }"
 BANKS = "{ [r,c] -> [b] : b=(36r+c) mod 32 }"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One operation in both libraries; `read` makes the inputs from texts, given that library's Set and Map."""
-
-    name: str
-    read: Callable
-    ours: Callable
-    isls: Callable
-
-
-ROWS: list[Row] = []
+ROWS: list[harness.Row] = []
 
 
 def row(name: str, read: Callable, ours: Callable, isls: Callable | None = None) -> None:
-    ROWS.append(Row(name, read, ours, isls or ours))
+    """One operation in both libraries; `read` makes the inputs from texts, given that library's Set and Map."""
+    mine = harness.Side(lambda: read(Set, Map), ours)
+    theirs = harness.Side(lambda: read(isl.Set, isl.Map), isls or ours)
+    ROWS.append(harness.Row(name, mine, theirs))
 
 
 def tiled(S, M, tile: str):
@@ -190,63 +174,5 @@ row("S1 inverse of a 3-bit XOR swizzle", lambda S, M: (M(SWIZZLE),), lambda m: m
 row("S2 is_bijective, 3-bit XOR swizzle", lambda S, M: (M(SWIZZLE),), lambda m: m.is_bijective())
 
 
-def memos() -> list:
-    """Every memo of the package that has been imported."""
-    found = [f for f in gc.get_objects() if isinstance(f, functools._lru_cache_wrapper)]
-    return [f for f in found if (f.__module__ or "").startswith("polyvolta")]
-
-
-def once(read: Callable, op: Callable, S: type, M: type) -> float:
-    """Seconds of the operation on freshly read inputs."""
-    inputs = read(S, M)
-    start = time.thread_time_ns()
-    result = op(*inputs)
-    seconds = (time.thread_time_ns() - start) / 1e9
-    del result
-    return seconds
-
-
-def measured(r: Row, repeat: int) -> tuple[float, float, float]:
-    """Median seconds of isl, of polyvolta with its memos emptied, and of polyvolta as it stands."""
-    times: tuple[list[float], ...] = ([], [], [])
-    once(r.read, r.ours, Set, Map)  # imports, and the allocator
-    known = memos()
-    gc.disable()
-    for _ in range(repeat):
-        times[0].append(once(r.read, r.isls, isl.Set, isl.Map))
-        for memo in known:
-            memo.cache_clear()
-        times[1].append(once(r.read, r.ours, Set, Map))
-        times[2].append(once(r.read, r.ours, Set, Map))
-    gc.enable()
-    return tuple(statistics.median(t) for t in times)  # type: ignore[return-value]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=41)
-    parser.add_argument("--only", default="", help="row numbers, separated by commas")
-    args = parser.parse_args()
-    wanted = set(filter(None, args.only.split(",")))
-    print(f"isl {isl.version.VERSION_TEXT}; microseconds")
-    print(f"| {'operation':40} |    isl |   first | ratio |   again | ratio |")
-    print(f"|{'-' * 42}|-------:|--------:|------:|--------:|------:|")
-    ratios: tuple[list[float], list[float]] = ([], [])
-    for r in ROWS:
-        if wanted and r.name.split()[0] not in wanted:
-            continue
-        theirs, first, again = measured(r, args.repeat)
-        ratios[0].append(first / theirs)
-        ratios[1].append(again / theirs)
-        print(
-            f"| {r.name:40} | {theirs * 1e6:6.1f} | {first * 1e6:7.1f} | {first / theirs:5.1f} "
-            f"| {again * 1e6:7.1f} | {again / theirs:5.2f} |",
-            flush=True,
-        )
-    for kind, found in zip(("first", "again"), ratios, strict=True):
-        mean = math.exp(statistics.fmean(map(math.log, found)))
-        print(f"{kind}: geometric mean {mean:.2f}, largest ratio {max(found):.1f}, {len(found)} rows")
-
-
 if __name__ == "__main__":
-    main()
+    harness.main(__doc__, ROWS, repeat=41)
