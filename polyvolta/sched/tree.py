@@ -294,6 +294,19 @@ class Schedule:
 
         return show(self, ascii=ascii)
 
+    @staticmethod
+    def parse(text: str) -> Schedule:
+        """The tree that a text in isl's notation says; see `polyvolta.sched.views.isl_read`."""
+        from polyvolta.sched.views.isl_read import parse
+
+        return parse(text)
+
+    def to_isl(self, block: bool = False, mapped: Literal["marks", "parameters"] = "marks") -> str:
+        """The tree in isl's notation; see `polyvolta.sched.views.isl_write`."""
+        from polyvolta.sched.views.isl_write import to_isl
+
+        return to_isl(self, block, mapped)
+
     def __str__(self) -> str:
         return self.show()
 

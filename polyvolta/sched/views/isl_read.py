@@ -1,0 +1,358 @@
+"""Reading isl's textual schedule trees.
+
+    { domain: "[M] -> { S[i, j] : 0 <= i, j < M }", child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]",
+      permutable: 1, coincident: [ 1, 0 ], options: "{ separate[0]; unroll[1] }" } }
+
+`outline` gives the mappings of the notation; here each becomes a node. Which node it is says the one key of it that
+names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `leaf`); the
+others are its attributes. Sets and maps inside the strings are read by `polyvolta.sets`, and so are the expressions
+of bands, which must be quasi-affine: a piece `S[i] -> [(i)] : i < 3` is taken only where its condition holds for every
+instance of the statement.
+
+A tree names the iterators of a statement anew in every string. Here the domain's names (or the extension's that adds
+the statement) hold throughout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from polyvolta.sched.errors import TreeSyntaxError
+from polyvolta.sched.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    LoopType,
+    Mark,
+    Member,
+    Node,
+    Schedule,
+    Sequence,
+    SetNode,
+)
+from polyvolta.sched.views.isl_marks import noted
+from polyvolta.sched.views.outline import CHILD_KEYS, Mapping, Text, mistake, outline
+from polyvolta.sets import Aff, Map, Set, SetSyntaxError, Tuple, nearest, var
+from polyvolta.sets.text.parse import parse_aff
+
+T = TypeVar("T")
+
+KINDS = ("domain", "context", "schedule", "filter", "sequence", "set", "mark", "guard", "extension", "leaf")
+REFUSED = {
+    "expansion": "expansion nodes, which replace statements by others, are not supported",
+    "contraction": "expansion nodes, which replace statements by others, are not supported",
+}
+ATTRIBUTES = {"schedule": ("permutable", "coincident", "options")}
+LOOP_TYPES: dict[str, LoopType] = {"atomic": "atomic", "separate": "separate", "unroll": "unroll"}
+
+
+def parse(text: str) -> Schedule:
+    """The schedule tree that a text in isl's notation says, in its flow or its block form.
+
+    Cost: linear in the text, besides what reading the sets costs.
+
+    >>> print(parse('domain: "{ S[i] : 0 <= i < 8 }"\\nchild:\\n  schedule: "[{ S[i] -> [(i)] }]"'))
+    DOMAIN: S[i] : 0 ≤ i < 8
+      BAND: S[i] → [i]
+
+    Raises
+    ------
+    TreeSyntaxError : the text is no tree, with the line and a caret.
+    """
+    if not isinstance(text, str):
+        raise TreeSyntaxError(f"a tree is read from a text, not from {type(text).__name__}")
+    return Schedule(_Reader(text).root())
+
+
+class _Reader:
+    """A text and what it has said so far: the tuples of the statements and their instances."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tuples: dict[str, Tuple] = {}
+        self.instances: dict[str, Set] = {}
+
+    def root(self) -> Node:
+        mapping = outline(self.text)
+        key = self.kind(mapping)
+        if key.key != "domain":
+            raise self.mistake(
+                key.at, f"a tree begins with its domain, not with {key.key!r}", "{ domain: ..., child: ... }"
+            )
+        return self.node(mapping)
+
+    def mistake(self, at: int, message: str, hint: str = "") -> TreeSyntaxError:
+        return mistake(self.text, at, message, hint)
+
+    # ---- nodes
+
+    def kind(self, mapping: Mapping):  # noqa: ANN201
+        """The entry that says what node a mapping is."""
+        found = None
+        for entry in mapping.entries:
+            if entry.key in REFUSED:
+                raise self.mistake(entry.at, REFUSED[entry.key])
+            if entry.key in KINDS:
+                if found:
+                    raise self.mistake(
+                        entry.at, f"a node is a {found.key!r} or a {entry.key!r}, not both", "nest them by child:"
+                    )
+                found = entry
+        if not found:
+            raise self.mistake(mapping.at, "this mapping says no kind of node", "one of: " + ", ".join(KINDS))
+        allowed = ATTRIBUTES.get(found.key, ()) + (() if found.key in CHILD_KEYS else ("child",))
+        for entry in mapping.entries:
+            if entry is not found and entry.key not in allowed:
+                known = [k for k in ATTRIBUTES["schedule"] if k not in allowed]
+                hint = (
+                    "it belongs to a schedule" if entry.key in known else f"allowed: {', '.join(allowed) or 'nothing'}"
+                )
+                raise self.mistake(entry.at, f"a {found.key!r} node has no {entry.key!r}", hint)
+        return found
+
+    def node(self, mapping: Mapping | Text, depth: int = 0) -> Node:
+        """The node of a mapping below `depth` members of bands."""
+        if isinstance(mapping, Text):  # child: leaf
+            return Leaf()
+        entry = self.kind(mapping)
+        value, said = entry.value, dict((e.key, e.value) for e in mapping.entries)
+        child: Callable[[int], Node] = lambda d: self.node(said["child"], d) if "child" in said else Leaf()  # noqa: E731
+        match entry.key:
+            case "leaf":
+                return Leaf()
+            case "sequence" | "set":
+                kids = tuple(self.filtered(m, depth) for m in value)
+                return Sequence(kids) if entry.key == "sequence" else SetNode(kids)
+            case "mark":
+                return noted(Mark(value.text, child(depth)))
+            case "schedule":
+                return self.band(value, said, child, depth)
+            case "domain":
+                domain = self.sets(value, Set)
+                if self.tuples:
+                    raise self.mistake(
+                        entry.at, "a domain stands at the root alone", "extension: adds instances below it"
+                    )
+                self.declare(value, domain, [s.out for s, _ in domain.parts])
+                return Domain(domain, child(depth))
+            case "context":
+                return Context(self.outer(value, depth), child(depth))
+            case "guard":
+                return Guard(self.outer(value, depth), child(depth))
+            case "filter":
+                return self.filter(value, child, depth)
+            case _:
+                extension = self.sets(value, Map)
+                if any(len(s.inp.dims) != depth for s, _ in extension.parts):
+                    raise self.mistake(value.at, f"an extension here is a map from {depth} outer members")
+                before = dict(self.tuples), dict(self.instances)
+                self.declare(value, extension.range(), [s.out for s, _ in extension.parts])
+                node = Extension(extension, child(depth))
+                self.tuples, self.instances = before
+                return node
+
+    def declare(self, value: Text, instances: Set, tuples: list[Tuple]) -> None:
+        for t in tuples:
+            if t.name is None:
+                raise self.mistake(value.at, f"the tuple {t} has no name", "a statement is written S[i, j]")
+            if t.name in self.tuples:
+                raise self.mistake(value.at, f"a second statement is called {t.name}")
+            self.tuples[t.name] = t
+            self.instances[t.name] = instances.only(t.name)
+
+    def filtered(self, mapping: Mapping, depth: int) -> Node:
+        entry = self.kind(mapping)
+        if entry.key != "filter":
+            raise self.mistake(entry.at, f"the children of a sequence or set are filters, not a {entry.key!r}")
+        return self.node(mapping, depth)
+
+    def filter(self, value: Text, child: Callable[[int], Node], depth: int) -> Node:
+        s = self.sets(value, Set)
+        names: list[str] = []
+        for space, _ in s.parts:
+            name = space.out.name
+            if name not in self.tuples:
+                raise self.mistake(value.at, f"no statement is called {name}", nearest(str(name), self.tuples))
+            if space.out.key != self.tuples[name].key:
+                raise self.mistake(value.at, f"the statement is {self.tuples[name]}, not {space.out}")
+            names.append(name)
+        everything = all(any(not c.eqs and not c.ineqs for c in pieces) for _, pieces in s.parts)
+        return Filter(tuple(names), child(depth), None if everything else s)
+
+    def outer(self, value: Text, depth: int) -> Set:
+        """The set of a context or guard, over the members of outer bands."""
+        s = self.sets(value, Set)
+        for space, _ in s.parts:
+            if space.out.name is not None or len(space.out.dims) != depth:
+                raise self.mistake(
+                    value.at, f"a set over the {depth} outer members is expected here, not {space.out or '[]'}"
+                )
+        return s
+
+    # ---- bands
+
+    def band(self, value: Text, said: dict, child: Callable[[int], Node], depth: int) -> Node:
+        rows = [self.member(params, entry) for params, entry in _entries(self, value)]
+        names = list(rows[0]) if rows else []
+        for row in rows:
+            if set(row) != set(names):
+                odd = sorted(set(row) ^ set(names))[0]
+                raise self.mistake(value.at, f"the members differ in their statements: {odd} is not in all of them")
+        members = [Member(tuple((s, row[s]) for s in names)) for row in rows]
+        flags = self.numbers(said["coincident"]) if "coincident" in said else [0] * len(members)
+        if len(flags) != len(members):
+            raise self.mistake(said["coincident"].at, f"{len(flags)} flags for {len(members)} members")
+        members = [replace(m, coincident=bool(f)) for m, f in zip(members, flags, strict=True)]
+        isolate = None
+        if "options" in said:
+            members, isolate = self.options(said["options"], members, depth)
+        below = child(depth + len(members))
+        if not members:  # a band of no dimensions orders nothing
+            return below
+        permutable = "permutable" in said and bool(self.number(said["permutable"]))
+        return Band(tuple(members), below, permutable, isolate)
+
+    def member(self, params: tuple[str, ...], piece_texts: list[Text]) -> dict[str, Aff]:
+        """One dimension of a band: statement -> expression."""
+        found: dict[str, dict[Aff, Set]] = {}
+        head = f"[{', '.join(params)}] -> {{ "
+        for piece in piece_texts:
+            left, arrow, right = _cut(piece, "->")
+            if not arrow:
+                raise self.mistake(piece.at, "expected 'S[i, j] -> [(expression)]'")
+            here = self.sets(Text(left.text, left.at), Set, head, " }").space.out
+            name = here.name
+            if name not in self.tuples:
+                raise self.mistake(left.at, f"no statement is called {name}", nearest(str(name), self.tuples))
+            own = self.tuples[name]
+            if own.key != here.key:
+                raise self.mistake(left.at, f"the statement is {own}, not {here}")
+            right, colon, condition = _cut(right, ":")
+            clash = next((d for d in here.dims if d in params), None)
+            if clash:
+                raise self.mistake(left.at, f"{clash} is a parameter and an iterator")
+            e = self.expression(right, (*params, *here.dims))
+            e = e.rewrite(_renaming(here, own))
+            when = self.sets(piece, Map, head, " }").domain() if colon else self.sets(left, Set, head, " }")
+            pieces = found.setdefault(name, {})
+            pieces[e] = pieces[e] | when if e in pieces else when
+        for name, pieces in found.items():
+            if len(pieces) > 1 or not self.instances[name].is_subset(next(iter(pieces.values()))):
+                at = next(p.at for p in piece_texts if p.text.lstrip().startswith(name))
+                shown = "; ".join(map(str, pieces))
+                raise self.mistake(
+                    at,
+                    f"the expression for {name} is piecewise: {shown}"
+                    if len(pieces) > 1
+                    else f"the expression for {name} does not cover its instances",
+                    "split the statement by filters, one for each piece",
+                )
+        return {name: next(iter(pieces)) for name, pieces in found.items()}
+
+    def expression(self, value: Text, names: tuple[str, ...]) -> Aff:
+        """`[(e)]`, `[e]` or `(e)`."""
+        inner = value.strip()
+        if inner.text[:1] == "[" and inner.text[-1:] == "]":
+            inner = Text(inner.text[1:-1], inner.at + 1)
+        if not inner.text.strip():
+            raise self.mistake(value.at, "expected an expression")
+        try:
+            return parse_aff(inner.text, names)
+        except SetSyntaxError as wrong:
+            raise self.mistake(inner.at + wrong.at, wrong.message, wrong.hint) from None
+
+    def options(self, value: Text, members: list[Member], depth: int) -> tuple[list[Member], Set | None]:
+        """isl's AST options: what code is generated for each member, and what is isolated."""
+        isolate, types = None, [m.loop_type for m in members]
+        for space, pieces in (s := self.sets(value, Set)).parts:
+            out, one = space.out, Set._of(s.param_names, [(space, pieces)])
+            if out.name == "isolate" and out.inner is not None and out.inner.inp is not None:
+                if (len(out.inner.inp.dims), len(out.inner.out.dims)) != (depth, len(members)):
+                    raise self.mistake(
+                        value.at, f"isolate relates {depth} outer members to the {len(members)} of the band here"
+                    )
+                isolate = one.rename(None).flatten()
+            elif out.name in LOOP_TYPES and len(out.dims) == 1:
+                for k in range(len(members)):
+                    if not one.fix({out.dims[0]: k}).is_empty():
+                        if types[k] not in ("default", out.name):
+                            raise self.mistake(value.at, f"member {k} is to be both {types[k]} and {out.name}")
+                        types[k] = LOOP_TYPES[out.name]
+            else:
+                known = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}"
+                raise self.mistake(value.at, f"the option {out} is not supported", known)
+        return [replace(m, loop_type=t) for m, t in zip(members, types, strict=True)], isolate
+
+    # ---- values
+
+    def sets(self, value: Text, kind: Callable[[str], T], head: str = "", tail: str = "") -> T:
+        """A set or map from a text, whose mistakes are shown in the tree's."""
+        try:
+            return kind(head + value.text + tail)
+        except SetSyntaxError as wrong:
+            at = value.at + min(max(wrong.at - len(head), 0), len(value.text))
+            raise self.mistake(at, wrong.message, wrong.hint) from None
+
+    def number(self, value: Text) -> int:
+        if value.text.strip() not in ("0", "1"):
+            raise self.mistake(value.at, f"expected 0 or 1, not {value.text.strip()!r}")
+        return int(value.text)
+
+    def numbers(self, value: list[Text]) -> list[int]:
+        return [self.number(v) for v in value]
+
+
+def _renaming(here: Tuple, own: Tuple) -> Callable[[str], Aff]:
+    table = {a: var(b) for a, b in zip(here.dims, own.dims, strict=True)}
+    return lambda name: table.get(name) or var(name)
+
+
+# ---- the text of a multi-dimensional expression
+
+
+def _entries(reader: _Reader, value: Text) -> Iterator[tuple[tuple[str, ...], list[Text]]]:
+    """`[M] -> [{ piece; piece }, { ... }]` as parameters and the pieces of each dimension."""
+    left, arrow, right = _cut(value, "->")
+    params: tuple[str, ...] = ()
+    inner = value.strip()
+    if arrow and left.text.strip()[:1] == "[":
+        params, inner = tuple(re.findall(r"[A-Za-z_][\w.]*'*", left.text)), right.strip()
+    if inner.text[:1] == "(":  # ([...] : condition) limits the domain of a band of no dimensions
+        if re.fullmatch(r"\(\s*\[\s*\].*\)", inner.text, re.DOTALL):
+            return
+        raise reader.mistake(inner.at, "expected '[{ S[i] -> [(i)] }, ...]'")
+    if inner.text[:1] != "[" or inner.text[-1:] != "]":
+        raise reader.mistake(inner.at, "expected '[{ S[i] -> [(i)] }, ...]'", "a list with one map for each member")
+    for part in _split(Text(inner.text[1:-1], inner.at + 1), ","):
+        one = part.strip()
+        if one.text[:1] != "{" or one.text[-1:] != "}":
+            raise reader.mistake(one.at, "expected '{ S[i] -> [(i)]; ... }', one map for each member")
+        yield params, [p.strip() for p in _split(Text(one.text[1:-1], one.at + 1), ";")]
+
+
+def _split(value: Text, mark: str) -> list[Text]:
+    """The text cut at every `mark` outside brackets; nothing but space between two is left out."""
+    out: list[Text] = []
+    while True:
+        first, found, value = _cut(value, mark)
+        if first.text.strip():
+            out.append(first)
+        if not found:
+            return out
+
+
+def _cut(value: Text, mark: str) -> tuple[Text, str, Text]:
+    """The text before and after the first `mark` outside brackets."""
+    depth = 0
+    for k, c in enumerate(value.text):
+        if not depth and value.text.startswith(mark, k):
+            return Text(value.text[:k], value.at), mark, Text(value.text[k + len(mark) :], value.at + k + len(mark))
+        depth += (c in "([{") - (c in ")]}")
+    return value, "", Text("", value.at + len(value.text))

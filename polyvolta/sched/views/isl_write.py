@@ -1,0 +1,195 @@
+"""Writing schedule trees in isl's notation, for isl, PPCG, pet and whoever reads their files.
+
+isl has words for everything in a tree but two: that a member is mapped to an index of the GPU, and that its loop asks
+the compiler to unroll it. A mark above the band tells both (`isl_marks`), so that `Schedule.parse` gives the same
+tree back. With `mapped="parameters"` mapped members become what PPCG makes of them instead: parameters, to which a
+filter above the band ties the instances. isl then generates the code of one block and thread, and reading the text
+gives the tree of one block and thread.
+
+Dimensions that are called what no text can say (`by@`) get other names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    Mark,
+    Node,
+    Schedule,
+    Sequence,
+    SetNode,
+)
+from polyvolta.sched.views.isl_marks import write_notes
+from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, var
+from polyvolta.sets.space import distinct, renamed
+from polyvolta.sets.text.tokens import is_spelt
+
+Lines = list[tuple[str, "str | Lines | list[Lines]"]]  # the keys of one node and what they say
+
+
+def to_isl(schedule: Schedule, block: bool = False, mapped: Literal["marks", "parameters"] = "marks") -> str:
+    """The tree as isl writes it: in one line (the flow form), or one key a line (the block form).
+
+    Cost: linear in the tree, besides what writing the sets costs.
+    """
+    writer = _Writer(mapped)
+    lines = writer.node(schedule.root, 0)
+    return "\n".join(_block(lines)) + "\n" if block else _flow(lines)
+
+
+def _flow(lines: Lines) -> str:
+    said = []
+    for key, value in lines:
+        if isinstance(value, str):
+            said.append(f"{key}: {value}")
+        elif key == "child":
+            said.append(f"child: {_flow(value)}")
+        else:
+            said.append(f"{key}: [ {', '.join(map(_flow, value))} ]")
+    return f"{{ {', '.join(said)} }}"
+
+
+def _block(lines: Lines) -> Iterator[str]:
+    for key, value in lines:
+        if isinstance(value, str):
+            yield f"{key}: {value}"
+            continue
+        yield f"{key}:"
+        if key == "child":
+            yield from ("  " + line for line in _block(value))
+            continue
+        for item in value:
+            dash = "- "
+            for line in _block(item):
+                yield dash + line
+                dash = "  "
+
+
+class _Writer:
+    def __init__(self, mapped: str) -> None:
+        self.mapped = mapped
+        self.tuples: dict[str, Tuple] = {}  # statement -> its tuple as the tree has it
+        self.params: tuple[str, ...] = ()
+
+    def node(self, node: Node, depth: int) -> Lines:
+        """The keys of a node; `depth` counts the members above it."""
+        match node:
+            case Leaf():
+                return []
+            case Domain(domain):
+                self.params = domain.param_names
+                self.tuples = {str(s.out.name): s.out for s, _ in domain.parts}
+                said: Lines = [("domain", _quoted(domain))]
+            case Context(context):
+                said = [("context", _quoted(context))]
+            case Guard(guard):
+                said = [("guard", _quoted(guard))]
+            case Mark(name):
+                if '"' in name:
+                    raise BadSchedule(f"isl has no way to write a quote in a mark: {name}")
+                said = [("mark", f'"{name}"')]
+            case Filter():
+                said = [("filter", self.filter(node))]
+            case Extension(extension):
+                for space, _ in extension.parts:
+                    self.tuples[str(space.out.name)] = space.out
+                said = [("extension", _quoted(extension))]
+            case Sequence(children) | SetNode(children):
+                key = "sequence" if isinstance(node, Sequence) else "set"
+                return [(key, [self.node(c, depth) for c in children])]
+            case Band():
+                return self.band(node, depth)
+        return said + self.child(node.child, depth)
+
+    def child(self, node: Node, depth: int) -> Lines:
+        return [("child", said)] if (said := self.node(node, depth)) else []
+
+    def filter(self, node: Filter) -> str:
+        if node.instances is not None:
+            return _quoted(node.instances)
+        return f'"{{ {"; ".join(str(self.spelt(s)[0]) for s in node.statements)} }}"'
+
+    def band(self, node: Band, depth: int) -> Lines:
+        said: Lines = [("schedule", self.schedule(node))]
+        if node.permutable:
+            said.append(("permutable", "1"))
+        if any(m.coincident for m in node.members):
+            said.append(("coincident", f"[ {', '.join(str(int(m.coincident)) for m in node.members)} ]"))
+        if options := _options(node, depth):
+            said.append(("options", f'"{options}"'))
+        said += self.child(node.child, depth + len(node.members))
+        if self.mapped == "marks" and (notes := write_notes(node)):
+            return [("mark", f'"{notes}"'), ("child", said)]
+        if self.mapped == "parameters" and any(m.name for m in node.members):
+            return [("filter", self.tied(node)), ("child", said)]
+        return said
+
+    def schedule(self, node: Band) -> str:
+        rows, params = [], dict.fromkeys(self.params)
+        for m in node.members:
+            row = []
+            for s, e in m.exprs:
+                tup, table = self.spelt(s)
+                e = e.without_xor().rewrite(lambda n, table=table: table.get(n) or var(n))
+                params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
+                row.append(f"{tup} -> [({e})]")
+            rows.append(f"{{ {'; '.join(row)} }}")
+        return f'"{_head(params)}[{", ".join(rows)}]"'
+
+    def tied(self, node: Band) -> str:
+        """The filter that ties the instances to the indices that members are mapped to."""
+        params, parts = dict.fromkeys(self.params), []
+        for s in node.statements:
+            tup, table = self.spelt(s)
+            conditions = []
+            for m in node.members:
+                if m.name:
+                    params[name := re.sub(r"\W", "_", m.name)] = None
+                    e = m.of(s).without_xor().rewrite(lambda n, table=table: table.get(n) or var(n))
+                    params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
+                    conditions.append(f"{name} = {e}")
+            parts.append(f"{tup} : {' and '.join(conditions)}")
+        return f'"{_head(params)}{{ {"; ".join(parts)} }}"'
+
+    def spelt(self, statement: str) -> tuple[Tuple, dict[str, Aff]]:
+        """The tuple of a statement with names that a text can say, and what they stand for."""
+        tup = self.tuples.get(statement)
+        if tup is None:
+            raise BadSchedule(f"no domain or extension above has the statement {statement}")
+        names = distinct((re.sub(r"[^\w.']", "", d) if not is_spelt(d) else d for d in tup.dims), self.params)
+        if names == tup.dims:
+            return tup, {}
+        return renamed(tup, names), {d: aff(n) for d, n in zip(tup.dims, names, strict=True)}
+
+
+def _head(params: dict[str, None]) -> str:
+    return f"[{', '.join(params)}] -> " if params else ""
+
+
+def _quoted(r: Set | Map) -> str:
+    return f'"{r}"'
+
+
+def _options(node: Band, depth: int) -> str:
+    """isl's AST options of a band."""
+    found = [f"{m.loop_type}[{k}]" for k, m in enumerate(node.members) if m.loop_type != "default"]
+    if node.isolate is None:
+        return f"{{ {'; '.join(found)} }}" if found else ""
+    parts = []
+    for space, pieces in node.isolate.parts:
+        dims = space.out.dims
+        inner = Space(Tuple(None, dims[:depth]), Tuple(None, dims[depth:]))
+        parts.append((Space(None, Tuple("isolate", dims, inner)), pieces))
+    text = str(Set._of(node.isolate.param_names, parts))
+    return text[: text.rindex("}")].rstrip() + "".join(f"; {t}" for t in found) + " }"
