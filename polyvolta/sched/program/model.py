@@ -5,17 +5,35 @@
 
 A statement is the set of its instances `{ S[i, j, k] : 0 <= i < M and ... }`, for each access a relation from
 instances to array elements `{ S[i, j, k] -> A[i, k] }`, and what an instance does. A program is its statements and a
-schedule tree, the original order; it comes from isl's notation (`notation`), from a Python loop nest (`nest`) or from
-a graph of operations (`Program.of`).
+schedule tree, the original order; it comes from a Python loop nest (`nest`), from isl's notation (`Program.parse`) or
+from a graph of operations (`Program.of`):
+
+    @nest
+    def gemm(A, B, C, M, N, K):
+        for i in range(M):
+            ...
+
+    Program.parse("[M, N, K] -> { S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }",
+                  reads="{ S[i, j, k] -> C[i, j]; S[i, j, k] -> A[i, k]; S[i, j, k] -> B[k, j] }",
+                  writes="{ S[i, j, k] -> C[i, j] }")
+
+Statements and programs are values, checked when they are made: an access is restricted to its statement's instances,
+and an order that forgets an instance, or has one that is none of the program's, is refused with that instance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Map, Set
+from polyvolta.sets import Map, Set, nearest
+
+if TYPE_CHECKING:
+    from polyvolta.graph.dag import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +59,14 @@ class Statement:
     Parameters
     ----------
     iterators : the names of its domain's dimensions, which are the names that `body` uses.
+    reads, writes : what an instance accesses; what they say of instances outside the domain is dropped.
     kills : elements whose value is dead from this instance on: a later read gets it from no earlier write.
     body : what an instance does, a Python statement in the iterators, parameters, arrays and scalars, such as
         "C[i, j] += A[i, k] * B[k, j]"; None when it is not known, as for a program given by relations alone.
+
+    Raises
+    ------
+    BadProgram : the domain is no set of instances `name[iterators]`, or an access is none of this statement.
     """
 
     name: str
@@ -54,8 +77,39 @@ class Statement:
     kills: tuple[Access, ...] = ()
     body: str | None = None
 
+    def __post_init__(self) -> None:
+        tuples = [s.out for s, _ in self.domain.parts]
+        if len(tuples) != 1 or (tuples[0].name, len(tuples[0].dims)) != (self.name, len(self.iterators)):
+            raise BadProgram(
+                f"the domain of {self.name} is a set of {self.name}[{', '.join(self.iterators)}]",
+                where=str(self.domain),
+            )
+        for role in ("reads", "writes", "kills"):
+            object.__setattr__(self, role, tuple(self._restricted(a) for a in getattr(self, role)))
 
-@dataclass(frozen=True, slots=True)
+    def _restricted(self, access: Access) -> Access:
+        """The access of the instances that there are."""
+        spaces = [s for s, _ in access.relation.parts]
+        if len(spaces) != 1 or spaces[0].inp.key != self.domain.parts[0][0].out.key or spaces[0].out.name is None:
+            raise BadProgram(
+                f"an access of {self.name} relates {self.domain.parts[0][0].out} to elements of one array",
+                where=str(access.relation),
+            )
+        relation = access.relation.align_params(self.domain.param_names).intersect_domain(self.domain)
+        return access if relation == access.relation else replace(access, relation=relation)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """Reads, then writes."""
+        return (*self.reads, *self.writes)
+
+    def __str__(self) -> str:
+        from polyvolta.sched.program.show import show_statement
+
+        return show_statement(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Program:
     """Statements and the order in which they run.
 
@@ -64,7 +118,32 @@ class Program:
     schedule : the tree of the original order; its domain is the union of the statements' domains.
     context : what may be assumed of the parameters, a set without dimensions.
     arguments : the names that a call of the program takes, in order: arrays, parameters and scalars.
-    local : arrays that nobody looks at afterwards (scalars assigned inside the nest).
+    local : arrays that nobody looks at afterwards (scalars assigned inside the nest, intermediate results of a graph);
+        nobody has to pass them, elements that are read before they are written are 0.
+    functions : what other names in the bodies stand for: functions, modules such as `math`. Not compared.
+    function : the Python function that the program was read from, which a call of the program runs. Not compared.
+
+    Raises
+    ------
+    BadProgram : two statements of one name; an array with several numbers of dimensions.
+    BadSchedule : the order misses an instance, or has one that is no statement's.
+
+    >>> from polyvolta.sched.program import nest_from_source
+    >>> gemm = nest_from_source('''
+    ... def gemm(A, B, C, M, N, K):
+    ...     for i in range(M):
+    ...         for j in range(N):
+    ...             for k in range(K):
+    ...                 C[i, j] += A[i, k] * B[k, j]
+    ... ''')
+    >>> print(gemm)
+    gemm(A, B, C, M, N, K)
+      S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
+        C[i, j] += A[i, k] * B[k, j]
+        reads  C[i, j]; A[i, k]; B[k, j]
+        writes C[i, j]
+      order
+        BAND: S[i, j, k] → [i, j, k]
     """
 
     name: str
@@ -73,6 +152,53 @@ class Program:
     context: Set
     arguments: tuple[str, ...] = ()
     local: tuple[str, ...] = ()
+    functions: Mapping[str, object] = field(default_factory=dict, compare=False)
+    function: Callable[..., object] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        from polyvolta.sched.program.check import check_program
+
+        object.__setattr__(self, "functions", MappingProxyType(dict(self.functions)))
+        check_program(self)
+
+    # ---- making one
+
+    @staticmethod
+    def parse(
+        domain: str | Set,
+        reads: str | Map | None = None,
+        writes: str | Map | None = None,
+        schedule: str | Map | Schedule | None = None,
+        *,
+        may_writes: str | Map | None = None,
+        kills: str | Map | None = None,
+        context: str | Set | None = None,
+        bodies: str | Mapping[str, str] | None = None,
+        name: str = "program",
+        local: Sequence[str] = (),
+        functions: Mapping[str, object] | None = None,
+    ) -> Program:
+        """The program of some relations in isl's notation; see `polyvolta.sched.program.notation.parse`."""
+        from polyvolta.sched.program.notation import parse
+
+        return parse(domain, reads, writes, schedule, may_writes=may_writes, kills=kills, context=context,
+                     bodies=bodies, name=name, local=local, functions=functions)  # fmt: skip
+
+    @staticmethod
+    def from_source(text: str, **options: object) -> Program:
+        """The program of a Python function's text; see `polyvolta.sched.program.nest.nest_from_source`."""
+        from polyvolta.sched.program.nest import nest_from_source
+
+        return nest_from_source(text, **options)  # type: ignore[arg-type]
+
+    @staticmethod
+    def of(statements: Graph | Iterable[object], name: str = "program") -> Program:
+        """The program of a graph or its statements; see `polyvolta.sched.program.of_graph.of`."""
+        from polyvolta.sched.program.of_graph import of
+
+        return of(statements, name)
+
+    # ---- reading it
 
     @property
     def domain(self) -> Set:
@@ -85,15 +211,81 @@ class Program:
         return self.domain.param_names
 
     def statement(self, name: str) -> Statement:
-        """The statement of that name."""
-        return next(s for s in self.statements if s.name == name)
+        """The statement of that name.
+
+        Raises
+        ------
+        BadProgram : there is none; the hint names the nearest.
+        """
+        for s in self.statements:
+            if s.name == name:
+                return s
+        names = [s.name for s in self.statements]
+        raise BadProgram(f"no statement is called {name!r}", where=", ".join(names), hint=nearest(name, names))
 
     @property
     def arrays(self) -> tuple[str, ...]:
         """The names of the arrays in the order in which they are first accessed."""
-        return tuple(dict.fromkeys(a.array for s in self.statements for a in (*s.reads, *s.writes)))
+        return tuple(dict.fromkeys(a.array for s in self.statements for a in s.accesses))
 
-    @staticmethod
-    def of(statements: Sequence[object]) -> Program:
-        """The program of a graph's statements, which run one after another, each in the order of its iterators."""
-        raise NotImplementedError
+    @property
+    def reads(self) -> Map:
+        """All reads, instances -> elements."""
+        return self._union(a for s in self.statements for a in s.reads)
+
+    @property
+    def writes(self) -> Map:
+        """All writes, those that surely happen and those that may."""
+        return self._union(a for s in self.statements for a in s.writes)
+
+    @property
+    def must_writes(self) -> Map:
+        """The writes that surely happen."""
+        return self._union(a for s in self.statements for a in s.writes if a.must)
+
+    @property
+    def may_writes(self) -> Map:
+        """The writes that only may happen."""
+        return self._union(a for s in self.statements for a in s.writes if not a.must)
+
+    @property
+    def kills(self) -> Map:
+        """The elements whose values instances end."""
+        return self._union(a for s in self.statements for a in s.kills)
+
+    def _union(self, accesses: Iterable[Access]) -> Map:
+        relations = [a.relation.align_params(self.params) for a in accesses]
+        return Map._of(self.params, [part for r in relations for part in r.parts])
+
+    # ---- running it
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Run the program as it was written, in place on the arrays that are passed.
+
+        A program made of a Python function calls that function. Another one runs its bodies one instance after
+        another in the original order, which is slow and good for small sizes; it returns None.
+
+        Raises
+        ------
+        BadProgram : a statement has no body, or the arguments do not fit.
+        """
+        if self.function is not None:
+            return self.function(*args, **kwargs)
+        from polyvolta.sched.program.interpret import interpret
+
+        return interpret(self, args, kwargs)
+
+    # ---- showing it
+
+    def __str__(self) -> str:
+        from polyvolta.sched.program.show import show_program
+
+        return show_program(self)
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name}: {', '.join(s.name for s in self.statements)}; print it>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"

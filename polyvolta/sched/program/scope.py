@@ -1,0 +1,127 @@
+"""What the names of a nest are: arrays, parameters, iterators, scalars, constants of the surroundings.
+
+Nothing is declared; the use decides. What is subscripted is an array. What stands in a bound, a subscript or a condition
+is an integer parameter. What is assigned without a subscript is a local scalar, an array without dimensions that nobody
+sees from outside. Other arguments are scalars that are read only. A name that is no argument is looked up where the
+function was defined; an integer found there is its value at that moment.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from polyvolta.sched.program.source import Source
+from polyvolta.sets import nearest
+
+IMPURE = frozenset({"print", "input", "open", "exec", "eval", "setattr", "next", "iter", "range", "enumerate", "zip"})
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names of one function.
+
+    Parameters
+    ----------
+    arguments : in order.
+    arrays : subscripted names; local: assigned ones; iterators: targets of loops.
+    loops : the iterators of the loops around the place that is being read, outermost first.
+    params : arguments that were used as integer parameters.
+    outside : names of the surroundings.
+    functions : those of them that bodies use and that are no numbers.
+    """
+
+    source: Source
+    arguments: tuple[str, ...]
+    outside: Mapping[str, object]
+    arrays: frozenset[str]
+    local: tuple[str, ...]
+    iterators: frozenset[str]
+    loops: list[str] = field(default_factory=list)
+    params: dict[str, None] = field(default_factory=dict)
+    functions: dict[str, object] = field(default_factory=dict)
+
+    @staticmethod
+    def of(source: Source, outside: Mapping[str, object]) -> Scope:
+        """The names of a function; what it takes must be plain names."""
+        a = source.function.args
+        for more, what in ((a.vararg, "*"), (a.kwarg, "**")):
+            if more is not None:
+                raise source.error(more, f"a nest takes named arguments, not {what}{more.arg}")
+        found = _Uses()
+        for statement in source.function.body:
+            found.visit(statement)
+        names = tuple(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs))
+        return Scope(source, names, outside, frozenset(found.arrays), tuple(found.assigned), frozenset(found.targets))
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The names that may be used here."""
+        return (*self.arguments, *self.loops, *self.local)
+
+    def unknown(self, node: ast.Name) -> Exception:
+        """The error that a name is nothing here."""
+        return self.source.error(
+            node,
+            f"unknown name {node.id!r}: neither an argument, an iterator nor assigned in the nest",
+            nearest(node.id, self.known),
+        )
+
+    def outer(self, node: ast.expr) -> object:
+        """The object of the surroundings that `name` or `module.name` is; None if there is none."""
+        if isinstance(node, ast.Attribute):
+            base = self.outer(node.value)
+            return None if base is None else getattr(base, node.attr, None)
+        if isinstance(node, ast.Name) and node.id not in self.arguments and node.id not in self.local:
+            return None if node.id in self.iterators else self.outside.get(node.id)
+        return None
+
+
+class _Uses(ast.NodeVisitor):
+    """Which names are subscripted, assigned, and run through by loops."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, None] = {}
+        self.assigned: dict[str, None] = {}
+        self.targets: dict[str, None] = {}
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:  # noqa: N802
+        base: ast.expr = node
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        if isinstance(base, ast.Name):
+            self.arrays[base.id] = None
+        self.generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> None:  # noqa: N802
+        for name in ast.walk(node.target):
+            if isinstance(name, ast.Name):
+                self.targets[name.id] = None
+        for part in (node.iter, *node.body, *node.orelse):
+            self.visit(part)
+
+    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
+        if isinstance(node.ctx, ast.Store):
+            self.assigned[node.id] = None
+
+
+def surroundings(function: Callable[..., object]) -> dict[str, object]:
+    """What the names of a function that are not its own stand for: built-ins, globals, then enclosing functions'."""
+    function = inspect.unwrap(function)
+    names: dict[str, object] = {**vars(builtins), **function.__globals__}  # type: ignore[attr-defined]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):  # type: ignore[attr-defined]
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            names.pop(name, None)
+    return names
+
+
+def usual() -> dict[str, object]:
+    """The names that a text alone may use: the built-in functions and those of `math`."""
+    public = {k: v for k, v in vars(math).items() if not k.startswith("_")}
+    return {**public, **vars(builtins), "math": math}

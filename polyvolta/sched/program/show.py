@@ -1,0 +1,63 @@
+"""Programs as text: for every statement its instances, what one does, and what it reads and writes.
+
+    gemm(A, B, C, M, N, K)
+      S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
+        C[i, j] += A[i, k] * B[k, j]
+        reads  C[i, j]; A[i, k]; B[k, j]
+        writes C[i, j]
+      order
+        BAND: S[i, j, k] → [i, j, k]
+
+An access that all instances of its statement have is the element alone; another one stands with its condition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyvolta.sets import Set
+from polyvolta.sets.text.show import PAPER, piece_texts
+
+if TYPE_CHECKING:
+    from polyvolta.sched.program.model import Access, Program, Statement
+
+
+def show_program(program: Program) -> str:
+    """The whole program; its order without the instances, which stand with the statements."""
+    lines = [f"{program.name}({', '.join(program.arguments)})"]
+    for s in program.statements:
+        lines += ["  " + line for line in show_statement(s).splitlines()]
+    if program.local:
+        lines.append(f"  local {', '.join(program.local)}")
+    if not Set.universe(program.context).is_subset(program.context):
+        lines.append("  given " + "; ".join(t.removeprefix("[]").lstrip(" :") for t in _texts(program.context)))
+    tree = str(program.schedule).splitlines()
+    first = next((k for k, line in enumerate(tree) if line.startswith("  ") and line[2:3] != " "), None)
+    if first is not None:
+        lines += ["  order", *("  " + line for line in tree[first:])]
+    return "\n".join(lines)
+
+
+def show_statement(s: Statement) -> str:
+    """One statement, two or more lines."""
+    head, *more = _texts(s.domain)
+    lines = [head + ";" * bool(more), *(m + ";" for m in more[:-1]), *more[-1:]]
+    if s.body is not None:
+        lines += ["  " + line for line in s.body.splitlines()]
+    must = [a for a in s.writes if a.must]
+    may = [a for a in s.writes if not a.must]
+    for role, accesses in (("reads ", s.reads), ("writes", must), ("may write", may), ("kills ", s.kills)):
+        if accesses:
+            lines.append(f"  {role} " + "; ".join(t for a in accesses for t in _elements(a, s.domain)))
+    return "\n".join(lines)
+
+
+def _elements(access: Access, domain: Set) -> list[str]:
+    """What is accessed, in the statement's iterators."""
+    space = access.relation.parts[0][0]
+    everywhere = type(access.relation).from_domain_and_range(domain, Set.universe(space.out))
+    return [t.split(" → ", 1)[-1] for t in _texts(access.relation.gist(everywhere))]
+
+
+def _texts(r: object) -> list[str]:
+    return piece_texts(r, PAPER)  # type: ignore[arg-type]
