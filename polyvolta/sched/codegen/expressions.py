@@ -1,0 +1,270 @@
+"""Quasi-affine expressions and conditions in the syntax of C and of Python.
+
+Both languages write sums alike, so one class does it; a language says how it divides. C's `/` and `%` round toward
+zero, so they stand for a floor only where the dividend cannot be negative. What is known of signs comes from the ranges
+of names; where it does not suffice, C gets a macro `floord`, and a kernel for the GPU, which has no use for slow
+divisions, an error. Python's `//` and `%` are floors.
+
+Two rewritings avoid the question: the ceiling `-floor(-x/4)` is `(x + 3)/4`, and a comparison is written with positive
+terms on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from polyvolta.sched.codegen.ast import AnyOf, Bound, Condition, For
+from polyvolta.sets import Aff
+from polyvolta.sets.aff import Atom, Floor, Xor
+from polyvolta.sets.digits import mod_parts
+from polyvolta.sets.simplify import Range, interval
+
+Term = tuple[str, int]
+UNKNOWN: Range = (None, None)
+
+
+class Speller:
+    """Writes expressions; a subclass is a language.
+
+    Parameters
+    ----------
+    ranges : what is known of the values of names, bounds inclusive.
+    names : how names are spelled that the language cannot say, or that mean something else in it.
+    """
+
+    land, lor, equal = " && ", " || ", "=="
+
+    def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
+        self.ranges, self.names = ranges, names or {}
+        self.loops: set[str] = set()  # variables that a comparison prefers on its left
+
+    # ---- sums
+
+    def text(self, e: Aff) -> str:
+        """The text of an expression."""
+        terms, const = self.terms(e)
+        return joined(terms, const)
+
+    def terms(self, e: Aff) -> tuple[list[Term], int]:
+        """The texts of what an expression is a sum of, with their coefficients, and its constant."""
+        for atom, _ in e.terms:
+            if atom.__class__ is not str:
+                break
+        else:
+            if not self.names:
+                return list(e.terms), e.const  # type: ignore[arg-type]
+            return [(self.names.get(a, a), c) for a, c in e.terms], e.const  # type: ignore[arg-type, call-overload]
+        terms: list[Term] = []
+        const = 0
+        for c, num, den, rest in mod_parts(e):
+            if den is None:
+                terms += [self._term(a, k) for a, k in rest.terms]
+                const = rest.const
+            else:
+                text = self.remainder(num, den)
+                terms.append((text if abs(c) == 1 else f"({text})", c))
+        return terms, const
+
+    def _term(self, atom: Atom, c: int) -> Term:
+        """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""
+        match atom:
+            case str():
+                return self.names.get(atom, atom), c
+            case Floor(num, den):
+                if self.turns(num, den):
+                    num, c = den - 1 - num, -c
+                text, closed = self.quotient(num, den)
+                return (text if closed or abs(c) == 1 else f"({text})"), c
+            case Xor(left, right, _):
+                return f"({self.text(left)} ^ {self.text(right)})", c
+        raise TypeError(type(atom).__name__)
+
+    def operand(self, num: Aff) -> str:
+        """What stands before a division sign."""
+        text = self.text(num)
+        single = len(num.terms) == 1 and not num.const and num.terms[0][1] == 1
+        return text if single else f"({text})"
+
+    # ---- what languages differ in
+
+    def turns(self, num: Aff, den: int) -> bool:
+        """Whether floor(num/den) is better written as -floor((den - 1 - num)/den)."""
+        return bool(num.terms) and all(c < 0 for _, c in num.terms)
+
+    def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        """floor(num / den), and whether the text needs no parentheses as a factor."""
+        raise NotImplementedError
+
+    def remainder(self, num: Aff, den: int) -> str:
+        """num mod den."""
+        raise NotImplementedError
+
+    def divisible(self, e: Aff) -> str | None:
+        """`num % den == 0` for num - den*floor(num/den) = 0, which is right whatever the sign is."""
+        parts = mod_parts(e)
+        if len(parts) != 1 or parts[0][2] is None:
+            return None
+        _, num, den, _ = parts[0]
+        return f"{self.operand(num)} % {den} == 0"
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        """The least or the greatest of some values."""
+        raise NotImplementedError
+
+    # ---- bounds and conditions
+
+    def bound(self, b: Bound, more: int = 0) -> str:
+        """A bound of a loop, plus a number."""
+        if isinstance(b, Aff):
+            return self.text(b + more if more else b)
+        return self.extreme(b.kind, [self.bound(t, more) for t in b.terms])
+
+    def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
+        """The least or the greatest of some bounds, plus a number."""
+        if len(bounds) == 1:
+            return self.bound(bounds[0], more)
+        numbers = [b for b in bounds if b.__class__ is Aff and not b.terms]
+        others = [b for b in bounds if b.__class__ is not Aff or b.terms]
+        return self.extreme(kind, [self.bound(b, more) for b in (*numbers, *others)])
+
+    def condition(self, condition: Condition, alone: bool = True) -> str:
+        """A condition; in parentheses where it is one of several and needs them."""
+        if isinstance(condition, AnyOf):
+            cases = [self.conditions(case, len(condition.alternatives) == 1) for case in condition.alternatives]
+            text = self.lor.join(cases)
+            return text if alone or len(cases) == 1 else f"({text})"
+        kind, e = condition
+        if kind == "eq" and (divided := self.divisible(e)) is not None:
+            return divided
+        terms, const = self.terms(e)
+        more = [t for t in terms if t[1] > 0]
+        less = [(t, -c) for t, c in terms if c < 0]
+        if not more or not less:
+            value = const if not more else -const
+            op = self.equal if kind == "eq" else "<=" if not more else ">="
+            return f"{joined(more or less, 0)} {op} {value}"
+        if kind == "eq":
+            if self._inner(less) and not self._inner(more):
+                more, less, const = less, more, -const
+            return f"{joined(more, max(const, 0))} == {joined(less, max(-const, 0))}"
+        if self._inner(more) and not self._inner(less):
+            if const == -1:
+                return f"{joined(more, 0)} > {joined(less, 0)}"
+            return f"{joined(more, max(const, 0))} >= {joined(less, max(-const, 0))}"
+        if const == -1:
+            return f"{joined(less, 0)} < {joined(more, 0)}"
+        return f"{joined(less, max(-const, 0))} <= {joined(more, max(const, 0))}"
+
+    def conditions(self, conditions: Sequence[Condition], alone: bool = True) -> str:
+        """All of some conditions."""
+        if len(conditions) == 1:
+            return self.condition(conditions[0], alone)
+        text = self.land.join(self.condition(c, False) for c in conditions)
+        return text if alone else f"({text})"
+
+    def _inner(self, terms: Sequence[Term]) -> bool:
+        """Whether a sum speaks of a loop variable."""
+        return any(t in self.loops or not t.isidentifier() for t, _ in terms)
+
+
+def joined(terms: list[Term], const: int) -> str:
+    """A sum as text: a positive term first, coefficients before their factors, the constant last."""
+    if not terms:
+        return str(const)
+    if terms[0][1] < 0:
+        first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
+        if first is not None:
+            terms = [terms[first], *terms[:first], *terms[first + 1 :]]
+    text = ""
+    for body, c in terms:
+        if text:
+            text += " - " if c < 0 else " + "
+        elif c < 0:
+            text = "-"
+        text += body if c in (1, -1) else f"{abs(c)} * {body}"
+    if const:
+        text += f" - {-const}" if const < 0 else f" + {const}"
+    return text
+
+
+class CSpeller(Speller):
+    """C: `/` and `%` where the dividend is not negative, macros elsewhere; `used` tells which macros."""
+
+    def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
+        super().__init__(ranges, names)
+        self.used: set[str] = set()
+        self.scope: dict[str, For] = {}  # the loops around
+
+    def unsigned(self, num: Aff) -> bool:
+        """Whether an expression is known not to be negative."""
+        ranges = self.ranges
+        if num.const >= 0:  # a sum of what is not negative, at a glance
+            for atom, c in num.terms:
+                if c < 0 or atom.__class__ is not str or ((low := ranges.get(atom, UNKNOWN)[0]) is None or low < 0):
+                    break
+            else:
+                return True
+        low, _ = interval(num, ranges)
+        if low is None and self.scope and not num.names().isdisjoint(self.scope):
+            low, _ = interval(num, self._closer())
+        return low is not None and low >= 0
+
+    def _closer(self) -> dict[str, Range]:
+        """The ranges that follow from the bounds of the loops around, outermost first."""
+        ranges = dict(self.ranges)
+        for v, loop in self.scope.items():
+            lows = [value for b in loop.lower if (value := _end(b, 0, ranges)) is not None]
+            highs = [value for b in loop.upper if (value := _end(b, 1, ranges)) is not None]
+            ranges[v] = (max(lows, default=None), min(highs, default=None))
+        return ranges
+
+    def turns(self, num: Aff, den: int) -> bool:
+        negative = any(c < 0 for _, c in num.terms)
+        return negative and not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
+
+    def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        if self.unsigned(num):
+            return f"{self.operand(num)} / {den}", False
+        self.used.add("floord")
+        return f"floord({self.text(num)}, {den})", True
+
+    def remainder(self, num: Aff, den: int) -> str:
+        if self.unsigned(num):
+            return f"{self.operand(num)} % {den}"
+        self.used.add("modd")
+        return f"modd({self.text(num)}, {den})"
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        if len(texts) == 1:
+            return texts[0]
+        self.used.add(kind)
+        whole = texts[-1]
+        for t in reversed(texts[:-1]):
+            whole = f"{kind}({t}, {whole})"
+        return whole
+
+
+def _end(b: Bound, which: int, ranges: Mapping[str, Range]) -> int | None:
+    """The least (0) or greatest (1) value of a bound, None where there is none."""
+    if isinstance(b, Aff):
+        return interval(b, ranges)[which]
+    ends = [_end(t, which, ranges) for t in b.terms]
+    best = min if b.kind == "min" else max
+    if (b.kind == "min") == (which == 0):  # the least of a minimum needs all, the greatest any
+        return None if None in ends else best(ends)
+    return best([e for e in ends if e is not None], default=None)
+
+
+class PythonSpeller(Speller):
+    """Python, whose division rounds down."""
+
+    land, lor = " and ", " or "
+
+    def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        return f"{self.operand(num)} // {den}", False
+
+    def remainder(self, num: Aff, den: int) -> str:
+        return f"{self.operand(num)} % {den}"
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        return texts[0] if len(texts) == 1 else f"{kind}({', '.join(texts)})"
