@@ -4,9 +4,9 @@ After Verdoolaege et al., "Schedule Trees" (IMPACT 2014). Reading from the root,
 about the instances that reach it:
 
     Domain      which instances there are
-    Context     what is known of the parameters
+    Context     what is known of the parameters and of the band members above
     Band        in what order they run: a tuple of quasi-affine expressions per statement, one loop a member
-    Filter      only these statements go this way
+    Filter      only these statements, or these instances of them, go this way
     Sequence    the children run one after another;   SetNode: in any order
     Mark        a name to find this place by
     Extension   instances that the tree adds here, such as copies between memories
@@ -14,201 +14,59 @@ about the instances that reach it:
     Leaf        nothing more to say: the instances run
 
 A node is addressed by its path, the child numbers from the root. A transformation is a pure function from a
-`Schedule` to a new one; unchanged subtrees are shared.
+`Schedule` to a new one; unchanged subtrees are shared. The nodes themselves are in `polyvolta.sched.nodes`; what a
+place in a tree means (`prefix`, `to_map`, `check_structure`) is in `polyvolta.sched.structure`, and how trees look as
+text and pictures in `polyvolta.sched.views`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from polyvolta.sched.errors import BadPath
-from polyvolta.sets import Aff, Map, Set
+from polyvolta.sched.errors import BadPath, BadSchedule
+from polyvolta.sched.nodes import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    LoopType,
+    Mark,
+    Member,
+    Node,
+    Path,
+    Sequence,
+    SetNode,
+    with_children,
+)
+from polyvolta.sets import Aff, Map, Set, nearest
 
 if TYPE_CHECKING:
     from polyvolta.sched.dependences.model import Dependence
+    from polyvolta.sched.views.diff import Diff
 
-Path = tuple[int, ...]
-LoopType = Literal["default", "atomic", "separate", "unroll"]
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """The end of a branch."""
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One dimension of a band.
-
-    Parameters
-    ----------
-    exprs : (statement, expression in its iterators and the parameters), one for each statement of the band.
-    coincident : whether its iterations are independent of one another (given those of outer members).
-    name : what the dimension is mapped to, e.g. `blockIdx.y`; then it is no loop but an index that is given.
-    unroll : whether the generated loop carries a request to the compiler to unroll it (`#pragma unroll`).
-    loop_type : how code is generated for the dimension, isl's AST options: "atomic" is one loop whatever runs in it,
-        "separate" one loop for every set of statements that run together, "unroll" no loop but its iterations written
-        out.
-    """
-
-    exprs: tuple[tuple[str, Aff], ...]
-    coincident: bool = False
-    name: str | None = None
-    unroll: bool = False
-    loop_type: LoopType = "default"
-
-    def of(self, statement: str) -> Aff:
-        """The expression for one statement."""
-        return dict(self.exprs)[statement]
-
-    def map(self, f) -> Member:  # noqa: ANN001
-        """The member with `f(statement, expression)` in place of each expression."""
-        return replace(self, exprs=tuple((s, f(s, e)) for s, e in self.exprs))
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """A nest of loops; `permutable` when its members may be interchanged and tiled.
-
-    Parameters
-    ----------
-    isolate : a set over (members of the bands above, outermost first, then this band's members): code for it is
-        generated apart from the rest (full tiles from partial ones, say); isl's `isolate` option.
-    """
-
-    members: tuple[Member, ...]
-    child: Node = field(default_factory=Leaf)
-    permutable: bool = False
-    isolate: Set | None = None
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-    @property
-    def statements(self) -> tuple[str, ...]:
-        return tuple(s for s, _ in self.members[0].exprs)
-
-    def schedule(self, statement: str) -> tuple[Aff, ...]:
-        """The band's expressions for one statement."""
-        return tuple(m.of(statement) for m in self.members)
-
-
-@dataclass(frozen=True, slots=True)
-class Domain:
-    """The instances of the tree; always the root."""
-
-    domain: Set
-    child: Node = field(default_factory=Leaf)
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What is known of the parameters and of the members of the bands above.
-
-    Parameters
-    ----------
-    context : a set over the members of the bands above, outermost first; without dimensions at the top.
-    """
-
-    context: Set
-    child: Node = field(default_factory=Leaf)
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """The instances that go this way: all that there are of some statements, or those of them in a set.
-
-    Parameters
-    ----------
-    instances : None for all instances of the statements.
-    """
-
-    statements: tuple[str, ...]
-    child: Node = field(default_factory=Leaf)
-    instances: Set | None = None
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """Children, filters each, that run one after another."""
-
-    children: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetNode:
-    """Children, filters each, that run in any order."""
-
-    children: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A name for this place."""
-
-    name: str
-    child: Node = field(default_factory=Leaf)
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """Instances added below this node, for each value of the band members above it that `extension` names."""
-
-    extension: Map
-    child: Node = field(default_factory=Leaf)
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A condition under which the subtree runs: a set over the members of the bands above, outermost first."""
-
-    guard: Set
-    child: Node = field(default_factory=Leaf)
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-
-Node = Leaf | Band | Domain | Context | Filter | Sequence | SetNode | Mark | Extension | Guard
-
-
-def with_children(node: Node, children: tuple[Node, ...]) -> Node:
-    """The node with other children."""
-    match node:
-        case Leaf():
-            return node
-        case Sequence() | SetNode():
-            return replace(node, children=children)
-        case _:
-            return replace(node, child=children[0])
+__all__ = [
+    "Band",
+    "Context",
+    "Domain",
+    "Extension",
+    "Filter",
+    "Guard",
+    "Leaf",
+    "LoopType",
+    "Mark",
+    "Member",
+    "Node",
+    "Path",
+    "Schedule",
+    "Sequence",
+    "SetNode",
+    "with_children",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -226,25 +84,59 @@ class Schedule:
 
     @property
     def domain(self) -> Set:
-        """The instances that the root declares."""
+        """The instances that the root declares.
+
+        Raises
+        ------
+        BadSchedule : the root is no Domain.
+        """
+        if not isinstance(self.root, Domain):
+            raise BadSchedule(f"the root is a {type(self.root).__name__}, no Domain", where=self.marked(()))
         return self.root.domain
+
+    # ---- places
 
     def node(self, at: Path) -> Node:
         """The node at a path.
 
         Raises
         ------
-        BadPath : the path leaves the tree; the error shows the tree with the last node reached marked.
+        BadPath : the path leaves the tree; the error shows the tree with the last node reached marked and says which
+            children it has.
         """
         here = self.root
         for depth, k in enumerate(at):
-            if not 0 <= k < len(here.children):
-                raise BadPath(
-                    f"path {list(at)} leaves the tree at step {depth}: the node has {len(here.children)} children",
-                    where=self.marked(at[:depth]),
-                )
-            here = here.children[k]
+            children = here.children
+            if isinstance(k, bool) or not isinstance(k, int):
+                raise BadPath(f"a path is made of child numbers, not of {k!r}", where=self.marked(at[:depth]))
+            if not 0 <= k < len(children):
+                raise self._no_child(at, depth, here)
+            here = children[k]
         return here
+
+    def _no_child(self, at: Path, depth: int, here: Node) -> BadPath:
+        from polyvolta.sched.views.paper import heads
+
+        n = len(here.children)
+        count = "no children" if not n else "1 child" if n == 1 else f"{n} children"
+        listed = [f"{k} is {text}" for k, text in enumerate(heads(self, at[:depth]))]
+        return BadPath(
+            f"path {list(at)} leaves the tree at step {depth}: the node at {list(at[:depth])} has {count}",
+            where=self.marked(at[:depth]),
+            hint="; ".join(listed) or f"the longest path this way is {list(at[:depth])}",
+        )
+
+    def parent(self, at: Path) -> Path:
+        """The path of the node above a path.
+
+        Raises
+        ------
+        BadPath : the root has no parent, or the path leaves the tree.
+        """
+        self.node(at)
+        if not at:
+            raise BadPath("the root has no parent", where=self.marked(()))
+        return at[:-1]
 
     def replace(self, at: Path, new: Node) -> Schedule:
         """The schedule with the subtree at a path replaced."""
@@ -282,6 +174,81 @@ class Schedule:
             raise BadPath(f"the node at {list(at)} is a {type(node).__name__}, no Band", where=self.marked(at))
         return node
 
+    def find(self, kind: type | None = None, *, mark: str | None = None) -> list[Path]:
+        """The paths of the nodes of a kind, or of the marks of a name, in reading order.
+
+        >>> tree = Schedule.parse('{ domain: "{ S[] }", child: { mark: "here" } }')
+        >>> tree.find(Mark), tree.find(mark="here")
+        ([(0,)], [(0,)])
+
+        Raises
+        ------
+        BadPath : there is no mark of that name.
+        """
+        found = [at for at, n in self.walk() if kind is None or isinstance(n, kind)]
+        if mark is None:
+            return found
+        named = [at for at in found if getattr(self.node(at), "name", None) == mark]
+        if not named:
+            raise BadPath(f"no mark is called {mark!r}", where=str(self), hint=nearest(mark, self.marks))
+        return named
+
+    @property
+    def marks(self) -> dict[str, Path]:
+        """The names of the marks and where each stands first."""
+        found: dict[str, Path] = {}
+        for at, node in self.walk():
+            if isinstance(node, Mark):
+                found.setdefault(node.name, at)
+        return found
+
+    # ---- what a place means
+
+    def statements_at(self, at: Path) -> tuple[str, ...]:
+        """The statements that reach a node, those that extensions above add among them."""
+        from polyvolta.sched.structure import statements_at
+
+        return statements_at(self, at)
+
+    def instances_at(self, at: Path) -> Set:
+        """The instances that reach a node."""
+        from polyvolta.sched.structure import instances_at
+
+        return instances_at(self, at)
+
+    def prefix(self, at: Path) -> dict[str, tuple[Aff, ...]]:
+        """For each statement that reaches a node the expressions of the band members above it, outermost first."""
+        from polyvolta.sched.structure import prefix
+
+        return prefix(self, at)
+
+    def prefix_schedule(self, at: Path) -> Map:
+        """The instances that reach a node -> the values of the band members above it."""
+        from polyvolta.sched.structure import prefix_schedule
+
+        return prefix_schedule(self, at)
+
+    def to_map(self) -> Map:
+        """The whole tree as one map, instances -> time; see `polyvolta.sched.structure`."""
+        from polyvolta.sched.structure import to_map
+
+        return to_map(self)
+
+    def check_structure(self) -> Schedule:
+        """The schedule itself, if it is one; see `polyvolta.sched.structure`.
+
+        Raises
+        ------
+        BadSchedule : a node where it can't stand, filters that overlap or miss an instance, a band without an
+            expression for a statement; the tree is shown with the culprit marked.
+        """
+        from polyvolta.sched.structure import check_structure
+
+        check_structure(self)
+        return self
+
+    # ---- how it looks
+
     def marked(self, at: Path) -> str:
         """The printed tree with the node at a path pointed out."""
         from polyvolta.sched.views.paper import show
@@ -314,7 +281,31 @@ class Schedule:
         names = ", ".join(str(n) for n in self.domain.tuple_names) if isinstance(self.root, Domain) else "no domain"
         return f"<Schedule of {names}, {sum(1 for _ in self.walk())} nodes; print it>"
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def __rich__(self) -> Any:  # noqa: ANN401
+        """The tree in colours, for `rich.print`."""
+        from polyvolta.sched.views.terminal import rich_tree
 
-        return f"<pre>{escape(str(self))}</pre>"
+        return rich_tree(self)
+
+    def _repr_html_(self) -> str:
+        from polyvolta.sched.views.html import html
+
+        return html(self)
+
+    def to_latex(self, document: bool = False) -> str:
+        """The tree typeset as in the paper's figures; see `polyvolta.sched.views.latex`."""
+        from polyvolta.sched.views.latex import latex
+
+        return latex(self, document)
+
+    def to_dot(self) -> str:
+        """The tree as a graph for Graphviz; see `polyvolta.sched.views.dot`."""
+        from polyvolta.sched.views.dot import dot
+
+        return dot(self)
+
+    def diff(self, old: Schedule) -> Diff:
+        """What changed from `old` to this tree; see `polyvolta.sched.views.diff`."""
+        from polyvolta.sched.views.diff import diff
+
+        return diff(old, self)

@@ -122,7 +122,7 @@ class _Reader:
         if isinstance(mapping, Text):  # child: leaf
             return Leaf()
         entry = self.kind(mapping)
-        value, said = entry.value, dict((e.key, e.value) for e in mapping.entries)
+        value, said = entry.value, {e.key: e.value for e in mapping.entries}
         child: Callable[[int], Node] = lambda d: self.node(said["child"], d) if "child" in said else Leaf()  # noqa: E731
         match entry.key:
             case "leaf":

@@ -3,11 +3,16 @@
     DOMAIN: S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
       BAND: S[i, j, k] → [⌊i/128⌋, ⌊j/128⌋, ⌊k/32⌋]
 
-Each line is one node, indented by its depth. A member that is mapped to an index of the GPU is written as
-that index. `ascii=True` writes floor(i/128), <= and -> instead.
+Each line is one node, indented by its depth; further statements stand below the first. A member that is mapped to an
+index of the GPU is written as that index. Below a band stands in parentheses how its code is generated, where the tree
+says so: `(separate[0]; isolate [a] : a ≤ 3)`. `ascii=True` writes floor(i/128), <= and -> instead.
+
+`rows` has the same lines node by node; the other views (terminal, HTML, LaTeX, Graphviz, differences) are made of them.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from polyvolta.sched.tree import (
     Band,
@@ -24,50 +29,79 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Map, Set
+from polyvolta.sets import Map, Set, Tuple
 from polyvolta.sets.space import Space, distinct, renamed
 from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
 
 MARKER = "   <-- here"
+Tuples = dict[str, Tuple]  # the statements at a node as their declarations call the dimensions
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A node as text: its lines without the indentation, of which all but the first are aligned to it."""
+
+    at: Path
+    node: Node
+    lines: tuple[str, ...]
+
+    @property
+    def depth(self) -> int:
+        return len(self.at)
 
 
 def show(schedule: Schedule, ascii: bool = False, marked: Path | None = None) -> str:  # noqa: A002
     """The tree, one node a line; the node at `marked` is pointed out."""
-    style = PAPER_ASCII if ascii else PAPER
-    lines: list[str] = []
-    names = {s.out.name: str(s.out) for s, _ in schedule.root.domain.parts} if isinstance(schedule.root, Domain) else {}
-    _lines(schedule.root, (), 0, style, names, marked, lines)
-    return "\n".join(lines)
+    out: list[str] = []
+    for row in rows(schedule, PAPER_ASCII if ascii else PAPER):
+        for k, line in enumerate(row.lines):
+            out.append("  " * row.depth + line + (MARKER if row.at == marked and not k else ""))
+    return "\n".join(out)
 
 
-def _lines(node: Node, at: Path, depth: int, style: Style, names: dict, marked: Path | None, out: list[str]) -> None:
+def heads(schedule: Schedule, at: Path) -> list[str]:
+    """The first lines of the children of the node at a path."""
+    found = {row.at: row.lines[0] for row in rows(schedule)}
+    return [found.get((*at, k), "a leaf") for k in range(len(schedule.node(at).children))]
+
+
+def rows(schedule: Schedule, style: Style = PAPER) -> list[Row]:
+    """The nodes in reading order with their lines; leaves, which have none, are left out."""
+    out: list[Row] = []
+    _rows(schedule.root, (), style, {}, out)
+    return out
+
+
+def _rows(node: Node, at: Path, style: Style, tuples: Tuples, out: list[Row]) -> None:
     if isinstance(node, Leaf):
         return
+    if isinstance(node, Domain):
+        tuples = {str(s.out.name): s.out for s, _ in node.domain.parts}
     if isinstance(node, Extension):
-        names = {**names, **{s.out.name: str(s.out) for s, _ in node.extension.parts}}
-    first = len(out)
-    text = _text(node, style, names)
-    out += ["  " * depth + line for line in text]
-    if at == marked:
-        out[first] += MARKER
+        tuples = {**tuples, **{str(s.out.name): s.out for s, _ in node.extension.parts}}
+    out.append(Row(at, node, tuple(_text(node, style, tuples))))
     for k, child in enumerate(node.children):
-        _lines(child, (*at, k), depth + 1, style, names, marked, out)
+        _rows(child, (*at, k), style, tuples, out)
 
 
-def _text(node: Node, style: Style, names: dict[str, str]) -> list[str]:
+def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
     match node:
         case Domain(domain):
-            return _several("DOMAIN: ", _set_texts(domain, style))
+            return _several("DOMAIN: ", piece_texts(domain, style) or ["nothing"])
         case Context(context):
-            return ["CONTEXT: " + "; ".join(_set_texts(context, style))]
+            return [f"CONTEXT: {_condition(context, style)}"]
         case Band():
             parts = [
-                f"{names.get(s, s)} {style.arrow} [{', '.join(_member(m, s, style) for m in node.members)}]"
+                f"{tuples.get(s, s)} {style.arrow} [{', '.join(_member(m, s, style) for m in node.members)}]"
                 for s in node.statements
             ]
-            return _several("BAND: ", parts)
-        case Filter(statements):
-            return ["FILTER: " + "; ".join(names.get(s, s) for s in statements)]
+            lines = _several("BAND: ", parts)
+            options = _options(node, style)
+            return [*lines, f"{' ' * len('BAND: ')}({options})"] if options else lines
+        case Filter(statements, _, None):
+            return ["FILTER: " + "; ".join(str(tuples.get(s, s)) for s in statements)]
+        case Filter(_, _, instances):
+            return ["FILTER: " + "; ".join(piece_texts(_called(instances, tuples), style))]
         case Sequence():
             return ["SEQUENCE"]
         case SetNode():
@@ -75,9 +109,9 @@ def _text(node: Node, style: Style, names: dict[str, str]) -> list[str]:
         case Mark(name):
             return [f"MARK: {name}"]
         case Guard(guard):
-            return ["GUARD: " + "; ".join(_set_texts(guard, style))]
+            return [f"GUARD: {_condition(guard, style)}"]
         case Extension(extension):
-            return _several("EXTENSION: ", _relation_texts(_readable(extension), style))
+            return _several("EXTENSION: ", piece_texts(_readable(extension), style) or ["nothing"])
     raise TypeError(type(node).__name__)
 
 
@@ -91,13 +125,28 @@ def _member(member, statement: str, style: Style) -> str:  # noqa: ANN001
     return member.name or show_aff(member.of(statement), style)
 
 
-def _set_texts(s: Set, style: Style) -> list[str]:
-    return _relation_texts(s, style)
+def _condition(s: Set, style: Style) -> str:
+    """A set over outer members; one without dimensions is its formula."""
+    return "; ".join(t.removeprefix(":").lstrip() or "true" for t in piece_texts(s, style)) or "false"
 
 
-def _relation_texts(r: Set | Map, style: Style) -> list[str]:
-    """The pieces of a relation, without parameters and braces."""
-    return piece_texts(r, style)
+def _options(band: Band, style: Style) -> str:
+    """How the code of a band is generated, where that is not the default."""
+    found = [f"{m.loop_type}[{k}]" for k, m in enumerate(band.members) if m.loop_type != "default"]
+    if band.isolate is not None:
+        found.append("isolate " + _condition(band.isolate, style))
+    return "; ".join(found)
+
+
+def _called(instances: Set, tuples: Tuples) -> Set:
+    """The same instances with the names of dimensions that their declarations have."""
+    parts = []
+    for space, pieces in instances.parts:
+        own = tuples.get(str(space.out.name))
+        if own is not None and own.key == space.out.key:
+            space = Space(None, renamed(own, distinct(own.dims, instances.param_names)))
+        parts.append((space, pieces))
+    return Set._of(instances.param_names, parts)
 
 
 def _readable(extension: Map) -> Map:
@@ -108,3 +157,17 @@ def _readable(extension: Map) -> Map:
         outputs = distinct(space.out.dims, (*extension.param_names, *inputs))
         parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
     return Map._of(extension.param_names, parts)
+
+
+def notes(node: Node) -> list[str]:
+    """What the paper's notation leaves out of a band: its flags, and members with a request to unroll them."""
+    if not isinstance(node, Band):
+        return []
+    found = ["permutable"] * node.permutable
+    for word, flags in (
+        ("coincident", [m.coincident for m in node.members]),
+        ("unroll", [m.unroll for m in node.members]),
+    ):
+        if any(flags):
+            found.append(f"{word} {' '.join(str(int(f)) for f in flags)}")
+    return found

@@ -1,0 +1,365 @@
+"""What a place in a schedule tree means, and whether a tree is a schedule at all.
+
+The instances that reach a node are those of the domain that all filters above let through, and those that extensions
+above add. The members of the bands above it, outermost first, give each of them a prefix of its time; a context, guard,
+extension or isolated part speaks of the values of these members. Read to the leaves, with the position of each child of
+a sequence put between, that is the schedule as one map, `to_map`: an instance runs before another where its time is
+lexicographically smaller.
+
+`check_structure` refuses trees that leave an instance without a place or give it two. The passes keep these laws; trees
+written by hand or by other programs may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.nodes import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    Node,
+    Path,
+    Sequence,
+    SetNode,
+)
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest
+
+
+def way(schedule: Schedule, at: Path) -> list[Node]:
+    """The nodes from the root down to the one at a path, that one included.
+
+    Raises
+    ------
+    BadPath : the path leaves the tree.
+    """
+    schedule.node(at)
+    nodes = [schedule.root]
+    for k in at:
+        nodes.append(nodes[-1].children[k])
+    return nodes
+
+
+def statements_at(schedule: Schedule, at: Path) -> tuple[str, ...]:
+    """The statements that reach a node."""
+    found = _names(schedule.domain)
+    for node in way(schedule, at)[:-1]:
+        match node:
+            case Filter(statements):
+                found = tuple(s for s in found if s in statements)
+            case Extension(extension):
+                found += tuple(s.out.name for s, _ in extension.parts)
+    return found
+
+
+def instances_at(schedule: Schedule, at: Path) -> Set:
+    """The instances that reach a node. Cost: one intersection for each filter above that has a set."""
+    found = schedule.domain
+    for node in way(schedule, at)[:-1]:
+        match node:
+            case Filter():
+                found = passed(found, node)
+            case Extension(extension):
+                found = found | extension.range()
+    return found
+
+
+def passed(instances: Set, node: Filter) -> Set:
+    """The instances that a filter lets through."""
+    found = only(instances, node.statements)
+    return found if node.instances is None else found & node.instances
+
+
+def only(instances: Set, statements: Iterable[str]) -> Set:
+    """The instances of some statements."""
+    wanted = set(statements)
+    return Set._of(instances.param_names, [p for p in instances.parts if p[0].out.name in wanted])
+
+
+def prefix(schedule: Schedule, at: Path) -> dict[str, tuple[Aff, ...]]:
+    """For each statement that reaches a node the expressions of the members above it.
+
+    An instance that an extension adds gets the members' values as expressions of its own.
+
+    Raises
+    ------
+    BadPath : the path leaves the tree.
+    NotAFunction : an extension adds an instance for several values of the members above; `prefix_schedule` has them.
+    """
+    found: dict[str, tuple[Aff, ...]] = dict.fromkeys(_names(schedule.domain), ())
+    for node in way(schedule, at)[:-1]:
+        match node:
+            case Filter(statements):
+                found = {s: es for s, es in found.items() if s in statements}
+            case Extension(extension):
+                for space, pieces in extension.parts:
+                    added = Map._of(extension.param_names, [(space, pieces)]).reverse()
+                    found[str(space.out.name)] = added.as_affs() if space.n_in else ()
+            case Band():
+                found = {s: es + node.schedule(s) for s, es in found.items()}
+    return found
+
+
+def prefix_schedule(schedule: Schedule, at: Path) -> Map:
+    """The instances that reach a node -> the values of the members above it; instances that an extension adds get the
+    values for which it adds them. Exact; cost: linear in the tree, besides the sets."""
+    times = _Times(schedule, positions=False)
+    node = schedule.root
+    for k in at:
+        times = times.through(node, None)
+        node = node.children[k]
+    return times.map()
+
+
+def to_map(schedule: Schedule) -> Map:
+    """The whole tree as one map, instances -> time: the values of the band members with the positions of the children
+    of sequences and sets between them, padded with zeros at the end to one length.
+
+    A set's children may run in any order; their positions are one of them. Conditions that guards add are no part of
+    the order. Exact; cost: linear in the tree, besides the sets.
+
+    >>> tree = Schedule.parse('''{ domain: "{ S[i] : 0 <= i < 8; T[] }", child: { sequence: [
+    ...     { filter: "{ T[] }" }, { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } } ] } }''')
+    >>> print(tree.to_map())
+    { T[] -> [0, 0]; S[i] -> [1, i] : 0 <= i <= 7 }
+    """
+    leaves: list[_Times] = []
+
+    def walk(node: Node, times: _Times) -> None:
+        if isinstance(node, Leaf):
+            leaves.append(times)
+        for k, child in enumerate(node.children):
+            walk(child, times.through(node, k if isinstance(node, (Sequence, SetNode)) else None))
+
+    walk(schedule.root, _Times(schedule, positions=True))
+    length = max(len(t.layout) for t in leaves)
+    padded = [t.padded(length).map() for t in leaves]
+    total = padded[0]
+    for m in padded[1:]:
+        total = total | m
+    return total
+
+
+class _Times:
+    """The times so far of the instances that reach a node: statement -> map to (members and positions above)."""
+
+    __slots__ = ("layout", "maps", "positions", "tuples")
+
+    def __init__(self, schedule: Schedule, positions: bool) -> None:
+        self.positions = positions
+        self.layout: tuple[int | None, ...] = ()  # None for a member, else the position
+        self.maps: dict[str, Map] = {}
+        self.tuples: dict[str, Tuple] = {}
+        self._add(
+            Map.from_affs(s.out, ()).intersect_domain(schedule.domain.only(s.out.name)) for s in _spaces(schedule)
+        )
+
+    def _add(self, maps: Iterable[Map]) -> None:
+        for m in maps:
+            tup = m.space.inp
+            if tup is not None and tup.name is not None:
+                self.maps[tup.name], self.tuples[tup.name] = m, tup
+
+    def _with(self, maps: dict[str, Map], layout: tuple[int | None, ...]) -> _Times:
+        new = object.__new__(_Times)
+        new.positions, new.maps, new.layout, new.tuples = self.positions, maps, layout, dict(self.tuples)
+        return new
+
+    def through(self, node: Node, position: int | None) -> _Times:
+        """The times below a node, in the child at `position` of a sequence."""
+        match node:
+            case Filter():
+                maps = {s: m for s, m in self.maps.items() if s in node.statements}
+                if node.instances is not None:
+                    maps = {s: m.intersect_domain(node.instances.only(s)) for s, m in maps.items()}
+                return self._with({s: m for s, m in maps.items() if m.parts}, self.layout)
+            case Band():
+                maps = {s: self._then(m, s, node.schedule(s)) for s, m in self.maps.items()}
+                return self._with(maps, self.layout + (None,) * len(node.members))
+            case Sequence() | SetNode() if position is not None and self.positions:
+                return self.then(position)
+            case Extension(extension):
+                new = self._with(dict(self.maps), self.layout)
+                names = [f"c{k}" for k in range(sum(p is None for p in self.layout))]
+                members = iter(names)
+                outputs = [aff(next(members)) if p is None else aff(p) for p in self.layout]
+                spread = Map.from_affs(Tuple(None, tuple(names)), outputs)
+                for space, pieces in extension.parts:
+                    one = Map._of(extension.param_names, [(space, pieces)])
+                    new._add([one.reverse().apply_range(spread)])
+                return new
+        return self
+
+    def _then(self, m: Map, statement: str, affs: Iterable[Aff]) -> Map:
+        return m.flat_range_product(Map.from_affs(self.tuples[statement], [e.without_xor() for e in affs]))
+
+    def then(self, position: int) -> _Times:
+        maps = {s: self._then(m, s, [aff(position)]) for s, m in self.maps.items()}
+        return self._with(maps, (*self.layout, position))
+
+    def padded(self, length: int) -> _Times:
+        times = self
+        while len(times.layout) < length:
+            times = times.then(0)
+        return times
+
+    def map(self) -> Map:
+        """All of them in one map."""
+        parts = list(self.maps.values())
+        if not parts:
+            return Map._of((), [])
+        total = parts[0]
+        for m in parts[1:]:
+            total = total | m
+        return total
+
+
+def _spaces(schedule: Schedule) -> list[Space]:
+    return [s for s, _ in schedule.domain.parts]
+
+
+def _names(instances: Set) -> tuple[str, ...]:
+    return tuple(str(s.out.name) for s, _ in instances.parts)
+
+
+# ---- whether a tree is a schedule
+
+
+def check_structure(schedule: Schedule) -> None:
+    """Refuse a tree that is no schedule; see `Schedule.check_structure`.
+
+    A filter that is no child of a sequence or set narrows on purpose (PPCG's say which instances a thread runs), so
+    what it drops is not missed. Cost: linear in the tree, and a subtraction for each filter that has a set.
+    """
+    _Check(schedule).node(schedule.root, (), Set._of((), []), {}, 0)
+
+
+class _Check:
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.iterators: set[str] = set()  # of any statement
+        self.params: set[str] = set()
+        for _, node in schedule.walk():
+            for r in (getattr(node, name, None) for name in ("domain", "context", "instances", "guard", "extension")):
+                if isinstance(r, (Set, Map)):
+                    self.params |= set(r.param_names)
+                    if not isinstance(node, (Context, Guard)):
+                        self.iterators |= {d for s, _ in r.parts for d in s.out.dims}
+
+    def bad(self, at: Path, message: str, hint: str = "") -> BadSchedule:
+        return BadSchedule(message, where=self.schedule.marked(at), hint=hint)
+
+    def node(self, node: Node, at: Path, instances: Set, tuples: dict[str, Tuple], depth: int) -> None:
+        match node:
+            case Domain(domain):
+                if at:
+                    raise self.bad(at, "a domain stands at the root alone", "an Extension adds instances below it")
+                instances, tuples = domain, self.declared(at, [s.out for s, _ in domain.parts], {})
+            case _ if not at:
+                raise self.bad(at, f"the root is a {type(node).__name__}; a tree begins with its domain")
+            case Context(s) | Guard(s):
+                self.fits(at, s, depth, type(node).__name__.lower())
+            case Filter():
+                self.filter(at, node, tuples)
+                instances = passed(instances, node)
+            case Sequence() | SetNode():
+                self.children(at, node, instances, tuples)
+            case Extension(extension):
+                for space, _ in extension.parts:
+                    if space.inp is None or space.inp.name is not None or len(space.inp.dims) != depth:
+                        raise self.bad(at, f"an extension here is a map from the {depth} members above, not {space}")
+                tuples = self.declared(at, [s.out for s, _ in extension.parts], tuples)
+                instances = instances | extension.range()
+            case Band():
+                self.band(at, node, instances, tuples, depth)
+                depth += len(node.members)
+        for k, child in enumerate(node.children):
+            self.node(child, (*at, k), instances, tuples, depth)
+
+    def declared(self, at: Path, new: list[Tuple], tuples: dict[str, Tuple]) -> dict[str, Tuple]:
+        tuples = dict(tuples)
+        for t in new:
+            if t.name is None:
+                raise self.bad(at, f"the tuple {t} has no name", "a statement is written S[i, j]")
+            if t.name in tuples:
+                raise self.bad(at, f"a second statement is called {t.name}")
+            tuples[t.name] = t
+        return tuples
+
+    def fits(self, at: Path, s: Set, depth: int, what: str) -> None:
+        for space, _ in s.parts:
+            if space.out.name is not None or len(space.out.dims) != depth:
+                raise self.bad(
+                    at,
+                    f"a {what} here is a set over the {depth} members above, not over {space.out}",
+                    "{ [c0, c1] : ... }",
+                )
+
+    def filter(self, at: Path, node: Filter, tuples: dict[str, Tuple]) -> None:
+        if len(set(node.statements)) < len(node.statements):
+            raise self.bad(at, "the filter names a statement twice")
+        for s in node.statements:
+            if s not in tuples:
+                raise self.bad(at, f"no statement is called {s}", nearest(s, tuples))
+        for space, _ in node.instances.parts if node.instances is not None else ():
+            if space.out.name not in node.statements:
+                raise self.bad(at, f"the filter's set has {space.out}, which is none of its statements")
+            if space.out.key != tuples[space.out.name].key:
+                raise self.bad(at, f"the statement is {tuples[space.out.name]}, not {space.out}")
+
+    def children(self, at: Path, node: Sequence | SetNode, instances: Set, tuples: dict[str, Tuple]) -> None:
+        """The filters below a sequence or set share the instances out among them."""
+        what = "sequence" if isinstance(node, Sequence) else "set"
+        if not node.children:
+            raise self.bad(at, f"a {what} without children")
+        for k, child in enumerate(node.children):
+            if not isinstance(child, Filter):
+                raise self.bad((*at, k), f"the children of a {what} are filters, not a {type(child).__name__}")
+            self.filter((*at, k), child, tuples)
+        for s in _names(instances):
+            left = instances.only(s)
+            for k, child in enumerate(node.children):
+                if s not in child.statements:
+                    continue
+                one = passed(instances, child).only(s)
+                if not (twice := one - left).is_empty():
+                    raise self.bad((*at, k), f"the filters overlap: {_point(twice)} is in an earlier one too")
+                left = left - one
+            if not left.is_empty():
+                raise self.bad(at, f"no child of the {what} has {_point(left)}", "every instance needs a place")
+
+    def band(self, at: Path, node: Band, instances: Set, tuples: dict[str, Tuple], depth: int) -> None:
+        if not node.members:
+            raise self.bad(at, "a band without members")
+        for k, m in enumerate(node.members):
+            table = dict(m.exprs)
+            if len(table) < len(m.exprs):
+                raise self.bad(at, f"member {k} has two expressions for a statement")
+            for s in _names(instances):
+                if s not in table and not instances.only(s).is_empty():
+                    raise self.bad(at, f"member {k} of the band has no expression for {s}", "every statement needs one")
+            for s, e in m.exprs:
+                if s not in tuples:
+                    raise self.bad(at, f"no statement is called {s}", nearest(s, tuples))
+                own = tuples[s].dims
+                wrong = sorted(e.names() & (self.iterators - self.params - set(own)))
+                if wrong:
+                    raise self.bad(at, f"{wrong[0]} is no iterator of {tuples[s]}", nearest(wrong[0], own))
+        if node.isolate is not None:
+            self.fits(at, node.isolate, depth + len(node.members), "isolated part")
+
+
+def _point(instances: Set) -> str:
+    """One of the instances of one statement, with values of the parameters for which it is one."""
+    space, params = instances.space, instances.param_names
+    flat = Set._of((), [(Space(None, Tuple(None, (*params, *space.out.dims))), instances.parts[0][1])])
+    values = flat.sample_point()
+    given = ", ".join(f"{p}={v}" for p, v in zip(params, values, strict=False))
+    point = f"{space.out.name}[{', '.join(map(str, values[len(params) :]))}]"
+    return f"{point} for {given}" if given else point
