@@ -1,0 +1,170 @@
+"""From a schedule that is one relation to the tree that a person would draw.
+
+    { S1[i] -> [0, i, 0]; S2[i, j] -> [1, i, j] }       SEQUENCE
+                                                          FILTER: S1   BAND: S1[i] -> [i]
+                                                          FILTER: S2   BAND: S2[i, j] -> [i, j]
+
+The relation gives every instance a time, a tuple of integers, in lexicographic order. Reading its dimensions from the left:
+one that is the same number for all statements says nothing and is left out; one that is a number for each statement, not
+always the same, is a sequence; any other one is a member of a band. Where a statement's times are given by cases, each case
+is followed alone until a sequence has parted it from the others. The tree orders the instances exactly as the relation does;
+those of equal time end in one leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.program.check import example
+from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Node, Schedule, Sequence
+from polyvolta.sets import Aff, Map, NotAFunction, Set, nearest, var
+from polyvolta.sets.space import Tuple
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """The times of some instances of a statement.
+
+    Parameters
+    ----------
+    instances : None for all that there are.
+    """
+
+    statement: str
+    times: tuple[Aff, ...]
+    instances: Set | None = None
+
+
+def schedule_of_map(times: Map, domain: Set) -> Schedule:
+    """The tree of a schedule that is a union map, on a domain.
+
+    Raises
+    ------
+    BadSchedule : an instance has no time, or several; the times are tuples of different spaces; a statement's times are
+        given by cases that no sequence parts.
+
+    Cost: a set difference and the reading of a function for each statement.
+
+    >>> domain = Set("[N] -> { S1[i] : 0 <= i < N; S2[i, j] : 0 <= i < N and 0 <= j < N }")
+    >>> print(schedule_of_map(Map("{ S1[i] -> [i, 0, 0]; S2[i, j] -> [i, 1, j] }"), domain).show(ascii=True))
+    DOMAIN: S1[i] : 0 <= i < N;
+            S2[i, j] : 0 <= i < N and 0 <= j < N
+      BAND: S1[i] -> [i];
+            S2[i, j] -> [i]
+        SEQUENCE
+          FILTER: S1[i]
+          FILTER: S2[i, j]
+            BAND: S2[i, j] -> [j]
+    """
+    tuples = {s.out.name: s.out for s, _ in domain.parts}
+    for space, _ in times.parts:
+        name = space.inp.name if space.inp else None
+        if name not in tuples:
+            hint = nearest(str(name), map(str, tuples))
+            raise BadSchedule(f"the schedule orders {space.inp}, which is no statement", where=str(times), hint=hint)
+        if space.inp.key != tuples[name].key:
+            raise BadSchedule(f"the schedule has {space.inp}, the program {tuples[name]}", where=str(times))
+    kinds = {s.out.key: s.out for s, _ in times.parts}
+    if len(kinds) > 1:
+        raise BadSchedule(
+            "times are compared, so that they are tuples of one space",
+            where="\n".join(map(str, kinds.values())),
+            hint="put zeros behind the shorter ones",
+        )
+    cases = [case for name, tup in tuples.items() for case in _cases(times.only(name), domain.only(name), tup)]
+    width = len(next(iter(kinds.values())).dims) if kinds else 0
+    return Schedule(Domain(domain, _Build(width, times).node(cases, 0)))
+
+
+def _cases(times: Map, domain: Set, tup: Tuple) -> Iterable[_Case]:
+    """The times of one statement as expressions in its iterators."""
+    name = str(tup.name)
+    missing = domain - times.domain() if times.parts else domain
+    if not missing.is_empty():
+        raise BadSchedule(f"the schedule misses {example(missing)}", where=str(times) if times.parts else "")
+    times = times.align_params(domain.param_names)
+    names = dict(zip(times.space.inp.dims, map(var, tup.dims), strict=True))  # type: ignore[union-attr]
+
+    def own(e: Aff) -> Aff:
+        return e.rewrite(lambda n: names.get(n) or var(n))
+
+    for relation in (times, times.intersect_domain(domain)):
+        try:
+            yield _Case(name, tuple(map(own, relation.as_affs())))
+            return
+        except NotAFunction:
+            continue
+    try:
+        function = times.intersect_domain(domain).as_multi_pw_aff()
+    except NotAFunction as error:
+        raise BadSchedule(f"an instance of {name} has several times", where=str(times)) from error
+    for where, values in function.pieces:
+        yield _Case(name, tuple(map(own, values)), where)
+
+
+class _Build:
+    def __init__(self, width: int, times: Map) -> None:
+        self.width, self.times = width, times
+
+    def node(self, cases: list[_Case], depth: int) -> Node:
+        """The tree of some instances from a dimension of their times on."""
+        members: list[Member] = []
+        child: Node = Leaf()
+        while depth < self.width:
+            column = [c.times[depth] for c in cases]
+            depth += 1
+            if all(e.is_constant for e in column):
+                if len(set(column)) > 1:
+                    child = self.sequence(cases, depth)
+                    break
+            elif len(set(column)) > 1 or not self.outer(column[0]):
+                members.append(self.member(cases, depth - 1))
+        return Band(tuple(members), child) if members else child
+
+    def outer(self, e: Aff) -> bool:
+        """Whether an expression is one number for all instances."""
+        return e.names() <= set(self.times.param_names)
+
+    def sequence(self, cases: list[_Case], depth: int) -> Sequence:
+        """One child for each number that the dimension before `depth` takes."""
+        children = []
+        for number in sorted({c.times[depth - 1].const for c in cases}):
+            here = [c for c in cases if c.times[depth - 1].const == number]
+            statements = tuple(dict.fromkeys(c.statement for c in here))
+            given = [c.instances for c in here if c.instances is not None]
+            whole = [c.statement for c in here if c.instances is None]
+            instances = None
+            if given:
+                instances = given[0]
+                for more in (*given[1:], *(self.everything(s) for s in whole)):
+                    instances = instances | more
+            children.append(Filter(statements, self.node(here, depth), instances))
+        return Sequence(tuple(children))
+
+    def everything(self, statement: str) -> Set:
+        return Set.universe(self.times.only(statement).domain())
+
+    def member(self, cases: list[_Case], k: int) -> Member:
+        exprs: dict[str, Aff] = {}
+        for c in cases:
+            if exprs.setdefault(c.statement, c.times[k]) != c.times[k]:
+                raise BadSchedule(
+                    f"the times of {c.statement} are given by cases",
+                    where=f"{c.statement}: {exprs[c.statement]} and {c.times[k]} in dimension {k}",
+                    hint="a dimension before it that is another number in each case makes them a sequence",
+                )
+        return Member(tuple(exprs.items()))
+
+
+def textual_order(domain: Set) -> Node:
+    """The statements one after another, each in the lexicographic order of its iterators."""
+    found = []
+    for space, _ in domain.parts:
+        name = str(space.out.name)
+        members = tuple(Member(((name, var(d)),)) for d in space.out.dims)
+        found.append((name, Band(members) if members else Leaf()))
+    if len(found) == 1:
+        return found[0][1]
+    return Sequence(tuple(Filter((name,), node) for name, node in found))

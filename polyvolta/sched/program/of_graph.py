@@ -1,0 +1,147 @@
+"""Programs from graphs of operations.
+
+The operations of a graph are statements already, with sets and relations; here they get an order, one after another, each
+in the order of its iterators, and their expression trees become Python text:
+
+    mul_acc(C[i, j], A[i, k], B[k, j])   C[i, j] += A[i, k] * B[k, j]
+    relu(add(C[i, j], bias[j]))          D[i, j] = relu(C[i, j] + bias[j])
+
+A product adds to what its array holds, so that the arrays of products start at 0. Results that are no outputs of the graph
+are local.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.program.from_map import textual_order
+from polyvolta.sched.program.model import Access, Program, Statement
+from polyvolta.sched.tree import Domain, Schedule
+from polyvolta.sets import Set
+
+if TYPE_CHECKING:
+    from polyvolta.graph.dag import Graph
+
+OPERATORS: dict[str, type[ast.operator]] = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult}
+
+
+def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
+    """The program of a graph, or of some statements of graphs.
+
+    Parameters
+    ----------
+    statements : of a graph, outputs are known, and other results are local; of statements alone, all results stay.
+
+    Raises
+    ------
+    BadProgram : there is no statement, or two have one name.
+
+    Cost: linear in the statements.
+
+    >>> import polyvolta as pv
+    >>> from polyvolta.graph.dag import Graph
+    >>> M, N, K = pv.sizes("M N K")
+    >>> A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N))
+    >>> print(of(Graph.of(pv.relu(A @ B))))
+    program(A, B, D, M, N, K)
+      S1[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
+        C[i, j] += A[i, k] * B[k, j]
+        reads  C[i, j]; A[i, k]; B[k, j]
+        writes C[i, j]
+      S2[i, j] : 0 ≤ i < M ∧ 0 ≤ j < N
+        D[i, j] = relu(C[i, j])
+        reads  C[i, j]
+        writes D[i, j]
+      local C
+      order
+        SEQUENCE
+          FILTER: S1[i, j, k]
+            BAND: S1[i, j, k] → [i, j, k]
+          FILTER: S2[i, j]
+            BAND: S2[i, j] → [i, j]
+    """
+    graph = statements if hasattr(statements, "dag") else None
+    listed = tuple(getattr(statements, "statements", statements))  # type: ignore[arg-type]
+    if not listed:
+        raise BadProgram("a program has at least one statement")
+    functions: dict[str, None] = {}
+    made = tuple(_statement(s, functions) for s in listed)
+    params = tuple(dict.fromkeys(p for s in made for p in s.domain.param_names))
+    domain = Set._of(params, [p for s in made for p in s.domain.align_params(params).parts])
+    arrays = tuple(dict.fromkeys(a.array for s in made for a in s.accesses))
+    written = tuple(dict.fromkeys(a.array for s in made for a in s.writes))
+    if graph is not None:
+        outputs = tuple(t.name for t in graph.outputs)
+        local = tuple(a for a in written if a not in outputs)
+        arguments = (*(t.name for t in graph.inputs), *outputs)
+    else:
+        local, arguments = (), arrays
+    meaning: dict[str, object] = {}
+    if functions:
+        from polyvolta.graph.reference import MEANING
+
+        meaning = {f: MEANING[f] for f in functions if f in MEANING}
+    order = Schedule(Domain(domain, textual_order(domain)))
+    context = Set("{ : }").align_params(params)
+    return Program(name, made, order, context, (*arguments, *params), local, meaning)
+
+
+def _statement(s: Any, functions: dict[str, None]) -> Statement:
+    reads = tuple(Access(a.tensor, a.relation) for a in s.reads)
+    return Statement(
+        s.name,
+        tuple(s.iterators),
+        s.domain,
+        reads,
+        (Access(s.write.tensor, s.write.relation),),
+        (),
+        _body(s, functions),
+    )
+
+
+def _body(s: Any, functions: dict[str, None]) -> str | None:
+    """The operation as a Python statement; None when it is not known."""
+    expression = getattr(s, "expression", None)
+    if expression is None:
+        return None
+    target = _element(s.write.leaf)
+    if expression.func.__name__ == "mul_acc" and expression.args[0] == s.write.leaf:
+        product = ast.BinOp(*_operands(expression.args[1:], functions, ast.Mult()))
+        made: ast.stmt = ast.AugAssign(target, ast.Add(), product)
+    else:
+        made = ast.Assign([target], _text(expression, functions))
+    return ast.unparse(ast.fix_missing_locations(made))
+
+
+def _operands(args: Any, functions: dict[str, None], op: ast.operator) -> tuple[ast.expr, ast.operator, ast.expr]:
+    left, right = (_text(x, functions) for x in args)
+    return left, op, right
+
+
+def _text(e: Any, functions: dict[str, None]) -> ast.expr:
+    """A sympy tree as Python's."""
+    name = e.func.__name__
+    if hasattr(e, "indices"):
+        return _element(e)
+    if e.is_Number:
+        return ast.Constant(int(e) if e.is_Integer else float(e))
+    if e.is_Symbol:
+        return ast.Name(str(e), ast.Load())
+    if name == "mul_acc":
+        return ast.BinOp(
+            _text(e.args[0], functions), ast.Add(), ast.BinOp(*_operands(e.args[1:], functions, ast.Mult()))
+        )
+    if name in OPERATORS and len(e.args) == 2:
+        return ast.BinOp(*_operands(e.args, functions, OPERATORS[name]()))
+    if name == "neg":
+        return ast.UnaryOp(ast.USub(), _text(e.args[0], functions))
+    functions[name] = None
+    return ast.Call(ast.Name(name, ast.Load()), [_text(x, functions) for x in e.args], [])
+
+
+def _element(leaf: Any) -> ast.expr:
+    """`C[i, j]`; a tensor without dimensions is a scalar."""
+    return ast.parse(str(leaf), mode="eval").body if leaf.indices else ast.Name(str(leaf.base), ast.Load())
