@@ -59,11 +59,12 @@ def assignment(node: ast.Assign | ast.AugAssign | ast.AnnAssign, scope: Scope) -
     if node.value is None:
         raise scope.source.error(node, "a declaration without a value is no statement", "assign a value")
     element, left = reader.target(target)
-    augmented = isinstance(node, ast.AugAssign)
-    if augmented:
+    if isinstance(node, ast.AugAssign):
         reader.reads.append(element)
     right = reader.visit(node.value)
-    made: ast.stmt = ast.AugAssign(left, node.op, right) if augmented else ast.Assign([left], right)  # type: ignore[union-attr]
+    made: ast.stmt = ast.Assign([left], right)
+    if isinstance(node, ast.AugAssign):
+        made = ast.AugAssign(left, node.op, right)
     return Assignment(ast.unparse(ast.fix_missing_locations(made)), tuple(reader.reads), element)
 
 
@@ -219,12 +220,8 @@ class _Reader:
 
     def choice(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test)
-        params = dict(self.scope.params)
-        try:
-            holds = condition(node.test, self.scope)
-        except NotAffineProgram:  # a condition on data
-            self.scope.params.clear()
-            self.scope.params.update(params)
+        holds = self.scope.tried(lambda: condition(node.test, self.scope))
+        if holds is None:  # a condition on data
             return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
         before = self.given
         self.given = (*before, holds)

@@ -130,25 +130,26 @@ def _statement(d: Draft, domain: Set, name: str, params: tuple[str, ...], scope:
     for e in (*d.assignment.reads, d.assignment.write):
         for v in e.subscripts:
             _check_sign(e, v, own, d, params, scope)
-    reads = dict.fromkeys(_access(e, space, d, params) for e in d.assignment.reads)
+    reads = dict.fromkeys(_access(e, own, params) for e in d.assignment.reads)
     return Statement(
         name,
         d.iterators,
         own,
         tuple(a for a in reads if not a.relation.is_empty()),
-        (_access(d.assignment.write, space, d, params),),
+        (_access(d.assignment.write, own, params),),
         (),
         d.assignment.body,
     )
 
 
-def _access(e: Element, space: Tuple, d: Draft, params: tuple[str, ...]) -> Access:
+def _access(e: Element, domain: Set, params: tuple[str, ...]) -> Access:
     """The relation of one access, by the cases of its subscripts and conditions."""
-    taken = (*params, *d.iterators)
+    space = domain.space.out
+    taken = (*params, *space.dims)
     outs = distinct((f"e{k}" for k in range(len(e.subscripts))), taken)
     pins = [equals(v, var(o)) for v, o in zip(e.subscripts, outs, strict=True)]
-    found = conjuncts(clauses(both([*d.given, *e.given, *pins])), (*taken, *outs))
-    relation = Map._of(params, [(Space(space, Tuple(e.array, outs)), tuple(c for c in found if not c.is_empty))])
+    found = conjuncts(clauses(both([*e.given, *pins])), (*taken, *outs))
+    relation = Map._of(params, [(Space(space, Tuple(e.array, outs)), found)]).intersect_domain(domain)
     return Access(e.array, relation.coalesce() if len(relation.pieces) > 1 else relation)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule, Sequence, SetNode
-from polyvolta.sets import Set, nearest, var
+from polyvolta.sets import Map, Set, nearest, var
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space, Tuple
 
@@ -38,22 +38,15 @@ def check_program(program: Program) -> None:
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
         raise BadProgram(f"two statements are called {twice}", where=", ".join(names))
-    ranks: dict[str, object] = {}
+    known: dict[str, Map] = {}
     for s in program.statements:
         for a in (*s.accesses, *s.kills):
-            element = a.relation.parts[0][0].out
-            known = ranks.setdefault(a.array, element)
-            if len(known.dims) != len(element.dims):  # type: ignore[attr-defined]
-                raise BadProgram(
-                    f"{a.array} has {_subscripts(element)} here and {_subscripts(known)} elsewhere",
-                    where=f"{s.name}: {element}\n{' ' * len(s.name)}  {known}",
-                )
+            before = known.setdefault(a.array, a.relation)
+            here, there = (r.parts[0][0].n_out for r in (a.relation, before))
+            if here != there:
+                counted = f"{here or 'no'} subscript{'s' * (here != 1)} in one place and {there or 'none'} in another"
+                raise BadProgram(f"{a.array} has {counted}", where=f"{before}\n{a.relation}")
     check_order(program.schedule, {s.name: s.domain for s in program.statements})
-
-
-def _subscripts(element: object) -> str:
-    n = len(element.dims)  # type: ignore[attr-defined]
-    return f"{n or 'no'} subscript{'s' * (n != 1)}"
 
 
 def check_order(schedule: Schedule, statements: Instances) -> None:

@@ -4,11 +4,11 @@
                                                           FILTER: S1   BAND: S1[i] -> [i]
                                                           FILTER: S2   BAND: S2[i, j] -> [i, j]
 
-The relation gives every instance a time, a tuple of integers, in lexicographic order. Reading its dimensions from the left:
-one that is the same number for all statements says nothing and is left out; one that is a number for each statement, not
-always the same, is a sequence; any other one is a member of a band. Where a statement's times are given by cases, each case
-is followed alone until a sequence has parted it from the others. The tree orders the instances exactly as the relation does;
-those of equal time end in one leaf.
+The relation gives every instance a time, a tuple of integers, in lexicographic order. Reading its dimensions from the
+left: one that is the same number for all statements says nothing and is left out; one that is a number for each
+statement, not always the same, is a sequence; any other one is a member of a band. Where a statement's times are
+given by cases, each case is followed alone until a sequence has parted it from the others. The tree orders the
+instances exactly as the relation does; those of equal time end in one leaf.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ def instances(schedule: Schedule, **params: int) -> list[Instance]:
     Cost: O(n log n) for n instances at every band; every one is listed.
 
     >>> from polyvolta.sched.program import Program
-    >>> p = Program.parse("[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }", schedule="{ S[i] -> [i, 0]; T[i] -> [i, 1] }")
+    >>> p = Program.parse("[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }",
+    ...                   schedule="{ S[i] -> [i, 0]; T[i] -> [i, 1] }")
     >>> instances(p.schedule, N=2)
     [('S', (0,)), ('T', (0,)), ('S', (1,)), ('T', (1,))]
 

@@ -14,9 +14,9 @@ The function's text is read, not run. Loops go over ranges with affine bounds an
 affine, statements assign elements `A[i, j]` or scalars; what is something else is refused with the line. An `assert` on
 parameters in front of the loops says what may be assumed of them.
 
-Statements are called S1, S2, ... in the order of the text, a single one S. Arrays are taken to be distinct, and subscripts
-to stay inside their arrays; one that is negative wherever its statement runs is refused, for Python would count it from the
-array's end. A statement that never runs is left out.
+Statements are called S1, S2, ... in the order of the text, a single one S. Arrays are taken to be distinct, and
+subscripts to stay inside their arrays; one that is negative wherever its statement runs is refused, for Python would
+count it from the array's end. A statement that never runs is left out.
 """
 
 from __future__ import annotations
@@ -107,7 +107,14 @@ def nest_from_source(
     space = dict(outside)
     module = ast.Module([source.function], [])
     source.function.decorator_list.clear()
-    exec(compile(module, source.file, "exec"), space)  # noqa: S102 - the user's own function, defined and not run
+    for node in ast.walk(source.function.args):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    source.function.returns = None
+    try:
+        exec(compile(module, source.file, "exec"), space)  # noqa: S102 - the user's own function, defined and not run
+    except NameError as error:
+        raise source.error(source.function, f"a default value: {error}") from None
     return _read(source, outside, context, name, space[source.function.name])  # type: ignore[arg-type]
 
 
@@ -120,6 +127,11 @@ def _read(
 ) -> Program:
     walk = _Walk(Scope.of(source, outside))
     order = walk.block(source.function.body, ())
+    if walk.scope.undecided:  # now it is known what the parameters are
+        known = walk.scope.params
+        walk = _Walk(Scope.of(source, outside))
+        walk.scope.params.update(known)
+        order = walk.block(source.function.body, ())
     return build(walk.scope, walk.drafts, order, walk.assumed, context, name or source.function.name, function)
 
 

@@ -4,10 +4,10 @@
                   reads="{ S[i] -> A[i - 1] }", writes="{ S[i] -> A[i] }",
                   bodies="A[i] = 2 * A[i - 1]")
 
-The domain is a set with one named tuple for each statement; accesses are maps from statements to arrays, of which only
-the part on the domain counts. The order is a map from instances to times, a schedule tree in isl's text, or a `Schedule`;
-without one, the statements run one after another in the order of the domain's text. This is what pet extracts from C and
-what polyhedral tools exchange.
+The domain is a set with one named tuple for each statement; accesses are maps from statements to arrays, of which
+only the part on the domain counts. The order is a map from instances to times, a schedule tree in isl's text, or a
+`Schedule`; without one, the statements run one after another in the order of the domain's text. This is what pet
+extracts from C and what polyhedral tools exchange.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Programs from graphs of operations.
 
-The operations of a graph are statements already, with sets and relations; here they get an order, one after another, each
-in the order of its iterators, and their expression trees become Python text:
+The operations of a graph are statements already, with sets and relations; here they get an order, one after another,
+each in the order of its iterators, and their expression trees become Python text:
 
     mul_acc(C[i, j], A[i, k], B[k, j])   C[i, j] += A[i, k] * B[k, j]
     relu(add(C[i, j], bias[j]))          D[i, j] = relu(C[i, j] + bias[j])
 
-A product adds to what its array holds, so that the arrays of products start at 0. Results that are no outputs of the graph
-are local.
+A product adds to what its array holds, so that the arrays of products start at 0. Results that are no outputs of the
+graph are local.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What the names of a nest are: arrays, parameters, iterators, scalars, constants of the surroundings.
 
-Nothing is declared; the use decides. What is subscripted is an array. What stands in a bound, a subscript or a condition
-is an integer parameter. What is assigned without a subscript is a local scalar, an array without dimensions that nobody
-sees from outside. Other arguments are scalars that are read only. A name that is no argument is looked up where the
-function was defined; an integer found there is its value at that moment.
+Nothing is declared; the use decides. What is subscripted is an array. What stands in a bound, a subscript or a
+condition is an integer parameter. What is assigned without a subscript is a local scalar, an array without dimensions
+that nobody sees from outside. Other arguments are scalars that are read only. A name that is no argument is looked up
+where the function was defined; an integer found there is its value at that moment.
 """
 
 from __future__ import annotations
@@ -14,9 +14,13 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
+from polyvolta.sched.errors import NotAffineProgram
 from polyvolta.sched.program.source import Source
 from polyvolta.sets import nearest
+
+T = TypeVar("T")
 
 IMPURE = frozenset({"print", "input", "open", "exec", "eval", "setattr", "next", "iter", "range", "enumerate", "zip"})
 
@@ -33,6 +37,7 @@ class Scope:
     params : arguments that were used as integer parameters.
     outside : names of the surroundings.
     functions : those of them that bodies use and that are no numbers.
+    undecided : whether an argument was seen in a choice `x if c else y` before it was known to be a parameter.
     """
 
     source: Source
@@ -44,6 +49,7 @@ class Scope:
     loops: list[str] = field(default_factory=list)
     params: dict[str, None] = field(default_factory=dict)
     functions: dict[str, object] = field(default_factory=dict)
+    undecided: bool = False
 
     @staticmethod
     def of(source: Source, outside: Mapping[str, object]) -> Scope:
@@ -70,6 +76,19 @@ class Scope:
             f"unknown name {node.id!r}: neither an argument, an iterator nor assigned in the nest",
             nearest(node.id, self.known),
         )
+
+    def tried(self, read: Callable[[], T]) -> T | None:
+        """What is read, or None where it is not affine or takes an argument for a parameter that is none elsewhere."""
+        before = dict(self.params)
+        try:
+            found = read()
+        except NotAffineProgram:
+            found = None
+        more = [p for p in self.params if p not in before]
+        for p in more:
+            del self.params[p]
+        self.undecided |= bool(more)
+        return None if more else found
 
     def outer(self, node: ast.expr) -> object:
         """The object of the surroundings that `name` or `module.name` is; None if there is none."""
@@ -111,9 +130,9 @@ class _Uses(ast.NodeVisitor):
 
 def surroundings(function: Callable[..., object]) -> dict[str, object]:
     """What the names of a function that are not its own stand for: built-ins, globals, then enclosing functions'."""
-    function = inspect.unwrap(function)
-    names: dict[str, object] = {**vars(builtins), **function.__globals__}  # type: ignore[attr-defined]
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):  # type: ignore[attr-defined]
+    inner: Any = inspect.unwrap(function)
+    names: dict[str, object] = {**vars(builtins), **inner.__globals__}
+    for name, cell in zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True):
         try:
             names[name] = cell.cell_contents
         except ValueError:  # not assigned yet

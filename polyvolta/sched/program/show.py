@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyvolta.sets import Set
+from polyvolta.sets import Map, NotAFunction, Set
 from polyvolta.sets.text.show import PAPER, piece_texts
 
 if TYPE_CHECKING:
@@ -54,9 +54,31 @@ def show_statement(s: Statement) -> str:
 
 def _elements(access: Access, domain: Set) -> list[str]:
     """What is accessed, in the statement's iterators."""
-    space = access.relation.parts[0][0]
-    everywhere = type(access.relation).from_domain_and_range(domain, Set.universe(space.out))
-    return [t.split(" → ", 1)[-1] for t in _texts(access.relation.gist(everywhere))]
+    relation = access.relation
+    space, pieces = relation.parts[0]
+    candidates = [relation._of(relation.param_names, [(space, (c,))]) for c in pieces]
+    if candidates and domain.is_subset(relation.domain()):
+        for one in candidates:  # an element that all instances access
+            general = _general(one)
+            if general is not None and relation.is_equal(general.intersect_domain(domain)):
+                return _ends(general)
+    everywhere = Map.from_domain_and_range(domain, Set.universe(space.out))
+    return _ends(relation.gist(everywhere))
+
+
+def _general(piece: Map) -> Map | None:
+    """The function on all instances whose expressions a piece has."""
+    space = piece.space
+    try:
+        affs = piece.as_affs()
+    except NotAFunction:
+        return None
+    return Map.from_affs(space.inp, affs, space.out.name).align_params(piece.param_names)  # type: ignore[arg-type]
+
+
+def _ends(relation: Map) -> list[str]:
+    """The elements of a relation, piece by piece; a scalar is its name."""
+    return [t.split(" → ", 1)[-1].replace("[]", "") for t in _texts(relation)]
 
 
 def _texts(r: object) -> list[str]:

@@ -72,7 +72,7 @@ class Value:
         for a, b in ((self, other), (other, self)):
             e = b.alone
             if e is not None:
-                return a.map(lambda x: x + e, falling=False)
+                return a.map(e.__add__, falling=False)
         if not self.cases and not other.cases and self.sign == other.sign:
             sums = [a + b for a, b in product(self.options, other.options)]
             return Value(tuple(dict.fromkeys(sums)), self.sign)
