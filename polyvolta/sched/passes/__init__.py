@@ -1,10 +1,78 @@
-"""Transformations of schedule trees, one a file: `op(schedule, at, ...) -> schedule`."""
+"""Transformations of schedule trees, one a file: `op(schedule, at, ...) -> schedule`.
 
+    from polyvolta.sched.passes import tile, hoist, map_members
+
+    tree = tile(tree, (0,), (128, 128, 32))
+    tree = hoist(tree, (0,))
+    tree = map_members(tree, (0,), {0: "blockIdx.y", 1: "blockIdx.x"})
+
+`at` is the path of a node. Each is a pure function, its docstring shows the tree before and after, and each checks
+itself: with dependences (`schedule.dependences`) a transformation that they forbid is refused with one of them and two
+instances that would run in the wrong order, and the flags of the bands that it made say exactly what the dependences
+allow. Without (`None`) it goes by the flags that the bands have.
+
+Which one for what:
+
+    order of loops        tile, strip_mine, split, interchange, skew, reverse, scale, shift
+    loops and statements  sink, fuse, distribute, hoist
+    order of statements   reorder, order_before, order_after, insert_sequence, insert_set
+    machine               map_members, contract, prefetch, insert_extension
+    code                  isolate_full_tiles, set_loop_type, unroll, insert_guard, insert_context
+    names of places       insert_mark, remove_mark, find_mark, insert_filter
+"""
+
+from polyvolta.sched.passes.context import insert_context, insert_guard
 from polyvolta.sched.passes.contract import contract
+from polyvolta.sched.passes.distribute import distribute
+from polyvolta.sched.passes.extension import insert_extension
+from polyvolta.sched.passes.fuse import fuse
+from polyvolta.sched.passes.hoist import hoist
+from polyvolta.sched.passes.interchange import interchange
+from polyvolta.sched.passes.isolate import isolate_full_tiles
+from polyvolta.sched.passes.loop_type import set_loop_type, unroll
 from polyvolta.sched.passes.map_to_gpu import map_members
+from polyvolta.sched.passes.mark import find_mark, insert_mark, remove_mark
 from polyvolta.sched.passes.prefetch import prefetch
+from polyvolta.sched.passes.reorder import reorder
+from polyvolta.sched.passes.reverse import reverse
+from polyvolta.sched.passes.scale import scale
+from polyvolta.sched.passes.sequences import insert_filter, insert_sequence, insert_set, order_after, order_before
 from polyvolta.sched.passes.shift import shift
+from polyvolta.sched.passes.sink import sink
+from polyvolta.sched.passes.skew import skew
 from polyvolta.sched.passes.split import split
+from polyvolta.sched.passes.strip_mine import strip_mine
 from polyvolta.sched.passes.tile import tile
 
-__all__ = ["contract", "map_members", "prefetch", "shift", "split", "tile"]
+__all__ = [
+    "contract",
+    "distribute",
+    "find_mark",
+    "fuse",
+    "hoist",
+    "insert_context",
+    "insert_extension",
+    "insert_filter",
+    "insert_guard",
+    "insert_mark",
+    "insert_sequence",
+    "insert_set",
+    "interchange",
+    "isolate_full_tiles",
+    "map_members",
+    "order_after",
+    "order_before",
+    "prefetch",
+    "remove_mark",
+    "reorder",
+    "reverse",
+    "scale",
+    "set_loop_type",
+    "shift",
+    "sink",
+    "skew",
+    "split",
+    "strip_mine",
+    "tile",
+    "unroll",
+]

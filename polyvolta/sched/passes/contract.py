@@ -4,7 +4,8 @@
 
 The instances whose iterators are multiples of the tile stay, and each now performs what the instances of its
 tile did; what that is (a macro-MMA) is for the statement's operation to say. That is legal when every tile is
-full, and lies in one iteration of all bands but the innermost.
+full, and lies in one iteration of all bands but the innermost. The dependences become those between the instances that
+stay: what depended on an instance of a tile depends on the one that stands for it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import BadTile, IllegalTransformation
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, Tuple, UnknownName, nearest, var
@@ -32,7 +34,13 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     UnknownName : no such statement or iterator.
     IllegalTransformation : a tile reaches beyond the domain, or across iterations of an outer band.
 
-    Cost: one projection and one subset test.
+    Cost: one projection and one subset test; for a dependence of the statement two compositions.
+
+    Source: the paper, section "Schedule Domain Contraction", figure sched1-constrained-domain.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> print(contract(Schedule(Domain(Set("{ S[i, j] : 0 <= i < 64 and 0 <= j < 8 }"))), "S", {"i": 16}))
+    DOMAIN: S[i, j] : 0 ≤ i ≤ 48 ∧ 0 ≤ j ≤ 7 ∧ 16⌊i/16⌋ = i
     """
     domain = schedule.domain
     known = [s.out.name for s, _ in domain.parts]
@@ -51,7 +59,38 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     _check_full(schedule, mine, fewer, factors, context)
     _check_bands(schedule, statement, factors)
     parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
-    return Schedule(replace(schedule.root, domain=Set._of(domain.param_names, parts)))
+    root = replace(schedule.root, domain=Set._of(domain.param_names, parts))
+    factors = {n: f for n, f in factors.items() if f > 1}
+    return Schedule(root, _contracted(schedule.dependences, Tuple(statement, dims), factors))
+
+
+def _contracted(
+    dependences: tuple[Dependence, ...] | None, statement: Tuple, factors: Mapping[str, int]
+) -> tuple[Dependence, ...] | None:
+    """The dependences between the instances that stand for tiles; within a tile there is none."""
+    if not dependences or not factors:
+        return dependences
+    stands = {n: factors.get(n, 1) * (var(n) // factors.get(n, 1)) for n in statement.dims}
+    move = Map.from_affs(Set.universe(str(statement)).space, list(stands.values()), statement.name)
+    out = []
+    done: dict[Map, Map] = {}
+    for d in dependences:
+        if statement.name not in (d.source, d.sink):
+            out.append(d)
+            continue
+        relation = done.get(d.relation)
+        if relation is None:
+            relation = d.relation
+            if d.source == statement.name:
+                relation = relation.apply_domain(move)
+            if d.sink == statement.name:
+                relation = relation.apply_range(move)
+            if d.source == d.sink:
+                relation = relation - Map.identity(move.domain().space)
+            done[d.relation] = relation = relation.without_empty()
+        if not relation.is_empty():
+            out.append(replace(d, relation=relation))
+    return tuple(out)
 
 
 def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None) -> None:

@@ -8,7 +8,8 @@
 
 The copy bands are shifted, so that the data of the next tile is on its way while this tile is computed on, and
 the sequence is put in the order that hides the latency (the paper's "Prefetching and Hiding Latency"). The loop
-then starts at -1. Legality is checked on the arrays that the statements of the loop touch.
+then starts at -1. Legality is checked on the arrays that the statements of the loop touch, since the dependences of a
+schedule do not know the copies; a statement that they know is checked against them as well.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from dataclasses import replace
 from itertools import permutations
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
+from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.passes.shift import shift
-from polyvolta.sched.tree import Filter, Path, Schedule
+from polyvolta.sched.tree import Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Set
 
@@ -42,6 +44,21 @@ def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequenc
     IllegalTransformation : two iterations that touch the same array would change their order.
 
     Cost: one small emptiness test per pair of conflicting statements.
+
+    >>> from polyvolta.sched import Band, Domain, Filter, Member, Schedule, Sequence
+    >>> from polyvolta.sets import var
+    >>> loop = Band((Member((("load", var("k")), ("use", var("k")))),), Sequence((Filter(("load",)), Filter(("use",)))))
+    >>> tree = Schedule(Domain(Set("{ load[k] : 0 <= k < 9; use[k] : 0 <= k < 9 }"), loop))
+    >>> tile = frozenset(["tile 0", "tile 1"])
+    >>> touches = {"load": (frozenset(), tile), "use": (tile, frozenset())}
+    >>> print(prefetch(tree, (0,), {"load": -1, "use": -1}, (0, 1), touches))
+    DOMAIN: load[k] : 0 ≤ k ≤ 8;
+            use[k] : 0 ≤ k ≤ 8
+      BAND: load[k] → [k - 1];
+            use[k] → [k - 1]
+        SEQUENCE
+          FILTER: load[k]
+          FILTER: use[k]
     """
     band = schedule.band(at)
     if len(band.members) != 1 or not isinstance(band.child, InOrder):
@@ -51,8 +68,16 @@ def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequenc
         raise BadPath(f"{list(order)} is no order of {len(children)} children", where=schedule.marked((*at, 0)))
     place = {s: k for k, child in enumerate(children) if isinstance(child, Filter) for s in child.statements}
     _check(schedule, at, place, {s: order.index(k) for s, k in place.items()}, by, touches)
-    moved = shift(schedule, at, 0, by)
-    return moved.replace((*at, 0), replace(band.child, children=tuple(children[k] for k in order)))
+    ordered = schedule.replace((*at, 0), replace(band.child, children=tuple(children[k] for k in order)))
+    unknown = {s for d in schedule.dependences or () for s in (d.source, d.sink)}.isdisjoint
+    moved = shift(replace(ordered, dependences=None), at, 0, by)
+    moved = replace(moved, dependences=schedule.dependences)
+    still = unknown(s for s in by if by[s]) and sum(not unknown(_statements(c)) for c in children) < 2
+    return moved if still else reflagged(checked(schedule, moved, "prefetching", at), at)
+
+
+def _statements(child: Node) -> tuple[str, ...]:
+    return child.statements if isinstance(child, Filter) else ()
 
 
 def _check(schedule: Schedule, at: Path, old: dict, new: dict, by: Mapping[str, int], touches: Touches) -> None:

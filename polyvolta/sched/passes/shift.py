@@ -8,20 +8,69 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.legal import checked, reflagged
+from polyvolta.sched.passes.places import MemberRef, depth, member_at
+from polyvolta.sched.passes.subtree import rebased
 from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 
 
-def shift(schedule: Schedule, at: Path, member: int, by: Mapping[str, int]) -> Schedule:
+def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int | Aff | str]) -> Schedule:
     """Add a constant to one member's expression, by statement.
+
+        BAND: S[i] → [i]; T[i] → [i]      =>      BAND: S[i] → [i]; T[i] → [i + 1]
+
+    Parameters
+    ----------
+    by : what is added, by statement: a number, or an expression in the parameters. A statement that is not named stays.
 
     Raises
     ------
     BadPath : no such member.
+    UnknownName : the band has no such statement, or an expression uses what is no parameter.
+    IllegalTransformation : a dependence between statements that are shifted differently forbids it. (Without
+        dependences nothing is known that would, and nothing is refused.)
+
+    Cost: a check of the new tree, if statements that depend on one another are shifted differently.
+
+    Source: isl's `isl_schedule_node_band_shift`.
+
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
+    >>> from polyvolta.sets import Set, var
+    >>> i = Member((("S", var("i")), ("T", var("i"))))
+    >>> tree = Schedule(Domain(Set("{ S[i] : 0 <= i < 9; T[i] : 0 <= i < 9 }"), Band((i,))))
+    >>> print(shift(tree, (0,), "i", {"T": 1}))
+    DOMAIN: S[i] : 0 ≤ i ≤ 8;
+            T[i] : 0 ≤ i ≤ 8
+      BAND: S[i] → [i];
+            T[i] → [i + 1]
     """
     band = schedule.band(at)
-    if not 0 <= member < len(band.members):
-        raise BadPath(f"the band has no member {member}", where=schedule.marked(at))
-    moved = band.members[member].map(lambda s, e: e + by.get(s, 0))
-    members = (*band.members[:member], moved, *band.members[member + 1 :])
-    return schedule.replace(at, replace(band, members=members))
+    k = member_at(schedule, at, member)
+    amounts = {s: aff(e) for s, e in by.items()}
+    iterators = {s.out.name: s.out.dims for s, _ in schedule.domain.parts}
+    for s, e in amounts.items():
+        if s not in band.statements:
+            raise UnknownName(
+                f"the band has no statement {s!r}", where=schedule.marked(at), hint=nearest(s, band.statements)
+            )
+        inside = sorted(e.names().intersection(iterators.get(s, ())))
+        if inside:
+            raise UnknownName(
+                f"{inside[0]!r} is an iterator of {s}, no parameter: shifting moves all instances alike",
+                where=f"{s}: {e}",
+                hint="skew adds another member",
+            )
+    zero = aff(0)
+    moves = {s: amounts.get(s, zero) for s in band.statements}
+    if all(e == zero for e in moves.values()):
+        return schedule
+    x = [var(f"x{n}") for n in range(len(band.members))]
+    changes = {s: (len(x), (*x[:k], x[k] + e, *x[k + 1 :])) for s, e in moves.items()}
+    moved = rebased(band, depth(schedule, at), changes)
+    members = (*band.members[:k], band.members[k].map(lambda s, e: e + moves[s]), *band.members[k + 1 :])
+    new = schedule.replace(at, replace(moved, members=members))
+    pairs = [(moves.get(d.source, zero), moves.get(d.sink, zero)) for d in schedule.dependences or ()]
+    if all(a == b for a, b in pairs):
+        return new
+    return reflagged(checked(schedule, new, "shifting", at), at)

@@ -1,0 +1,125 @@
+"""Extensions: instances that the tree adds, such as copies between memories.
+
+    BAND: S[i] → [⌊i/32⌋]                     =>      BAND: S[i] → [⌊i/32⌋]
+      BAND: S[i] → [i - 32⌊i/32⌋]                       EXTENSION: [t] → copy[t, e] : 32t ≤ e ≤ 32t + 31
+                                                          SEQUENCE
+                                                            FILTER: copy[t, e]
+                                                              BAND: copy[t, e] → [e]
+                                                            FILTER: S[i]
+                                                              BAND: S[i] → [i - 32⌊i/32⌋]
+
+The instances are a function of the members of the bands above. The dependences of the schedule do not know them: that
+a copy runs before what uses it is for the caller to see to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.passes.mark import below_root
+from polyvolta.sched.passes.places import depth, names_of, statements_at
+from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Node, Path, Schedule
+from polyvolta.sched.tree import Sequence as InOrder
+from polyvolta.sets import Aff, Map, UnknownName, aff, nearest
+
+
+def insert_extension(
+    schedule: Schedule,
+    at: Path,
+    extension: Map,
+    band: Mapping[str, Sequence[Aff | str | int]] | Node | None = None,
+    before: bool = True,
+) -> Schedule:
+    """Add instances at a node, to run before or after what is there.
+
+        BAND: S[i] → [i]      =>      EXTENSION: [] → copy[e] : 0 ≤ e < N
+                                        SEQUENCE
+                                          FILTER: copy[e]
+                                            BAND: copy[e] → [e]
+                                          FILTER: S[i]
+                                            BAND: S[i] → [i]
+
+    Parameters
+    ----------
+    extension : from the values of all members of the bands above, outermost first, to the new instances.
+    band : the order of the new instances: for each of their statements expressions in its dimensions, or a subtree; by
+        default none, for a statement with one instance.
+    before : whether they run before what arrives at the node, or after it.
+
+    Raises
+    ------
+    BadPath : no such node, or the root.
+    BadSchedule : the extension does not start from the members of the bands above, or adds a statement that there is;
+        expressions that are not equally many.
+    UnknownName : expressions for a statement that the extension does not add.
+
+    Cost: linear in the tree.
+
+    Source: isl's `isl_schedule_node_graft_before` and `graft_after`; the paper, section "Memory Promotion".
+
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
+    >>> from polyvolta.sets import Set, var
+    >>> tree = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), Band((Member((("S", var("i")),)),))))
+    >>> print(insert_extension(tree, (0,), Map("[N] -> { [] -> copy[e] : 0 <= e < N }"), {"copy": ["e"]}))
+    DOMAIN: S[i] : 0 ≤ i < N
+      EXTENSION: [] → copy[e] : 0 ≤ e < N
+        SEQUENCE
+          FILTER: copy[e]
+            BAND: copy[e] → [e]
+          FILTER: S[i]
+            BAND: S[i] → [i]
+    """
+    below_root(schedule, at)
+    n = depth(schedule, at)
+    added = names_of(extension)
+    for space, _ in extension.parts:
+        if space.n_in != n:
+            raise BadSchedule(
+                f"the extension starts from {space.n_in} members, {n} stand above",
+                where=schedule.marked(at),
+                hint="the members of all bands above, outermost first, mapped ones among them",
+            )
+    present = _present(schedule)
+    for s in added:
+        if s is None or s in present:
+            what = "has no name" if s is None else f"is called {s}, as another one of the tree"
+            raise BadSchedule(f"a statement of the extension {what}", where=schedule.marked(at))
+    inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, band or {})
+    old = schedule.node(at)
+    mine = Filter(added, inside)
+    rest = old.children if isinstance(old, InOrder) else (Filter(statements_at(schedule, at), old),)
+    kids = (mine, *rest) if before else (*rest, mine)
+    return schedule.replace(at, Extension(extension, InOrder(kids)))
+
+
+def _present(schedule: Schedule) -> set[str | None]:
+    """All statements of a tree."""
+    found: set[str | None] = set()
+    for _, node in schedule.walk():
+        match node:
+            case Domain(domain):
+                found.update(names_of(domain))
+            case Extension(extension):
+                found.update(names_of(extension))
+    return found
+
+
+def _band(schedule: Schedule, at: Path, extension: Map, given: Mapping[str, Sequence[Aff | str | int]]) -> Node:
+    """The band of new instances, their members as expressions."""
+    added = names_of(extension)
+    for s in given:
+        if s not in added:
+            raise UnknownName(f"the extension adds no statement {s!r}", hint=nearest(s, added))
+    if not given:
+        return Leaf()
+    exprs = {s: tuple(map(aff, given.get(s, ()))) for s in added}
+    counts = {len(e) for e in exprs.values()}
+    if len(counts) > 1:
+        raise BadSchedule(
+            "one band has as many members for each statement: "
+            + ", ".join(f"{s} has {len(e)}" for s, e in exprs.items()),
+            where=schedule.marked(at),
+        )
+    n = counts.pop()
+    return Band(tuple(Member(tuple((s, e[k]) for s, e in exprs.items())) for k in range(n))) if n else Leaf()

@@ -1,0 +1,137 @@
+"""Full tiles apart from partial ones.
+
+    BAND: S[i] → [⌊i/32⌋]                        =>      isolate: [t] : 32t + 31 < N
+      BAND: S[i] → [i - 32⌊i/32⌋]
+
+        for (t = 0; t <= (N - 1)/32; t++)                for (t = 0; t < N/32; t++)
+          for (p = 0; p <= min(31, N - 1 - 32t); p++)      for (p = 0; p < 32; p++)
+            S(32t + p);                                      S(32t + p);
+                                                         if (N % 32 != 0) ...
+
+In a full tile the loops over its points have constant bounds and nothing is tested. Which tiles are full is computed,
+not guessed from sizes: a statement's bands give each instance its times (outer members, tile, points); a time that some
+iterators have, be they in the domain or not, and that no instance of the domain has, is missing, and a tile is full if
+no time is missing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.places import bands_above, instances_at, names_of
+from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule
+from polyvolta.sets import Aff, Map, Set, Unbounded, var
+from polyvolta.sets import conjunct as cj
+
+
+def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None) -> Schedule:
+    """Let code for the full tiles of the band at a path be generated apart: the band's `isolate` is the set of them.
+
+        BAND: S[i] → [⌊i/32⌋]      =>      BAND: S[i] → [⌊i/32⌋]     isolate [N] -> { [t] : 0 <= 32*t <= N - 32 }
+
+    A tile is full if it is so for every statement that could have points in it. The bands below the one at the path
+    are its points, all of them, whatever stands between.
+
+    Parameters
+    ----------
+    context : what is known of the parameters, a set without dimensions.
+
+    Raises
+    ------
+    BadPath : no band there, or no band below it.
+
+    Exact. Cost: for each statement an image of its domain, a difference and two projections.
+
+    Source: C. Ancourt and F. Irigoin, "Scanning polyhedra with DO loops" (1991); isl's `isolate` option.
+
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
+    >>> from polyvolta.sched.passes import tile
+    >>> line = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), Band((Member((("S", var("i")),)),))))
+    >>> print(isolate_full_tiles(tile(line, (0,), (32,)), (0,)).band((0,)).isolate)
+    [N] -> { [x0] : 0 <= 32*x0 <= N - 32 }
+    """
+    band = schedule.band(at)
+    above = (*bands_above(schedule, at), band)
+    n = sum(len(b.members) for b in above)
+    reach, everything = _reaching(schedule, at)
+    tiles: Set | None = None
+    missing: list[Set] = []
+    for s in names_of(reach):
+        if s not in band.statements or not (below := list(_below(schedule, (*at, 0), s))):
+            continue
+        times = [e for b in above if s in b.statements for e in b.schedule(s)]
+        if len(times) < n:
+            raise BadPath(f"a band above has no member for {s}", where=schedule.marked(at))
+        mine = reach.only(s) if context is None else reach.only(s).intersect_params(context)
+        here = mine.apply(Map.from_affs(mine.space, times))
+        tiles = here if tiles is None else tiles | here
+        for points, kept in below:
+            some, every = (r if kept is None else r & kept.only(s) for r in (mine, everything.only(s)))
+            missing.append(_missing(some, every, (*times, *points), n))
+    if tiles is None:
+        raise BadPath("no band below has points of a tile", where=schedule.marked(at), hint="tile the band first")
+    for m in missing:
+        tiles = tiles - m
+    tiles = tiles.coalesce()
+    if context is not None and not tiles.is_empty():
+        tiles = tiles.gist(context)
+    return schedule.replace(at, replace(band, isolate=tiles))
+
+
+def _reaching(schedule: Schedule, at: Path) -> tuple[Set, Set]:
+    """The instances that arrive at a node, and what would if the domain had all iterators."""
+    domain = schedule.domain
+    whole = Set._of(
+        domain.param_names, [(s, (cj.universe(len(domain.param_names) + s.n_out),)) for s, _ in domain.parts]
+    )
+    return instances_at(schedule, at), instances_at(replace(schedule, root=replace(schedule.root, domain=whole)), at)
+
+
+def _below(schedule: Schedule, at: Path, statement: str) -> Iterator[tuple[tuple[Aff, ...], Set | None]]:
+    """For every way down from a node that a statement takes past a band: its times there, and the instances that go."""
+    stack: list[tuple[Node, tuple[Aff, ...], Set | None]] = [(schedule.node(at), (), None)]
+    while stack:
+        node, times, kept = stack.pop()
+        match node:
+            case Leaf():
+                if times:
+                    yield times, kept
+                continue
+            case Band() if statement in node.statements:
+                times = (*times, *node.schedule(statement))
+            case Filter(statements, _, found):
+                if statement not in statements:
+                    continue
+                if found is not None:
+                    kept = found if kept is None else kept & found
+        stack += [(child, times, kept) for child in node.children]
+
+
+def _missing(some: Set, every: Set, times: Sequence[Aff], n: int) -> Set:
+    """The first `n` members of times that iterators have and no instance of a domain has.
+
+    Of a member that is no tile's, and goes on forever, only the values that the domain has are counted.
+    """
+    there = Map.from_affs(some.space, times)
+    mine, whole = some.apply(there), every.apply(there)
+    endless = [k for k in range(n, len(times)) if _endless(whole, n, k)]
+    if endless:
+        kept = (*range(n), *endless)
+        names = tuple(mine.space.out.dims[k] for k in kept)
+        shape = mine.project_onto(*names).apply(Map.from_affs(mine.space, list(map(var, names))).reverse())
+        whole = whole & shape
+    return (whole - mine).project_out(*mine.space.out.dims[n:])
+
+
+def _endless(whole: Set, n: int, k: int) -> bool:
+    """Whether there is no bound on the values of member k at given values of the first `n`."""
+    line = whole.project_onto(*whole.space.out.dims[:n], whole.space.out.dims[k])
+    onto = Map.from_affs(line.space, [var(d) for d in line.space.out.dims[:n]])
+    pairs = onto.intersect_domain(line)
+    try:
+        pairs.apply_range(pairs.reverse()).deltas().max(var(line.space.out.dims[-1]))
+    except Unbounded:
+        return True
+    return False

@@ -1,0 +1,87 @@
+"""Marks: names for places in a tree, for transformations and code generators to find them by.
+
+BAND: S[i] → [i]      =>      MARK: tiles
+                                BAND: S[i] → [i]
+"""
+
+from __future__ import annotations
+
+from polyvolta.sched.errors import BadPath
+from polyvolta.sched.tree import Mark, Path, Schedule
+from polyvolta.sets import nearest
+
+
+def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
+    """Put a mark above the node at a path; the path is the mark's then.
+
+        BAND: S[i] → [i]      =>      MARK: tiles
+                                        BAND: S[i] → [i]
+
+    Raises
+    ------
+    BadPath : no such node, or the root, which stays on top; or the name is no text.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> from polyvolta.sets import Set
+    >>> print(insert_mark(Schedule(Domain(Set("{ S[] }"))), (0,), "here"))
+    DOMAIN: S[]
+      MARK: here
+    """
+    below_root(schedule, at)
+    if not isinstance(name, str) or not name:
+        raise BadPath(f"a mark has a name, not {name!r}", where=schedule.marked(at))
+    return schedule.replace(at, Mark(name, schedule.node(at)))
+
+
+def remove_mark(schedule: Schedule, at: Path) -> Schedule:
+    """Take out the mark at a path.
+
+        MARK: tiles                =>      BAND: S[i] → [i]
+          BAND: S[i] → [i]
+
+    Raises
+    ------
+    BadPath : there is no mark.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> from polyvolta.sets import Set
+    >>> print(remove_mark(insert_mark(Schedule(Domain(Set("{ S[] }"))), (0,), "here"), (0,)))
+    DOMAIN: S[]
+    """
+    node = schedule.node(at)
+    if not isinstance(node, Mark):
+        raise BadPath(f"the node at {list(at)} is a {type(node).__name__}, no Mark", where=schedule.marked(at))
+    return schedule.replace(at, node.child)
+
+
+def find_mark(schedule: Schedule, name: str) -> Path:
+    """The path of what is below the first mark of that name, in reading order.
+
+    Raises
+    ------
+    BadPath : there is none.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> from polyvolta.sets import Set
+    >>> find_mark(insert_mark(Schedule(Domain(Set("{ S[] }"))), (0,), "here"), "here")
+    (0, 0)
+    """
+    marks = {}
+    for at, node in schedule.walk():
+        if isinstance(node, Mark):
+            marks.setdefault(node.name, (*at, 0))
+    if name not in marks:
+        raise BadPath(f"no mark is called {name!r}", where=str(schedule), hint=nearest(name, marks))
+    return marks[name]
+
+
+def below_root(schedule: Schedule, at: Path) -> None:
+    """A place where a node can be inserted.
+
+    Raises
+    ------
+    BadPath : the root, which is the domain.
+    """
+    schedule.node(at)
+    if not at:
+        raise BadPath("the domain is the root: nothing is inserted above it", where=schedule.marked(at))

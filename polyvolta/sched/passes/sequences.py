@@ -1,0 +1,288 @@
+"""Sequences: statements or instances that reach a node are told apart, and put in order.
+
+    BAND: S[i] → [i]      =>      SEQUENCE
+                                    FILTER: S[i] : i ≤ 8
+                                      BAND: S[i] → [i]
+                                    FILTER: S[i] : i ≥ 9
+                                      BAND: S[i] → [i]
+
+What goes a way is told by the name of a statement, by several names, or by a set of instances. Together the ways take
+all instances, each once: `parted` finds out and says which instance is lost or goes twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.passes.legal import bands_below, checked, reflagged
+from polyvolta.sched.passes.places import instances_at, names_of, only, statements_at
+from polyvolta.sched.passes.subtree import not_anchored, restricted
+from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule, SetNode
+from polyvolta.sched.tree import Sequence as InOrder
+from polyvolta.sets import Set, UnknownName, nearest
+
+Part = str | Iterable[str] | Set
+"""Statements by name, or a set of instances."""
+Kind = type[InOrder] | type[SetNode]
+
+
+def order_before(schedule: Schedule, at: Path, first: Part) -> Schedule:
+    """Run some of what arrives at a node before the rest.
+
+        BAND: S[i] → [i]; T[i] → [i]      =>      SEQUENCE
+                                                    FILTER: T[i]
+                                                      BAND: T[i] → [i]
+                                                    FILTER: S[i]
+                                                      BAND: S[i] → [i]        order_before(tree, at, "T")
+
+    Parameters
+    ----------
+    first : names of statements, or a set of instances. If that is all or nothing of what arrives, the tree stays.
+
+    Raises
+    ------
+    BadPath, UnknownName : no such node, no such statement there.
+    IllegalTransformation : a dependence forbids it; or a node below speaks of the members above it.
+
+    Cost: for a set of instances a difference and a subset test; a check of the new tree and the flags of its bands.
+
+    Source: isl's `isl_schedule_node_order_before`.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> print(order_before(Schedule(Domain(Set("{ S[i] : 0 <= i < 9 }"))), (0,), Set("{ S[i] : i >= 5 }")))
+    DOMAIN: S[i] : 0 ≤ i ≤ 8
+      SEQUENCE
+        FILTER: S[i] : 5 ≤ i ≤ 8
+        FILTER: S[i] : 0 ≤ i ≤ 4
+    """
+    return _ordered(schedule, at, first, "ordering some instances before the rest", True)
+
+
+def order_after(schedule: Schedule, at: Path, last: Part) -> Schedule:
+    """Run some of what arrives at a node after the rest; see `order_before`.
+
+        BAND: S[i] → [i]; T[i] → [i]      =>      SEQUENCE
+                                                    FILTER: T[i]
+                                                      BAND: T[i] → [i]
+                                                    FILTER: S[i]
+                                                      BAND: S[i] → [i]        order_after(tree, at, "S")
+
+    Raises
+    ------
+    As `order_before`.
+
+    Source: isl's `isl_schedule_node_order_after`.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> print(order_after(Schedule(Domain(Set("{ S[i] : 0 <= i < 9; T[] }"))), (0,), "S"))
+    DOMAIN: S[i] : 0 ≤ i ≤ 8;
+            T[]
+      SEQUENCE
+        FILTER: T[]
+        FILTER: S[i]
+    """
+    return _ordered(schedule, at, last, "ordering some instances after the rest", False)
+
+
+def _ordered(schedule: Schedule, at: Path, part: Part, doing: str, first: bool) -> Schedule:
+    arrived = statements_at(schedule, at)
+    if isinstance(part, Set):
+        reach = instances_at(schedule, at)
+        known_statements(schedule, at, names_of(part), arrived)
+        mine, rest = reach & part, (reach - part).coalesce()
+        parts: tuple[Part, Part] = (mine, rest)
+        trivial = mine.is_empty() or rest.is_empty()
+    else:
+        names = (part,) if isinstance(part, str) else tuple(part)
+        known_statements(schedule, at, names, arrived)
+        rest_names = tuple(s for s in arrived if s not in names)
+        parts = (names, rest_names)
+        trivial = not names or not rest_names
+    if trivial:
+        return schedule
+    return _inserted(schedule, at, parts if first else parts[::-1], InOrder, doing)
+
+
+def insert_sequence(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
+    """A sequence at a node: some of what arrives, then some more, and so on.
+
+        BAND: S[i] → [i]; T[i] → [i]      =>      SEQUENCE
+                                                    FILTER: S[i]
+                                                      BAND: S[i] → [i]
+                                                    FILTER: T[i]
+                                                      BAND: T[i] → [i]        insert_sequence(tree, at, ["S", "T"])
+
+    Parameters
+    ----------
+    parts : in order; each names of statements, or a set of instances.
+
+    Raises
+    ------
+    BadSchedule : an instance that arrives is in none of the parts, or in two.
+    IllegalTransformation : a dependence forbids it; or a node below speaks of the members above it.
+
+    Cost: as for `order_before`.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> print(insert_sequence(Schedule(Domain(Set("{ S[]; T[]; U[] }"))), (0,), ["T", ("S", "U")]))
+    DOMAIN: S[];
+            T[];
+            U[]
+      SEQUENCE
+        FILTER: T[]
+        FILTER: S[]; U[]
+    """
+    return _inserted(schedule, at, parts, InOrder, "inserting a sequence")
+
+
+def insert_set(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
+    """A set node at a node: parts that run in any order; see `insert_sequence`.
+
+        BAND: S[i] → [i]; T[i] → [i]      =>      SET
+                                                    FILTER: S[i]
+                                                      BAND: S[i] → [i]
+                                                    FILTER: T[i]
+                                                      BAND: T[i] → [i]
+
+    Raises
+    ------
+    As `insert_sequence`. No instance may depend on one of another part.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> print(insert_set(Schedule(Domain(Set("{ S[]; T[] }"))), (0,), ["S", "T"]))
+    DOMAIN: S[];
+            T[]
+      SET
+        FILTER: S[]
+        FILTER: T[]
+    """
+    return _inserted(schedule, at, parts, SetNode, "inserting a set")
+
+
+def insert_filter(schedule: Schedule, at: Path, part: Part) -> Schedule:
+    """A filter at a node that lets by all that arrives: it says what that is.
+
+        BAND: S[i] → [i]      =>      FILTER: S[i]
+                                        BAND: S[i] → [i]
+
+    Raises
+    ------
+    BadSchedule : an instance that arrives would be lost.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> print(insert_filter(Schedule(Domain(Set("{ S[i] : 0 <= i < 9 }"))), (0,), "S"))
+    DOMAIN: S[i] : 0 ≤ i ≤ 8
+      FILTER: S[i]
+    """
+    (found,) = parted(schedule, at, [part])
+    return schedule.replace(at, Filter(found.statements, schedule.node(at), found.instances))
+
+
+def _inserted(
+    schedule: Schedule, at: Path, parts: Sequence[Part], kind: type[InOrder] | type[SetNode], doing: str
+) -> Schedule:
+    filters = parted(schedule, at, parts)
+    if len(filters) < 2:
+        return schedule
+    if not at:
+        raise BadSchedule("the root is the domain; below it is the first place for another node", where=str(schedule))
+    _copied(schedule, at, doing)
+    node = schedule.node(at)
+    kids: list[Node] = []
+    for f in filters:
+        child = restricted(node, frozenset(f.statements))
+        if f.instances is None and type(child) is kind and kind is InOrder:
+            kids += child.children
+        else:
+            kids.append(Filter(f.statements, child, f.instances))
+    new = schedule.replace(at, kind(tuple(kids)))
+    return reflagged(checked(schedule, new, doing, at), *bands_below(new, at))
+
+
+def _copied(schedule: Schedule, at: Path, doing: str) -> None:
+    """A subtree that adds instances is not copied, as they would run twice."""
+    for place, node in schedule.walk(at):
+        if isinstance(node, Extension):
+            not_anchored(schedule, place, doing)
+
+
+def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
+    """Filters for parts of what arrives at a node; parts of nothing are left out.
+
+    Raises
+    ------
+    UnknownName : a statement that does not arrive there.
+    BadSchedule : an instance is in no part, or in two.
+    """
+    arrived = statements_at(schedule, at)
+    by_name = [None if isinstance(p, Set) else ((p,) if isinstance(p, str) else tuple(p)) for p in parts]
+    for p, names in zip(parts, by_name):
+        known_statements(schedule, at, names_of(p) if isinstance(p, Set) else names or (), arrived)
+    pieces = [p for p in parts if isinstance(p, Set)]
+    reach = instances_at(schedule, at) if pieces else None
+    for k, p in enumerate(parts):
+        for q in parts[k + 1 :]:
+            _disjoint(schedule, at, p, q, reach)
+    taken = {s for names in by_name for s in names or ()}
+    missing = tuple(s for s in arrived if s not in taken)
+    if missing and reach is None:
+        raise BadSchedule(f"{', '.join(missing)} would be lost: no part has it", where=schedule.marked(at))
+    if reach is not None:
+        lost = only(reach, missing)
+        for p in pieces:
+            lost = lost - p
+        if not lost.is_empty():
+            raise BadSchedule(f"an instance would be lost: no part has {lost.sample()}", where=schedule.marked(at))
+    filters = []
+    for p, names in zip(parts, by_name):
+        if isinstance(p, Set):
+            assert reach is not None
+            filters += _filter_of(p, reach)
+        elif names:
+            filters.append(Filter(names))
+    return filters
+
+
+def known_statements(schedule: Schedule, at: Path, names: Iterable[str], arrived: Sequence[str]) -> None:
+    """Statements that arrive at a node.
+
+    Raises
+    ------
+    UnknownName : one of them does not.
+    """
+    for s in names:
+        if s not in arrived:
+            raise UnknownName(f"no statement {s!r} arrives here", where=schedule.marked(at), hint=nearest(s, arrived))
+
+
+def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None) -> None:
+    if isinstance(p, Set) and isinstance(q, Set):
+        assert reach is not None
+        both = p & q & reach
+    elif isinstance(p, Set) or isinstance(q, Set):
+        assert reach is not None
+        found, names = (p, q) if isinstance(p, Set) else (q, p)
+        both = only(reach & found, (names,) if isinstance(names, str) else names)
+    else:
+        names = {p} if isinstance(p, str) else set(p)
+        twice = sorted(names.intersection((q,) if isinstance(q, str) else q))
+        if twice:
+            raise BadSchedule(f"{twice[0]} would run twice: two parts have it", where=schedule.marked(at))
+        return
+    if not both.is_empty():
+        raise BadSchedule(f"an instance would run twice: two parts have {both.sample()}", where=schedule.marked(at))
+
+
+def _filter_of(part: Set, reach: Set) -> list[Filter]:
+    """The filter of a set of instances, without what does not arrive; all of a statement needs no set."""
+    mine = reach & part
+    names = tuple(s for s in names_of(mine) if not mine.only(s).is_empty())
+    if not names:
+        return []
+    mine = only(mine, names)
+    whole = only(reach, names)
+    return [Filter(names, instances=None if whole.is_subset(mine) else mine.coalesce())]
+
+
+__all__ = ["insert_filter", "insert_sequence", "insert_set", "order_after", "order_before"]
