@@ -1,5 +1,5 @@
 """Schedules found from dependences."""
 
-from polyvolta.sched.scheduler.initial import initial
+from polyvolta.sched.scheduler.schedule import initial, schedule
 
-__all__ = ["initial"]
+__all__ = ["initial", "schedule"]

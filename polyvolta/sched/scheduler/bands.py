@@ -1,0 +1,155 @@
+"""Permutable bands of maximal width, row by row.
+
+Given statements and the dependences that no outer band carries, `find_band` adds rows, each of them valid for *all*
+these dependences, until every statement has as many independent rows as iterators or no row is left. As all rows are
+valid for the same dependences, they may be permuted and tiled (Bondhugula et al. 2008, Section 3). With
+`outer_parallel` a row on which all distances are 0 is taken whenever there is one, so that the parallel members come
+first. Where not a single row is valid for all, `find_carrying_row` gives a row that satisfies as many as possible
+strictly (Feautrier 1992, Part II), which leaves fewer for the rows below.
+
+A statement whose iterators are used up goes on in the band as the row's constant or parameters say, `[i, j, K]` for a
+statement of two dimensions that comes after a loop over k < K.
+
+Both are functions of numbers alone, of statements' depths and cones, and memoised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from polyvolta.sched.scheduler.problem import Edge, Forms, Problem
+from polyvolta.sets.engine.integer import solve_equalities
+from polyvolta.sets.engine.rows import Row
+
+Prior = tuple[tuple[Row, ...], ...]
+"""For each statement the iterator coefficients of its rows so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A band.
+
+    Parameters
+    ----------
+    rows : its members, each a form over (1, parameters, iterators) for every statement.
+    coincident : for each member whether all distances are 0 at every rational point.
+    """
+
+    rows: tuple[Forms, ...]
+    coincident: tuple[bool, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.rows)
+
+    @property
+    def parallel(self) -> int:
+        """How many of the outermost members are coincident."""
+        return next((k for k, c in enumerate(self.coincident) if not c), len(self.rows))
+
+
+@lru_cache(maxsize=1 << 10)
+def complement(rows: tuple[Row, ...], depth: int) -> tuple[Row, ...]:
+    """A basis of the integer vectors that are orthogonal to all rows.
+
+    >>> complement(((1, 0, 0),), 3), complement(((1, 1),), 2)
+    (((0, 1, 0), (0, 0, 1)), ((1, -1),))
+    """
+    lattice = solve_equalities(depth, [(0, *r) for r in rows])
+    assert lattice is not None, "homogeneous equations have the solution 0"
+    return tuple([h if next(v for v in h if v) > 0 else tuple([-v for v in h]) for h in lattice[1]])
+
+
+def find_band(
+    depths: tuple[int, ...],
+    params: int,
+    edges: tuple[Edge, ...],
+    prior: Prior,
+    outer_parallel: bool = True,
+    negative: bool = True,
+) -> Found:
+    """The rows of a permutable band, of none if there is no valid row.
+
+    Exact for the rational polyhedra of the dependences (module `farkas`). Cost: one integer program for each row, and
+    one that fails unless every statement is used up.
+    """
+    return _find_band(depths, params, edges, prior, outer_parallel, negative)
+
+
+@lru_cache(maxsize=1 << 8)
+def _find_band(
+    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, outer_parallel: bool, negative: bool
+) -> Found:
+    if not edges:
+        return _free_band(depths, params, prior)
+    parallel = Problem(depths, params, edges, "coincident", negative) if outer_parallel else None
+    valid: list[Problem] = []
+    rows: list[Forms] = []
+    while True:
+        fresh = fresh_directions(depths, prior)
+        if not any(fresh):
+            break
+        found = parallel.solve(fresh) if parallel is not None else None
+        if found is None:
+            for k in (0, 1):  # with near distances, else, as for unbounded ones, without
+                if k == len(valid):
+                    chosen = [replace(e, near=False) for e in edges] if k else edges
+                    valid.append(Problem(depths, params, chosen, "valid", negative))
+                found = valid[k].solve(fresh)
+                if found is not None or not any(e.near for e in edges):
+                    break
+        if found is None:
+            break
+        rows.append(found[0])
+        prior = extended(prior, found[0], depths)
+    flags = [all(e.cone.vanishes(e.delta(forms, depths)) for e in edges) for forms in rows]
+    return Found(tuple(rows), tuple(flags))
+
+
+def fresh_directions(depths: Sequence[int], prior: Prior) -> tuple[tuple[Row, ...], ...]:
+    """For each statement what a new row must not be orthogonal to; empty for one that is used up."""
+    return tuple([complement(rows, depth) for rows, depth in zip(prior, depths)])
+
+
+def extended(prior: Prior, forms: Forms, depths: Sequence[int]) -> Prior:
+    """The rows so far with those of one more member, where they are new."""
+    out = []
+    for rows, form, depth in zip(prior, forms, depths):
+        c = form[len(form) - depth :]
+        new = any(sum(a * b for a, b in zip(h, c)) for h in complement(rows, depth))
+        out.append((*rows, c) if new else rows)
+    return tuple(out)
+
+
+def _free_band(depths: Sequence[int], params: int, prior: Prior) -> Found:
+    """The band of statements without dependences: the iterators, those of fewer at 0 in the end."""
+    axes = []
+    for depth, rows in zip(depths, prior):
+        own = []
+        for j in range(depth):
+            if any(h[j] for h in complement(rows, depth)):
+                unit = tuple([int(j == k) for k in range(depth)])
+                own.append(unit)
+                rows = (*rows, unit)
+        axes.append(own)
+    head = (0,) * (1 + params)
+    rows_ = []
+    for k in range(max(map(len, axes), default=0)):
+        rows_.append(tuple([head + (a[k] if k < len(a) else (0,) * d) for a, d in zip(axes, depths)]))
+    return Found(tuple(rows_), (True,) * len(rows_))
+
+
+def find_carrying_row(
+    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], negative: bool = True
+) -> tuple[Forms, tuple[int, ...]] | None:
+    """A row that is valid for all dependences and satisfies as many as possible strictly, and which (by number).
+
+    None when there is no valid row that satisfies any of them.
+    """
+    for chosen in (edges, tuple([replace(e, near=False) for e in edges])):
+        found = Problem(depths, params, chosen, "carry", negative).solve([()] * len(depths))
+        if found is not None and not all(found[1]):
+            return found[0], tuple([k for k, z in enumerate(found[1]) if not z])
+    return None

@@ -1,0 +1,189 @@
+"""From bands and clusters to a tree.
+
+    node     several statements: a set of what is not connected, a sequence of clusters, or one cluster's band
+    band     the cluster's band; below it what its distances of 0 leave to be satisfied
+    ordered  statements without loops left, in an order in which the dependences go forward
+
+The recursion ends, as every band uses up an iterator of some statement or satisfies a dependence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from polyvolta.sched.errors import NoSchedule
+from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node, SetNode
+from polyvolta.sched.nodes import Sequence as SequenceNode
+from polyvolta.sched.scheduler.bands import Found, Prior, extended, find_band, find_carrying_row, fresh_directions
+from polyvolta.sched.scheduler.components import connected, strongly_connected
+from polyvolta.sched.scheduler.fusion import Fuse, Fusion, Group
+from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
+from polyvolta.sched.scheduler.problem import Forms
+from polyvolta.sets import conjunct as cj
+from polyvolta.sets.aff import linear
+from polyvolta.sets.engine.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """What the recursion shares.
+
+    Parameters
+    ----------
+    names, iterators : of the statements, which everything else calls by their number, in program order.
+    """
+
+    names: tuple[str, ...]
+    iterators: tuple[tuple[str, ...], ...]
+    params: tuple[str, ...]
+    fuse: Fuse
+    outer_parallel: bool
+    negative: bool
+    explain: Callable[[str], None]
+
+    # ---- the tree
+
+    def tree(self, pieces: tuple[Piece, ...]) -> Node:
+        """The tree below the domain."""
+        group = tuple(range(len(self.names)))
+        return self.node(group, pieces, ((),) * len(group), False)
+
+    def node(self, group: Group, pieces: tuple[Piece, ...], prior: Prior, inside: bool) -> Node:
+        """The tree of a group of statements; `prior` is by statement, `inside` tells whether there is a band above."""
+        pieces = within(pieces, group)
+        finished = not any(fresh_directions(self.depths(group), self.chosen(prior, group)))
+        if len(group) == 1:
+            return self.cluster(group, pieces, prior)
+        apart = connected(group, [p.arc for p in pieces]) if self.fuse != "max" else [group]
+        if len(apart) > 1 and not (finished and inside):
+            self.explain(f"{' | '.join(map(self.text, apart))} do not depend on each other")
+            return SetNode(tuple([self.branch(g, self.node(g, pieces, prior, inside)) for g in apart]))
+        if finished:
+            return self.ordered(group, pieces)
+        fusion = Fusion(
+            group, pieces, self.fuse, lambda g: self.found(g, pieces, prior), self.depths, self.explain, self.text
+        )
+        clusters = fusion.clusters()
+        if len(clusters) == 1:
+            return self.band(group, pieces, prior)
+        self.explain(f"in sequence: {', '.join(map(self.text, clusters))}")
+        return SequenceNode(tuple([self.branch(g, self.cluster(g, pieces, prior)) for g in clusters]))
+
+    def cluster(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
+        """The tree of statements that belong together."""
+        pieces = within(pieces, group)
+        if any(fresh_directions(self.depths(group), self.chosen(prior, group))):
+            return self.band(group, pieces, prior)
+        return self.leaf(group, pieces) if len(group) == 1 else self.ordered(group, pieces)
+
+    def band(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
+        """The band of a cluster, of one carrying row if there is no other, and what stands below."""
+        rows = self.found(group, pieces, prior).rows or (self.carrying(group, pieces),)
+        number, depths = self.numbered(group), self.depths(group)
+        deltas = [distances(rows, p, number, depths) for p in pieces]
+        members = []
+        for k, forms in enumerate(rows):
+            exprs = tuple([(self.names[v], self.expression(v, form)) for v, form in zip(group, forms)])
+            members.append(Member(exprs, all(always_zero(p, d[k]) for p, d in zip(pieces, deltas))))
+        self.explain_band(members)
+        own = self.chosen(prior, group)
+        for forms in rows:
+            own = extended(own, forms, depths)
+        mine = dict(zip(group, own))
+        rest = left(pieces, deltas)
+        for p in rest:
+            self.explain(f"  {self.describe(p)} is left at equal times")
+        below = self.node(group, rest, tuple([mine.get(v, r) for v, r in enumerate(prior)]), True)
+        return Band(tuple(members), below, permutable=True)
+
+    def ordered(self, group: Group, pieces: Sequence[Piece]) -> Node:
+        """Statements that run at equal times, one after another."""
+        parts = strongly_connected(group, [p.arc for p in pieces])
+        for part in parts:
+            here = within(pieces, part)
+            if here:
+                raise self.impossible(part, here, "have to run before each other at equal times")
+        return SequenceNode(tuple([self.branch(part, Leaf()) for part in parts]))
+
+    def leaf(self, group: Group, pieces: Sequence[Piece]) -> Node:
+        if pieces:
+            raise self.impossible(group, pieces, "would have to run before itself")
+        return Leaf()
+
+    def branch(self, group: Group, below: Node) -> Filter:
+        return Filter(tuple([self.names[v] for v in group]), below)
+
+    # ---- rows
+
+    def found(self, group: Group, pieces: Sequence[Piece], prior: Prior) -> Found:
+        """The band of a group."""
+        number = self.numbered(group)
+        edges = tuple([p.edge(number) for p in within(pieces, group)])
+        return find_band(
+            self.depths(group), len(self.params), edges, self.chosen(prior, group), self.outer_parallel, self.negative
+        )
+
+    def carrying(self, group: Group, pieces: tuple[Piece, ...]) -> Forms:
+        """A row that satisfies as many dependences as possible."""
+        number = self.numbered(group)
+        edges = tuple([p.edge(number) for p in pieces])
+        found = find_carrying_row(self.depths(group), len(self.params), edges, self.negative)
+        if found is None:
+            raise self.impossible(group, pieces, "have dependences that no affine loop satisfies")
+        forms, carried = found
+        self.explain(f"{self.text(group)}: no row is valid for all dependences and new; one is taken that carries")
+        for k in carried:
+            self.explain(f"  {self.describe(pieces[k])}")
+        return forms
+
+    def expression(self, v: int, form: Row):  # noqa: ANN201
+        """A form over (1, parameters, iterators) of a statement."""
+        return linear(dict(zip((*self.params, *self.iterators[v]), form[1:], strict=True)), form[0])
+
+    def numbered(self, group: Group) -> dict[int, int]:
+        return {v: k for k, v in enumerate(group)}
+
+    def depths(self, group: Group) -> tuple[int, ...]:
+        return tuple([len(self.iterators[v]) for v in group])
+
+    def chosen(self, prior: Prior, group: Group) -> Prior:
+        return tuple([prior[v] for v in group])
+
+    # ---- words
+
+    def text(self, group: Group) -> str:
+        return "+".join(self.names[v] for v in group)
+
+    def describe(self, p: Piece) -> str:
+        """A dependence in a few words."""
+        kinds: dict[str, list[str]] = {}
+        for kind, array in p.labels:
+            kinds.setdefault(array, []).append(kind)
+        what = "; ".join(f"{', '.join(k)} on {array}" for array, k in kinds.items())
+        return f"{self.names[p.source]} -> {self.names[p.sink]} ({what})"
+
+    def explain_band(self, members: Sequence[Member]) -> None:
+        for m in members:
+            rows = "; ".join(f"{s}: {e}" for s, e in m.exprs)
+            self.explain(f"  member {rows}" + "  (parallel)" * m.coincident)
+
+    def impossible(self, group: Group, pieces: Sequence[Piece], why: str) -> NoSchedule:
+        """The error that these dependences leave no schedule, with a pair of instances of each."""
+        lines = []
+        for p in pieces:
+            point = cj.sample(p.conjunct)
+            line = self.describe(p)
+            if point is not None:
+                n, ds = len(self.params), len(self.iterators[p.source])
+                pair = point[n : n + ds], point[n + ds :]
+                shown = [f"{self.names[v]}[{', '.join(map(str, x))}]" for v, x in zip(p.arc, pair)]
+                line += f", for one {shown[0]} before {shown[1]}"
+                if n:
+                    line += " where " + ", ".join(f"{k} = {v}" for k, v in zip(self.params, point))
+            lines.append(line)
+        return NoSchedule(
+            f"{', '.join(self.names[v] for v in group)} {why}",
+            where="\n".join(lines),
+            hint="the dependences form a cycle; those of a program that runs never do",
+        )

@@ -1,0 +1,152 @@
+"""Which statements share loops: clusters of strongly connected components, scheduled as one.
+
+    min    every component on its own
+    paper  two clusters become one if together they have a band as wide as the wider of them, with as many outer
+           parallel members as either has alone, and share a loop in which one uses what the other made at a
+           distance that does not grow with the parameters
+    max    two clusters become one if together they have any band, and if one uses what the other made, such a loop
+
+"paper" is what isl calls maximising band depth and coincidence: a matrix product and a pointwise operation on its
+result become the one band of the paper's figures, while a chain of two products, one of which would lose a parallel
+loop, does not.
+
+Clusters are merged one by one in the order of the program, the nearest first; first it is tried whether all components
+can be one cluster, as they often can. Two may not become one if something between them would have to run both after
+and before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from polyvolta.sched.scheduler.bands import Found
+from polyvolta.sched.scheduler.components import Arc, connected, strongly_connected
+from polyvolta.sched.scheduler.pieces import Piece, distances, within
+
+Fuse = Literal["paper", "max", "min"]
+Group = tuple[int, ...]
+
+
+class Fusion:
+    """The choice of clusters among some statements.
+
+    Parameters
+    ----------
+    nodes : the statements, in program order.
+    pieces : the dependences between them that are to be satisfied.
+    band : the band of a group of them.
+    depths : how many iterators each statement of a group has.
+    """
+
+    def __init__(
+        self,
+        nodes: Group,
+        pieces: Sequence[Piece],
+        fuse: Fuse,
+        band: Callable[[Group], Found],
+        depths: Callable[[Group], tuple[int, ...]],
+        explain: Callable[[str], None],
+        names: Callable[[Group], str],
+    ) -> None:
+        self.nodes, self.pieces, self.fuse, self.band, self.depths = nodes, pieces, fuse, band, depths
+        self.explain, self.names = explain, names
+        self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink]))
+
+    def clusters(self) -> list[Group]:
+        """The clusters, in an order in which all dependences go forward."""
+        parts = strongly_connected(self.nodes, self.arcs)
+        if len(parts) == 1 or self.fuse == "min":
+            return parts
+        if len(parts) > 2 and self._accepted(parts, silent=True):
+            self.explain(f"{self.names(self.nodes)} become one cluster")
+            return [self.nodes]
+        done: list[Group] = []
+        for part in parts:
+            current, merging = part, True
+            while merging:
+                merging = False
+                for other in reversed(done):
+                    if self._may_join(other, current) and self._accepted([other, current]):
+                        done.remove(other)
+                        current, merging = self._sorted(other, current), True
+                        break
+            done.append(current)
+        return self._in_order(done)
+
+    def _sorted(self, *groups: Group) -> Group:
+        together = {v for g in groups for v in g}
+        return tuple([v for v in self.nodes if v in together])
+
+    def _may_join(self, a: Group, b: Group) -> bool:
+        """Whether they touch, and nothing outside both runs between them."""
+        inside = {*a, *b}
+        if self.fuse != "max" and not any({x, y} & {*a} and {x, y} & {*b} for x, y in self.arcs):
+            return False
+        for start, goal in ((a, b), (b, a)):
+            todo = [y for x, y in self.arcs if x in start and y not in inside]
+            seen = set(todo)
+            while todo:
+                v = todo.pop()
+                for x, y in self.arcs:
+                    if x == v and y in goal:
+                        return False
+                    if x == v and y not in inside and y not in seen:
+                        seen.add(y)
+                        todo.append(y)
+        return True
+
+    def _accepted(self, parts: Sequence[Group], silent: bool = False) -> bool:
+        """Whether the parts are better scheduled as one."""
+        whole = self._sorted(*parts)
+        verdict = self._objection(parts, whole)
+        if not silent:
+            what = " and ".join(self.names(p) for p in parts)
+            self.explain(f"{what} " + ("are fused" if verdict is None else f"stay apart: {verdict}"))
+        return verdict is None
+
+    def _objection(self, parts: Sequence[Group], whole: Group) -> str | None:
+        alone = [self.band(p) for p in parts]
+        if not all(f.width for f in alone):
+            return "one of them has no loop left"
+        wide, parallel = max(f.width for f in alone), max(f.parallel for f in alone)
+        joint = self.band(whole)
+        if not joint.width:
+            return "they have no band in common"
+        if self.fuse == "paper" and joint.width < wide:
+            return f"together their band has {joint.width} of {wide} members"
+        if self.fuse == "paper" and joint.parallel < parallel:
+            return f"together {joint.parallel} of {parallel} outer members are parallel"
+        if len(connected(range(len(parts)), self._near(parts, whole, joint))) > 1:
+            return "there is no loop in which one uses at a constant distance what the other made"
+        return None
+
+    def _near(self, parts: Sequence[Group], whole: Group, joint: Found) -> list[Arc]:
+        """Which parts, by position, share a loop at constant distance; with "max" also those that do not touch."""
+        home = {v: k for k, part in enumerate(parts) for v in part}
+        number = {v: k for k, v in enumerate(whole)}
+        depths = self.depths(whole)
+        touching, out = set(), set()
+        for p in within(self.pieces, whole):
+            a, b = home[p.source], home[p.sink]
+            if a == b:
+                continue
+            touching.add(frozenset((a, b)))
+            if (a, b) in out:
+                continue
+            edge = p.edge(number)
+            for forms, delta in zip(joint.rows, distances(joint.rows, p, number, depths)):
+                c, d = (forms[v][len(forms[v]) - depths[v] :] for v in (edge.source, edge.sink))
+                if any(c) and any(d) and edge.cone.bounded(delta):
+                    out.add((a, b))
+                    break
+        if self.fuse == "max":
+            out |= {(a, b) for b in range(len(parts)) for a in range(b) if frozenset((a, b)) not in touching}
+        return sorted(out)
+
+    def _in_order(self, groups: Sequence[Group]) -> list[Group]:
+        home = {v: min(g, key=self.nodes.index) for g in groups for v in g}
+        first = [v for v in self.nodes if home[v] == v]
+        order = strongly_connected(first, [(home[a], home[b]) for a, b in self.arcs])
+        of = {home[g[0]]: g for g in groups}
+        return [of[v] for (v,) in order]

@@ -1,0 +1,208 @@
+"""The lexicographically least integer point of a system over nonnegative unknowns, some conditions being alternatives.
+
+The scheduler's questions have unknowns `x >= 0` in the order of their importance, rows that mostly hold at x = 0, and
+a few conditions such as "this row of coefficients is no combination of those", which are unions of half spaces.
+
+The lexicographic dual simplex (Feautrier 1988, without parameters): every unknown is a form of nonnegative *columns*,
+at first of itself. With all columns at 0 the point is as small as can be. A row that is negative there has to be
+raised: of the columns that raise it the one enters for which the unknowns grow least, read lexicographically, so that
+the point stays the least one for the rows met so far. The scheduler's rows are many and few of them ever matter, so
+a row is written in terms of the columns only when it is negative, and forgotten once its slack has become a column:
+the tableau holds the unknowns alone.
+
+Gomory's cuts make fractional unknowns integral; alternatives are tried best first, each a copy of the tableau with its
+own rows. A copy shares all rows, as these are replaced and never modified. The point only ever grows, so a copy is
+left as soon as it has grown beyond the best solution known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from math import gcd, lcm
+
+from polyvolta.sets.budgets import spend, weight
+
+Constraint = tuple[int, tuple[tuple[int, int], ...]]
+"""`const + sum of coefficient * x[unknown] >= 0`, with the pairs (unknown, coefficient)."""
+
+Branch = Callable[[Sequence[int], int], "list[list[Constraint]] | None"]
+
+
+def lexmin(n: int, constraints: Iterable[Constraint], branch: Branch | None = None) -> tuple[int, ...] | None:
+    """The lexicographically least integer `x >= 0` that satisfies the constraints; None if there is none.
+
+    Parameters
+    ----------
+    branch : for a point, its numerators over a common denominator, the alternatives one of which every solution
+        satisfies but the point does not, each a list of constraints; None where the point is all right. They need not
+        exclude each other.
+
+    Exact; a few pivots of n * n numbers each, exponentially many alternatives at worst, under a budget.
+
+    >>> lexmin(2, [(-3, ((0, 2), (1, 1)))])
+    (0, 3)
+    >>> lexmin(2, [(-3, ((0, 2),)), (5, ((0, 1), (1, -2))), (-1, ((1, 1),))])
+    (2, 1)
+    """
+    rows = [[1, 0] + [0] * n for _ in range(n)]
+    for v in range(n):
+        rows[v][2 + v] = 1
+    shared = tuple(constraints)
+    best: tuple[int, ...] | None = None
+    root = _Node(rows, shared, ())
+    if not root.solve(None):
+        return None
+    heap = [(root.value(), 0, root)]
+    count = 0
+    while heap:
+        _, _, node = heappop(heap)
+        if best is not None and not node.below(best):
+            continue
+        numbers, den = node.point()
+        alternatives = branch(numbers, den) if branch else None
+        if alternatives is None:
+            if den == 1:
+                if best is None or tuple(numbers) < best:
+                    best = tuple(numbers)
+            elif node.cut() and node.solve(best):
+                count += 1
+                heappush(heap, (node.value(), count, node))
+            continue
+        for extra in alternatives:
+            child = _Node(node.rows[:], shared, (*node.own, *extra))
+            if child.solve(best):
+                count += 1
+                heappush(heap, (child.value(), count, child))
+    return best
+
+
+class _Value:
+    """A rational vector that is compared lexicographically."""
+
+    __slots__ = ("den", "numbers")
+
+    def __init__(self, numbers: list[int], den: int) -> None:
+        self.numbers, self.den = numbers, den
+
+    def __lt__(self, other: _Value) -> bool:
+        if self.den == other.den:
+            return self.numbers < other.numbers
+        return [v * other.den for v in self.numbers] < [v * self.den for v in other.numbers]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Value) and not (self < other or other < self)
+
+
+class _Node:
+    """The unknowns as forms `[den, const, coefficients of the columns]`, and the rows that hold here alone."""
+
+    __slots__ = ("own", "rows", "shared")
+
+    def __init__(self, rows: list[list[int]], shared: tuple[Constraint, ...], own: tuple[Constraint, ...]) -> None:
+        self.rows, self.shared, self.own = rows, shared, own
+
+    def point(self) -> tuple[list[int], int]:
+        """The unknowns with all columns at 0, over a common denominator."""
+        den = 1
+        for row in self.rows:
+            if row[0] != 1 and row[1] % row[0]:
+                den = lcm(den, row[0] // gcd(row[0], row[1]))
+        return [den * row[1] // row[0] for row in self.rows], den
+
+    def value(self) -> _Value:
+        return _Value(*self.point())
+
+    def below(self, best: tuple[int, ...]) -> bool:
+        """Whether the point is lexicographically less than a solution."""
+        for row, b in zip(self.rows, best, strict=True):
+            order = row[1] - b * row[0]
+            if order:
+                return order < 0
+        return False
+
+    def solve(self, best: tuple[int, ...] | None) -> bool:
+        """Move to the least rational point; False if there is none, or none below `best`."""
+        while True:
+            if best is not None and not self.below(best):
+                return False
+            row = self.violated()
+            if row is None:
+                return True
+            if not self.raise_(row):
+                return False
+
+    def violated(self) -> list[int] | None:
+        """A row that is negative at the point, in terms of the columns."""
+        for row in self.rows:
+            if row[1] < 0:
+                return row
+        numbers, _ = self.point()
+        den = _
+        for group in (self.own, self.shared):
+            for const, terms in group:
+                value = const * den
+                for v, c in terms:
+                    value += c * numbers[v]
+                if value < 0:
+                    return self.express(const, terms)
+        return None
+
+    def express(self, const: int, terms: Sequence[tuple[int, int]]) -> list[int]:
+        rows = self.rows
+        den = 1
+        for v, _ in terms:
+            den = lcm(den, rows[v][0])
+        out = [0] * len(rows[0])
+        out[1] = const * den
+        for v, c in terms:
+            row = rows[v]
+            f = c * (den // row[0])
+            out = [a + f * b for a, b in zip(out, row, strict=True)]
+        out[0] = den
+        return _reduced(out) if den != 1 else out
+
+    def raise_(self, old: list[int]) -> bool:
+        """Make a negative row the slack of a column: of those that raise it the one that costs least."""
+        rows, best = self.rows, 0
+        for j in range(2, len(old)):
+            if old[j] > 0 and (not best or self.less(old, j, best)):
+                best = j
+        if not best:
+            return False
+        p = old[best]
+        spend(1 + len(rows) * len(old) * weight(p, old[0]) // 128)
+        new = [-c for c in old]
+        new[0], new[best] = p, old[0]
+        for i, row in enumerate(rows):
+            f = row[best]
+            if f:
+                if p == 1:
+                    out = [x + f * y for x, y in zip(row, new, strict=True)]
+                    out[0], out[best] = row[0], f * new[best]
+                else:
+                    out = [p * x + f * y for x, y in zip(row, new, strict=True)]
+                    out[0], out[best] = p * row[0], f * new[best]
+                rows[i] = _reduced(out) if out[0] != 1 else out
+        return True
+
+    def less(self, pivot: list[int], j: int, k: int) -> bool:
+        """Whether column j / pivot[j], down the unknowns, is lexicographically less than that of k."""
+        for row in self.rows:
+            a, b = row[j], row[k]
+            if a or b:
+                order = a * pivot[k] - b * pivot[j]
+                if order:
+                    return order < 0
+        return False
+
+    def cut(self) -> bool:
+        """Gomory's cut for the first unknown that is not integral; False if no integer can be reached."""
+        row = next(r for r in self.rows if r[1] % r[0])
+        den = row[0]
+        return self.raise_([den, -(-row[1] % den), *[c % den for c in row[2:]]])
+
+
+def _reduced(row: list[int]) -> list[int]:
+    g = gcd(*row)
+    return row if g == 1 else [c // g for c in row]

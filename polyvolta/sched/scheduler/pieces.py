@@ -1,0 +1,99 @@
+"""The dependences that are still to be satisfied, convex piece by convex piece.
+
+A band satisfies the pairs of instances to which it gives different times; those of equal times are left to what stands
+below. `left` is exactly these: a piece goes when its distance is at least 1 everywhere in some member, stays as it is
+where all distances are 0, and is cut down otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.scheduler.farkas import cone
+from polyvolta.sched.scheduler.problem import Edge, Forms
+from polyvolta.sets import conjunct as cj
+from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.engine.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A conjunct of one or several dependences over (parameters, source, sink), statements by number.
+
+    Parameters
+    ----------
+    labels : (kind, array) of the dependences it is part of.
+    """
+
+    source: int
+    sink: int
+    conjunct: Conjunct
+    labels: tuple[tuple[str, str], ...]
+
+    @property
+    def arc(self) -> tuple[int, int]:
+        return self.source, self.sink
+
+    @property
+    def near(self) -> bool:
+        """Whether the sink uses what the source made, so that they are better close together."""
+        return any(kind == "RAW" for kind, _ in self.labels)
+
+    def edge(self, number: dict[int, int]) -> Edge:
+        """The piece for an integer program that numbers statements otherwise."""
+        return Edge(number[self.source], number[self.sink], cone(self.conjunct), self.near)
+
+
+def pieces_of(dependences: Iterable[Dependence], number: dict[str, int], params: tuple[str, ...]) -> tuple[Piece, ...]:
+    """The pieces of all dependences between numbered statements; equal ones once, empty ones not."""
+    found: dict[tuple[int, int, Conjunct], dict[tuple[str, str], None]] = {}
+    for d in dependences:
+        for space, conjuncts in d.relation.align_params(params).parts:
+            for c in conjuncts:
+                names = (space.inp.name if space.inp else None) or "", space.out.name or ""
+                if names[0] in number and names[1] in number:
+                    found.setdefault((number[names[0]], number[names[1]], c), {})[d.kind, d.array] = None
+    return tuple([Piece(s, t, c, tuple(labels)) for (s, t, c), labels in found.items() if not cone(c).empty])
+
+
+def within(pieces: Sequence[Piece], group: Iterable[int]) -> tuple[Piece, ...]:
+    """The pieces between statements of a group."""
+    group = set(group)
+    return tuple([p for p in pieces if p.source in group and p.sink in group])
+
+
+def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piece, ...]:
+    """What is left of each piece where all its distances, one form a member, are 0. Exact."""
+    out = []
+    for p, forms in zip(pieces, deltas):
+        edge = cone(p.conjunct)
+        if any(edge.positive(f) for f in forms):
+            continue
+        moving = [f for f in forms if not edge.vanishes(f)]
+        c: Conjunct | None = p.conjunct
+        if moving:
+            pad = (0,) * len(p.conjunct.divs)
+            c = cj.normalise(c.n, c.divs, (*c.eqs, *[(*f, *pad) for f in moving]), c.ineqs)
+        if c is not None and not c.is_empty:
+            out.append(p if c is p.conjunct else replace(p, conjunct=c))
+    return tuple(out)
+
+
+def always_zero(p: Piece, delta: Row) -> bool:
+    """Whether a distance that is nowhere negative is 0 at all pairs of instances. Exact."""
+    edge = cone(p.conjunct)
+    if edge.vanishes(delta):
+        return True
+    if edge.attains(delta):
+        return p.conjunct.is_empty
+    c = p.conjunct
+    away = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, (delta[0] - 1, *delta[1:], *(0,) * len(c.divs))))
+    return away is None or away.is_empty
+
+
+def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: Sequence[int]) -> list[Row]:
+    """The distance of a piece in each member."""
+    edge = p.edge(number)
+    return [edge.delta(forms, depths) for forms in rows]

@@ -1,0 +1,132 @@
+"""Schedules from dependences: the way from a program to a tree.
+
+1. The dependences, exact relations between instances, are cut into convex pieces.
+2. For each piece the cone of the affine forms that are nonnegative on it is computed (`farkas`).
+3. Statements are clustered (`components`, `fusion`), and each cluster gets a permutable band of maximal width, row by
+   row, each the best solution of an integer program (`problem`, `ilp`, `bands`).
+4. What a band leaves at equal times is scheduled below it, the same way; statements without loops left are put in a
+   sequence (`build`).
+5. The tree is checked against the dependences by a module that knows nothing of all this (`legality`).
+
+Sources: Bondhugula, Hartono, Ramanujam, Sadayappan, "A practical automatic polyhedral parallelizer and locality
+optimizer" (PLDI 2008); Feautrier, "Some efficient solutions to the affine scheduling problem" (1992); Verdoolaege,
+Janssens, "Scheduling for PPCG" (CW 706, 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import get_args
+
+from polyvolta.sched.dependences import Accessing, dependences
+from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.legality import violations
+from polyvolta.sched.nodes import Domain, Leaf
+from polyvolta.sched.program import Program
+from polyvolta.sched.scheduler.build import Builder
+from polyvolta.sched.scheduler.fusion import Fuse
+from polyvolta.sched.scheduler.pieces import pieces_of
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Set, nearest
+from polyvolta.sets.budgets import metered
+
+
+@metered
+def schedule(
+    program: Program,
+    fuse: Fuse = "paper",
+    *,
+    dependences: Sequence[Dependence] | None = None,  # noqa: A002
+    outer_parallel: bool = True,
+    negative: bool = True,
+    verify: bool = True,
+    explain: Callable[[str], object] | None = None,
+) -> Schedule:
+    """A schedule of a program with permutable bands as wide as possible, the parallel members first.
+
+    Parameters
+    ----------
+    fuse : which statements share a band: "paper" as long as neither width nor outer parallelism is lost, "max" as many
+        as possible, "min" none that need not (module `fusion`).
+    dependences : what has to be respected; by default the program's.
+    outer_parallel : whether a row without any distance is taken before others.
+    negative : whether iterators may have negative coefficients, as in `[t, t - i]`.
+    verify : whether the result is checked by `legality.violations`.
+    explain : called with each step in words: `schedule(program, explain=print)`.
+
+    Raises
+    ------
+    NoSchedule : the dependences have a cycle, which those of a program never have.
+    BadSchedule : `fuse` is no such choice.
+
+    Optimal row by row for the dependences' rational polyhedra: no row has shorter bounded distances (see `problem`).
+    Cost: a few small integer programs; milliseconds for a handful of statements.
+
+    >>> from polyvolta.sched.program import nest_from_source
+    >>> jacobi = nest_from_source('''
+    ... def jacobi(A, T, N):
+    ...     for t in range(T):
+    ...         for i in range(1, N - 1):
+    ...             A[t + 1, i] = A[t, i - 1] + A[t, i] + A[t, i + 1]
+    ... ''')
+    >>> print(schedule(jacobi))
+    DOMAIN: S[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
+      BAND: S[t, i] → [t, i + t]
+    """
+    found = tuple(_dependences(program) if dependences is None else dependences)
+    domain = program.domain
+    return _scheduled(domain, found, fuse, outer_parallel, negative, verify, explain)
+
+
+_dependences = dependences
+
+
+def initial(statements: Sequence[Accessing]) -> Schedule:
+    """The outer-parallel schedule of a graph's statements (the paper's Figures sched1-initial and sched3-initial).
+
+    DOMAIN: S1[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K;
+            S2[i, j] : 0 ≤ i < M ∧ 0 ≤ j < N
+      BAND: S1[i, j, k] → [i, j, k];
+            S2[i, j] → [i, j, K]
+        SEQUENCE
+          FILTER: S1[i, j, k]
+          FILTER: S2[i, j]
+    """
+    domain = statements[0].domain
+    for s in statements[1:]:
+        domain = domain | s.domain
+    return _scheduled(domain, dependences(statements), "paper", True, True, True, None)
+
+
+def _scheduled(
+    domain: Set,
+    found: tuple[Dependence, ...],
+    fuse: Fuse,
+    outer_parallel: bool,
+    negative: bool,
+    verify: bool,
+    explain: Callable[[str], object] | None,
+) -> Schedule:
+    if fuse not in get_args(Fuse):
+        raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
+    say = explain or (lambda text: None)
+    params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
+    tuples = [s.out for s, _ in domain.align_params(params).parts]
+    builder = Builder(
+        names=tuple([t.name or "" for t in tuples]),
+        iterators=tuple([t.dims for t in tuples]),
+        params=params,
+        fuse=fuse,
+        outer_parallel=outer_parallel,
+        negative=negative,
+        explain=say,
+    )
+    pieces = pieces_of(found, {name: k for k, name in enumerate(builder.names)}, params)
+    for p in pieces:
+        say(f"dependence {builder.describe(p)}")
+    result = Schedule(Domain(domain, builder.tree(pieces) if tuples else Leaf()), found)
+    wrong = next(violations(result), None) if verify and found else None
+    if wrong is not None:
+        raise RuntimeError(f"the scheduler made an illegal schedule, which is a defect of it: {wrong}\n{result}")
+    return result
