@@ -10,8 +10,7 @@ guard says what the generated code tests at its place, so that nothing below nee
 from __future__ import annotations
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.passes.mark import below_root
-from polyvolta.sched.passes.places import bands_above, depth, instances_at, names_of
+from polyvolta.sched.passes.places import depth, inserted_at
 from polyvolta.sched.tree import Context, Guard, Path, Schedule
 from polyvolta.sets import Map, Set
 
@@ -38,8 +37,8 @@ def insert_context(schedule: Schedule, at: Path, context: Set) -> Schedule:
     >>> type(tree.node((0,))).__name__
     'Context'
     """
-    below_root(schedule, at)
-    _over(schedule, at, context, "context")
+    inserted_at(schedule, at)
+    context = _over(schedule, at, context, "context")
     return schedule.replace(at, Context(context, schedule.node(at)))
 
 
@@ -65,18 +64,12 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
     >>> type(tree.node((0,))).__name__
     'Guard'
     """
-    below_root(schedule, at)
-    _over(schedule, at, guard, "guard")
-    reach = instances_at(schedule, at)
-    above = bands_above(schedule, at)
-    for s in names_of(reach):
-        mine = reach.only(s)
-        if guard.space.n_out:
-            times = [e for b in above if s in b.statements for e in b.schedule(s)][: guard.space.n_out]
-            passing = Map.from_affs(mine.space, times).intersect_range(guard).domain()
-            lost = mine - passing
-        else:
-            lost = mine - mine.intersect_params(guard)
+    inserted_at(schedule, at)
+    guard = _over(schedule, at, guard, "guard")
+    times = schedule.prefix_schedule(at)
+    for part in times.parts:
+        time = Map._of(times.param_names, [part])
+        lost = time.domain() - time.intersect_range(guard).domain()
         if not lost.is_empty():
             raise BadSchedule(
                 f"the guard is false for an instance: {lost.sample()}",
@@ -86,11 +79,15 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
     return schedule.replace(at, Guard(guard, schedule.node(at)))
 
 
-def _over(schedule: Schedule, at: Path, known: Set, what: str) -> None:
-    n = depth(schedule, at)
-    if known.space.n_out not in (0, n):
+def _over(schedule: Schedule, at: Path, known: Set, what: str) -> Set:
+    """What is known, over the members above a node."""
+    n, given = depth(schedule, at), known.space.n_out
+    if given not in (0, n):
         raise BadSchedule(
-            f"a {what} here is over {n} members of bands, not {known.space.n_out}",
+            f"a {what} here is over {n} members of bands, not {given}",
             where=schedule.marked(at),
             hint="the members of all bands above, outermost first; or none",
         )
+    if given == n:
+        return known
+    return Set.universe(f"[{', '.join(f'c{k}' for k in range(n))}]").intersect_params(known)

@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.passes.mark import below_root
-from polyvolta.sched.passes.places import depth, names_of, statements_at
+from polyvolta.sched.passes.places import depth, inserted_at, names_of
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Aff, Map, UnknownName, aff, nearest
@@ -70,7 +69,7 @@ def insert_extension(
           FILTER: S[i]
             BAND: S[i] → [i]
     """
-    below_root(schedule, at)
+    inserted_at(schedule, at)
     n = depth(schedule, at)
     added = names_of(extension)
     for space, _ in extension.parts:
@@ -88,7 +87,7 @@ def insert_extension(
     inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, band or {})
     old = schedule.node(at)
     mine = Filter(added, inside)
-    rest = old.children if isinstance(old, InOrder) else (Filter(statements_at(schedule, at), old),)
+    rest = old.children if isinstance(old, InOrder) else (Filter(schedule.statements_at(at), old),)
     kids = (mine, *rest) if before else (*rest, mine)
     return schedule.replace(at, Extension(extension, InOrder(kids)))
 

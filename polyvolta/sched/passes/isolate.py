@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.passes.places import bands_above, instances_at, names_of
+from polyvolta.sched.passes.places import depth, names_of
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Unbounded, var
 from polyvolta.sets import conjunct as cj
@@ -50,20 +50,18 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
     >>> from polyvolta.sched.passes import tile
     >>> line = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), Band((Member((("S", var("i")),)),))))
     >>> print(isolate_full_tiles(tile(line, (0,), (32,)), (0,)).band((0,)).isolate)
-    [N] -> { [x0] : 0 <= 32*x0 <= N - 32 }
+    [N] -> { [o0] : 0 <= 32*o0 <= N - 32 }
     """
     band = schedule.band(at)
-    above = (*bands_above(schedule, at), band)
-    n = sum(len(b.members) for b in above)
+    n = depth(schedule, at) + len(band.members)
+    above = schedule.prefix(at)
     reach, everything = _reaching(schedule, at)
     tiles: Set | None = None
     missing: list[Set] = []
     for s in names_of(reach):
         if s not in band.statements or not (below := list(_below(schedule, (*at, 0), s))):
             continue
-        times = [e for b in above if s in b.statements for e in b.schedule(s)]
-        if len(times) < n:
-            raise BadPath(f"a band above has no member for {s}", where=schedule.marked(at))
+        times = [*above[s], *band.schedule(s)]
         mine = reach.only(s) if context is None else reach.only(s).intersect_params(context)
         here = mine.apply(Map.from_affs(mine.space, times))
         tiles = here if tiles is None else tiles | here
@@ -74,7 +72,7 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
         raise BadPath("no band below has points of a tile", where=schedule.marked(at), hint="tile the band first")
     for m in missing:
         tiles = tiles - m
-    tiles = tiles.coalesce()
+    tiles = tiles.coalesce().remove_redundancies()
     if context is not None and not tiles.is_empty():
         tiles = tiles.gist(context)
     return schedule.replace(at, replace(band, isolate=tiles))
@@ -83,10 +81,10 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
 def _reaching(schedule: Schedule, at: Path) -> tuple[Set, Set]:
     """The instances that arrive at a node, and what would if the domain had all iterators."""
     domain = schedule.domain
-    whole = Set._of(
-        domain.param_names, [(s, (cj.universe(len(domain.param_names) + s.n_out),)) for s, _ in domain.parts]
-    )
-    return instances_at(schedule, at), instances_at(replace(schedule, root=replace(schedule.root, domain=whole)), at)
+    n = len(domain.param_names)
+    whole = Set._of(domain.param_names, [(s, (cj.universe(n + s.n_out),)) for s, _ in domain.parts])
+    unbounded = schedule.replace((), replace(schedule.root, domain=whole))
+    return schedule.instances_at(at), unbounded.instances_at(at)
 
 
 def _below(schedule: Schedule, at: Path, statement: str) -> Iterator[tuple[tuple[Aff, ...], Set | None]]:
@@ -128,10 +126,10 @@ def _missing(some: Set, every: Set, times: Sequence[Aff], n: int) -> Set:
 def _endless(whole: Set, n: int, k: int) -> bool:
     """Whether there is no bound on the values of member k at given values of the first `n`."""
     line = whole.project_onto(*whole.space.out.dims[:n], whole.space.out.dims[k])
-    onto = Map.from_affs(line.space, [var(d) for d in line.space.out.dims[:n]])
-    pairs = onto.intersect_domain(line)
+    onto = Map.from_affs(line.space, [var(d) for d in line.space.out.dims[:n]]).intersect_domain(line)
+    steps = onto.apply_range(onto.reverse()).deltas()
     try:
-        pairs.apply_range(pairs.reverse()).deltas().max(var(line.space.out.dims[-1]))
+        steps.max(var(steps.space.out.dims[-1]))
     except Unbounded:
         return True
     return False

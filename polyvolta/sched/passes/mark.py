@@ -7,6 +7,7 @@ BAND: S[i] → [i]      =>      MARK: tiles
 from __future__ import annotations
 
 from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.places import inserted_at
 from polyvolta.sched.tree import Mark, Path, Schedule
 from polyvolta.sets import nearest
 
@@ -19,7 +20,7 @@ def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
 
     Raises
     ------
-    BadPath : no such node, or the root, which stays on top; or the name is no text.
+    BadPath : no such node, or the root or a child of a sequence, above which nothing can stand; a name that is no text.
 
     >>> from polyvolta.sched import Domain, Schedule
     >>> from polyvolta.sets import Set
@@ -27,7 +28,7 @@ def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
     DOMAIN: S[]
       MARK: here
     """
-    below_root(schedule, at)
+    inserted_at(schedule, at)
     if not isinstance(name, str) or not name:
         raise BadPath(f"a mark has a name, not {name!r}", where=schedule.marked(at))
     return schedule.replace(at, Mark(name, schedule.node(at)))
@@ -73,15 +74,3 @@ def find_mark(schedule: Schedule, name: str) -> Path:
     if name not in marks:
         raise BadPath(f"no mark is called {name!r}", where=str(schedule), hint=nearest(name, marks))
     return marks[name]
-
-
-def below_root(schedule: Schedule, at: Path) -> None:
-    """A place where a node can be inserted.
-
-    Raises
-    ------
-    BadPath : the root, which is the domain.
-    """
-    schedule.node(at)
-    if not at:
-        raise BadPath("the domain is the root: nothing is inserted above it", where=schedule.marked(at))

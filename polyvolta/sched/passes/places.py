@@ -1,4 +1,4 @@
-"""Where a transformation acts: members of a band by position or name, what stands above a node, what arrives there.
+"""Where a transformation acts: members of a band by position or name, and what stands above a node.
 
 A member is told by its position, by what it prints as (`"k"`, `"⌊k/32⌋"`, `"floor(k/32)"`), by the name it is mapped to
 (`"blockIdx.y"`), or by an iterator that no other member of the band uses. A path or member that leads nowhere is
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Mark, Node, Path, Schedule, Sequence, SetNode
+from polyvolta.sched.tree import Band, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, nearest
 from polyvolta.sets.text.show import PAPER, show_aff
 
@@ -78,61 +78,27 @@ def depth(schedule: Schedule, at: Path) -> int:
     return sum(len(b.members) for b in bands_above(schedule, at))
 
 
-def statements_at(schedule: Schedule, at: Path) -> tuple[str, ...]:
-    """The statements that arrive at a node, those of extensions among them.
-
-    Raises
-    ------
-    BadPath : the path leaves the tree.
-    """
-    schedule.node(at)
-    arrived: list[str] = []
-    node: Node = schedule.root
-    for k in (*at, None):
-        match node:
-            case Domain(domain):
-                arrived = [s.out.name for s, _ in domain.parts]
-            case Extension(extension) if k is not None:
-                arrived += [s.out.name for s, _ in extension.parts if s.out.name not in arrived]
-            case Filter(statements) if k is not None:
-                arrived = [s for s in statements if s in arrived]
-        if k is not None:
-            node = node.children[k]
-    return tuple(arrived)
-
-
-def instances_at(schedule: Schedule, at: Path) -> Set:
-    """The instances that arrive at a node: those of the domain, or of an extension, that all filters above let by."""
-    instances = schedule.domain
-    node: Node = schedule.root
-    for k in at:
-        match node:
-            case Filter(statements, _, found):
-                instances = only(instances, statements)
-                if found is not None:
-                    instances = instances & found
-            case Extension(extension):
-                instances = instances | extension.range()
-        node = node.children[k]
-    return instances
-
-
-def only(instances: Set, statements: Iterable[str]) -> Set:
-    """The instances of some statements."""
-    wanted = set(statements)
-    return Set._of(instances.param_names, [p for p in instances.parts if p[0].out.name in wanted])
-
-
 def names_of(instances: Set | Map) -> tuple[str, ...]:
     """The names of the statements of a set."""
     return tuple(dict.fromkeys(s.out.name for s, _ in instances.parts))
 
 
-def gate(node: Node) -> Filter | None:
-    """The filter at the head of a branch, below marks."""
-    while isinstance(node, Mark):
-        node = node.child
-    return node if isinstance(node, Filter) else None
+def inserted_at(schedule: Schedule, at: Path) -> None:
+    """A place where a node can be inserted.
+
+    Raises
+    ------
+    BadPath : the root, which is the domain, or a child of a sequence, which is a filter.
+    """
+    schedule.node(at)
+    if not at:
+        raise BadPath("the domain is the root: nothing is inserted above it", where=schedule.marked(at))
+    if isinstance(schedule.node(at[:-1]), (Sequence, SetNode)):
+        raise BadPath(
+            "the children of a sequence are filters: nothing is inserted above them",
+            where=schedule.marked(at),
+            hint=f"insert below the filter, at {[*at, 0]}, or above the sequence, at {list(at[:-1])}",
+        )
 
 
 def sequence_at(schedule: Schedule, at: Path) -> Sequence | SetNode:

@@ -13,11 +13,13 @@ all instances, each once: `parted` finds out and says which instance is lost or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.passes.legal import bands_below, checked, reflagged
-from polyvolta.sched.passes.places import instances_at, names_of, only, statements_at
+from polyvolta.sched.passes.places import inserted_at, names_of
 from polyvolta.sched.passes.subtree import not_anchored, restricted
+from polyvolta.sched.structure import only
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Set, UnknownName, nearest
@@ -86,9 +88,9 @@ def order_after(schedule: Schedule, at: Path, last: Part) -> Schedule:
 
 
 def _ordered(schedule: Schedule, at: Path, part: Part, doing: str, first: bool) -> Schedule:
-    arrived = statements_at(schedule, at)
+    arrived = schedule.statements_at(at)
     if isinstance(part, Set):
-        reach = instances_at(schedule, at)
+        reach = schedule.instances_at(at)
         known_statements(schedule, at, names_of(part), arrived)
         mine, rest = reach & part, (reach - part).coalesce()
         parts: tuple[Part, Part] = (mine, rest)
@@ -160,14 +162,20 @@ def insert_set(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
     return _inserted(schedule, at, parts, SetNode, "inserting a set")
 
 
-def insert_filter(schedule: Schedule, at: Path, part: Part) -> Schedule:
-    """A filter at a node that lets by all that arrives: it says what that is.
+def insert_filter(schedule: Schedule, at: Path, part: Part, narrow: bool = False) -> Schedule:
+    """A filter at a node.
 
         BAND: S[i] → [i]      =>      FILTER: S[i]
                                         BAND: S[i] → [i]
 
+    Parameters
+    ----------
+    narrow : whether it may drop instances on purpose, such as those that other threads run; what is dropped is demanded
+        no longer, and no dependence is checked for it.
+
     Raises
     ------
+    BadPath : no such node, or one that nothing can stand above: the root, a child of a sequence.
     BadSchedule : an instance that arrives would be lost.
 
     >>> from polyvolta.sched import Domain, Schedule
@@ -175,6 +183,12 @@ def insert_filter(schedule: Schedule, at: Path, part: Part) -> Schedule:
     DOMAIN: S[i] : 0 ≤ i ≤ 8
       FILTER: S[i]
     """
+    inserted_at(schedule, at)
+    if narrow:
+        names = names_of(part) if isinstance(part, Set) else (part,) if isinstance(part, str) else tuple(part)
+        known_statements(schedule, at, names, schedule.statements_at(at))
+        found = Filter(names, instances=part if isinstance(part, Set) else None)
+        return schedule.replace(at, replace(found, child=restricted(schedule.node(at), frozenset(names))))
     (found,) = parted(schedule, at, [part])
     return schedule.replace(at, Filter(found.statements, schedule.node(at), found.instances))
 
@@ -185,8 +199,7 @@ def _inserted(
     filters = parted(schedule, at, parts)
     if len(filters) < 2:
         return schedule
-    if not at:
-        raise BadSchedule("the root is the domain; below it is the first place for another node", where=str(schedule))
+    inserted_at(schedule, at)
     _copied(schedule, at, doing)
     node = schedule.node(at)
     kids: list[Node] = []
@@ -215,12 +228,12 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
     UnknownName : a statement that does not arrive there.
     BadSchedule : an instance is in no part, or in two.
     """
-    arrived = statements_at(schedule, at)
+    arrived = schedule.statements_at(at)
     by_name = [None if isinstance(p, Set) else ((p,) if isinstance(p, str) else tuple(p)) for p in parts]
     for p, names in zip(parts, by_name):
         known_statements(schedule, at, names_of(p) if isinstance(p, Set) else names or (), arrived)
     pieces = [p for p in parts if isinstance(p, Set)]
-    reach = instances_at(schedule, at) if pieces else None
+    reach = schedule.instances_at(at) if pieces else None
     for k, p in enumerate(parts):
         for q in parts[k + 1 :]:
             _disjoint(schedule, at, p, q, reach)

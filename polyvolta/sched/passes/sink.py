@@ -13,7 +13,6 @@ from dataclasses import replace
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes.distribute import over
 from polyvolta.sched.passes.legal import bands_below, checked, reflagged
-from polyvolta.sched.passes.places import statements_at
 from polyvolta.sched.passes.subtree import not_anchored
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule, with_children
 
@@ -56,7 +55,7 @@ def sink(schedule: Schedule, at: Path) -> Schedule:
             "sinking a band runs all that is below it first, and a member is not coincident", where=schedule.marked(at)
         )
     not_anchored(schedule, at, "sinking a band")
-    arrived = frozenset(statements_at(schedule, at))
+    arrived = frozenset(schedule.statements_at(at))
     new = schedule.replace(at, _sunk(replace(band, child=Leaf()), band.child, arrived))
     return reflagged(checked(schedule, new, "sinking the band", at), *bands_below(new, at))
 

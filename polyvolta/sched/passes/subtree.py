@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
-from polyvolta.sched.passes.places import gate, names_of, only
+from polyvolta.sched.passes.places import names_of
+from polyvolta.sched.structure import only
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -56,7 +57,7 @@ def restricted(node: Node, statements: frozenset[str]) -> Node:
             return node if same else replace(node, statements=kept, child=child, instances=found)
         case InOrder() | SetNode():
             kids = tuple(restricted(c, statements) for c in node.children)
-            left = tuple(k for k in kids if (g := gate(k)) is None or g.statements)
+            left = tuple(k for k in kids if not isinstance(k, Filter) or k.statements)
             if not left:
                 return Leaf()
             if len(left) == 1 < len(node.children) and isinstance(left[0], Filter) and left[0].instances is None:
