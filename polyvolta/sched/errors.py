@@ -58,3 +58,21 @@ class NoSchedule(PolyvoltaError):
     """Dependences that no schedule respects, or constraints that leave none."""
 
     id = "PV309"
+
+
+class BadArgument(PolyvoltaError, TypeError):
+    """A call of a program with an argument that is missing, unknown, or of another kind than the program uses it as."""
+
+    id = "PV310"
+
+
+class NoCompiler(PolyvoltaError):
+    """There is no C compiler, or it refuses the text."""
+
+    id = "PV311"
+
+
+class NotTranslatable(PolyvoltaError):
+    """A body that has no meaning in C, such as the call of a Python function; shows the body with a caret."""
+
+    id = "PV312"

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
 MACROS = {
+    "math": "#include <math.h>",
     "floord": "#define floord(n, d) ((n) / (d) - ((n) % (d) < 0))",
     "modd": "#define modd(n, d) (((n) % (d) + (d)) % (d))",
-    "min": "#define min(x, y) ((x) < (y) ? (x) : (y))",
-    "max": "#define max(x, y) ((x) > (y) ? (x) : (y))",
+    "min": "#define min(x, y) ((y) < (x) ? (y) : (x))",
+    "max": "#define max(x, y) ((y) > (x) ? (y) : (x))",
 }
 
 

@@ -1,0 +1,319 @@
+"""Computing with a program under any schedule: `execute(program, schedule, A=..., N=...)`, in place on numpy arrays.
+
+Loops are generated, the statements' bodies are put in, and the text is compiled, by Python or by the system's C
+compiler. `build` does this once and returns a function for many calls.
+
+Arguments are checked before anything runs, the subscripts too: the least and the greatest element that the program
+touches in each dimension must be in the array. So C code never writes outside, and Python's negative subscripts do not
+hide a mistake.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal
+
+from polyvolta.sched.codegen.interface import Interface
+from polyvolta.sched.errors import BadArgument
+from polyvolta.sets import Map, Set, Unbounded, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polyvolta.sched.codegen.scan import Scan
+    from polyvolta.sched.program.model import Program
+    from polyvolta.sched.tree import Schedule
+
+Language = Literal["python", "c"]
+C_TYPES = {"float64": "double", "float32": "float", "int64": "long", "int32": "int"}
+KEPT = 32  # functions that `execute` remembers
+_built: OrderedDict[tuple, tuple[Program, Schedule | None, Compiled]] = OrderedDict()
+
+
+def execute(
+    program: Program, schedule: Schedule | None = None, *, using: Language = "python", **arguments: object
+) -> None:
+    """Run a program in the order of a schedule, in place on the arrays that are passed.
+
+    Parameters
+    ----------
+    schedule : the program's own order by default.
+    using : "python", or "c" for compiled code.
+    arguments : what the program takes: numpy arrays, integer parameters, scalars, by name. For C an array has elements
+        float64, float32, int64 or int32 and its last dimension is contiguous.
+
+    Raises
+    ------
+    BadArgument : an argument is missing, unknown, of another kind or size than the program needs.
+    BadProgram : the body of a statement is not known.
+    NotScannable : there are no loops for the tree.
+    NoCompiler, NotTranslatable : using="c" without a C compiler, or with a body that C cannot say.
+
+    Cost: generating and compiling on the first call with this program and schedule (some milliseconds, or 100 for C);
+    then the loops, a microsecond an instance in Python.
+
+    >>> import numpy as np
+    >>> from polyvolta.sched import Program
+    >>> prefix = Program.parse("[N] -> { S[i] : 1 <= i < N }", "{ S[i] -> a[i - 1]; S[i] -> a[i] }",
+    ...                        "{ S[i] -> a[i] }", bodies={"S": "a[i] += a[i - 1]"})
+    >>> a = np.arange(5.0)
+    >>> execute(prefix, a=a, N=5)
+    >>> a
+    array([ 0.,  1.,  3.,  6., 10.])
+    """
+    key = (id(program), id(schedule), using)
+    if key not in _built:
+        _built[key] = (program, schedule, build(program, schedule, using=using))  # keeps both, so that ids stay theirs
+        if len(_built) > KEPT:
+            _built.popitem(last=False)
+    _built.move_to_end(key)
+    _built[key][2](**arguments)
+
+
+def build(program: Program, schedule: Schedule | None = None, *, using: Language = "python") -> Compiled:
+    """The function that computes a program in the order of a schedule; it takes the program's arguments by name.
+
+    Its `text` is the code. Parameters and errors are those of `execute`.
+    """
+    from polyvolta.sched.codegen.scan import scan
+
+    if using not in ("python", "c"):
+        raise BadArgument(f"using={using!r} is no language", hint=nearest(str(using), ["python", "c"]))
+    loops = scan(schedule or program.schedule, program.context)
+    return Compiled(program, loops, using)
+
+
+class Compiled:
+    """A program under a schedule, ready to run; make one with `build`."""
+
+    def __init__(self, program: Program, scan: Scan, using: Language) -> None:
+        self.program, self.scan, self.using = program, scan, using
+        self.face = Interface.of(program)
+        self._python: Callable[..., None] | None = None
+        self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars
+        self._boxes: dict[tuple[int, ...], dict[str, list[tuple[int, int]]]] = {}
+        if using == "python":
+            self._compile_python()
+
+    def __repr__(self) -> str:
+        return f"<{self.program.name}({', '.join(self.face.passed)}) in {self.using}; print its text>"
+
+    @property
+    def text(self) -> str:
+        """The code, for arrays of doubles where that matters."""
+        from polyvolta.sched.codegen.c_text import to_c
+        from polyvolta.sched.codegen.python_text import to_python
+
+        if self.using == "python":
+            return to_python(self.scan, self.program)
+        return to_c(self.scan, self.program, integer="long")
+
+    def __call__(self, **arguments: object) -> None:
+        """Run on arguments by name."""
+        values = self._checked(arguments)
+        if self._python is not None:
+            self._python(**values)
+        else:
+            self._run_c(values)
+
+    # ---- Python
+
+    def _compile_python(self) -> None:
+        space: dict[str, Any] = dict(self.face.functions)
+        exec(compile(self.text, f"<{self.program.name}>", "exec"), space)  # noqa: S102
+        self._python = space[self.face.function]
+
+    # ---- C
+
+    def _run_c(self, values: Mapping[str, Any]) -> None:
+        import numpy as np
+
+        from polyvolta.sched.codegen.c_program import identifier, order
+        from polyvolta.sched.codegen.c_text import to_c
+        from polyvolta.sched.codegen.compiler import compiled
+
+        face, types, given = self.face, {}, dict(values)
+        for name in (*face.ranks, *face.cells):
+            array = values[name]
+            kind = C_TYPES.get(array.dtype.name)
+            if kind is None or not array.dtype.isnative:
+                known = ", ".join(C_TYPES)
+                raise BadArgument(f"elements of {name} are {array.dtype}, and C code takes {known}")
+            types[name] = kind
+            for k, length in enumerate(_lengths(name, array)):
+                given[f"{name}_{k + 1}"] = length
+        for name in face.scalars:
+            whole = isinstance(values[name], int | np.integer)
+            types[name] = "long" if whole else "float" if isinstance(values[name], np.float32) else "double"
+        key = tuple(types.values())
+        if key not in self._c:
+            text = to_c(self.scan, self.program, integer="long", real=types)
+            self._c[key] = compiled(text, identifier(face.function))
+            self._c[key].restype = None
+        function = self._c[key]
+        made: list[object] = []
+        for name in order(face):
+            value = given[name]
+            if name in types and (name in face.ranks or name in face.cells):
+                made.append(ctypes.c_void_p(value.ctypes.data))
+            elif name in types:
+                c = {"double": ctypes.c_double, "float": ctypes.c_float, "long": ctypes.c_long}[types[name]]
+                made.append(c(value if types[name] != "long" else int(value)))
+            else:
+                made.append(ctypes.c_long(value))
+        function(*made)
+
+    # ---- arguments
+
+    def _checked(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        """The arguments as the function takes them, local arrays made.
+
+        Raises
+        ------
+        BadArgument : see `execute`.
+        """
+        import numpy as np
+
+        face, program = self.face, self.program
+        signature = f"{program.name}({', '.join(face.passed)})"
+        for name in arguments:
+            if name not in face.passed:
+                raise BadArgument(
+                    f"{name!r} is no argument of {program.name}", where=signature, hint=nearest(name, face.passed)
+                )
+        missing = [name for name in face.passed if name not in arguments]
+        if missing:
+            many = "arguments" if len(missing) > 1 else "argument"
+            raise BadArgument(f"the {many} {', '.join(missing)} of {program.name} is missing", where=signature)
+        values: dict[str, Any] = dict(arguments)
+        for name in face.params:
+            try:
+                values[name] = index(values[name])
+            except TypeError:
+                raise BadArgument(
+                    f"the parameter {name} is an integer, not {values[name]!r}", where=signature
+                ) from None
+        params = {p: values[p] for p in face.params}
+        if not _holds(program.context, params):
+            raise BadArgument(f"the program assumes {program.context} of its parameters, not {params}", where=signature)
+        for name in (*face.ranks, *face.cells):
+            if name in face.passed:
+                _check_array(name, values[name], face.ranks.get(name, 0), name in face.written, signature)
+        for name in face.scalars:
+            value = values[name]
+            if isinstance(value, np.ndarray) and not value.ndim:
+                values[name] = value[()]
+            elif not isinstance(value, int | float | complex | np.number | np.bool_):
+                raise BadArgument(f"{name} is a number, not {_kind(value)}", where=signature)
+        boxes = self._box(params)
+        for name, box in boxes.items():
+            if name in face.passed:
+                _check_size(name, values[name], box, params)
+        real = [
+            values[a].dtype for a in (*face.ranks, *face.cells) if a in face.passed and values[a].dtype.kind in "fc"
+        ]
+        for name in face.ranks:
+            if name not in face.passed:
+                size = [high + 1 for _, high in boxes.get(name, [(0, 0)] * face.ranks[name])]
+                values[name] = np.zeros(size, np.result_type(*real) if real else np.float64)
+        return values
+
+    def _box(self, params: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
+        """Of each array that is touched, the least and the greatest subscript in every dimension; remembered."""
+        key = tuple(params.values())
+        if key not in self._boxes:
+            if len(self._boxes) >= KEPT:
+                self._boxes.clear()
+            self._boxes[key] = touched(self.program, params)
+        return self._boxes[key]
+
+
+def touched(program: Program, params: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
+    """Of each array that instances access, the least and the greatest subscript in every dimension.
+
+    Exact at these parameters; two integer programs a dimension and access. An access without a bound is left out.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    accesses = {(a.array, a.relation): a for s in program.statements for a in (*s.reads, *s.writes)}
+    for array, relation in accesses:
+        box = _box_of(relation, params)
+        if box:
+            old = found.get(array, box)
+            found[array] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, box, strict=True)]
+    return found
+
+
+def _box_of(relation: Map, params: Mapping[str, int]) -> list[tuple[int, int]] | None:
+    """The box around the elements that an access touches; None if there is none, or no box."""
+    known = {p: v for p, v in params.items() if p in relation.param_names}
+    elements: Set = relation.fix(known).range().project_out_params(*known) if known else relation.range()
+    if elements.is_empty():
+        return None
+    try:
+        return [(elements.min(d), elements.max(d)) for d in elements.space.out.dims]  # type: ignore[misc]
+    except Unbounded:
+        return None
+
+
+def _holds(context: Set, params: Mapping[str, int]) -> bool:
+    return context.contains((), **{p: params[p] for p in context.param_names}) if set(context.param_names) <= set(
+        params
+    ) else True  # fmt: skip
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}"
+
+
+def _check_array(name: str, value: object, rank: int, written: bool, signature: str) -> None:
+    import numpy as np
+
+    if not isinstance(value, np.ndarray):
+        hint = "np.array(...) makes one" if isinstance(value, list | tuple) else ""
+        raise BadArgument(f"{name} is an array, not {_kind(value)}", where=signature, hint=hint)
+    if value.ndim != rank:
+        raise BadArgument(
+            f"{name} has {rank} dimension{'s' * (rank != 1)} in {signature.split('(')[0]}, not {value.ndim}",
+            where=f"{name}.shape = {value.shape}",
+        )
+    if written and not value.flags.writeable:
+        raise BadArgument(f"{name} is written, but the array is read-only", where=signature)
+
+
+def _check_size(name: str, array: np.ndarray, box: list[tuple[int, int]], params: Mapping[str, int]) -> None:
+    for k, ((low, high), size) in enumerate(zip(box, array.shape, strict=True)):
+        if low < 0 or high >= size:
+            sizes = ", ".join(f"{p}={v}" for p, v in params.items())
+            raise BadArgument(
+                f"the program touches {name} from {low} to {high} in dimension {k}, whose size is {size}",
+                where=f"{name}.shape = {array.shape}" + (f" with {sizes}" if sizes else ""),
+            )
+
+
+def _lengths(name: str, array: np.ndarray) -> list[int]:
+    """The lengths in memory of the dimensions of an array but the first.
+
+    Raises
+    ------
+    BadArgument : the elements do not lie as in an array of C.
+    """
+    sizes = [array.itemsize]
+    lengths: list[int] = []
+    for k in reversed(range(array.ndim)):
+        inner, stride, last = sizes[-1], array.strides[k], k == array.ndim - 1
+        if array.shape[k] <= 1 and not last:  # its stride says nothing
+            stride = inner * max(1, array.shape[k + 1]) if lengths or k + 1 < array.ndim else inner
+        fits = stride == inner if last else stride % inner == 0 and stride // inner >= array.shape[k + 1]
+        if not fits and array.shape[k] > 1:
+            raise BadArgument(
+                f"the elements of {name} do not lie row by row in memory, as C code needs them",
+                where=f"{name}.strides = {array.strides}",
+                hint=f"pass np.ascontiguousarray({name}), or use Python",
+            )
+        if not last:
+            lengths.append(stride // inner)
+            sizes.append(stride)
+    return lengths[::-1]
