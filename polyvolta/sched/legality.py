@@ -26,6 +26,7 @@ from functools import lru_cache
 from itertools import product
 
 from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependences.order import Clock, preimage
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.tree import (
     Band,
@@ -43,7 +44,7 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Aff, Map, Set, var
+from polyvolta.sets import Aff, Set, var
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.conjunct import Conjunct
@@ -364,18 +365,8 @@ class _Walk:
         """The instances whose times, the members above a node, are in a set."""
         parts = []
         for name, dims in self.iterators.items():
-            above = tuple(times.get(name, ()))[: known.space.n_out]
-            here = Tuple(name, dims)
-            if len(above) < known.space.n_out:  # a statement that the bands above do not schedule
-                parts.append((Space(None, here), (cj.universe(len(self.params) + len(dims)),)))
-                continue
-            out = tuple(f"#{k}" for k in range(len(above)))
-            graph = RowBuilder((*self.params, *dims, *out)).conjunct(
-                [("eq", e - var(o)) for e, o in zip(above, out, strict=True)]
-            )
-            moved = Set._of(known.param_names, [(Space(None, Tuple(None, out)), known.parts[0][1])])
-            time = Map._of(self.params, [(Space(here, Tuple(None, out)), () if graph is None else (graph,))])
-            parts += time.intersect_range(moved.align_params(self.params)).domain().parts
+            clock = Clock(name, dims, ())
+            parts.append((Space(None, Tuple(name, dims)), preimage(known, clock, times.get(name, ()), self.params)))
         return Set._of(self.params, parts)
 
     # ---- the example

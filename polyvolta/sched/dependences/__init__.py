@@ -1,6 +1,21 @@
-"""Dependences between statement instances."""
+"""Dependences between statement instances: dataflow, memory-based dependences, what lives in and out, pictures."""
 
-from polyvolta.sched.dependences.memory import Accessing, dependences, distances, negative_at, nonzero_at
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependences.distances import distances, negative_at, nonzero_at
+from polyvolta.sched.dependences.flow import Flow, dataflow
+from polyvolta.sched.dependences.memory import Accessing, dependences, flow, live_in, live_out
+from polyvolta.sched.dependences.model import Dependence, Dependences
 
-__all__ = ["Accessing", "Dependence", "dependences", "distances", "negative_at", "nonzero_at"]
+__all__ = [
+    "Accessing",
+    "Dependence",
+    "Dependences",
+    "Flow",
+    "dataflow",
+    "dependences",
+    "distances",
+    "flow",
+    "live_in",
+    "live_out",
+    "negative_at",
+    "nonzero_at",
+]

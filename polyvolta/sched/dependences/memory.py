@@ -1,24 +1,33 @@
-"""Dependences between statement instances, and whether a schedule respects them.
+"""The dependences of a program, and what it takes in and leaves behind.
 
-A dependence is a relation from instances to instances that touch the same element, one of them writing. Here
-they are memory-based: every ordered pair counts, which is exact for legality and for coincidence. Which of a
-pair runs first is read from the order of the statements and, within one, from the order of its iterators.
+A read depends on the one write whose value it gets (*flow*, RAW): value-based, the last writer, exactly. A write must
+come after every read of what it overwrites (*anti*, WAR) and after every earlier write (*output*, WAW): memory-based,
+all ordered pairs, for an order that keeps the last of them only is no order that keeps the others. That is enough: a
+schedule that respects all three gives every read the value it got before.
+
+What a read gets from no write inside is *live in*; the last write of an element, unless it is killed or its array is
+of no interest afterwards, is *live out*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import product
+from dataclasses import dataclass
 from typing import Protocol
 
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependences.flow import Accesses, Flow, accesses, last_sources
+from polyvolta.sched.dependences.model import Dependence, Dependences, Kind
+from polyvolta.sched.dependences.order import AFTER, BEFORE, Clock, Clocks, Order, clocks, compare, parameters
+from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets import project as pj
+from polyvolta.sets.budgets import metered
+from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.shape import spaced
 
 
 class Accessing(Protocol):
-    """What is needed of a statement here."""
+    """What is needed of a statement of a graph."""
 
     name: str
     iterators: tuple[str, ...]
@@ -27,94 +36,171 @@ class Accessing(Protocol):
     write: object
 
 
-def dependences(statements: Sequence[Accessing]) -> tuple[Dependence, ...]:
-    """All memory-based dependences of statements that run in the given order, each in iterator order.
+@metered
+def dependences(program: Program | Sequence[Accessing]) -> Dependences:
+    """The dependences of a program, one for each kind, array, source and sink: RAW value-based, WAR and WAW all pairs.
 
-    Exact; one composition per pair of accesses to the same array, one conjunct per iterator depth.
+    Parameters
+    ----------
+    program : or statements of a graph, which run one after another, each in the order of its iterators.
+
+    Exact, within the program's context. See `dataflow` for RAW; the others are one composition per pair of accesses to
+    the same array, and one conjunct for each place where the two can part.
 
     >>> import polyvolta as pv
     >>> from polyvolta.graph.dag import Graph
     >>> M, N, K = pv.sizes("M N K")
     >>> graph = Graph.of(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)))
-    >>> [(d.kind, d.array) for d in dependences(graph.statements)]
-    [('RAW', 'C'), ('WAR', 'C'), ('WAW', 'C')]
+    >>> raw, war, waw = dependences(graph.statements)
+    >>> print(raw.relation)
+    [M, N, K] -> { S[i, j, k] -> S[i, j, k + 1] : 0 <= i < M and 0 <= j < N and 0 <= k <= K - 2 }
     """
-    out = []
-    for (p, s), (q, t) in product(enumerate(statements), repeat=2):
-        if p > q:
-            continue
-        for kind, a, b in _conflicts(s, t):
-            pairs = a.relation.apply_range(b.relation.reverse())
-            if p == q:
-                pairs = pairs & _before(s)
-            pairs = pairs.without_empty()
-            if not pairs.is_empty():
-                out.append(Dependence(kind, a.tensor, s.name, t.name, pairs))
-    return tuple(out)
+    p = _read(program)
+    found = last_sources(p.reads, p.writes, p.may_writes, p.kills, p.order)
+    out = [_dependence("RAW", array, relation) for array, relation in found.relations("may")]
+    params = _params(p)
+    times = clocks(p.order, params)
+    reads, writes = accesses(p.reads, "must", times, params), []
+    for m in (p.writes, p.may_writes):
+        writes += accesses(m, "must", times, params)
+    out += _conflicts("WAR", reads, writes, params)
+    out += _conflicts("WAW", writes, writes, params)
+    return Dependences([d for d in out if not d.relation.is_empty()])
 
 
-def _conflicts(s: Accessing, t: Accessing) -> Iterable[tuple[str, object, object]]:
-    yield from (("RAW", s.write, r) for r in t.reads if r.tensor == s.write.tensor)
-    yield from (("WAR", r, t.write) for r in s.reads if r.tensor == t.write.tensor)
-    if s.write.tensor == t.write.tensor:
-        yield ("WAW", s.write, t.write)
+@metered
+def flow(program: Program | Sequence[Accessing]) -> Flow:
+    """Which instance wrote the value that each instance reads: `dataflow` of a program."""
+    p = _read(program)
+    return last_sources(p.reads, p.writes, p.may_writes, p.kills, p.order).flow()
 
 
-def _before(s: Accessing) -> Map:
-    """Pairs of instances of one statement in lexicographic order."""
-    inp = Tuple(s.name, s.iterators)
-    later = tuple(i + "'" for i in s.iterators)
-    names = (*s.iterators, *later)
-    pieces = []
-    for depth in range(len(s.iterators)):
-        same = [("eq", var(a) - var(b)) for a, b in zip(s.iterators[:depth], later)]
-        pieces.append(RowBuilder(names).conjunct([*same, ("ge", var(later[depth]) - var(s.iterators[depth]) - 1)]))
-    return Map._of((), [(Space(inp, Tuple(s.name, later)), tuple(pieces))])
+@metered
+def live_in(program: Program | Sequence[Accessing]) -> Map:
+    """instance -> element that it reads and that no earlier instance surely wrote; exact."""
+    return flow(program).may_no_source
 
 
-def distances(dependence: Dependence, source: Sequence[Aff], sink: Sequence[Aff], context: Set | None = None) -> Set:
-    """How much later the sink runs than the source in each schedule dimension: a set of difference vectors.
+@metered
+def live_out(program: Program | Sequence[Accessing]) -> Map:
+    """instance -> element that it writes and that no later one surely overwrites or kills; exact.
 
-    `source` and `sink` are the schedules' expressions for the two statements, of equal length.
+    Arrays that are local to the program are left out.
     """
-    relation = dependence.relation if context is None else dependence.relation.intersect_params(context)
-    return _delta_map(relation, source, sink)
+    p = _read(program)
+    params = _params(p)
+    times = clocks(p.order, params)
+    over = [a for m in (p.writes, p.kills) for a in accesses(m, "must", times, params)]
+    out = Map._of(params, [])
+    for m in (p.writes, p.may_writes):
+        for a in accesses(m, "must", times, params):
+            if a.array.name in p.local:
+                continue
+            space = spaced(a.instance, a.array, params)
+            gone = [c for b in over if b.array.key == a.array.key for c in _overwritten(a, b, params)]
+            last = Map._of(params, [(space, (a.conjunct,))]) - Map._of(params, [(space, tuple(gone))])
+            out = out | last
+    return out
 
 
-def _delta_map(relation: Map, source: Sequence[Aff], sink: Sequence[Aff]) -> Set:
+# ---- the accesses of a program
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """What is asked of a program here."""
+
+    reads: Map
+    writes: Map
+    may_writes: Map
+    kills: Map
+    order: Order
+    local: tuple[str, ...] = ()
+
+
+def _read(program: Program | Sequence[Accessing]) -> _Program:
+    if not isinstance(program, Program):
+        order: Clocks = {
+            s.name: (Clock(s.name, s.iterators, (Aff((), k), *map(var, s.iterators))),) for k, s in enumerate(program)
+        }
+        reads = _together([a.relation for s in program for a in s.reads])
+        return _Program(reads, _together([s.write.relation for s in program]), _NONE, _NONE, order)  # type: ignore[attr-defined]
+    known = program.context
+    knows = any(c.eqs or c.ineqs for _, cs in known.parts for c in cs) or not known.parts
+    relations = []
+    for chosen in (
+        [a for s in program.statements for a in s.reads],
+        [a for s in program.statements for a in s.writes if a.must],
+        [a for s in program.statements for a in s.writes if not a.must],
+        [a for s in program.statements for a in s.kills],
+    ):
+        together = _together([a.relation for a in chosen])
+        relations.append(together.intersect_params(known) if knows and together.parts else together)
+    return _Program(*relations, order=program.schedule, local=program.local)
+
+
+_NONE = Map._of((), [])
+
+
+def _together(relations: Iterable[Map]) -> Map:
+    relations = list(relations)
+    params = tuple(dict.fromkeys([p for m in relations for p in m.param_names]))
+    return Map._of(params, [part for m in relations for part in m.align_params(params).parts])
+
+
+def _params(p: _Program) -> tuple[str, ...]:
+    names = [n for m in (p.reads, p.writes, p.may_writes, p.kills) for n in m.param_names]
+    return tuple(dict.fromkeys([*names, *parameters(p.order)]))
+
+
+# ---- pairs of accesses
+
+
+def _dependence(kind: Kind, array: str, relation: Map) -> Dependence:
     space = relation.space
-    params = relation.param_names
-    later = dict(zip((d.rstrip("'") for d in space.out.dims), space.out.dims))
-    dims = tuple(f"d{k}" for k in range(len(source)))
-    names = (*params, *space.dims, *dims)
-    constraints = [
-        ("eq", b.rewrite(lambda n: var(later.get(n, n) if n not in params else n)) - a - var(d))
-        for a, b, d in zip(source, sink, dims)
+    assert space.inp is not None
+    return Dependence(kind, array, space.inp.name or "", space.out.name or "", relation)
+
+
+def _conflicts(kind: Kind, first: list[Accesses], second: list[Accesses], params: tuple[str, ...]) -> list[Dependence]:
+    """The pairs of accesses to one element of which the first runs before the second."""
+    found: dict[tuple, tuple[Accesses, Accesses, list[Conjunct]]] = {}
+    for a in first:
+        for b in second:
+            if a.array.key == b.array.key:
+                pieces = _ordered(a, b, params)
+                if pieces:
+                    key = (a.array.key, a.instance.key, b.instance.key)
+                    found.setdefault(key, (a, b, []))[2].extend(pieces)
+    return [
+        _dependence(
+            kind, a.array.name or "", Map._of(params, [(spaced(a.instance, b.instance, params), tuple(pieces))])
+        )
+        for a, b, pieces in found.values()
     ]
-    knife = RowBuilder(names).conjunct(constraints)
-    wide = Map._of(params, [(Space(space.inp, Tuple(None, dims)), ())])
-    from polyvolta.sets import conjunct as cj
-    from polyvolta.sets import project as pj
-
-    n = len(params) + len(space.dims)
-    done = []
-    for c in relation.parts[0][1]:
-        both = cj.conjoin(cj.reindex(c, len(names), tuple(range(n))), knife)
-        if both is not None:
-            done.append(pj.project(both, tuple(range(len(params), n))))
-    return Set._of(params, [(Space(None, wide.space.out), tuple(c for c in done if c is not None))])
 
 
-def negative_at(delta: Set, member: int) -> Set:
-    """The difference vectors that are negative in one member."""
-    dims = delta.space.out.dims
-    knife = RowBuilder((*delta.param_names, *dims)).conjunct([("ge", -var(dims[member]) - 1)])
-    return delta & Set._of(delta.param_names, [(delta.space, (knife,))])
+def _ordered(a: Accesses, b: Accesses, params: tuple[str, ...]) -> list[Conjunct]:
+    """The pairs (instance of a, instance of b), over the parameters too, that touch one element, a's before b's."""
+    n_par, n_a, n_b, n_e = len(params), len(a.instance.dims), len(b.instance.dims), len(a.array.dims)
+    split, n = n_par + n_a, n_par + n_a + n_b
+    elements = tuple(range(n, n + n_e))
+    first, second = (*range(split), *elements), (*range(n_par), *range(split, n), *elements)
+    pairs = pj.compose(a.conjunct, b.conjunct, n + n_e, first, second, elements)
+    if pairs is None:
+        return []
+    cases = compare(pairs, params, (a.clock, n_par), (b.clock, split), frozenset({BEFORE}))
+    return [c for _, _, c in cases if not c.is_empty]
 
 
-def nonzero_at(delta: Set, member: int) -> Set:
-    """The difference vectors that are not zero in one member."""
-    dims = delta.space.out.dims
-    d = var(dims[member])
-    knives = tuple(RowBuilder((*delta.param_names, *dims)).conjunct([("ge", e - 1)]) for e in (d, -d))
-    return delta & Set._of(delta.param_names, [(delta.space, knives)])
+def _overwritten(a: Accesses, b: Accesses, params: tuple[str, ...]) -> list[Conjunct]:
+    """The accesses of a, over (parameters, instance, element), whose element b touches later."""
+    n_par, n_a, n_b = len(params), len(a.instance.dims), len(b.instance.dims)
+    n = a.conjunct.n
+    places = (*range(n_par), *range(n, n + n_b), *range(n_par + n_a, n))
+    both = pj.compose(a.conjunct, b.conjunct, n + n_b, tuple(range(n)), places, ())
+    if both is None:
+        return []
+    cases = compare(both, params, (b.clock, n), (a.clock, n_par), frozenset({AFTER}))
+    done = [pj.project(c, tuple(range(n, n + n_b))) for _, _, c in cases]
+    return [c for c in done if c is not None]

@@ -1,8 +1,9 @@
-"""What a dependence is."""
+"""What a dependence is, and how some of them read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
 
 from polyvolta.sets import Map
@@ -26,3 +27,25 @@ class Dependence:
     source: str
     sink: str
     relation: Map
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.array}  {self.relation}"
+
+
+class Dependences(tuple[Dependence, ...]):
+    """Several dependences: a tuple that prints as a table."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        rows = [(d.kind, d.array, str(d.relation)) for d in self]
+        wide = max((len(array) for _, array, _ in rows), default=0)
+        return "\n".join(f"{kind}  {array:{wide}}  {text}" for kind, array, text in rows) or "no dependences"
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        rows = [f"<tr><th>kind</th><th>array</th><th {left}>source → sink</th></tr>"]
+        for d in self:
+            relation = f"<code>{escape(str(d.relation))}</code>"
+            rows.append(f"<tr><td>{d.kind}</td><td>{escape(d.array)}</td><td {left}>{relation}</td></tr>")
+        return f"<table>{''.join(rows)}</table>"

@@ -1,0 +1,425 @@
+"""Exact dataflow: which instance wrote the value that an instance reads.
+
+    for i < N:                                  the read of a in S2[i] gets its value
+        a = x[i]            # S1                from S1[i], not from S1[i - 1], which S1[i] overwrites
+        y[i] = 2*a          # S2
+
+For each access of a *sink* the *sources* are the accesses of the same element that run before it. A source that surely
+happens (`must`) hides all sources before it; one that may happen (`may`) hides none; a *kill* hides without being a
+source. So the value comes from the last sure source, or from a possible one after it.
+
+Sources are tried from the latest on. What runs before a sink, runs before it at some place of their times (module
+`order`): those that part from it at a deeper place are later, and so are those in a later child of a sequence. Of the
+sources at one place the last one is either plain, the element says which instance it is, or it is a parametric
+lexicographic maximum, or, where neither is possible, what is left of the candidates when all that have a later one are
+taken away. Sinks that a sure source or a kill covers are done. When all places are tried, the sinks that are left have
+no source here: they read what was there before.
+
+Sources: P. Feautrier, "Dataflow analysis of array and scalar references" (IJPP 1991); S. Verdoolaege, "isl" manual,
+section "Dependence Analysis", whose terms (sink, must and may sources, kills) these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from polyvolta.sched.dependences.order import BEFORE, Branch, Clock, Clocks, Order, clocks, compare, parameters
+from polyvolta.sched.errors import BadProgram
+from polyvolta.sets import Aff, Map, nearest
+from polyvolta.sets import conjunct as cj
+from polyvolta.sets import project as pj
+from polyvolta.sets.budgets import metered
+from polyvolta.sets.build import RowBuilder
+from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.implies import subtract
+from polyvolta.sets.lexrel import optimum, solved_outputs
+from polyvolta.sets.shape import spaced
+from polyvolta.sets.space import Space, Tuple
+
+Kind = Literal["must", "may", "kill"]
+ONLY_BEFORE = frozenset({BEFORE})
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Where the values of the sinks come from.
+
+    Parameters
+    ----------
+    must : source -> sink: the value surely comes from there.
+    may : source -> sink: the value may come from there; all of `must`, too.
+    must_no_source : sink -> element: the value surely comes from no source, it was there before.
+    may_no_source : sink -> element: the value comes from no sure source, so perhaps it was there before.
+    """
+
+    must: Map
+    may: Map
+    must_no_source: Map
+    may_no_source: Map
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:14}  {getattr(self, name)}" for name in _FIELDS)
+
+
+_FIELDS = ("must", "may", "must_no_source", "may_no_source")
+
+
+@metered
+def dataflow(
+    sinks: Map, must: Map | None = None, may: Map | None = None, kills: Map | None = None, *, order: Order
+) -> Flow:
+    """The last sources of each sink, as isl's access information computes them.
+
+    Parameters
+    ----------
+    sinks, must, may, kills : instances -> elements, of any statements and arrays.
+    order : when instances run: a map to time vectors, or a schedule tree.
+
+    An access at the time of a sink does not run before it. Of a kill and a source at one time the source comes second.
+    Exact; per sink and source one composition, and at most one parametric integer program where several instances of
+    the source touch the element.
+
+    Raises
+    ------
+    BadProgram : the order has no time for a statement.
+    BadSchedule : times that are no quasi-affine expressions.
+
+    >>> dom = "[N] -> { S1[i] : 0 <= i < N; S2[i] : 0 <= i < N }"
+    >>> from polyvolta.sets import Set
+    >>> reads = Map("{ S2[i] -> a[] }").intersect_domain(Set(dom))
+    >>> writes = Map("{ S1[i] -> a[]; S2[i] -> y[i] }").intersect_domain(Set(dom))
+    >>> print(dataflow(reads, writes, order=Map("{ S1[i] -> [i, 0]; S2[i] -> [i, 1] }")).must)
+    [N] -> { S1[i] -> S2[i] : 0 <= i < N }
+    """
+    return last_sources(sinks, must, may, kills, order).flow()
+
+
+def last_sources(sinks: Map, must: Map | None, may: Map | None, kills: Map | None, order: Order) -> Found:
+    """`dataflow`, by array."""
+    given: list[tuple[Kind, Map]] = []
+    for kind, m in (("must", must), ("may", may), ("kill", kills)):
+        if m is not None:
+            given.append((kind, m))
+    params = tuple(dict.fromkeys([p for m in (sinks, *[m for _, m in given]) for p in m.param_names]))
+    params = tuple(dict.fromkeys([*params, *parameters(order)]))
+    times = clocks(order, params)
+    events: dict[tuple, list[Accesses]] = {}
+    for kind, m in given:
+        for access in accesses(m, kind, times, params):
+            events.setdefault(access.array.key, []).append(access)
+    found = Found(params)
+    for sink in accesses(sinks, "must", times, params):
+        _Sink(sink, params, found).solve(events.get(sink.array.key, ()))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """One conjunct of an access relation, over (parameters, instance, element), and when its instances run.
+
+    Parameters
+    ----------
+    kind : as what it takes part, if it is a source.
+    """
+
+    kind: Kind
+    clock: Clock
+    instance: Tuple
+    array: Tuple
+    conjunct: Conjunct
+
+
+def accesses(m: Map, kind: Kind, times: Clocks, params: tuple[str, ...]) -> list[Accesses]:
+    """The conjuncts of an access relation, by the clocks of their instances.
+
+    Raises
+    ------
+    BadProgram : the order has no time for a statement.
+    """
+    out = []
+    for space, cs in m.align_params(params).parts:
+        assert space.inp is not None
+        name = space.inp.name or ""
+        if name not in times:
+            raise BadProgram(
+                f"the order has no time for {name}, which accesses {space.out}", hint=nearest(name, list(times))
+            )
+        for clock in times[name]:
+            for c in cs:
+                for piece in _at(clock, c, len(params)):
+                    out.append(Accesses(kind, clock, space.inp, space.out, piece))
+    return out
+
+
+def _at(clock: Clock, c: Conjunct, n_par: int) -> list[Conjunct]:
+    """The accesses of a conjunct by the instances that a clock is for."""
+    if clock.instances is None:
+        return [c]
+    n = n_par + len(clock.iterators)
+    tail = (0,) * (c.n - n + len(c.divs))
+    rows, eqs, out = set(c.ineqs), set(c.eqs), []
+    for d in clock.instances:
+        if not d.divs and rows.issuperset([r + tail for r in d.ineqs]) and eqs.issuperset([r + tail for r in d.eqs]):
+            return [c]
+        both = cj.conjoin(c, cj.reindex(d, c.n, tuple(range(n))))
+        if both is not None and not both.is_empty:
+            out.append(both)
+    return out
+
+
+Pieces = list[Conjunct]
+
+
+class Found:
+    """What has been found, by pair of statements and by sink access."""
+
+    def __init__(self, params: tuple[str, ...]) -> None:
+        self.params = params
+        self.tables: dict[str, dict[tuple, tuple[Tuple, Tuple, str, Pieces]]] = {n: {} for n in _FIELDS}
+
+    def add(self, where: str, first: Tuple, second: Tuple, array: Tuple, pieces: Pieces) -> None:
+        """Note pieces of one of the relations of a `Flow`."""
+        if pieces:
+            key = (first.key, second.key, array.key)
+            self.tables[where].setdefault(key, (first, second, array.name or "", []))[3].extend(pieces)
+
+    def relations(self, where: str) -> list[tuple[str, Map]]:
+        """(array, relation) for each pair of tuples and array."""
+        return [
+            (array, Map._of(self.params, [(spaced(a, b, self.params), tuple(pieces))]))
+            for a, b, array, pieces in self.tables[where].values()
+        ]
+
+    def relation(self, where: str) -> Map:
+        """One of the relations of a `Flow`."""
+        table = self.tables[where].values()
+        return Map._of(self.params, [(spaced(a, b, self.params), tuple(pieces)) for a, b, _, pieces in table])
+
+    def flow(self) -> Flow:
+        return Flow(*map(self.relation, _FIELDS))
+
+
+class _Sink:
+    """The search for the sources of one access.
+
+    Its *key* is what a source is looked for: the parameters and the instance, and the element too where the instance
+    does not say which. Pairs are conjuncts over (key, source instance).
+    """
+
+    def __init__(self, sink: Accesses, params: tuple[str, ...], found: Found) -> None:
+        self.sink, self.params, self.found = sink, params, found
+        self.n_par = len(params)
+        self.n_own = self.n_par + len(sink.instance.dims)
+        self.plain = _gives_element(sink.conjunct, self.n_own)
+        self.n_key = self.n_own if self.plain else sink.conjunct.n
+        key = pj.project(sink.conjunct, tuple(range(self.n_key, sink.conjunct.n)))
+        self.left: Pieces = [] if key is None else [key]  # sinks that nothing covers yet
+        self.whole = True  # whether `left` is still all of them
+        self.killed: Pieces = []  # sinks whose last source is a kill
+        self.doubtful: Pieces = []  # sinks that have a possible source
+
+    def solve(self, events: Sequence[Accesses]) -> None:
+        """Find the sources among the accesses of the array."""
+        for group in self.places(events):
+            if not self.left:
+                break
+            self.at_place(group)
+        self.finish()
+
+    def places(self, events: Sequence[Accesses]) -> list[list[tuple[Accesses, Pieces]]]:
+        """The candidates by the place where they part from the sink, the latest place first."""
+        groups: dict[int, dict[int, tuple[Accesses, Pieces, Aff | Branch]]] = {}
+        for number, event in enumerate(events):
+            pairs = self.pairs(event)
+            if pairs is None:
+                continue
+            first, second = (event.clock, self.n_key), (self.sink.clock, self.n_par)
+            for place, _, c in compare(pairs, self.params, first, second, ONLY_BEFORE):
+                entry = (event, [], event.clock.times[place])
+                groups.setdefault(place, {}).setdefault(number, entry)[1].append(c)
+        out = []
+        for place in sorted(groups, reverse=True):
+            here = list(groups[place].values())
+            if len(here) > 1 and all(isinstance(t, Aff) and t.is_constant for _, _, t in here):
+                for value in sorted({t.const for _, _, t in here if isinstance(t, Aff)}, reverse=True):
+                    out.append([(e, cs) for e, cs, t in here if isinstance(t, Aff) and t.const == value])
+            else:
+                out.append([(e, cs) for e, cs, _ in here])
+        return out
+
+    def pairs(self, event: Accesses) -> Conjunct | None:
+        """The pairs that touch one element, in any order."""
+        n_out, n_src = len(event.array.dims), len(event.instance.dims)
+        n = self.n_key + n_src
+        if not self.plain:
+            places = (*range(self.n_par), *range(self.n_key, n), *range(self.n_own, self.n_key))
+            return pj.compose(self.sink.conjunct, event.conjunct, n, tuple(range(self.n_key)), places, ())
+        elements = tuple(range(n, n + n_out))
+        first = (*range(self.n_key), *elements)
+        second = (*range(self.n_par), *range(self.n_key, n), *elements)
+        return pj.compose(self.sink.conjunct, event.conjunct, n + n_out, first, second, elements)
+
+    # ---- one place
+
+    def at_place(self, group: list[tuple[Accesses, Pieces]]) -> None:
+        """Take the sources at one place into account; all later places are done."""
+        here = [(e, self.within(cs)) for e, cs in group]
+        sure = [(e, self.latest(e, cs)) for e, cs in here if e.kind != "may" and cs]
+        if len(sure) > 1:
+            sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds in sure if f is not e])) for e, cs in sure]
+        possible = [(e, self.unbeaten(e, cs, sure)) for e, cs in here if e.kind == "may" and cs]
+        for e, cs in sure:
+            if e.kind == "must":
+                self.report("may", e, cs)
+                certain = self.unbeaten(e, cs, possible) if possible else cs
+                n = self.n_key + len(e.instance.dims)
+                self.report("must", e, _without(certain, [self.over_pair(c, n) for c in self.doubtful]))
+        for e, cs in possible:
+            self.report("may", e, cs)
+            self.doubtful += self.covered(cs)
+        done = {kind: [c for e, cs in sure if e.kind == kind for c in self.covered(cs)] for kind in ("must", "kill")}
+        killed = [piece for c in done["kill"] for r in self.left for piece in _meet(r, c)]
+        self.killed += _without(killed, done["must"])
+        if sure:
+            self.left = _without(self.left, [*done["must"], *done["kill"]])
+            self.whole = False
+
+    def within(self, pieces: Pieces) -> Pieces:
+        """The pairs whose sink is not covered yet."""
+        if not self.whole:
+            pieces = [d for c in pieces for r in self.left for d in _meet(c, self.over_pair(r, c.n))]
+        return [c for c in pieces if not c.is_empty]
+
+    def over_pair(self, key: Conjunct, n: int) -> Conjunct:
+        """A conjunct over keys as one over pairs, of n dimensions."""
+        return cj.reindex(key, n, tuple(range(self.n_key)))
+
+    def covered(self, pieces: Pieces) -> Pieces:
+        """The sinks of pairs."""
+        done = [pj.project(c, tuple(range(self.n_key, c.n))) for c in pieces]
+        return [k for c in done if c is not None for k in pj.with_known_divs(c)]
+
+    def latest(self, event: Accesses, pieces: Pieces) -> Pieces:
+        """Of the pairs with one source, those with the last of its instances."""
+        key, out = Tuple(None, tuple(f"#{k}" for k in range(self.n_key - self.n_par))), event.instance
+        space = Space(key, out)
+        if len(pieces) == 1 and solved_outputs(pieces[0], self.n_par, space) is not None:
+            return pieces
+        way = _significance(event.clock, pieces, self)
+        if way is None:
+            return self.unbeaten(event, pieces, [(event, pieces)])
+        return way
+
+    def unbeaten(self, event: Accesses, pieces: Pieces, others: Iterable[tuple[Accesses, Pieces]]) -> Pieces:
+        """The pairs for whose sink the others have no source that runs later."""
+        for other, rivals in others:
+            pieces = _without(pieces, [b for c in pieces for r in rivals for b in self.beaten(event, c, other, r)])
+        return pieces
+
+    def beaten(self, event: Accesses, c: Conjunct, other: Accesses, rival: Conjunct) -> Pieces:
+        """The pairs of `c` for which `rival` has a later source."""
+        n = c.n + rival.n - self.n_key
+        places = (*range(self.n_key), *range(c.n, n))
+        both = cj.conjoin(cj.reindex(c, n, tuple(range(c.n))), cj.reindex(rival, n, places))
+        if both is None:
+            return []
+        first, second = (event.clock, self.n_key), (other.clock, c.n)
+        found = compare(both, self.params, first, second, ONLY_BEFORE)
+        done = [pj.project(d, tuple(range(c.n, n))) for _, _, d in found]
+        return [k for d in done if d is not None and not d.is_empty for k in pj.with_known_divs(d)]
+
+    # ---- results
+
+    def report(self, where: str, event: Accesses, pieces: Pieces) -> None:
+        """Note pairs as a relation source -> sink."""
+        turned = []
+        for c in pieces:
+            n_src = c.n - self.n_key
+            if not self.plain:
+                done = pj.project(c, tuple(range(self.n_own, self.n_key)))
+                if done is None:
+                    continue
+                c = done
+            n_snk = self.n_own - self.n_par
+            places = (*range(self.n_par), *range(self.n_par + n_src, self.n_own + n_src))
+            places += tuple(range(self.n_par, self.n_par + n_src))
+            assert len(places) == c.n == self.n_par + n_src + n_snk
+            turned.append(cj.reindex(c, c.n, places))
+        self.found.add(where, event.instance, self.sink.instance, self.sink.array, turned)
+
+    def finish(self) -> None:
+        """Note the sinks without a source."""
+        none = [*self.left, *self.killed]
+        self.found.add("may_no_source", self.sink.instance, self.sink.array, self.sink.array, self.accesses(none))
+        none = _without(none, self.doubtful)
+        self.found.add("must_no_source", self.sink.instance, self.sink.array, self.sink.array, self.accesses(none))
+
+    def accesses(self, keys: Pieces) -> Pieces:
+        """The accesses of some keys."""
+        if not self.plain:
+            return keys
+        if self.whole and keys is not self.killed and len(keys) == 1 and keys == self.left:
+            return [self.sink.conjunct]
+        n = self.sink.conjunct.n
+        wide = [cj.reindex(k, n, tuple(range(self.n_key))) for k in keys]
+        return [c for k in wide for c in _meet(self.sink.conjunct, k)]
+
+
+def _gives_element(c: Conjunct, n_own: int) -> bool:
+    """Whether equalities say which element each instance accesses."""
+    elements = range(1 + n_own, 1 + c.n)
+    if any(d is None or any(d[1][col] for col in elements) for d in c.divs):
+        return False
+    for col in elements:
+        row = next((r for r in c.eqs if r[col]), None)
+        if row is None or row[col] not in (1, -1) or any(row[other] for other in elements if other != col):
+            return False
+    return True
+
+
+def _meet(a: Conjunct, b: Conjunct) -> Pieces:
+    both = cj.conjoin(a, b)
+    return [] if both is None or both.is_empty else [both]
+
+
+def _without(pieces: Pieces, gone: Iterable[Conjunct]) -> Pieces:
+    """What is in some pieces and not in others, which have known divs."""
+    for knife in gone:
+        pieces = [piece for c in pieces for piece in subtract(c, knife)]
+    return pieces
+
+
+def _significance(clock: Clock, pieces: Pieces, sink: _Sink) -> Pieces | None:
+    """The last source instance of each key by a lexicographic maximum over its times.
+
+    None where times do not tell instances apart, or have no order.
+    """
+    params, n_key = sink.params, sink.n_key
+    if any(isinstance(t, Branch) for t in clock.times):
+        return None
+    names = clock.iterators
+    times = [t for t in clock.times if isinstance(t, Aff) and t.terms]
+    plain = [t.terms[0][0] for t in times if len(t.terms) == 1 and t.terms[0][1] == 1]
+    inp = Tuple(None, tuple(f"#{k}" for k in range(n_key - len(params))))
+    if len(plain) == len(times) and tuple(dict.fromkeys(plain)) == names:  # the iterators in their order
+        space = Space(inp, Tuple(None, tuple(f"#{n}" for n in names)))
+        best = optimum(Map._of(params, [(space, tuple(pieces))]), 1)
+        return [c for _, cs in best.parts for c in cs]
+    taus = tuple(f"@{k}" for k in range(len(times)))
+    keys = (*params, *inp.dims)
+    own = tuple(f"#{n}" for n in names)
+    rename = dict(zip(names, own, strict=True))
+    rows = [("eq", t.subs(rename) - Aff(((tau, 1),))) for t, tau in zip(times, taus, strict=True)]
+    graph = RowBuilder((*keys, *taus, *own)).conjunct(rows)
+    space = Space(Tuple(None, (*inp.dims, *taus)), Tuple(None, own))
+    if graph is None or solved_outputs(graph, len(params), space) is None:
+        return None
+    n = len(keys) + len(taus) + len(own)
+    places = (*range(n_key), *range(n_key + len(taus), n))
+    wide = [cj.conjoin(cj.reindex(c, n, places), graph) for c in pieces]
+    space = Space(inp, Tuple(None, (*taus, *own)))
+    best = optimum(Map._of(params, [(space, tuple([c for c in wide if c is not None]))]), 1)
+    done = [pj.project(c, tuple(range(n_key, n_key + len(taus)))) for _, cs in best.parts for c in cs]
+    return [c for c in done if c is not None]
