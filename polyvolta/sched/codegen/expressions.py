@@ -33,6 +33,7 @@ class Speller:
     """
 
     land, lor, equal = " && ", " || ", "=="
+    loose_minus = False  # whether -x / 4 is (-x) / 4 and something else than -(x / 4)
 
     def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
         self.ranges, self.names = ranges, names or {}
@@ -43,7 +44,28 @@ class Speller:
     def text(self, e: Aff) -> str:
         """The text of an expression."""
         terms, const = self.terms(e)
-        return joined(terms, const)
+        return self.sum(terms, const)
+
+    def sum(self, terms: list[Term], const: int) -> str:
+        """A sum as text: a positive term first, coefficients before their factors, the constant last."""
+        if not terms:
+            return str(const)
+        if terms[0][1] < 0:
+            first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
+            if first is not None:
+                terms = [terms[first], *terms[:first], *terms[first + 1 :]]
+        text = ""
+        for body, c in terms:
+            if text:
+                text += " - " if c < 0 else " + "
+            elif c < 0:
+                text = "-"
+                if c == -1 and self.loose_minus and " " in body:
+                    body = f"({body})"  # noqa: PLW2901
+            text += body if c in (1, -1) else f"{abs(c)} * {body}"
+        if const:
+            text += f" - {-const}" if const < 0 else f" + {const}"
+        return text
 
     def terms(self, e: Aff) -> tuple[list[Term], int]:
         """The texts of what an expression is a sum of, with their coefficients, and its constant."""
@@ -142,18 +164,18 @@ class Speller:
         if not more or not less:
             value = const if not more else -const
             op = self.equal if kind == "eq" else "<=" if not more else ">="
-            return f"{joined(more or less, 0)} {op} {value}"
+            return f"{self.sum(more or less, 0)} {op} {value}"
         if kind == "eq":
             if self._inner(less) and not self._inner(more):
                 more, less, const = less, more, -const
-            return f"{joined(more, max(const, 0))} == {joined(less, max(-const, 0))}"
+            return f"{self.sum(more, max(const, 0))} == {self.sum(less, max(-const, 0))}"
         if self._inner(more) and not self._inner(less):
             if const == -1:
-                return f"{joined(more, 0)} > {joined(less, 0)}"
-            return f"{joined(more, max(const, 0))} >= {joined(less, max(-const, 0))}"
+                return f"{self.sum(more, 0)} > {self.sum(less, 0)}"
+            return f"{self.sum(more, max(const, 0))} >= {self.sum(less, max(-const, 0))}"
         if const == -1:
-            return f"{joined(less, 0)} < {joined(more, 0)}"
-        return f"{joined(less, max(-const, 0))} <= {joined(more, max(const, 0))}"
+            return f"{self.sum(less, 0)} < {self.sum(more, 0)}"
+        return f"{self.sum(less, max(-const, 0))} <= {self.sum(more, max(const, 0))}"
 
     def conditions(self, conditions: Sequence[Condition], alone: bool = True) -> str:
         """All of some conditions."""
@@ -165,26 +187,6 @@ class Speller:
     def _inner(self, terms: Sequence[Term]) -> bool:
         """Whether a sum speaks of a loop variable."""
         return any(t in self.loops or not t.isidentifier() for t, _ in terms)
-
-
-def joined(terms: list[Term], const: int) -> str:
-    """A sum as text: a positive term first, coefficients before their factors, the constant last."""
-    if not terms:
-        return str(const)
-    if terms[0][1] < 0:
-        first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
-        if first is not None:
-            terms = [terms[first], *terms[:first], *terms[first + 1 :]]
-    text = ""
-    for body, c in terms:
-        if text:
-            text += " - " if c < 0 else " + "
-        elif c < 0:
-            text = "-"
-        text += body if c in (1, -1) else f"{abs(c)} * {body}"
-    if const:
-        text += f" - {-const}" if const < 0 else f" + {const}"
-    return text
 
 
 class CSpeller(Speller):
@@ -259,6 +261,7 @@ class PythonSpeller(Speller):
     """Python, whose division rounds down."""
 
     land, lor = " and ", " or "
+    loose_minus = True
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         return f"{self.operand(num)} // {den}", False
