@@ -118,12 +118,19 @@ class Filter:
 
     Parameters
     ----------
-    instances : None for all instances of the statements.
+    instances : None for all instances of the statements; a set that holds all of them becomes None.
     """
 
     statements: tuple[str, ...]
     child: Node = field(default_factory=Leaf)
     instances: Set | None = None
+
+    def __post_init__(self) -> None:
+        if self.instances is None:
+            return
+        every = all(any(not c.eqs and not c.ineqs for c in pieces) for _, pieces in self.instances.parts)
+        if every and set(self.statements) == set(self.instances.tuple_names):
+            object.__setattr__(self, "instances", None)
 
     @property
     def children(self) -> tuple[Node, ...]:

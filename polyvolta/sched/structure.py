@@ -119,7 +119,7 @@ def prefix_schedule(schedule: Schedule, at: Path) -> Map:
 
 def to_map(schedule: Schedule) -> Map:
     """The whole tree as one map, instances -> time: the values of the band members with the positions of the children
-    of sequences and sets between them, padded with zeros at the end to one length.
+    of sequences and sets (where there are several) between them, padded with zeros at the end to one length.
 
     A set's children may run in any order; their positions are one of them. Conditions that guards add are no part of
     the order. Exact; cost: linear in the tree, besides the sets.
@@ -135,7 +135,7 @@ def to_map(schedule: Schedule) -> Map:
         if isinstance(node, Leaf):
             leaves.append(times)
         for k, child in enumerate(node.children):
-            walk(child, times.through(node, k if isinstance(node, (Sequence, SetNode)) else None))
+            walk(child, times.through(node, k if len(node.children) > 1 else None))
 
     walk(schedule.root, _Times(schedule, positions=True))
     length = max(len(t.layout) for t in leaves)

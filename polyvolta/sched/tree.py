@@ -262,11 +262,11 @@ class Schedule:
         return show(self, ascii=ascii)
 
     @staticmethod
-    def parse(text: str) -> Schedule:
+    def parse(text: str, check: bool = True) -> Schedule:
         """The tree that a text in isl's notation says; see `polyvolta.sched.views.isl_read`."""
         from polyvolta.sched.views.isl_read import parse
 
-        return parse(text)
+        return parse(text, check)
 
     def to_isl(self, block: bool = False, mapped: Literal["marks", "parameters"] = "marks") -> str:
         """The tree in isl's notation; see `polyvolta.sched.views.isl_write`."""

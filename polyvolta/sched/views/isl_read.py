@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from polyvolta.sched.errors import TreeSyntaxError
+from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -53,10 +53,14 @@ ATTRIBUTES = {"schedule": ("permutable", "coincident", "options")}
 LOOP_TYPES: dict[str, LoopType] = {"atomic": "atomic", "separate": "separate", "unroll": "unroll"}
 
 
-def parse(text: str) -> Schedule:
+def parse(text: str, check: bool = True) -> Schedule:
     """The schedule tree that a text in isl's notation says, in its flow or its block form.
 
-    Cost: linear in the text, besides what reading the sets costs.
+    Cost: linear in the text, besides what reading the sets costs and `check_structure`.
+
+    Parameters
+    ----------
+    check : whether a text that is a tree but no schedule is refused.
 
     >>> print(parse('domain: "{ S[i] : 0 <= i < 8 }"\\nchild:\\n  schedule: "[{ S[i] -> [(i)] }]"'))
     DOMAIN: S[i] : 0 ≤ i < 8
@@ -65,10 +69,20 @@ def parse(text: str) -> Schedule:
     Raises
     ------
     TreeSyntaxError : the text is no tree, with the line and a caret.
+    BadSchedule : the tree is no schedule; see `Schedule.check_structure`.
     """
     if not isinstance(text, str):
         raise TreeSyntaxError(f"a tree is read from a text, not from {type(text).__name__}")
-    return Schedule(_Reader(text).root())
+    reader = _Reader(text)
+    schedule = Schedule(reader.root())
+    if check:
+        try:
+            schedule.check_structure()
+        except BadSchedule:
+            if reader.unknown:
+                raise reader.unknown[0] from None
+            raise
+    return schedule
 
 
 class _Reader:
@@ -78,6 +92,7 @@ class _Reader:
         self.text = text
         self.tuples: dict[str, Tuple] = {}
         self.instances: dict[str, Set] = {}
+        self.unknown: list[TreeSyntaxError] = []
 
     def root(self) -> Node:
         mapping = outline(self.text)
@@ -90,6 +105,11 @@ class _Reader:
 
     def mistake(self, at: int, message: str, hint: str = "") -> TreeSyntaxError:
         return mistake(self.text, at, message, hint)
+
+    def missed(self, at: int, name: str | None) -> None:
+        """Remember a statement that was never declared: isl leaves those without instances out of the domain, but not
+        out of bands and filters. If the tree is no schedule without it, then this was the mistake."""
+        self.unknown.append(self.mistake(at, f"no statement is called {name}", nearest(str(name), self.tuples)))
 
     # ---- nodes
 
@@ -179,12 +199,14 @@ class _Reader:
         for space, _ in s.parts:
             name = space.out.name
             if name not in self.tuples:
-                raise self.mistake(value.at, f"no statement is called {name}", nearest(str(name), self.tuples))
+                self.missed(value.at, name)
+                continue
             if space.out.key != self.tuples[name].key:
                 raise self.mistake(value.at, f"the statement is {self.tuples[name]}, not {space.out}")
             names.append(name)
-        everything = all(any(not c.eqs and not c.ineqs for c in pieces) for _, pieces in s.parts)
-        return Filter(tuple(names), child(depth), None if everything else s)
+        if len(names) < len(s.parts):
+            s = Set._of(s.param_names, [p for p in s.parts if p[0].out.name in names])
+        return Filter(tuple(names), child(depth), s)
 
     def outer(self, value: Text, depth: int) -> Set:
         """The set of a context or guard, over the members of outer bands."""
@@ -230,7 +252,8 @@ class _Reader:
             here = self.sets(Text(left.text, left.at), Set, head, " }").space.out
             name = here.name
             if name not in self.tuples:
-                raise self.mistake(left.at, f"no statement is called {name}", nearest(str(name), self.tuples))
+                self.missed(left.at, name)
+                continue
             own = self.tuples[name]
             if own.key != here.key:
                 raise self.mistake(left.at, f"the statement is {own}, not {here}")

@@ -33,8 +33,12 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.views.isl_marks import write_notes
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, var
 from polyvolta.sets.space import distinct, renamed
+from polyvolta.sets.text.parse import parse_aff
+from polyvolta.sets.text.show import Style, piece_texts, show_aff, show_relation
 from polyvolta.sets.text.tokens import is_spelt
 
+NAMED = Style(inline=False)  # the strings of a tree share the names of dimensions
+FLOORS = Style(mod=False)
 Lines = list[tuple[str, "str | Lines | list[Lines]"]]  # the keys of one node and what they say
 
 
@@ -110,14 +114,18 @@ class _Writer:
                 return [(key, [self.node(c, depth) for c in children])]
             case Band():
                 return self.band(node, depth)
-        return said + self.child(node.child, depth)
+        return said + self.child(node.child, depth, needed=isinstance(node, Mark))  # isl reads no mark without a child
 
-    def child(self, node: Node, depth: int) -> Lines:
+    def child(self, node: Node, depth: int, needed: bool = False) -> Lines:
+        if needed and isinstance(node, Leaf):
+            return [("child", "{ leaf }")]
         return [("child", said)] if (said := self.node(node, depth)) else []
 
     def filter(self, node: Filter) -> str:
         if node.instances is not None:
-            return _quoted(node.instances)
+            place = {s: k for k, s in enumerate(node.statements)}
+            parts = sorted(node.instances.parts, key=lambda p: place.get(str(p[0].out.name), len(place)))
+            return _quoted(Set._of(node.instances.param_names, parts))
         return f'"{{ {"; ".join(str(self.spelt(s)[0]) for s in node.statements)} }}"'
 
     def band(self, node: Band, depth: int) -> Lines:
@@ -143,7 +151,7 @@ class _Writer:
                 tup, table = self.spelt(s)
                 e = e.without_xor().rewrite(lambda n, table=table: table.get(n) or var(n))
                 params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
-                row.append(f"{tup} -> [({e})]")
+                row.append(f"{tup} -> [({_exact(e)})]")
             rows.append(f"{{ {'; '.join(row)} }}")
         return f'"{_head(params)}[{", ".join(rows)}]"'
 
@@ -158,7 +166,7 @@ class _Writer:
                     params[name := re.sub(r"\W", "_", m.name)] = None
                     e = m.of(s).without_xor().rewrite(lambda n, table=table: table.get(n) or var(n))
                     params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
-                    conditions.append(f"{name} = {e}")
+                    conditions.append(f"{name} = {_exact(e)}")
             parts.append(f"{tup} : {' and '.join(conditions)}")
         return f'"{_head(params)}{{ {"; ".join(parts)} }}"'
 
@@ -173,12 +181,20 @@ class _Writer:
         return renamed(tup, names), {d: aff(n) for d, n in zip(tup.dims, names, strict=True)}
 
 
+def _exact(e: Aff) -> str:
+    """An expression, with `mod` where that reads back as the same floors."""
+    text = show_aff(e)
+    return text if parse_aff(text) == e else show_aff(e, FLOORS)
+
+
 def _head(params: dict[str, None]) -> str:
     return f"[{', '.join(params)}] -> " if params else ""
 
 
 def _quoted(r: Set | Map) -> str:
-    return f'"{r}"'
+    """A relation in quotes; statements without instances stay in it."""
+    texts = [t for part in r.parts for t in piece_texts(r._of(r.param_names, [part]), NAMED)]
+    return f'"{_head(dict.fromkeys(r.param_names))}{{ {"; ".join(texts)} }}"'
 
 
 def _options(node: Band, depth: int) -> str:
@@ -191,5 +207,5 @@ def _options(node: Band, depth: int) -> str:
         dims = space.out.dims
         inner = Space(Tuple(None, dims[:depth]), Tuple(None, dims[depth:]))
         parts.append((Space(None, Tuple("isolate", dims, inner)), pieces))
-    text = str(Set._of(node.isolate.param_names, parts))
+    text = show_relation(Set._of(node.isolate.param_names, parts), NAMED)
     return text[: text.rindex("}")].rstrip() + "".join(f"; {t}" for t in found) + " }"

@@ -31,6 +31,7 @@ TEXT_KEYS = (
 CHILD_KEYS = ("sequence", "set")
 KEYS = (*TEXT_KEYS, *CHILD_KEYS, "child", "coincident")
 KEY = re.compile(r"[\"']?([A-Za-z_]\w*)[\"']?[ \t]*:")
+LEAF = re.compile(r"[\"']?leaf[\"']?(?=\s*([,}\n]|$))")
 DEEPEST = 200
 
 
@@ -175,6 +176,9 @@ class _Outline:
     def entry(self, before: list[Entry], column: int | None) -> Entry:
         start = self.k
         found = KEY.match(self.text, start)
+        if not found and (leaf := LEAF.match(self.text, start)):  # isl writes { leaf }
+            self.k = leaf.end()
+            return Entry("leaf", start, Text("", start))
         if not found:
             raise self.error("expected a key such as 'child:'")
         key = found[1]
@@ -195,7 +199,7 @@ class _Outline:
         if key != "child":
             return self.scalar(key, column)
         self.space()
-        word = re.compile(r"[\"']?leaf[\"']?(?=\s*([,}\n]|$))").match(self.text, self.k)
+        word = LEAF.match(self.text, self.k)
         if word:
             self.k = word.end()
             return Text("leaf", word.start())

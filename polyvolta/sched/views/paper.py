@@ -12,7 +12,7 @@ says so: `(separate[0]; isolate [a] : a ≤ 3)`. `ascii=True` writes floor(i/128
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polyvolta.sched.tree import (
     Band,
@@ -87,7 +87,7 @@ def _rows(node: Node, at: Path, style: Style, tuples: Tuples, out: list[Row]) ->
 def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
     match node:
         case Domain(domain):
-            return _several("DOMAIN: ", piece_texts(domain, style) or ["nothing"])
+            return _several("DOMAIN: ", piece_texts(domain, _named(style)) or ["nothing"])
         case Context(context):
             return [f"CONTEXT: {_condition(context, style)}"]
         case Band():
@@ -95,13 +95,13 @@ def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
                 f"{tuples.get(s, s)} {style.arrow} [{', '.join(_member(m, s, style) for m in node.members)}]"
                 for s in node.statements
             ]
-            lines = _several("BAND: ", parts)
+            lines = _several("BAND: ", parts or ["nothing"])
             options = _options(node, style)
             return [*lines, f"{' ' * len('BAND: ')}({options})"] if options else lines
         case Filter(statements, _, None):
-            return ["FILTER: " + "; ".join(str(tuples.get(s, s)) for s in statements)]
+            return ["FILTER: " + ("; ".join(str(tuples.get(s, s)) for s in statements) or "nothing")]
         case Filter(_, _, instances):
-            return ["FILTER: " + "; ".join(piece_texts(_called(instances, tuples), style))]
+            return ["FILTER: " + "; ".join(piece_texts(_called(instances, tuples), _named(style)))]
         case Sequence():
             return ["SEQUENCE"]
         case SetNode():
@@ -113,6 +113,11 @@ def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
         case Extension(extension):
             return _several("EXTENSION: ", piece_texts(_readable(extension), style) or ["nothing"])
     raise TypeError(type(node).__name__)
+
+
+def _named(style: Style) -> Style:
+    """The style with every dimension of a tuple by its name, for bands below speak of it by that name."""
+    return replace(style, inline=False)
 
 
 def _several(head: str, parts: list[str]) -> list[str]:
@@ -127,7 +132,7 @@ def _member(member, statement: str, style: Style) -> str:  # noqa: ANN001
 
 def _condition(s: Set, style: Style) -> str:
     """A set over outer members; one without dimensions is its formula."""
-    return "; ".join(t.removeprefix(":").lstrip() or "true" for t in piece_texts(s, style)) or "false"
+    return "; ".join(t.removeprefix(":").lstrip() or "true" for t in piece_texts(s, _named(style))) or "false"
 
 
 def _options(band: Band, style: Style) -> str:

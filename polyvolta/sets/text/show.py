@@ -25,7 +25,8 @@ from .tokens import is_spelt
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How symbols are written; `mod` says whether remainders are recognised."""
+    """How symbols are written; `mod` says whether remainders are recognised, `inline` whether a dimension that is a
+    function of others stands in the tuple as that function."""
 
     floor: tuple[str, str, str] = ("floor(", "/", ")")
     times: str = "*"
@@ -35,6 +36,7 @@ class Style:
     mod: bool = True
     arrow: str = "->"
     equalities_last: bool = False
+    inline: bool = True
 
 
 ISL = Style()
@@ -156,7 +158,8 @@ def _spoken(name: str) -> str:
 
 def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:
     names = (*params, *space.dims)
-    atoms, existentials, inline = _readable(c, names, len(params) + space.n_in, space.inp is not None)
+    first_out = len(params) + space.n_in if style.inline else len(names)
+    atoms, existentials, inline = _readable(c, names, first_out, space.inp is not None)
     shown = {
         name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style) for name, (e, named) in inline.items()
     }
