@@ -91,7 +91,7 @@ def _ordered(schedule: Schedule, at: Path, part: Part, doing: str, first: bool) 
     arrived = schedule.statements_at(at)
     if isinstance(part, Set):
         reach = schedule.instances_at(at)
-        known_statements(schedule, at, names_of(part), arrived)
+        known_statements(schedule, at, part, arrived)
         mine, rest = reach & part, (reach - part).coalesce()
         parts: tuple[Part, Part] = (mine, rest)
         trivial = mine.is_empty() or rest.is_empty()
@@ -231,7 +231,7 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
     arrived = schedule.statements_at(at)
     by_name = [None if isinstance(p, Set) else ((p,) if isinstance(p, str) else tuple(p)) for p in parts]
     for p, names in zip(parts, by_name):
-        known_statements(schedule, at, names_of(p) if isinstance(p, Set) else names or (), arrived)
+        known_statements(schedule, at, p if isinstance(p, Set) else names or (), arrived)
     pieces = [p for p in parts if isinstance(p, Set)]
     reach = schedule.instances_at(at) if pieces else None
     for k, p in enumerate(parts):
@@ -257,16 +257,17 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
     return filters
 
 
-def known_statements(schedule: Schedule, at: Path, names: Iterable[str], arrived: Sequence[str]) -> None:
-    """Statements that arrive at a node.
+def known_statements(schedule: Schedule, at: Path, part: Iterable[str] | Set, arrived: Sequence[str]) -> None:
+    """Names of statements that arrive at a node; a set may have instances of others, which do not arrive.
 
     Raises
     ------
-    UnknownName : one of them does not.
+    UnknownName : one of them does not; or a set has instances of what is no statement of the tree.
     """
-    for s in names:
-        if s not in arrived:
-            raise UnknownName(f"no statement {s!r} arrives here", where=schedule.marked(at), hint=nearest(s, arrived))
+    known = (*arrived, *names_of(schedule.domain)) if isinstance(part, Set) else arrived
+    for s in names_of(part) if isinstance(part, Set) else part:
+        if s not in known:
+            raise UnknownName(f"no statement {s!r} arrives here", where=schedule.marked(at), hint=nearest(s, known))
 
 
 def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None) -> None:
