@@ -40,7 +40,7 @@ class Builder:
     fuse: Fuse
     outer_parallel: bool
     negative: bool
-    explain: Callable[[str], None]
+    explain: Callable[[str], object]
 
     # ---- the tree
 
@@ -86,6 +86,7 @@ class Builder:
         for k, forms in enumerate(rows):
             exprs = tuple([(self.names[v], self.expression(v, form)) for v, form in zip(group, forms)])
             members.append(Member(exprs, all(always_zero(p, d[k]) for p, d in zip(pieces, deltas))))
+        self.explain(f"band of {self.text(group)}:")
         self.explain_band(members)
         own = self.chosen(prior, group)
         for forms in rows:

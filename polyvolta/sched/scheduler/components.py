@@ -96,23 +96,3 @@ def connected(nodes: Sequence[int], arcs: Iterable[Arc]) -> list[tuple[int, ...]
     for v in nodes:
         out.setdefault(group[v], []).append(v)
     return [tuple(g) for g in out.values()]
-
-
-def reaches(start: Iterable[int], goal: Iterable[int], arcs: Iterable[Arc]) -> bool:
-    """Whether a path of at least one arc leads from one of the nodes to another; O(nodes * arcs).
-
-    >>> reaches([0], [2], [(0, 1), (1, 2)]), reaches([2], [0], [(0, 1), (1, 2)])
-    (True, False)
-    """
-    arcs, goal = list(arcs), set(goal)
-    seen: set[int] = set()
-    todo = list(start)
-    while todo:
-        v = todo.pop()
-        for a, b in arcs:
-            if a == v and b not in seen:
-                if b in goal:
-                    return True
-                seen.add(b)
-                todo.append(b)
-    return False

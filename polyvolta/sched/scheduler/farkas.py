@@ -12,6 +12,11 @@ these, and 0 on the lines. So the generators *are* the rows of the cone without 
 coefficients each, none of them redundant. They come from the double description (`polyvolta.sets.cone`), in the
 coordinates that are left when the equalities have been solved over the integers.
 
+Rows that share no coordinates make a product of polyhedra, and a box of numeric sizes in 14 dimensions has 2**14
+vertices. The generators are found factor by factor. The least value of a form on a product is a sum of least values,
+so where there would be many vertices only one, the `base`, is kept, and for each factor the `moves` that lead from it
+to the factor's other vertices: f is nonnegative when `f(base)` is at least the sum of what it can lose in each factor.
+
 What is exact
     The cone is exactly that of the forms that are nonnegative on the rational polyhedron of the conjunct's rows, which
     are tightened to the integer lattice of its equalities and to integer constants. A form outside may still be
@@ -22,15 +27,19 @@ What is exact
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from math import gcd
+from itertools import product
+from math import gcd, lcm, prod
 
 from polyvolta.sets import cone as double_description
 from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.engine.integer import solve_equalities
 from polyvolta.sets.engine.rows import Row, dot, strongest, substitute
+
+MANY = 16  # vertices that are rather not written out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,21 +50,37 @@ class Cone:
     ----------
     lines : a nonnegative form vanishes on them.
     rays : a nonnegative form is nonnegative on them; a vertex has a first entry g0 > 0, the others are directions.
+    base : a vertex when not all are among the rays, else None.
+    moves : for each factor of a product of polyhedra what leads from the base to other vertices, the denominator in
+        front: all vertices are the base plus at most one move of each factor.
     integral : whether the polyhedron is surely the hull of its integer points.
     """
 
     lines: tuple[Row, ...]
     rays: tuple[Row, ...]
+    base: Row | None
+    moves: tuple[tuple[Row, ...], ...]
     integral: bool
 
     @property
     def empty(self) -> bool:
         """Whether the polyhedron has no point at all; then every form is nonnegative."""
-        return not any(g[0] for g in self.rays)
+        return self.base is None and not any(g[0] for g in self.rays)
+
+    def least(self, form: Sequence[int]) -> Fraction:
+        """The least value of a form at the vertices that are not among the rays; 0 if there are none."""
+        if self.base is None:
+            return Fraction(0)
+        value = Fraction(dot(form, self.base), self.base[0])
+        return value + sum(min(0, *[Fraction(dot(form[1:], m[1:]), m[0]) for m in moves]) for moves in self.moves)
 
     def nonnegative(self, form: Sequence[int]) -> bool:
         """Whether the form is nonnegative at every rational point; O(generators)."""
-        return all(dot(form, g) >= 0 for g in self.rays) and not any(dot(form, g) for g in self.lines)
+        return (
+            all(dot(form, g) >= 0 for g in self.rays)
+            and not any(dot(form, g) for g in self.lines)
+            and self.least(form) >= 0
+        )
 
     def positive(self, form: Sequence[int]) -> bool:
         """Whether the form is at least 1 at every rational point; O(generators)."""
@@ -63,7 +88,12 @@ class Cone:
 
     def vanishes(self, form: Sequence[int]) -> bool:
         """Whether the form is 0 at every rational point; O(generators)."""
-        return not any(dot(form, g) for g in self.rays) and not any(dot(form, g) for g in self.lines)
+        moves = [m for group in self.moves for m in group]
+        return (
+            not any(dot(form, g) for g in (*self.rays, *self.lines))
+            and not any(dot(form[1:], m[1:]) for m in moves)
+            and (self.base is None or not dot(form, self.base))
+        )
 
     def bounded(self, form: Sequence[int]) -> bool:
         """Whether the form is at most some constant, whatever the parameters; O(generators)."""
@@ -74,61 +104,113 @@ class Cone:
 
         A direction on which it grows leads from any integer point to such a one; an integral vertex is one itself.
         """
-        return any(dot(form, g) > 0 and (not g[0] or (self.integral and g[0] == 1)) for g in self.rays)
+        if any(not g[0] and dot(form, g) > 0 for g in self.rays):
+            return True
+        return self.integral and (any(dot(form, g) > 0 for g in self.rays) or self.least([-c for c in form]) < 0)
+
+
+NOTHING = Cone((), (), None, (), True)
 
 
 @lru_cache(maxsize=1 << 12)
 def cone(c: Conjunct) -> Cone:
     """The affine forms that are nonnegative on a conjunct, as a cone; memoised.
 
-    Cost: a double description in as many dimensions as the equalities leave free; for the loop bounds of a nest with
-    parametric sizes there are about as many generators as rows, for numeric sizes up to 2 to the depth.
+    Cost: a double description for each factor, in as many dimensions as the equalities leave free; for the loop bounds
+    of a nest there are about as many generators as rows.
 
     >>> from polyvolta.sets import Map
     >>> R = Map("[N] -> { S[i] -> S[j] : j = i + 1 and 0 <= i and j < N }")
     >>> cone(R.parts[0][1][0]).rays
-    ((1, 2, 0, 1), (0, 1, 1, 1), (0, 1, 0, 0))
+    ((0, 1, 1, 1), (0, 1, 0, 0), (1, 2, 0, 1))
     >>> cone(R.parts[0][1][0]).nonnegative((-1, 0, -1, 1)), cone(R.parts[0][1][0]).nonnegative((0, 0, 2, -1))
     (True, False)
     """
     n = c.n + len(c.divs)
     lattice = solve_equalities(n, c.eqs)
-    best = None
-    if lattice is not None:
-        origin, basis = lattice
-        k = len(basis)
-        images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
-        best = strongest([substitute(row, images, k) for row in c.all_ineqs()])
+    if lattice is None:
+        return NOTHING
+    origin, basis = lattice
+    k = len(basis)
+    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
+    best = strongest([substitute(row, images, k) for row in c.all_ineqs()])
     if best is None:
-        return Cone((), (), True)
-    rows = sorted([(const, *key) for key, const in best.items()], key=lambda r: len(r) - r.count(0))
-    used = [j for j in range(1, k + 1) if any(r[j] for r in rows)]
-    narrow = [(r[0], *[r[j] for j in used]) for r in rows]
-    lines, rays = double_description.generators(len(used) + 1, [(1, *[0] * len(used)), *narrow])
+        return NOTHING
+    free = set(range(k))
+    lines: list[Row] = []
+    rays: list[Row] = []
+    corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
+    for columns, rows in _factors(sorted(best.items(), key=lambda item: len(item[0]) - item[0].count(0))):
+        free.difference_update(columns)
+        homogeneous = (1, *[0] * len(columns))
+        found = double_description.generators(len(columns) + 1, [homogeneous, *rows])
+        straight, bent = ([(g[0], *_combined(basis, columns, g[1:], c.n)) for g in group] for group in found)
+        lines += straight
+        rays += [g for g in bent if not g[0]]
+        corners.append([g for g in bent if g[0]])
+        if not corners[-1]:
+            return NOTHING
+    lines += [(0, *basis[j][: c.n]) for j in sorted(free)]
+    integral = all(g[0] == 1 for group in corners for g in group)
+    corners = [list(dict.fromkeys(map(_reduced, group))) for group in corners]
+    start = (1, *origin[: c.n])
+    base, moves = None, ()
+    if prod(map(len, corners)) <= MANY:
+        rays += [_sum([start, *choice]) for choice in product(*corners)]
+    else:
+        base = _sum([start, *[group[0] for group in corners]])
+        moves = tuple([tuple([_difference(g, group[0]) for g in group[1:]]) for group in corners if len(group) > 1])
+    straight = [_reduced(g) for g in lines if any(g)]
+    return Cone(
+        tuple(dict.fromkeys(straight)), tuple(dict.fromkeys(_reduced(g) for g in rays if any(g))), base, moves, integral
+    )
 
-    def back(g: Sequence[int]) -> Row:
-        out = [g[0] * o for o in origin[: c.n]]
-        for v, j in zip(g[1:], used, strict=True):
-            if v:
-                out = [a + v * b for a, b in zip(out, basis[j - 1])]
-        return (g[0], *out)
 
-    idle = [(0, *basis[j - 1][: c.n]) for j in range(1, k + 1) if j not in used]
-    integral = all(g[0] <= 1 for g in rays)
-    straight = [g for g in map(_primitive, [*map(back, lines), *idle]) if any(g)]
-    rays = [g for g in map(_direction, map(back, rays)) if any(g)]
-    return Cone(tuple(dict.fromkeys(straight)), tuple(dict.fromkeys(rays)), integral)
+def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], list[Row]]]:
+    """The rows (coefficients, constant) in groups that share no column: columns, and rows over (1, these)."""
+    groups: list[tuple[set[int], list[tuple[Row, int]]]] = []
+    for row in rows:
+        columns = {j for j, v in enumerate(row[0]) if v}
+        own = [row]
+        apart = []
+        for group in groups:
+            if columns.isdisjoint(group[0]):
+                apart.append(group)
+            else:
+                columns |= group[0]
+                own = group[1] + own
+        groups = [*apart, (columns, own)]
+    out = []
+    for columns, own in groups:
+        order = sorted(columns)
+        own.sort(key=lambda item: len(item[0]) - item[0].count(0))
+        out.append((order, [(const, *[key[j] for j in order]) for key, const in own]))
+    return out
 
 
-def _primitive(g: Row) -> Row:
-    """A line in lowest terms, its first entry positive."""
-    d = gcd(*g)
-    if d and next(v for v in g if v) < 0:
-        d = -d
-    return tuple([v // d for v in g]) if d not in (0, 1) else g
+def _combined(basis: Sequence[Row], columns: Sequence[int], values: Sequence[int], n: int) -> Row:
+    """The first n entries of a combination of some vectors of a basis."""
+    out = [0] * n
+    for v, j in zip(values, columns, strict=True):
+        if v:
+            out = [a + v * b for a, b in zip(out, basis[j])]
+    return tuple(out)
 
 
-def _direction(g: Row) -> Row:
-    """A ray in lowest terms."""
+def _sum(points: Sequence[Row]) -> Row:
+    """The sum of points that have their denominators in front."""
+    den = lcm(*[g[0] for g in points])
+    return (
+        den,
+        *[sum([(den // g[0]) * v for g, v in zip(points, column)]) for column in zip(*[g[1:] for g in points])],
+    )
+
+
+def _difference(a: Row, b: Row) -> Row:
+    return _reduced(_sum([a, (b[0], *[-v for v in b[1:]])]))
+
+
+def _reduced(g: Row) -> Row:
+    """A ray, or a point with its denominator in front, in lowest terms."""
     d = gcd(*g)
     return tuple([v // d for v in g]) if d > 1 else g

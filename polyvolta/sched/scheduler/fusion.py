@@ -46,7 +46,7 @@ class Fusion:
         fuse: Fuse,
         band: Callable[[Group], Found],
         depths: Callable[[Group], tuple[int, ...]],
-        explain: Callable[[str], None],
+        explain: Callable[[str], object],
         names: Callable[[Group], str],
     ) -> None:
         self.nodes, self.pieces, self.fuse, self.band, self.depths = nodes, pieces, fuse, band, depths

@@ -26,16 +26,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import gcd
 
 from polyvolta.sched.scheduler.farkas import Cone
 from polyvolta.sched.scheduler.ilp import Constraint, lexmin
+from polyvolta.sched.scheduler.unknowns import Sparse, Unknowns
 from polyvolta.sets.engine.rows import Row
 
 Forms = tuple[Row, ...]
 """A row of the schedule: for each statement its form over (1, parameters, iterators)."""
 
-Sparse = dict[int, int]
+Terms = tuple[tuple[int, int], ...]
+"""A linear form: pairs (column of the integer program, coefficient)."""
+
+
+def _minus(a: Sparse, b: Sparse) -> Sparse:
+    """The difference of two combinations."""
+    out = dict(a)
+    for v, c in b.items():
+        out[v] = out.get(v, 0) - c
+    return {v: c for v, c in out.items() if c}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +90,17 @@ class Problem:
             at += depth + params + 1
         self.u, self.w, self.z = at, at + params, at + params + 1
         self.count = self.z + (len(edges) if mode == "carry" else 0)
-        self.parent = [(v, 1) for v in range(self.count)]
-        self.zero: set[int] = set()
-        self.plus = [True] * self.count
-        self.minus = [False] * self.count
-        for at, depth in zip(self.first, depths):
-            for j in range(depth):
-                self.minus[at + j] = negative
+        iterators = [at + j for at, depth in zip(self.first, depths) for j in range(depth)]
+        self.unknowns = Unknowns(self.count, iterators, negative)
         eqs, ineqs = self._conditions(edges)
-        self.feasible = self._substitute(eqs, ineqs)
+        self.feasible = self.unknowns.substitute(eqs, ineqs)
+        if self.feasible:
+            self._program()
 
     # ---- the conditions
 
     def _conditions(self, edges: Sequence[Edge]) -> tuple[list[Sparse], list[tuple[int, Sparse]]]:
+        """Equalities, and inequalities with their constants."""
         eqs: list[Sparse] = []
         ineqs: list[tuple[int, Sparse]] = []
         carry = self.mode == "carry"
@@ -110,16 +117,44 @@ class Problem:
                     continue
                 if delta:
                     if bound is not None:
-                        for v, c in delta.items():
-                            bound[v] = bound.get(v, 0) - c
-                        ineqs.append((0, bound))
+                        ineqs.append((0, _minus(bound, delta)))
                     if not carry:
                         ineqs.append((0, delta))
                 if carry:
                     ineqs.append((-g[0], {**delta, self.z + number: g[0]} if g[0] else delta))
+            if e.cone.base is not None:
+                self._spread(e, number, eqs, ineqs)
             if carry:
                 ineqs.append((1, {self.z + number: -1}))
         return eqs, ineqs
+
+    def _spread(self, e: Edge, number: int, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> None:
+        """The conditions at vertices that are given by a base and moves: in each factor a new unknown is at least what
+        any move loses, and the value at the base at least the sum of these."""
+        base, moves = e.cone.base, e.cone.moves
+        assert base is not None
+        at_base, along = self._delta(e, base), [[self._delta(e, (0, *m[1:])) for m in group] for group in moves]
+        if self.mode == "coincident":
+            eqs += [at_base, *[row for group in along for row in group]]
+            return
+
+        def add(const: int, at_base: Sparse, along: list[list[Sparse]]) -> None:
+            total = dict(at_base)
+            for group, rows in zip(moves, along):
+                if any(rows):
+                    loss = self.unknowns.add()
+                    total[loss] = -base[0]
+                    ineqs.extend((0, {**row, loss: m[0]}) for m, row in zip(group, rows) if row)
+            ineqs.append((const, total))
+
+        if self.mode == "carry":
+            add(-base[0], {**at_base, self.z + number: base[0]}, along)
+        elif at_base or any(any(rows) for rows in along):
+            add(0, at_base, along)
+        if e.near:
+            bounds = [[self._bound((0, *m[1:])) for m in group] for group in moves]
+            far = [[_minus(b, row) for b, row in zip(bs, rows)] for bs, rows in zip(bounds, along)]
+            add(0, _minus(self._bound(base), at_base), far)
 
     def _delta(self, e: Edge, g: Row) -> Sparse:
         """The distance at a generator as a combination of the unknowns."""
@@ -156,118 +191,6 @@ class Problem:
             out[self.w] = g[0]
         return out
 
-    # ---- substitution
-
-    def _find(self, v: int) -> tuple[int, int]:
-        """The unknown that stands for v, and its sign."""
-        sign = 1
-        while self.parent[v][0] != v:
-            v, s = self.parent[v]
-            sign *= s
-        return v, sign
-
-    def _resolved(self, row: Sparse) -> Sparse:
-        out: Sparse = {}
-        for v, c in row.items():
-            if self.parent[v][0] != v:
-                v, s = self._find(v)
-                c *= s
-            if v not in self.zero:
-                out[v] = out.get(v, 0) + c
-        return {v: c for v, c in out.items() if c}
-
-    def _limit(self, v: int, up: bool) -> bool:
-        """Unknown v can not be positive (up) or not negative; whether that is news."""
-        signs = self.plus if up else self.minus
-        if not signs[v] or v in self.zero:
-            return False
-        signs[v] = False
-        if not (self.plus[v] or self.minus[v]):
-            self.zero.add(v)
-        return True
-
-    def _merge(self, a: int, b: int, sign: int) -> None:
-        """a = sign * b."""
-        if a < b:
-            a, b = b, a
-        self.parent[a] = (b, sign)
-        plus, minus = (self.plus[a], self.minus[a]) if sign > 0 else (self.minus[a], self.plus[a])
-        self.plus[b] &= plus
-        self.minus[b] &= minus
-        if not (self.plus[b] or self.minus[b]):
-            self.zero.add(b)
-
-    def _sign(self, v: int, c: int) -> int:
-        """The sign that c * v can have alone, 0 for both."""
-        if self.plus[v] and self.minus[v]:
-            return 0
-        return 1 if (c > 0) == self.plus[v] else -1
-
-    def _substitute(self, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> bool:
-        """Merge unknowns until nothing changes; False when plainly nothing can satisfy the conditions."""
-        changed = True
-        while changed:
-            changed = False
-            rest = []
-            for row in eqs:
-                row = self._resolved(row)
-                if not row:
-                    continue
-                signs = {self._sign(v, c) for v, c in row.items()}
-                if len(row) == 1 or (len(signs) == 1 and 0 not in signs):
-                    self.zero.update(row)
-                    changed = True
-                    continue
-                if len(row) == 2:
-                    (a, x), (b, y) = row.items()
-                    if abs(x) == abs(y):
-                        self._merge(a, b, -1 if x == y else 1)
-                        changed = True
-                        continue
-                rest.append(row)
-            eqs = rest
-            found: dict[tuple, int] = {}
-            for const, row in ineqs:
-                row = self._resolved(row)
-                if not row:
-                    if const < 0:
-                        return False
-                    continue
-                if const >= 0 and all(self._sign(v, c) > 0 for v, c in row.items()):
-                    continue
-                if not const:
-                    if all(self._sign(v, c) < 0 for v, c in row.items()):
-                        self.zero.update(row)
-                        changed = True
-                        continue
-                    if len(row) == 1:
-                        ((v, c),) = row.items()
-                        changed |= self._limit(v, c < 0)
-                        continue
-                g = gcd(*row.values())
-                key = tuple(sorted([(v, c // g) for v, c in row.items()]))
-                const //= g
-                if found.get(key, const) >= const:
-                    found[key] = const
-            ineqs = [(const, dict(key)) for key, const in found.items()]
-            if not changed and not eqs:
-                changed = self._drop_idle(ineqs)
-        self.eqs, self.ineqs = eqs, ineqs
-        return True
-
-    def _drop_idle(self, ineqs: list[tuple[int, Sparse]]) -> bool:
-        """Unknowns but the c that no row wants positive are 0; whether there are any."""
-        wanted = {v for _, row in ineqs for v, c in row.items() if c > 0}
-        iterators = {self._find(at + j)[0] for at, depth in zip(self.first, self.depths) for j in range(depth)}
-        idle = [
-            v
-            for _, row in ineqs
-            for v in row
-            if v not in wanted and v not in iterators and v not in self.zero and not self.minus[v]
-        ]
-        self.zero.update(idle)
-        return bool(idle)
-
     # ---- the integer program
 
     def solve(self, fresh: Sequence[Sequence[Row]]) -> tuple[Forms, tuple[int, ...]] | None:
@@ -280,120 +203,99 @@ class Problem:
         """
         if not self.feasible:
             return None
-        columns, constraints = self._program()
+        constraints = list(self.constraints)
+        alternatives: list[list[Terms]] = []  # of each statement: its new row vanishes on not all of these
         for s, basis in enumerate(fresh):
             if basis:
-                support = [j for j in range(self.depths[s]) if any(h[j] for h in basis)]
-                terms = self._magnitude([self.first[s] + j for j in support], columns)
-                if not terms:
+                support = [self.first[s] + j for j in range(self.depths[s]) if any(h[j] for h in basis)]
+                sizes = self._magnitudes(support)
+                if not sizes:
                     return None
-                constraints.append((-1, tuple(terms.items())))
+                constraints.append((-1, sizes))
+                rows = [{self.first[s] + j: v for j, v in enumerate(h) if v} for h in basis]
+                alternatives.append([self._terms(self.unknowns.resolved(row)) for row in rows])
 
         def branch(point: Sequence[int], den: int) -> list[list[Constraint]] | None:
-            for s, basis in enumerate(fresh):
-                if not basis:
-                    continue
-                rows = [self._terms({self.first[s] + j: v for j, v in enumerate(h) if v}, columns) for h in basis]
-                if any(sum(c * point[v] for v, c in terms) for terms in rows):
-                    continue
-                out: list[list[Constraint]] = []
-                before: list[Constraint] = []
-                for terms in rows:
-                    opposite = tuple([(v, -c) for v, c in terms])
-                    out += [[*before, (-1, terms)], [*before, (-1, opposite)]]
-                    before += [(0, terms), (0, opposite)]
-                return [c for c in out if any(a > 0 for _, a in c[-1][1])]
+            for rows in alternatives:
+                if not any(sum([c * point[v] for v, c in terms]) for terms in rows):
+                    return _one_of(rows)
             return None
 
-        point = lexmin(self._size, constraints, branch)
-        return None if point is None else self._forms(point, columns)
+        point = lexmin(self.size, constraints, branch)
+        return None if point is None else self._forms(point)
 
-    def _program(self) -> tuple[dict[int, tuple[int, int]], list[Constraint]]:
-        """The columns of each unknown (for its positive and its negative part, -1 for none) and the constraints."""
-        used = {v for _, row in self.ineqs for v in row} | {v for row in self.eqs for v in row}
-        used |= {self._find(at + j)[0] for at, depth in zip(self.first, self.depths) for j in range(depth)} - self.zero
-        p = self.params
+    def _program(self) -> None:
+        """Columns for the positive and the negative part of each unknown (-1 for none), and the constraints."""
+        find, p = self.unknowns.find, self.params
+        eqs, ineqs = self.unknowns.eqs, self.unknowns.ineqs
+        used = {v for _, row in ineqs for v in row} | {v for row in eqs for v in row}
+        used |= {find(v)[0] for v in self.unknowns.iterators} - self.unknowns.zero
         order: list[int] = []
-        c_of: dict[int, int] = {}
+        c_of: dict[int, int] = {}  # how many statements' coefficients an unknown stands for
         d_of: dict[int, int] = {}
         for at, depth in zip(self.first, self.depths):
-            for j in reversed(range(depth)):
-                v = self._find(at + j)[0]
-                if v in used:
-                    c_of[v] = c_of.get(v, 0) + 1
-                    order.append(v)
-            for k in range(p):
-                v = self._find(at + depth + k)[0]
-                if v in used:
-                    d_of[v] = d_of.get(v, 0) + 1
-                    order.append(v)
-            v = self._find(at + depth + p)[0]
-            if v in used:
-                order.append(v)
-        u = [v for v in range(self.u, self.u + p) if v in used]
-        z = [v for v in range(self.z, self.count) if v in used]
-        heads = [name for name, group in (("Z", z), ("U", u)) if group]
-        size = len(heads)
-        columns: dict[int, tuple[int, int]] = {}
+            parts: tuple[tuple[dict[int, int], Iterable[int]], ...] = (
+                (c_of, range(at + depth - 1, at - 1, -1)),
+                (d_of, range(at + depth, at + depth + p)),
+                ({}, (at + depth + p,)),
+            )
+            for weights, numbers in parts:
+                for v, _ in map(find, numbers):
+                    if v in used:
+                        weights[v] = weights.get(v, 0) + 1
+                        order.append(v)
+        z = dict.fromkeys([v for v in range(self.z, self.count) if v in used], 1)
+        u = dict.fromkeys([v for v in range(self.u, self.u + p) if v in used], 1)
+        self.columns: dict[int, tuple[int, int]] = {}
+        self.size, sums = 0, []
+        for weights, single in ((z, None), (u, self.w), (d_of, None), (c_of, None)):
+            if weights:
+                sums.append((self.size, weights))
+                self.size += 1
+            if single in used:
+                self._place(single)
+        for v in (*z, *u, *order, *sorted(used)):
+            self._place(v)
+        self.constraints: list[Constraint] = []
+        for row in eqs:
+            terms = self._terms(row)
+            self.constraints += [(0, terms), (0, _opposite(terms))]
+        self.constraints += [(const, self._terms(row)) for const, row in ineqs]
+        for total, weights in sums:
+            terms = [(part, -k) for v, k in weights.items() for part in self.columns[v] if part >= 0]
+            self.constraints.append((0, ((total, 1), *terms)))
 
-        def place(v: int) -> None:
-            nonlocal size
-            if v in columns:
-                return
-            m = size if self.minus[v] else -1
-            size += self.minus[v]
-            columns[v] = (size if self.plus[v] else -1, m)
-            size += self.plus[v]
+    def _place(self, v: int) -> None:
+        """Give an unknown the next columns, the negative part first, as it is to be 0 before the other."""
+        if v not in self.columns:
+            plus, minus = self.unknowns.plus[v], self.unknowns.minus[v]
+            self.columns[v] = (self.size + minus if plus else -1, self.size if minus else -1)
+            self.size += plus + minus
 
-        if self.w in used:
-            place(self.w)
-        sums = {name: k for k, name in enumerate(heads)}
-        for name, group in (("D", d_of), ("C", c_of)):
-            if group:
-                sums[name] = size
-                size += 1
-        for v in (*z, *u, *order):
-            place(v)
-        self._size = size
-        constraints: list[Constraint] = []
-        for row in self.eqs:
-            terms = self._terms(row, columns)
-            constraints += [(0, terms), (0, tuple([(v, -c) for v, c in terms]))]
-        constraints += [(const, self._terms(row, columns)) for const, row in self.ineqs]
-        for name, group in (("Z", z), ("U", u), ("D", d_of), ("C", c_of)):
-            if group:
-                weights = group if isinstance(group, dict) else dict.fromkeys(group, 1)
-                terms = [(part, -k) for v, k in weights.items() for part in columns[v] if part >= 0]
-                constraints.append((0, ((sums[name], 1), *terms)))
-        return columns, constraints
-
-    def _terms(self, row: Sparse, columns: dict[int, tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    def _terms(self, row: Sparse) -> Terms:
         """A combination of unknowns in the program's columns."""
         out = []
-        for v, c in self._resolved(row).items():
-            plus, minus = columns[v]
+        for v, c in row.items():
+            plus, minus = self.columns[v]
             if plus >= 0:
                 out.append((plus, c))
             if minus >= 0:
                 out.append((minus, -c))
         return tuple(out)
 
-    def _magnitude(self, unknowns: Iterable[int], columns: dict[int, tuple[int, int]]) -> Sparse:
-        """The sum of the absolute values, in the program's columns."""
-        out: Sparse = {}
-        for v in unknowns:
-            v = self._find(v)[0]
-            for part in columns[v] if v not in self.zero else ():
+    def _magnitudes(self, numbers: Iterable[int]) -> Terms:
+        """The sum of the absolute values of some unknowns, in the program's columns."""
+        out: dict[int, int] = {}
+        for v, _ in map(self.unknowns.find, numbers):
+            for part in self.columns.get(v, ()):
                 if part >= 0:
                     out[part] = out.get(part, 0) + 1
-        return out
+        return tuple(out.items())
 
-    def _forms(self, point: Sequence[int], columns: dict[int, tuple[int, int]]) -> tuple[Forms, tuple[int, ...]]:
+    def _forms(self, point: Sequence[int]) -> tuple[Forms, tuple[int, ...]]:
         def value(v: int) -> int:
-            v, sign = self._find(v)
-            if v not in columns:
-                return 0
-            plus, minus = columns[v]
+            v, sign = self.unknowns.find(v)
+            plus, minus = self.columns.get(v, (-1, -1))
             return sign * ((point[plus] if plus >= 0 else 0) - (point[minus] if minus >= 0 else 0))
 
         forms = []
@@ -401,3 +303,17 @@ class Problem:
             c, d = range(at, at + depth), range(at + depth, at + depth + self.params)
             forms.append((value(at + depth + self.params), *map(value, d), *map(value, c)))
         return tuple(forms), tuple([value(v) for v in range(self.z, self.count)])
+
+
+def _opposite(terms: Terms) -> Terms:
+    return tuple([(v, -c) for v, c in terms])
+
+
+def _one_of(rows: Sequence[Terms]) -> list[list[Constraint]]:
+    """The half spaces `row >= 1` and `row <= -1`, the rows before being 0; those left out that are plainly empty."""
+    out: list[list[Constraint]] = []
+    before: list[Constraint] = []
+    for terms in rows:
+        out += [[*before, (-1, side)] for side in (terms, _opposite(terms)) if any(c > 0 for _, c in side)]
+        before += [(0, terms), (0, _opposite(terms))]
+    return out

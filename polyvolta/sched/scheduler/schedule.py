@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import get_args
 
-from polyvolta.sched.dependences import Accessing, dependences
+from polyvolta.sched.dependences import Accessing
+from polyvolta.sched.dependences import dependences as dependences_of
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.legality import violations
@@ -28,7 +29,7 @@ from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.fusion import Fuse
 from polyvolta.sched.scheduler.pieces import pieces_of
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, nearest
+from polyvolta.sets import nearest
 from polyvolta.sets.budgets import metered
 
 
@@ -37,7 +38,7 @@ def schedule(
     program: Program,
     fuse: Fuse = "paper",
     *,
-    dependences: Sequence[Dependence] | None = None,  # noqa: A002
+    dependences: Sequence[Dependence] | None = None,
     outer_parallel: bool = True,
     negative: bool = True,
     verify: bool = True,
@@ -74,43 +75,11 @@ def schedule(
     DOMAIN: S[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
       BAND: S[t, i] → [t, i + t]
     """
-    found = tuple(_dependences(program) if dependences is None else dependences)
+    found = tuple(dependences_of(program) if dependences is None else dependences)
     domain = program.domain
-    return _scheduled(domain, found, fuse, outer_parallel, negative, verify, explain)
-
-
-_dependences = dependences
-
-
-def initial(statements: Sequence[Accessing]) -> Schedule:
-    """The outer-parallel schedule of a graph's statements (the paper's Figures sched1-initial and sched3-initial).
-
-    DOMAIN: S1[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K;
-            S2[i, j] : 0 ≤ i < M ∧ 0 ≤ j < N
-      BAND: S1[i, j, k] → [i, j, k];
-            S2[i, j] → [i, j, K]
-        SEQUENCE
-          FILTER: S1[i, j, k]
-          FILTER: S2[i, j]
-    """
-    domain = statements[0].domain
-    for s in statements[1:]:
-        domain = domain | s.domain
-    return _scheduled(domain, dependences(statements), "paper", True, True, True, None)
-
-
-def _scheduled(
-    domain: Set,
-    found: tuple[Dependence, ...],
-    fuse: Fuse,
-    outer_parallel: bool,
-    negative: bool,
-    verify: bool,
-    explain: Callable[[str], object] | None,
-) -> Schedule:
     if fuse not in get_args(Fuse):
         raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
-    say = explain or (lambda text: None)
+    say: Callable[[str], object] = explain or (lambda text: None)
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     tuples = [s.out for s, _ in domain.align_params(params).parts]
     builder = Builder(
@@ -130,3 +99,17 @@ def _scheduled(
     if wrong is not None:
         raise RuntimeError(f"the scheduler made an illegal schedule, which is a defect of it: {wrong}\n{result}")
     return result
+
+
+def initial(statements: Sequence[Accessing]) -> Schedule:
+    """The outer-parallel schedule of a graph's statements (the paper's Figures sched1-initial and sched3-initial).
+
+    DOMAIN: S1[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K;
+            S2[i, j] : 0 ≤ i < M ∧ 0 ≤ j < N
+      BAND: S1[i, j, k] → [i, j, k];
+            S2[i, j] → [i, j, K]
+        SEQUENCE
+          FILTER: S1[i, j, k]
+          FILTER: S2[i, j]
+    """
+    return schedule(Program.of(statements))
