@@ -61,6 +61,8 @@ class _Reader:
                 return self.operation(node)
             case ast.Call():
                 return self.call(node)
+            case ast.Subscript(value=ast.Attribute(attr="shape")):
+                raise self.refused(node, "sizes of arrays are no parameters", "pass the size as an argument")
             case ast.Subscript():
                 raise self.refused(node, f"it depends on data, the value of {ast.unparse(node)}", self.data_hint())
             case ast.Attribute(attr="shape"):

@@ -82,18 +82,10 @@ class _Reader:
     # ---- the left side
 
     def target(self, node: ast.expr) -> tuple[Element, ast.expr]:
-        scope = self.scope
         match node:
             case ast.Subscript():
                 return self.element(node)
             case ast.Name(id=name):
-                if name in scope.loops or name in scope.iterators:
-                    raise self.refused(node, f"the iterator {name} is assigned", "loops alone change iterators")
-                if name in scope.arguments:
-                    what = "array" if name in scope.arrays else "argument"
-                    raise self.refused(node, f"the {what} {name} is assigned", "give the new value a name of its own")
-                if name in scope.arrays:
-                    raise self.refused(node, f"the array {name} is made in the nest", "pass it as an argument")
                 return Element(name, (), (), node), ast.Name(name, ast.Store())
             case ast.Tuple() | ast.List():
                 hint = "write one assignment for each element, by a scalar in between if they are swapped"
@@ -124,6 +116,9 @@ class _Reader:
                 hint = f"counting from the end needs the size: {base.id}[N - {-value.constant}]"
                 raise self.refused(s, f"the subscript {value.constant} is negative", hint)
             values.append(value)
+        rank = self.scope.ranks.setdefault(base.id, len(values))
+        if rank != len(values):
+            raise self.refused(node, f"{base.id} has {_subscripts(len(values))} here and {_subscripts(rank)} elsewhere")
         index = [self.constants(s) for s in subscripts]
         made = ast.Subscript(base, index[0] if len(index) == 1 else ast.Tuple(index, ast.Load()), node.ctx)
         return Element(base.id, tuple(values), self.given, node), made
@@ -211,6 +206,8 @@ class _Reader:
     def surrounding(self, node: ast.expr, value: object) -> ast.expr:
         """A number of the surroundings, as it is now."""
         if not isinstance(value, Real):
+            if callable(value):
+                raise self.refused(node, f"the function {ast.unparse(node)} is not called")
             hint = "pass it as an argument" if hasattr(value, "__getitem__") else ""
             raise self.refused(node, f"{ast.unparse(node)} is a {type(value).__name__}, no number", hint)
         number = value if isinstance(value, bool | int) else float(value)
@@ -249,8 +246,7 @@ class _Reader:
                 callee, f"unknown function {name!r}", nearest(name, scope.outside) if _close(name, scope) else ""
             )
         if not callable(f) or name in IMPURE:
-            why = "has an effect besides its value" if callable(f) else "is no function"
-            raise self.refused(callee, f"{name} {why}")
+            raise self.refused(callee, f"{name} is no function of numbers")
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             raise self.refused(node, "arguments of a call are written one by one")
         root = callee
@@ -266,18 +262,22 @@ class _Constants(ast.NodeTransformer):
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         node.args = [self.visit(a) for a in node.args]
         return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         return ast.Constant(int(self.scope.outer(node)))  # type: ignore[call-overload]
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         scope = self.scope
         if node.id in scope.loops or node.id in scope.arguments:
             return node
         return ast.Constant(int(scope.outer(node)))  # type: ignore[call-overload]
+
+
+def _subscripts(n: int) -> str:
+    return f"{n} subscript{'s' * (n != 1)}"
 
 
 def _close(name: str, scope: Scope) -> bool:

@@ -199,8 +199,6 @@ class _Walk:
             )
         if name in scope.arguments:
             raise self.refused(node.target, f"the argument {name} is assigned by a loop", "take another name")
-        if name in scope.local:
-            raise self.refused(node.target, f"{name} is an iterator here and assigned elsewhere", "take another name")
         bounds, step = self.range(node.iter, name)
         scope.loops.append(name)
         body = self.block(node.body, (*given, *bounds))

@@ -76,7 +76,7 @@ def parse(
     [1, 2, 4, 8]
     """
     instances = _read(Set, domain)
-    given = _read(Set, context or "{ : }")
+    given = _read(Set, "{ : }" if context is None else context)
     relations = {
         "read": _read(Map, reads),
         "write": _read(Map, writes),

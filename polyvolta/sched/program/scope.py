@@ -37,6 +37,7 @@ class Scope:
     params : arguments that were used as integer parameters.
     outside : names of the surroundings.
     functions : those of them that bodies use and that are no numbers.
+    ranks : how many subscripts each array has.
     undecided : whether an argument was seen in a choice `x if c else y` before it was known to be a parameter.
     """
 
@@ -49,6 +50,7 @@ class Scope:
     loops: list[str] = field(default_factory=list)
     params: dict[str, None] = field(default_factory=dict)
     functions: dict[str, object] = field(default_factory=dict)
+    ranks: dict[str, int] = field(default_factory=dict)
     undecided: bool = False
 
     @staticmethod
@@ -62,6 +64,15 @@ class Scope:
         for statement in source.function.body:
             found.visit(statement)
         names = tuple(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs))
+        for node in found.plain:
+            name = node.id
+            if name in found.targets:
+                raise source.error(node, f"the iterator {name} is assigned", "loops alone change iterators")
+            if name in names:
+                what = "array" if name in found.arrays else "argument"
+                raise source.error(node, f"the {what} {name} is assigned", "give the new value a name of its own")
+            if name in found.arrays:
+                raise source.error(node, f"the array {name} is made in the nest", "pass it as an argument")
         return Scope(source, names, outside, frozenset(found.arrays), tuple(found.assigned), frozenset(found.targets))
 
     @property
@@ -107,8 +118,19 @@ class _Uses(ast.NodeVisitor):
         self.arrays: dict[str, None] = {}
         self.assigned: dict[str, None] = {}
         self.targets: dict[str, None] = {}
+        self.plain: list[ast.Name] = []  # names that are assigned by themselves
 
-    def visit_Subscript(self, node: ast.Subscript) -> None:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.plain += [t for t in node.targets if isinstance(t, ast.Name)]
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign | ast.AnnAssign) -> None:
+        self.plain += [node.target] if isinstance(node.target, ast.Name) else []
+        self.generic_visit(node)
+
+    visit_AnnAssign = visit_AugAssign
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
         base: ast.expr = node
         while isinstance(base, ast.Subscript):
             base = base.value
@@ -116,14 +138,14 @@ class _Uses(ast.NodeVisitor):
             self.arrays[base.id] = None
         self.generic_visit(node)
 
-    def visit_For(self, node: ast.For) -> None:  # noqa: N802
+    def visit_For(self, node: ast.For) -> None:
         for name in ast.walk(node.target):
             if isinstance(name, ast.Name):
                 self.targets[name.id] = None
         for part in (node.iter, *node.body, *node.orelse):
             self.visit(part)
 
-    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Store):
             self.assigned[node.id] = None
 

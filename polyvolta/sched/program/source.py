@@ -100,7 +100,8 @@ def parse_source(text: str, file: str = "<text>", first: int = 1) -> Source:
     ------
     NotAffineProgram : the text is no Python, or not one function.
     """
-    inside = text[:1] in (" ", "\t")
+    opening = next((line for line in text.splitlines() if line.strip()), "")
+    inside = opening[:1].isspace()
     try:
         tree = ast.parse("if 1:\n" + text if inside else text)
     except SyntaxError as error:
@@ -113,7 +114,7 @@ def parse_source(text: str, file: str = "<text>", first: int = 1) -> Source:
     if inside:
         ast.increment_lineno(tree, -1)
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
-        what = f"a {type(body[0]).__name__}" if len(body) == 1 else f"{len(body)} statements"
+        what = "another statement" if len(body) == 1 else f"{len(body)} statements"
         raise NotAffineProgram(
             f"the text of a nest is one function, not {what}",
             where=f"{file}, line {first}",

@@ -1,0 +1,288 @@
+"""Programs from relations, and trees from schedules that are one map."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import numpy as np
+import pytest
+
+from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.program import Program, instances
+from polyvolta.sched.program.from_map import schedule_of_map
+from polyvolta.sets import Map, Set
+
+DOMAIN = "[M, N, K] -> { I[i, j] : 0 <= i < M and 0 <= j < N; S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }"
+READS = "{ S[i, j, k] -> C[i, j]; S[i, j, k] -> A[i, k]; S[i, j, k] -> B[k, j] }"
+WRITES = "{ I[i, j] -> C[i, j]; S[i, j, k] -> C[i, j] }"
+BODIES = {"I": "C[i, j] = beta * C[i, j]", "S": "C[i, j] += A[i, k] * B[k, j]"}
+
+
+def tree(schedule, domain=DOMAIN):
+    """The tree of a map, without its domain."""
+    lines = schedule_of_map(Map(schedule), Set(domain)).show(ascii=True).splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("  ") and line[2] != " ")
+    return "\n".join(lines[first:])
+
+
+def gemm(**more):
+    reads = READS.replace("{ S", "{ I[i, j] -> C[i, j]; S", 1)
+    return Program.parse(DOMAIN, reads, WRITES, bodies=BODIES, name="gemm", **more)
+
+
+def test_statements_accesses_and_arguments():
+    program = gemm()
+    assert [s.name for s in program.statements] == ["I", "S"]
+    assert program.statement("S").iterators == ("i", "j", "k")
+    assert [a.array for a in program.statement("S").reads] == ["C", "A", "B"]
+    assert program.arrays == ("C", "A", "B")
+    assert program.params == ("M", "N", "K")
+    assert program.arguments == ("C", "A", "B", "M", "N", "K", "beta")
+
+
+def test_without_an_order_statements_run_one_after_another():
+    schedule = gemm().schedule
+    assert schedule == gemm(schedule="{ I[i, j] -> [0, i, j, 0]; S[i, j, k] -> [1, i, j, k] }").schedule
+    n = 2 * 2
+    ran = instances(schedule, M=2, N=2, K=2)
+    assert [s for s, _ in ran] == ["I"] * n + ["S"] * 2 * n
+    assert [p for _, p in ran[:n]] == sorted(p for _, p in ran[:n])
+
+
+def test_unions_of_accesses():
+    program = Program.parse(
+        "{ S[i] : 0 <= i < 9; T[i] : 0 <= i < 9 }",
+        "{ S[i] -> A[i]; T[i] -> A[i + 1] }",
+        "{ S[i] -> B[i] }",
+        may_writes="{ S[i] -> A[0]; T[i] -> B[0] : i > 4 }",
+        kills="{ T[i] -> B[i] }",
+    )
+    assert program.reads.is_equal(Map("{ S[i] -> A[i] : 0 <= i < 9; T[i] -> A[i + 1] : 0 <= i < 9 }"))
+    assert program.must_writes.is_equal(Map("{ S[i] -> B[i] : 0 <= i < 9 }"))
+    assert program.may_writes.is_equal(Map("{ S[i] -> A[0] : 0 <= i < 9; T[i] -> B[0] : 4 < i < 9 }"))
+    assert program.writes.is_equal(program.must_writes | program.may_writes)
+    assert program.kills.is_equal(Map("{ T[i] -> B[i] : 0 <= i < 9 }"))
+    assert [a.must for a in program.statement("S").writes] == [True, False]
+
+
+def test_values_of_sets_are_taken_as_they_are():
+    program = Program.parse(Set(DOMAIN), Map(READS), Map(WRITES), gemm().schedule, context=Set("[M] -> { : M > 1 }"))
+    assert program.schedule == gemm().schedule
+    assert program.context.is_equal(Set("[M, N, K] -> { : M > 1 }"))
+
+
+# ---- trees
+
+
+def test_the_last_constants_of_interleaved_statements_are_a_sequence_below_their_loops():
+    assert (
+        tree("{ I[i, j] -> [0, i, 0, j, 0, 0, 0]; S[i, j, k] -> [0, i, 0, j, 1, k, 0] }")
+        == """\
+  BAND: I[i, j] -> [i, j];
+        S[i, j, k] -> [i, j]
+    SEQUENCE
+      FILTER: I[i, j]
+      FILTER: S[i, j, k]
+        BAND: S[i, j, k] -> [k]"""
+    )
+
+
+def test_constants_that_are_the_same_and_parameters_of_a_single_time_say_nothing():
+    assert tree("[N] -> { S[i] -> [7, N, i, 0] }", "[N] -> { S[i] : 0 <= i < N }") == "  BAND: S[i] -> [i]"
+
+
+def test_statements_that_take_turns_share_a_band():
+    domain = "{ S[i] : 0 <= i < 3; T[i] : 0 <= i < 3 }"
+    assert tree("{ S[i] -> [2i]; T[i] -> [2i + 1] }", domain) == "  BAND: S[i] -> [2*i];\n        T[i] -> [2*i + 1]"
+
+
+def test_three_statements_two_of_them_together():
+    domain = "{ S[i] : 0 <= i < 3; T[i] : 0 <= i < 3; U[i] : 0 <= i < 3 }"
+    assert (
+        tree("{ S[i] -> [0, i, 1]; T[i] -> [1, 0, i]; U[i] -> [0, i, 0] }", domain)
+        == """\
+  SEQUENCE
+    FILTER: S[i]; U[i]
+      BAND: S[i] -> [i];
+            U[i] -> [i]
+        SEQUENCE
+          FILTER: U[i]
+          FILTER: S[i]
+    FILTER: T[i]
+      BAND: T[i] -> [i]"""
+    )
+
+
+def test_tiled_and_skewed_times():
+    domain = "[N] -> { S[t, i] : 0 <= t < N and 0 <= i < N }"
+    assert tree("{ S[t, i] -> [floor(t/4), floor((t + i)/4), t, t + i] }", domain) == (
+        "  BAND: S[t, i] -> [floor(t/4), floor((i + t)/4), t, i + t]"
+    )
+
+
+def test_times_by_cases_that_a_sequence_parts():
+    domain = Set("{ S[i] : 0 <= i < 6; T[i] : 0 <= i < 2 }")
+    times = Map("{ S[i] -> [0, i] : i < 3; S[i] -> [1, -i] : i >= 3; T[i] -> [1, i - 4] }")
+    ran = instances(schedule_of_map(times, domain))
+    assert [(s, *p) for s, p in ran] == [
+        ("S", 0), ("S", 1), ("S", 2), ("S", 5), ("S", 4), ("T", 0), ("S", 3), ("T", 1),
+    ]  # fmt: skip
+
+
+@st.composite
+def times(draw):
+    """Two or three statements of two iterators with times of four dimensions."""
+    parts = []
+    for s in ("S", "T", "U")[: draw(st.integers(2, 3))]:
+        row = []
+        for _ in range(4):
+            a, b, c = (draw(st.integers(-1, 1)) for _ in range(3))
+            row.append(
+                draw(st.sampled_from((str(draw(st.integers(0, 2))), f"{a}*i + {b}*j + {c}", "floor((i + j)/2)")))
+            )
+        parts.append(f"{s}[i, j] -> [{', '.join(row)}]")
+    return parts
+
+
+@given(times())
+@settings(max_examples=60, deadline=None)
+def test_the_tree_has_the_order_of_the_map(parts):
+    domain = Set("{ " + "; ".join(f"{p[0]}[i, j] : 0 <= i < 3 and 0 <= j < 3" for p in parts) + " }")
+    schedule = Map("{ " + "; ".join(parts) + " }")
+    ran = instances(schedule_of_map(schedule, domain))
+    when = {}
+    for p in parts:
+        for point in schedule.only(p[0]).intersect_domain(domain.only(p[0])).points():
+            when[p[0], point[:2]] = point[2:]
+    assert set(ran) == set(when) and len(ran) == len(when)
+    at = [when[x] for x in ran]
+    assert at == sorted(at)
+
+
+# ---- running
+
+
+def test_the_bodies_run_in_the_order():
+    program = gemm()
+    rng = np.random.default_rng(0)
+    A, B, C = rng.random((3, 2)), rng.random((2, 4)), rng.random((3, 4))
+    expected = A @ B + 2.0 * C
+    assert program(C, A, B, M=3, N=4, K=2, beta=2.0) is None
+    assert np.allclose(C, expected, rtol=1e-15, atol=1e-15)
+
+
+def test_scalars_and_local_arrays():
+    program = Program.parse(
+        "[N] -> { S[i] : 0 <= i < N; T[] : N > 0; U[i] : 0 <= i < N }",
+        "{ S[i] -> x[i]; S[i] -> t[]; T[] -> t[]; T[] -> u[i] : i = 0; U[i] -> t[] }",
+        "{ S[i] -> t[]; T[] -> r[]; U[i] -> u[i] }",
+        "[N] -> { S[i] -> [0, i]; U[i] -> [1, i]; T[] -> [2, 0] }",
+        bodies={"S": "t += x[i]", "U": "u[i] = t * t", "T": "r = sqrt(u[0]) + t"},
+        local=("t", "u"),
+    )
+    assert program.arguments == ("x", "r", "N")
+    r = np.zeros(())
+    program([1.0, 2.0, 3.0], r, 3)
+    assert r == 12.0
+
+
+def test_the_order_matters():
+    text = "[N] -> { S[i] : 0 < i < N }", "{ S[i] -> A[i - 1] }", "{ S[i] -> A[i] }"
+    up = Program.parse(*text, bodies="A[i] = A[i - 1]")
+    down = Program.parse(*text, "{ S[i] -> [-i] }", bodies="A[i] = A[i - 1]")
+    first, second = [1, 2, 3], [1, 2, 3]
+    up(first, 3)
+    down(second, 3)
+    assert first == [1, 1, 1] and second == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("args", "named", "message"),
+    [
+        ((), {}, "no value for A, N"),
+        (([1], 2, 3), {}, "3 arguments for 2"),
+        (([1],), {"n": 2}, "no argument is called 'n'"),
+        (([1], 2), {"N": 2}, "N is given twice"),
+        (([1], 2.5), {}, "the parameter N is an integer, not 2.5"),
+        (([1], 0), {}, "N = 0 is outside of the context"),
+    ],
+)
+def test_calls_that_do_not_fit(args, named, message):
+    program = Program.parse(
+        "[N] -> { S[i] : 0 <= i < N }", writes="{ S[i] -> A[i] }", bodies="A[i] = 0", context="[N] -> { : N > 0 }"
+    )
+    with pytest.raises(BadProgram, match=message):
+        program(*args, **named)
+
+
+def test_a_program_without_bodies_does_not_run():
+    with pytest.raises(BadProgram, match="S has no body"):
+        Program.parse("{ S[i] : 0 <= i < 3 }")()
+
+
+# ---- what does not fit
+
+STRIPE = "[N] -> { Stmt[i] : 0 <= i < N }"
+WRONG = [
+    (dict(reads="{ Smt[i] -> A[i] }"), BadProgram, "the statement Smt[i], which has no domain", "did you mean 'Stmt'?"),
+    (dict(writes="{ Stmt[i, j] -> A[i] }"), BadProgram, "the writes have Stmt[i, j], the domain Stmt[i]", ""),
+    (dict(reads="{ Stmt[i] -> [i] }"), BadProgram, "an array is a tuple with a name", "S[i] -> A[i]"),
+    (dict(reads="{ Stmt[i] -> A[i] }", writes="{ Stmt[i] -> A[i, i] }"), BadProgram, "A has 2 subscripts", ""),
+    (dict(reads="{ Stmt[i] -> Acc[i] }", kills="{ Stmt[i] -> Ac[i] }"), BadProgram, "reads or writes Ac", "'Acc'"),
+    (
+        dict(reads="{ Stmt[i] -> Acc[i] }", bodies="Ac[i] = 0"),
+        BadProgram,
+        "uses Ac, to which it has no access",
+        "'Acc'",
+    ),
+    (dict(reads="{ Stmt[i] -> A[i] }", bodies="x = A[i]"), BadProgram, "uses x, to which it has no access", ""),
+    (
+        dict(reads="{ Stmt[i] -> A[i] }", bodies="A[i] = sqt(2)"),
+        BadProgram,
+        "calls sqt, which is not known",
+        "functions=",
+    ),
+    (dict(bodies="A[i] = = 2"), BadProgram, "the body of Stmt is no Python", ""),
+    (dict(bodies={"Smt": "pass"}), BadProgram, "a body for Smt, which has no domain", "did you mean 'Stmt'?"),
+    (dict(local=("t",)), BadProgram, "the local array t is accessed by no statement", ""),
+    (dict(schedule="{ Stm[i] -> [i] }"), BadSchedule, "orders Stm[i], which is no statement", "did you mean 'Stmt'?"),
+    (dict(schedule="{ Stmt[i, j] -> [i] }"), BadSchedule, "the schedule has Stmt[i, j], the program Stmt[i]", ""),
+    (dict(schedule="{ Stmt[i] -> [i] : i != 5 }"), BadSchedule, "the schedule misses Stmt[5] for N = 6", ""),
+    (dict(schedule="{ Stmt[i] -> [t] : t >= i }"), BadSchedule, "an instance of Stmt has several times", ""),
+    (
+        dict(schedule="{ Stmt[i] -> [i] : i < 3; Stmt[i] -> [7 - i] : i > 2 }"),
+        BadSchedule,
+        "given by cases",
+        "sequence",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "message", "hint"), WRONG, ids=[w[2] for w in WRONG])
+def test_parts_that_do_not_fit(given, kind, message, hint):
+    with pytest.raises(kind) as caught:
+        Program.parse(STRIPE, **given)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_domains_that_are_none():
+    for domain, message in (
+        ("{ [i] : i = 0 }", "a tuple with a name, not [i]"),
+        ("{ S[i] : i = 0; S[i, j] : i = j = 0 }", "the statement S has S[i] and S[i, j]"),
+        ("{ [S[i] -> T[j]] : i = j = 0 }", "a tuple with a name"),
+        ("{ }", "at least one statement"),
+    ):
+        with pytest.raises(BadProgram) as caught:
+            Program.parse(domain)
+        assert message in caught.value.message
+
+
+def test_one_body_for_several_statements():
+    with pytest.raises(BadProgram, match="one body for several statements"):
+        Program.parse(DOMAIN, bodies="C[i, j] = 0")
+
+
+def test_times_of_different_lengths():
+    with pytest.raises(BadSchedule, match="tuples of one space") as caught:
+        Program.parse(DOMAIN, schedule="{ I[i, j] -> [0, i, j]; S[i, j, k] -> [1, i, j, k] }")
+    assert "zeros" in caught.value.hint
