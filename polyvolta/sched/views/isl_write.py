@@ -175,10 +175,22 @@ class _Writer:
         tup = self.tuples.get(statement)
         if tup is None:
             raise BadSchedule(f"no domain or extension above has the statement {statement}")
-        names = distinct((re.sub(r"[^\w.']", "", d) if not is_spelt(d) else d for d in tup.dims), self.params)
-        if names == tup.dims:
-            return tup, {}
-        return renamed(tup, names), {d: aff(n) for d, n in zip(tup.dims, names, strict=True)}
+        new = _spelt(Space(None, tup), self.params).out
+        return new, {d: aff(n) for d, n in zip(tup.dims, new.dims, strict=True) if d != n}
+
+
+def _spelt(space: Space, params: tuple[str, ...]) -> Space:
+    """The space with names that a text can say, those of the statement's dimensions first."""
+    if all(map(is_spelt, space.dims)):
+        return space
+    outputs = distinct(map(_word, space.out.dims), params)
+    inputs = distinct(map(_word, space.inp.dims), (*params, *outputs)) if space.inp else ()
+    return Space(space.inp and renamed(space.inp, inputs), renamed(space.out, outputs))
+
+
+def _word(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_.']", "", name)
+    return name if is_spelt(name) else plain if is_spelt(plain) else f"i{plain}"
 
 
 def _exact(e: Aff) -> str:
@@ -193,7 +205,9 @@ def _head(params: dict[str, None]) -> str:
 
 def _quoted(r: Set | Map) -> str:
     """A relation in quotes; statements without instances stay in it."""
+    r = r._of(r.param_names, [(_spelt(space, r.param_names), pieces) for space, pieces in r.parts])
     texts = [t for part in r.parts for t in piece_texts(r._of(r.param_names, [part]), NAMED)]
+    texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
     return f'"{_head(dict.fromkeys(r.param_names))}{{ {"; ".join(texts)} }}"'
 
 

@@ -1,0 +1,322 @@
+"""Trees go to and fro between isl and us.
+
+`isl_printed.txt` holds schedules that isl computed and printed: for each a name, the flow form, the block form and the
+map that isl makes of it ("-" where isl has none, below an extension).
+"""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
+from polyvolta.sched.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    Mark,
+    Member,
+    Schedule,
+    Sequence,
+    SetNode,
+)
+from polyvolta.sets import Map, Set, Tuple, aff
+from tests.sched.codegen.draw import tree as drawn
+from tests.sched.views.trees import alike, band, tree
+
+
+def printed():
+    """The trees of `isl_printed.txt`: name -> (flow form, block form, map)."""
+    found = {}
+    for entry in Path(__file__).with_name("isl_printed.txt").read_text().split("# ")[1:]:
+        name, rest = entry.split("\n", 1)
+        flow, block, order = rest.strip().split("\n\n")
+        found[name] = flow, block, order
+    return found
+
+
+PRINTED = printed()
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_both_forms_that_isl_prints_are_one_tree(name):
+    flow, block, _ = PRINTED[name]
+    assert Schedule.parse(flow) == Schedule.parse(block)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_tree_that_isl_printed_is_written_and_read_unchanged(name):
+    schedule = Schedule.parse(PRINTED[name][0])
+    assert Schedule.parse(schedule.to_isl()) == schedule == Schedule.parse(schedule.to_isl(block=True))
+
+
+@pytest.mark.parametrize("name", [n for n in PRINTED if PRINTED[n][2] != "-"])
+def test_a_tree_is_the_map_that_isl_makes_of_it(name):
+    flow, _, order = PRINTED[name]
+    schedule = Schedule.parse(flow)
+    leaves = [schedule.instances_at(at) for at, node in schedule.walk() if isinstance(node, Leaf)]
+    runs = leaves[0]
+    for other in leaves[1:]:
+        runs = runs | other
+    assert schedule.to_map().is_equal(Map(order).intersect_domain(runs))
+
+
+@settings(max_examples=60)
+@given(st.binary(min_size=40, max_size=160), st.booleans())
+def test_what_is_written_reads_back(data, block):
+    schedule = drawn(data).schedule
+    text = schedule.to_isl(block=block)
+    again = Schedule.parse(text)
+    assert alike(again.root, schedule.root)
+    assert again.to_isl(block=block) == Schedule.parse(again.to_isl()).to_isl(block=block)
+
+
+def test_every_part_of_a_tree_is_written_as_isl_writes_it():
+    schedule = tree(
+        "[n] -> { S[i, j] : 0 <= i, j < n; T[i] : 0 <= i < n }",
+        Context(
+            Set("[n] -> { [] : n >= 4 }"),
+            Band(
+                (
+                    Member((("S", aff("i")), ("T", aff("i"))), coincident=True, loop_type="separate"),
+                    Member((("S", aff("j")), ("T", aff("n"))), loop_type="unroll"),
+                ),
+                SetNode(
+                    (
+                        Filter(("S",), Guard(Set("[n] -> { [a, b] : a < b }"), Mark("inner")), None),
+                        Filter(
+                            ("T",),
+                            Extension(
+                                Map("[n] -> { [a, b] -> C[x] : x = a }"),
+                                Sequence((Filter(("C",)), Filter(("T",)))),
+                            ),
+                        ),
+                    )
+                ),
+                permutable=True,
+                isolate=Set("[n] -> { [a, b] : b < n }"),
+            ),
+        ),
+    )
+    assert (
+        schedule.to_isl(block=True)
+        == """\
+domain: "[n] -> { S[i, j] : 0 <= i < n and 0 <= j < n; T[i] : 0 <= i < n }"
+child:
+  context: "[n] -> { [] : n >= 4 }"
+  child:
+    schedule: "[n] -> [{ S[i, j] -> [(i)]; T[i] -> [(i)] }, { S[i, j] -> [(j)]; T[i] -> [(n)] }]"
+    permutable: 1
+    coincident: [ 1, 0 ]
+    options: "[n] -> { isolate[[] -> [a, b]] : b < n; separate[0]; unroll[1] }"
+    child:
+      set:
+      - filter: "{ S[i, j] }"
+        child:
+          guard: "[n] -> { [a, b] : a < b }"
+          child:
+            mark: "inner"
+            child: { leaf }
+      - filter: "{ T[i] }"
+        child:
+          extension: "[n] -> { [a, b] -> C[x] : x = a }"
+          child:
+            sequence:
+            - filter: "{ C[x] }"
+            - filter: "{ T[i] }"
+"""
+    )
+    assert Schedule.parse(schedule.to_isl()) == schedule
+
+
+def test_a_tree_as_ppcg_writes_it_by_hand():
+    schedule = Schedule.parse("""
+        # what ppcg makes of a copy
+        domain: "[n] -> { S[i] : 0 <= i < n }"
+        child:
+          context: "[n, b0] -> { [] : 0 <= b0 <= 32767 }"
+          child:
+            filter: [n, b0] -> { S[i] : b0 = floor(i/32) }
+            child:
+              mark: kernel
+              child:
+                schedule: "[n] -> [{ S[i] -> [(32*floor(i/32))] }]"
+                permutable: 1
+                coincident:
+                - 1
+                child:
+                  mark: 'thread'
+                  child:
+                    schedule: "[{ S[i] -> [(i mod 32)] }]"
+                    child: leaf
+    """)
+    assert (
+        str(schedule)
+        == """\
+DOMAIN: S[i] : 0 ≤ i < n
+  CONTEXT: 0 ≤ b0 ≤ 32767
+    FILTER: S[i] : 32b0 ≤ i ≤ 32b0 + 31
+      MARK: kernel
+        BAND: S[i] → [32⌊i/32⌋]
+          MARK: thread
+            BAND: S[i] → [i - 32⌊i/32⌋]"""
+    )
+    assert schedule.band((0, 0, 0, 0)).members[0].coincident
+
+
+def test_mapped_members_and_requests_to_unroll_are_told_in_a_mark():
+    members = (Member((("S", aff("i//32")),), name="blockIdx.x"), Member((("S", aff("i")),), unroll=True))
+    schedule = tree("[n] -> { S[i] : 0 <= i < n }", Band(members))
+    assert 'mark: "members: blockIdx.x, unroll"' in schedule.to_isl()
+    assert Schedule.parse(schedule.to_isl()) == schedule
+
+
+def test_mapped_members_become_parameters_as_ppcg_has_them():
+    schedule = tree("[n] -> { S[i] : 0 <= i < n }", band(None, S="i//32, i", names="blockIdx.x, -"))
+    text = schedule.to_isl(mapped="parameters")
+    assert 'filter: "[n, blockIdx_x] -> { S[i] : blockIdx_x = floor(i/32) }"' in text
+    assert Schedule.parse(text).node((0, 0)).members[0].name is None
+
+
+def test_iterators_are_called_what_the_domain_calls_them():
+    schedule = Schedule.parse(
+        '{ domain: "{ S[i, j] : 0 <= i, j < 4 }", child: { schedule: "[{ S[a, b] -> [(b - a)] }]" } }'
+    )
+    assert schedule == tree("{ S[i, j] : 0 <= i, j < 4 }", band(None, S="j - i"))
+
+
+def test_conditions_that_always_hold_are_taken():
+    text = '{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] : i >= 0 }]" } }'
+    assert Schedule.parse(text) == tree("{ S[i] : 0 <= i < 4 }", band(None, S="i"))
+
+
+def test_statements_without_instances_may_lack_a_domain():
+    text = '{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(0)] }]" } }'
+    assert Schedule.parse(text) == tree("{ S[i] : 0 <= i < 4 }", band(None, S="i"))
+
+
+def test_names_that_no_text_can_say_get_others():
+    space = Set.universe(Tuple("S", ("i@",)))
+    schedule = Schedule(Domain(space, Band((Member((("S", aff(0)),)),))))
+    assert Schedule.parse(schedule.to_isl()).domain.space.dims == ("i",)
+
+
+ERRORS = {
+    "an unknown key": (
+        '{ domain: "{ S[] }", chidl: { mark: "a" } }',
+        "unknown key 'chidl'",
+        '{ domain: "{ S[] }", chidl: { mark: "a" } }\n                     ^',
+        "did you mean 'child'?",
+    ),
+    "a brace too few": ('{ domain: "{ S[] }"', "expected ',' or '}'", '{ domain: "{ S[] }"\n                   ^', ""),
+    "a quote too few": ('{ domain: "{ S[] } }', "this quote is never closed", '{ domain: "{ S[] } }\n          ^', ""),
+    "a set that is none": (
+        'domain: "{ S[i] : 0 <= i < 4 }"\nchild:\n  schedule: "[{ S[i] -> [(i + x)] }]"',
+        "unknown name 'x'",
+        'line 3:   schedule: "[{ S[i] -> [(i + x)] }]"\n                                      ^',
+        "known: i",
+    ),
+    "a wrong indentation": (
+        'domain: "{ S[] }"\n  child:\n    mark: "a"',
+        "this key is indented deeper than those before it",
+        "line 2:   child:\n          ^",
+        "",
+    ),
+    "an expansion": (
+        '{ domain: "{ S[] }", child: { contraction: "[{ S[] -> [(0)] }]", expansion: "{ S[] -> T[] }" } }',
+        "expansion nodes, which replace statements by others, are not supported",
+        None,
+        "",
+    ),
+    "no domain": ('{ mark: "a" }', "a tree begins with its domain, not with 'mark'", '{ mark: "a" }\n  ^', None),
+    "a second domain": (
+        '{ domain: "{ S[] }", child: { domain: "{ T[] }" } }',
+        "a domain stands at the root alone",
+        None,
+        None,
+    ),
+    "two kinds at once": (
+        '{ domain: "{ S[] }", mark: "a" }',
+        "a node is a 'domain' or a 'mark', not both",
+        '{ domain: "{ S[] }", mark: "a" }\n                     ^',
+        "nest them by child:",
+    ),
+    "an attribute of another": (
+        '{ domain: "{ S[] }", permutable: 1 }',
+        "a 'domain' node has no 'permutable'",
+        None,
+        "it belongs to a schedule",
+    ),
+    "a piecewise expression": (
+        '{ domain: "{ S[i] : i = 0 }", child: { schedule: "[{ S[i] -> [(i)] : i < 2; S[i] -> [(0)] : i > 1 }]" } }',
+        "the expression for S is piecewise: i; 0",
+        None,
+        "split the statement by filters, one for each piece",
+    ),
+    "a partial expression": (
+        '{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] : i < 2 }]" } }',
+        "the expression for S does not cover its instances",
+        None,
+        None,
+    ),
+    "an unknown statement": (
+        '{ domain: "{ Sum[] }", child: { sequence: [ { filter: "{ Sun[] }" } ] } }',
+        "no statement is called Sun",
+        None,
+        "did you mean 'Sum'?",
+    ),
+    "a statement of another space": (
+        '{ domain: "{ S[i] : i = 0 }", child: { filter: "{ S[i, j] }" } }',
+        "the statement is S[i], not S[i, j]",
+        None,
+        "",
+    ),
+    "flags too few": (
+        '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }, { S[] -> [(1)] }]", coincident: [ 1 ] } }',
+        "1 flags for 2 members",
+        None,
+        "",
+    ),
+    "an option unknown to us": (
+        '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }]", options: "{ speed[0] }" } }',
+        "the option speed[i0] is not supported",
+        None,
+        "known: isolate[[...] -> [...]], atomic[k], separate[k], unroll[k]",
+    ),
+    "a child that is no filter": (
+        '{ domain: "{ S[] }", child: { sequence: [ { mark: "a" } ] } }',
+        "the children of a sequence or set are filters, not a 'mark'",
+        None,
+        "",
+    ),
+    "nothing": ("", "expected a tree", None, None),
+    "more than a tree": (
+        '{ domain: "{ S[] }" } }',
+        "expected the end of the tree",
+        '{ domain: "{ S[] }" } }\n                      ^',
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_text_that_is_no_tree_is_shown_with_a_caret(name):
+    text, message, where, hint = ERRORS[name]
+    with pytest.raises(TreeSyntaxError) as caught:
+        Schedule.parse(text)
+    assert caught.value.message == message
+    assert "^" in caught.value.where
+    assert where is None or caught.value.where == where
+    assert hint is None or caught.value.hint == hint
+
+
+def test_a_tree_that_is_no_schedule_is_read_when_asked():
+    text = '{ domain: "{ S[]; T[] }", child: { sequence: [ { filter: "{ S[] }" } ] } }'
+    with pytest.raises(BadSchedule, match=r"no child of the sequence has T\[\]"):
+        Schedule.parse(text)
+    assert isinstance(Schedule.parse(text, check=False).node((0,)), Sequence)
