@@ -8,8 +8,10 @@ contain. Cases that fail are made smaller, printed with what repeats them, and d
 """
 
 import argparse
+import builtins
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -18,6 +20,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 
 from polyvolta.sched.codegen.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.codegen.python_text import to_python
 from polyvolta.sched.codegen.run import run
 from polyvolta.sched.codegen.scan import scan
 from polyvolta.sched.errors import NotScannable
@@ -70,6 +73,8 @@ def attempt(data, rich=True, seconds=20):
                 reason = wrong(Meaning(drawn.schedule, values).order, run(found, values))
                 if reason:
                     return "wrong", f"at {values} {reason}", drawn, features
+            if called(to_python(found), values) != run(found, values):
+                return "wrong", f"at {values} the Python text calls otherwise", drawn, features
     except (NotScannable, BudgetExceeded) as error:
         return "declined", f"{type(error).__name__}: {error.message}", drawn, features
     except Slow:
@@ -88,6 +93,15 @@ def attempt(data, rich=True, seconds=20):
     return "good", "", drawn, features
 
 
+def called(text, values):
+    """The calls that a Python text makes."""
+    calls = []
+    say = {s: (lambda *args, s=s: calls.append((s, args))) for s in re.findall(r"(\w+)\(", text)}
+    space = {**say, **{name: getattr(builtins, name) for name in ("range", "min", "max")}, **values}
+    exec(text, space)  # noqa: S102
+    return calls
+
+
 def of_tree(drawn):
     """What a tree contains."""
     found = {f"{len(drawn.schedule.domain.tuple_names)} statements", f"{len(drawn.values[0])} parameters"}
@@ -104,6 +118,8 @@ def of_tree(drawn):
             continue
         if isinstance(node, Band):
             found |= {m.loop_type for m in node.members} - {"default"}
+            if any(m.name for m in node.members):
+                found.add("mapped member")
             if node.isolate is not None:
                 found.add("isolate")
             if any(isinstance(a, Floor) for m in node.members for _, e in m.exprs for a, _ in e.terms):

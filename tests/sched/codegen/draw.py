@@ -63,6 +63,7 @@ class Hand:
     params: tuple[str, ...]
     rich: bool = True  # whether guards, extensions and the like are drawn
     extensions: int = 0
+    indices: int = 0
     domains: list = field(default_factory=list)
 
     @property
@@ -172,6 +173,8 @@ class Hand:
         kinds = (*plain, *plain, "mark", "guard", "extension", "context", "guard") if self.rich else plain
         rank = len(active[0].prefix)
         kind = s.of(kinds)
+        if kind == "leaf" and not rank and s.below(8):  # most trees have a band
+            kind = "band"
         if rank >= 5 and kind == "band":
             kind = "sequence"
         match kind:
@@ -214,6 +217,7 @@ class Hand:
                 m.map(lambda _, e: e % tiles if point == "mod" else e) for m in members
             ]
             members = [self.finite(m, k >= len(members) // 2) for k, m in enumerate(members)]
+        members = [self.mapped(m) for m in members]
         below = tuple(replace(a, prefix=(*a.prefix, *(m.of(a.name) for m in members))) for a in active)
         rank = len(active[0].prefix)
         isolate = None
@@ -227,6 +231,15 @@ class Hand:
         if split:
             return Band(tuple(members[:half]), Band(tuple(members[half:]), child))
         return Band(tuple(members), child, False, isolate)
+
+    def mapped(self, m):
+        """The member as an index that is given, with values from 0 on, now and then."""
+        s = self.source
+        if not self.rich or m.loop_type != "default" or s.below(16) != 15:
+            return m
+        self.indices += 1
+        d = s.of((2, 3, 4))
+        return replace(m.map(lambda _, e: e % d), name=f"t{self.indices}", coincident=True)
 
     def loop_type(self):
         return self.source.of(("default",) * 9 + ("atomic", "separate", "separate"))
