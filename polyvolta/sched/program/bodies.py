@@ -81,7 +81,7 @@ class _Reader:
 
     # ---- the left side
 
-    def target(self, node: ast.expr) -> tuple[Element, ast.expr]:
+    def target(self, node: ast.expr) -> tuple[Element, ast.Subscript | ast.Name]:
         match node:
             case ast.Subscript():
                 return self.element(node)

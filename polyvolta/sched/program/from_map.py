@@ -60,12 +60,14 @@ def schedule_of_map(times: Map, domain: Set) -> Schedule:
     """
     tuples = {s.out.name: s.out for s, _ in domain.parts}
     for space, _ in times.parts:
-        name = space.inp.name if space.inp else None
+        inp = space.inp
+        assert inp is not None
+        name = inp.name
         if name not in tuples:
             hint = nearest(str(name), map(str, tuples))
-            raise BadSchedule(f"the schedule orders {space.inp}, which is no statement", where=str(times), hint=hint)
-        if space.inp.key != tuples[name].key:
-            raise BadSchedule(f"the schedule has {space.inp}, the program {tuples[name]}", where=str(times))
+            raise BadSchedule(f"the schedule orders {inp}, which is no statement", where=str(times), hint=hint)
+        if inp.key != tuples[name].key:
+            raise BadSchedule(f"the schedule has {inp}, the program {tuples[name]}", where=str(times))
     kinds = {s.out.key: s.out for s, _ in times.parts}
     if len(kinds) > 1:
         raise BadSchedule(

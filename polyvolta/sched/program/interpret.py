@@ -15,6 +15,7 @@ from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.tree import Band, Extension, Filter, Guard, Leaf, Node, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as Ordered
 from polyvolta.sets import nearest
+from polyvolta.sets.space import whole
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
@@ -106,10 +107,10 @@ def interpret(program: Program, args: Sequence[object], kwargs: Mapping[str, obj
     given = _bound(program, args, kwargs)
     params = {}
     for p in program.params:
-        value = given[p]
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise BadProgram(f"the parameter {p} is an integer, not {value!r}")
-        params[p] = value.__index__()
+        value = whole(given[p])
+        if value is None:
+            raise BadProgram(f"the parameter {p} is an integer, not {given[p]!r}")
+        params[p] = value
     if not program.context.contains((), **{p: v for p, v in params.items() if p in program.context.param_names}):
         values = ", ".join(f"{p} = {v}" for p, v in params.items())
         raise BadProgram(f"{values} is outside of the context", where=str(program.context))

@@ -90,7 +90,12 @@ class Statement:
     def _restricted(self, access: Access) -> Access:
         """The access of the instances that there are."""
         spaces = [s for s, _ in access.relation.parts]
-        if len(spaces) != 1 or spaces[0].inp.key != self.domain.parts[0][0].out.key or spaces[0].out.name is None:
+        if (
+            len(spaces) != 1
+            or spaces[0].inp is None
+            or spaces[0].inp.key != self.domain.parts[0][0].out.key
+            or spaces[0].out.name is None
+        ):
             raise BadProgram(
                 f"an access of {self.name} relates {self.domain.parts[0][0].out} to elements of one array",
                 where=str(access.relation),

@@ -59,7 +59,13 @@ def nest(function: Callable[..., object], /) -> Program: ...
 def nest(
     *, context: str | Set | None = None, name: str | None = None
 ) -> Callable[[Callable[..., object]], Program]: ...
-def nest(function=None, /, *, context=None, name=None):  # noqa: ANN001, ANN201
+def nest(
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    context: str | Set | None = None,
+    name: str | None = None,
+) -> Program | Callable[[Callable[..., object]], Program]:
     """The program that a Python function of loops is: a decorator, `@nest` or `@nest(context="[N] -> { : N > 0 }")`.
 
     Parameters

@@ -16,14 +16,16 @@ import ast
 import builtins
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.program.from_map import schedule_of_map, textual_order
 from polyvolta.sched.program.model import Access, Program, Statement
 from polyvolta.sched.tree import Domain, Schedule
-from polyvolta.sets import Map, Set, nearest
+from polyvolta.sets import Map, Set, Tuple, nearest
 
+R = TypeVar("R", Set, Map)
 TREE = re.compile(r"^\s*[{\[]?\s*[\"']?(domain|context)[\"']?\s*:")
 
 
@@ -125,11 +127,11 @@ def parse(
     return Program(name, statements, order, given, arguments, tuple(local), names.functions)
 
 
-def _read(kind: type, value: object):  # noqa: ANN202
-    """A set or map from its text, or itself."""
+def _read(kind: type[R], value: R | str | None) -> R:
+    """A set or map from its text, or itself; another value is refused by the class."""
     if value is None:
         return kind("{ }")
-    return kind(value) if isinstance(value, str) else value if isinstance(value, kind) else kind(value)
+    return value if isinstance(value, kind) else kind(value)  # type: ignore[arg-type]
 
 
 def _order(schedule: str | Map | Schedule | None) -> Map | Schedule | None:
@@ -138,9 +140,9 @@ def _order(schedule: str | Map | Schedule | None) -> Map | Schedule | None:
     return Schedule.parse(schedule) if TREE.match(schedule) else Map(schedule)
 
 
-def _tuples(domain: Set) -> dict:
+def _tuples(domain: Set) -> dict[str, Tuple]:
     """The tuples of the statements by name."""
-    out: dict = {}
+    out: dict[str, Tuple] = {}
     for space, _ in domain.parts:
         tup = space.out
         if tup.name is None or tup.inner is not None:
@@ -155,24 +157,25 @@ def _tuples(domain: Set) -> dict:
     return out
 
 
-def _accesses(relation: Map, role: str, tuples: dict, domain: Set):  # noqa: ANN202
+def _accesses(relation: Map, role: str, tuples: dict[str, Tuple], domain: Set) -> Iterator[tuple[str, Access]]:
     """(statement, access) pairs, one for each conjunct of the relation that has an instance."""
     for space, pieces in relation.parts:
         inp, out = space.inp, space.out
         assert inp is not None
-        if inp.name not in tuples:
-            hint = nearest(str(inp.name), tuples)
+        name = str(inp.name)
+        if name not in tuples:
+            hint = nearest(name, tuples)
             raise BadProgram(
                 f"the {role}s name the statement {inp}, which has no domain", where=str(relation), hint=hint
             )
-        if inp.key != tuples[inp.name].key:
-            raise BadProgram(f"the {role}s have {inp}, the domain {tuples[inp.name]}", where=str(relation))
+        if inp.key != tuples[name].key:
+            raise BadProgram(f"the {role}s have {inp}, the domain {tuples[name]}", where=str(relation))
         if out.name is None or out.inner is not None:
             raise BadProgram(f"an array is a tuple with a name, not {out}", where=str(relation), hint="S[i] -> A[i]")
         for c in pieces:
             one = Map._of(relation.param_names, [(space, (c,))])
-            if not one.intersect_domain(domain.only(inp.name)).is_empty():
-                yield inp.name, Access(out.name, one, role != "may write")
+            if not one.intersect_domain(domain.only(name)).is_empty():
+                yield name, Access(out.name, one, role != "may write")
 
 
 def _bodies(bodies: str | Mapping[str, str] | None, statements: tuple[str, ...]) -> dict[str, str]:
@@ -181,7 +184,7 @@ def _bodies(bodies: str | Mapping[str, str] | None, statements: tuple[str, ...])
             raise BadProgram(
                 "one body for several statements", where=bodies, hint=f'bodies={{"{statements[0]}": "A[i] = ..."}}'
             )
-        return {statements[0]: bodies}
+        return dict.fromkeys(statements, bodies)
     for s in bodies or ():
         if s not in statements:
             raise BadProgram(f"a body for {s}, which has no domain", where=str(bodies), hint=nearest(s, statements))

@@ -63,7 +63,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
           FILTER: S2[i, j]
             BAND: S2[i, j] → [i, j]
     """
-    graph = statements if hasattr(statements, "dag") else None
+    graph: Any = statements if hasattr(statements, "dag") else None
     listed = tuple(getattr(statements, "statements", statements))  # type: ignore[arg-type]
     if not listed:
         raise BadProgram("a program has at least one statement")
@@ -142,6 +142,8 @@ def _text(e: Any, functions: dict[str, None]) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), [_text(x, functions) for x in e.args], [])
 
 
-def _element(leaf: Any) -> ast.expr:
+def _element(leaf: Any) -> ast.Subscript | ast.Name:
     """`C[i, j]`; a tensor without dimensions is a scalar."""
-    return ast.parse(str(leaf), mode="eval").body if leaf.indices else ast.Name(str(leaf.base), ast.Load())
+    found = ast.parse(str(leaf) if leaf.indices else str(leaf.base), mode="eval").body
+    assert isinstance(found, ast.Subscript | ast.Name)
+    return found

@@ -110,17 +110,18 @@ def parse_source(text: str, file: str = "<text>", first: int = 1) -> Source:
             f"this is no Python: {error.msg}",
             where=f"{file}, line {first + line - 1}\n    {(error.text or '').strip()}",
         ) from None
-    body = tree.body[0].body if inside else tree.body  # type: ignore[attr-defined]
+    body: list[ast.stmt] = tree.body[0].body if inside else tree.body  # type: ignore[attr-defined]
     if inside:
         ast.increment_lineno(tree, -1)
-    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
+    function = body[0] if len(body) == 1 else None
+    if not isinstance(function, ast.FunctionDef):
         what = "another statement" if len(body) == 1 else f"{len(body)} statements"
         raise NotAffineProgram(
             f"the text of a nest is one function, not {what}",
             where=f"{file}, line {first}",
             hint="def gemm(A, B, C, M, N, K): for i in range(M): ...",
         )
-    return Source(body[0], tuple(text.splitlines()), file, first)
+    return Source(function, tuple(text.splitlines()), file, first)
 
 
 def _names(function: ast.FunctionDef) -> tuple[str, ...]:

@@ -105,8 +105,8 @@ def ordered(root):
     return Program("p", STATEMENTS, Schedule(root), Set("{ : }"))
 
 
-def band(*statements, child=Leaf()):
-    return Band((Member(tuple((s, var("i")) for s in statements)),), child)
+def band(*statements):
+    return Band((Member(tuple((s, var("i")) for s in statements)),))
 
 
 WHOLE = Domain(DOMAIN, band("S", "T"))

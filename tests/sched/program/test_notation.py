@@ -1,10 +1,9 @@
 """Programs from relations, and trees from schedules that are one map."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.program import Program, instances
@@ -223,33 +222,33 @@ def test_a_program_without_bodies_does_not_run():
 
 STRIPE = "[N] -> { Stmt[i] : 0 <= i < N }"
 WRONG = [
-    (dict(reads="{ Smt[i] -> A[i] }"), BadProgram, "the statement Smt[i], which has no domain", "did you mean 'Stmt'?"),
-    (dict(writes="{ Stmt[i, j] -> A[i] }"), BadProgram, "the writes have Stmt[i, j], the domain Stmt[i]", ""),
-    (dict(reads="{ Stmt[i] -> [i] }"), BadProgram, "an array is a tuple with a name", "S[i] -> A[i]"),
-    (dict(reads="{ Stmt[i] -> A[i] }", writes="{ Stmt[i] -> A[i, i] }"), BadProgram, "A has 2 subscripts", ""),
-    (dict(reads="{ Stmt[i] -> Acc[i] }", kills="{ Stmt[i] -> Ac[i] }"), BadProgram, "reads or writes Ac", "'Acc'"),
+    ({"reads": "{ Smt[i] -> A[i] }"}, BadProgram, "the statement Smt[i], which has no domain", "did you mean 'Stmt'?"),
+    ({"writes": "{ Stmt[i, j] -> A[i] }"}, BadProgram, "the writes have Stmt[i, j], the domain Stmt[i]", ""),
+    ({"reads": "{ Stmt[i] -> [i] }"}, BadProgram, "an array is a tuple with a name", "S[i] -> A[i]"),
+    ({"reads": "{ Stmt[i] -> A[i] }", "writes": "{ Stmt[i] -> A[i, i] }"}, BadProgram, "A has 2 subscripts", ""),
+    ({"reads": "{ Stmt[i] -> Acc[i] }", "kills": "{ Stmt[i] -> Ac[i] }"}, BadProgram, "reads or writes Ac", "'Acc'"),
     (
-        dict(reads="{ Stmt[i] -> Acc[i] }", bodies="Ac[i] = 0"),
+        {"reads": "{ Stmt[i] -> Acc[i] }", "bodies": "Ac[i] = 0"},
         BadProgram,
         "uses Ac, to which it has no access",
         "'Acc'",
     ),
-    (dict(reads="{ Stmt[i] -> A[i] }", bodies="x = A[i]"), BadProgram, "uses x, to which it has no access", ""),
+    ({"reads": "{ Stmt[i] -> A[i] }", "bodies": "x = A[i]"}, BadProgram, "uses x, to which it has no access", ""),
     (
-        dict(reads="{ Stmt[i] -> A[i] }", bodies="A[i] = sqt(2)"),
+        {"reads": "{ Stmt[i] -> A[i] }", "bodies": "A[i] = sqt(2)"},
         BadProgram,
         "calls sqt, which is not known",
         "functions=",
     ),
-    (dict(bodies="A[i] = = 2"), BadProgram, "the body of Stmt is no Python", ""),
-    (dict(bodies={"Smt": "pass"}), BadProgram, "a body for Smt, which has no domain", "did you mean 'Stmt'?"),
-    (dict(local=("t",)), BadProgram, "the local array t is accessed by no statement", ""),
-    (dict(schedule="{ Stm[i] -> [i] }"), BadSchedule, "orders Stm[i], which is no statement", "did you mean 'Stmt'?"),
-    (dict(schedule="{ Stmt[i, j] -> [i] }"), BadSchedule, "the schedule has Stmt[i, j], the program Stmt[i]", ""),
-    (dict(schedule="{ Stmt[i] -> [i] : i != 5 }"), BadSchedule, "the schedule misses Stmt[5] for N = 6", ""),
-    (dict(schedule="{ Stmt[i] -> [t] : t >= i }"), BadSchedule, "an instance of Stmt has several times", ""),
+    ({"bodies": "A[i] = = 2"}, BadProgram, "the body of Stmt is no Python", ""),
+    ({"bodies": {"Smt": "pass"}}, BadProgram, "a body for Smt, which has no domain", "did you mean 'Stmt'?"),
+    ({"local": ("t",)}, BadProgram, "the local array t is accessed by no statement", ""),
+    ({"schedule": "{ Stm[i] -> [i] }"}, BadSchedule, "orders Stm[i], which is no statement", "did you mean 'Stmt'?"),
+    ({"schedule": "{ Stmt[i, j] -> [i] }"}, BadSchedule, "the schedule has Stmt[i, j], the program Stmt[i]", ""),
+    ({"schedule": "{ Stmt[i] -> [i] : i != 5 }"}, BadSchedule, "the schedule misses Stmt[5] for N = 6", ""),
+    ({"schedule": "{ Stmt[i] -> [t] : t >= i }"}, BadSchedule, "an instance of Stmt has several times", ""),
     (
-        dict(schedule="{ Stmt[i] -> [i] : i < 3; Stmt[i] -> [7 - i] : i > 2 }"),
+        {"schedule": "{ Stmt[i] -> [i] : i < 3; Stmt[i] -> [7 - i] : i > 2 }"},
         BadSchedule,
         "given by cases",
         "sequence",

@@ -1,5 +1,7 @@
 """What is no affine nest is refused: the message says why, and the part that is to blame is underlined."""
 
+# ruff: noqa: E501 -- a table
+
 import numpy as np
 import pytest
 
