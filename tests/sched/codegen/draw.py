@@ -341,20 +341,23 @@ def tree(data, rich=True):
 
 
 def known(schedule, values, meanings, s):
-    """The tree with contexts that say something true of the values at which it is run."""
+    """The tree with contexts that say something true of the values at which it is run: of all instances below the band
+    above, so that it holds wherever loops may come."""
     for path, node in list(schedule.walk()):
         if isinstance(node, Context):
-            points = [(*prefix, *v.values()) for v, m in zip(values, meanings) for prefix in m.reached.get(path, ())]
-            names = (*node.context.space.dims, *node.context.param_names)
+            above = max((at for at in schedule.bands() if at == path[: len(at)]), default=(), key=len)
+            here = [prefix for m in meanings for prefix in m.reached.get((*above, 0), ())]
+            columns = [*zip(*here, strict=True)] or [()] * len(node.context.space.dims)
+            columns += [tuple(v[p] for v in values) for p in node.context.param_names]
             parts = []
-            for k, name in enumerate(names):
-                low, high = min((p[k] for p in points), default=0), max((p[k] for p in points), default=0)
-                parts += s.of(((), (f"{name} >= {low}",), (f"{name} <= {high}",), (f"{low} <= {name} <= {high}",)))
-            if points and parts:
-                head = f"[{', '.join(node.context.param_names)}] -> " if node.context.param_names else ""
-                dims = ", ".join(node.context.space.dims)
-                context = Set(f"{head}{{ [{dims}] : {' and '.join(parts)} }}")
-                schedule = schedule.replace(path, Context(context, node.child))
+            for name, column in zip((*node.context.space.dims, *node.context.param_names), columns, strict=True):
+                if column:
+                    low, high = f"{name} >= {min(column)}", f"{name} <= {max(column)}"
+                    parts += s.of(((), (low,), (high,), (low, high)))
+            head = f"[{', '.join(node.context.param_names)}] -> " if node.context.param_names else ""
+            dims = ", ".join(node.context.space.dims)
+            context = Set(f"{head}{{ [{dims}] : {' and '.join(parts)} }}")
+            schedule = schedule.replace(path, Context(context, node.child))
     return schedule
 
 
