@@ -21,6 +21,7 @@ from polyvolta.sched.passes.places import depth, inserted_at, names_of
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Aff, Map, UnknownName, aff, nearest
+from polyvolta.sets.space import Space, distinct, renamed
 
 
 def insert_extension(
@@ -84,12 +85,25 @@ def insert_extension(
         if s is None or s in present:
             what = "has no name" if s is None else f"is called {s}, as another one of the tree"
             raise BadSchedule(f"a statement of the extension {what}", where=schedule.marked(at))
+    extension = _named(extension)
     inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, band or {})
     old = schedule.node(at)
     mine = Filter(added, inside)
     rest = old.children if isinstance(old, InOrder) else (Filter(schedule.statements_at(at), old),)
     kids = (mine, *rest) if before else (*rest, mine)
     return schedule.replace(at, Extension(extension, InOrder(kids)))
+
+
+def _named(extension: Map) -> Map:
+    """The same map with the outputs called what a reader calls them: a text that names an input again, as in
+    `[t] -> copy[t]`, gives the output a prime."""
+    parts = []
+    for space, pieces in extension.parts:
+        outputs = distinct(space.out.dims, extension.param_names)
+        inputs = tuple(d.rstrip("'@") + "@" for d in space.inp.dims) if space.inp else ()
+        inputs = inputs if len(set(inputs)) == len(inputs) else space.inp.dims
+        parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
+    return Map._of(extension.param_names, parts)
 
 
 def _present(schedule: Schedule) -> set[str | None]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.legality import band_flags
 from polyvolta.sched.passes.legal import checked
-from polyvolta.sched.passes.places import MemberRef, depth, members_at
+from polyvolta.sched.passes.places import MemberRef, members_at
 from polyvolta.sched.passes.subtree import rebased
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
@@ -54,7 +54,7 @@ def interchange(schedule: Schedule, at: Path, order: Sequence[MemberRef]) -> Sch
             hint="only a permutable band's members can be interchanged",
         )
     become = (len(places), [var(f"x{k}") for k in places])
-    moved = rebased(band, depth(schedule, at), {None: become})
+    moved = rebased(schedule, at, {None: become})
     new = schedule.replace(at, replace(moved, members=tuple(band.members[k] for k in places)))
     if schedule.dependences is not None and not band_flags(schedule, at).permutable:
         checked(schedule, new, "interchanging members", at)

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
-from polyvolta.sched.legality import band_flags
+from polyvolta.sched.legality import band_flags, violations
 from polyvolta.sched.passes.legal import checked
 from polyvolta.sched.passes.places import MemberRef, bands_above, members_at
 from polyvolta.sched.tree import Band, Path, Schedule
@@ -84,7 +84,16 @@ def map_members(
         return new
     if arrays:
         new = replace(new, dependences=_without(schedule, at, sorted(chosen), arrays))
-    return checked(schedule, new, f"mapping to {', '.join(chosen.values())}", at)
+    try:
+        return checked(schedule, new, f"mapping to {', '.join(chosen.values())}", at)
+    except IllegalTransformation as refusal:
+        found = next(violations(new))
+        if found.at == at and found.dependence.source == found.dependence.sink:
+            sums = f"if {found.dependence.source} sums up in {found.dependence.array}, and each part may sum for itself"
+            raise IllegalTransformation(
+                refusal.message, where=refusal.where, hint=f'{sums}: reduction="{found.dependence.array}"'
+            ) from None
+        raise
 
 
 def _distinct(schedule: Schedule, at: Path, members, names: Sequence[str]) -> None:  # noqa: ANN001

@@ -10,7 +10,7 @@ from dataclasses import replace
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import band_flags
 from polyvolta.sched.passes.legal import checked, reflagged
-from polyvolta.sched.passes.places import MemberRef, depth, member_at
+from polyvolta.sched.passes.places import MemberRef, member_at
 from polyvolta.sched.passes.subtree import rebased
 from polyvolta.sched.passes.tile import not_mapped
 from polyvolta.sched.tree import Path, Schedule
@@ -51,7 +51,7 @@ def reverse(schedule: Schedule, at: Path, member: MemberRef) -> Schedule:
             hint="a coincident member can be reversed",
         )
     x = [var(f"x{n}") for n in range(len(band.members))]
-    moved = rebased(band, depth(schedule, at), {None: (len(x), [*x[:k], -x[k], *x[k + 1 :]])})
+    moved = rebased(schedule, at, {None: (len(x), [*x[:k], -x[k], *x[k + 1 :]])})
     members = (*band.members[:k], band.members[k].map(lambda _, e: -e), *band.members[k + 1 :])
     new = schedule.replace(at, replace(moved, members=members))
     return new if coincident else reflagged(checked(schedule, new, "reversing", at), at)

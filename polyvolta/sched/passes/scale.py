@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polyvolta.sched.passes.places import MemberRef, depth, members_at
+from polyvolta.sched.passes.places import MemberRef, members_at
 from polyvolta.sched.passes.subtree import rebased
 from polyvolta.sched.passes.tile import check_sizes, not_mapped
 from polyvolta.sched.tree import Path, Schedule
@@ -48,6 +48,6 @@ def scale(schedule: Schedule, at: Path, factors: Mapping[MemberRef, int]) -> Sch
     if all(f == 1 for f in factor.values()):
         return schedule
     become = [var(f"x{k}") * factor.get(k, 1) for k in range(len(band.members))]
-    moved = rebased(band, depth(schedule, at), {None: (len(become), become)})
+    moved = rebased(schedule, at, {None: (len(become), become)})
     members = tuple(m.map(lambda _, e, k=k: e * factor.get(k, 1)) for k, m in enumerate(band.members))
     return schedule.replace(at, replace(moved, members=members))

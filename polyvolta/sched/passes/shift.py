@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polyvolta.sched.passes.legal import checked, reflagged
-from polyvolta.sched.passes.places import MemberRef, depth, member_at
+from polyvolta.sched.passes.places import MemberRef, member_at
 from polyvolta.sched.passes.subtree import rebased
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
@@ -67,7 +67,7 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
         return schedule
     x = [var(f"x{n}") for n in range(len(band.members))]
     changes = {s: (len(x), (*x[:k], x[k] + e, *x[k + 1 :])) for s, e in moves.items()}
-    moved = rebased(band, depth(schedule, at), changes)
+    moved = rebased(schedule, at, changes)
     members = (*band.members[:k], band.members[k].map(lambda s, e: e + moves[s]), *band.members[k + 1 :])
     new = schedule.replace(at, replace(moved, members=members))
     pairs = [(moves.get(d.source, zero), moves.get(d.sink, zero)) for d in schedule.dependences or ()]

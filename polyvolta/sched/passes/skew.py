@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, BadTile, IllegalTransformation
 from polyvolta.sched.passes.legal import checked, reflagged
-from polyvolta.sched.passes.places import MemberRef, depth, member_at
+from polyvolta.sched.passes.places import MemberRef, member_at
 from polyvolta.sched.passes.subtree import rebased
 from polyvolta.sched.passes.tile import not_mapped
 from polyvolta.sched.tree import Path, Schedule
@@ -65,7 +65,7 @@ def skew(schedule: Schedule, at: Path, member: MemberRef, other: MemberRef, fact
         )
     x = [var(f"x{n}") for n in range(len(band.members))]
     become = (len(x), [*x[:k], x[k] + x[o] * factor, *x[k + 1 :]])
-    moved = rebased(band, depth(schedule, at), {None: become})
+    moved = rebased(schedule, at, {None: become})
     members = (*band.members[:k], skewed, *band.members[k + 1 :])
     new = schedule.replace(at, replace(moved, members=members, permutable=permutable))
     if o > k:

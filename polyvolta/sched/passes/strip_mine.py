@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polyvolta.sched.passes.legal import reflagged
-from polyvolta.sched.passes.places import MemberRef, depth, members_at
+from polyvolta.sched.passes.places import MemberRef, members_at
 from polyvolta.sched.passes.subtree import rebased
 from polyvolta.sched.passes.tile import check_sizes, not_mapped, two_levels
 from polyvolta.sched.tree import Path, Schedule
@@ -87,6 +87,6 @@ def _in_place(schedule: Schedule, at: Path, size: Mapping[int, int]) -> Schedule
             members.append(m)
             become.append(x)
     permutable = band.permutable and all(band.members[k].coincident for k in size)
-    moved = rebased(band, depth(schedule, at), {None: (len(band.members), become)})
+    moved = rebased(schedule, at, {None: (len(band.members), become)})
     new = schedule.replace(at, replace(moved, members=tuple(members), permutable=permutable))
     return new if permutable else reflagged(new, at)

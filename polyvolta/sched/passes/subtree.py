@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
-from polyvolta.sched.passes.places import names_of
+from polyvolta.sched.passes.places import depth, names_of
 from polyvolta.sched.structure import only
 from polyvolta.sched.tree import (
     Band,
@@ -113,23 +113,30 @@ Change = tuple[int, Sequence[Aff]]
 """How many members change, and what they become: expressions in `x0, x1, ...`, the old members."""
 
 
-def rebased(node: Node, start: int, changes: Mapping[str | None, Change]) -> Node:
-    """A subtree after the members above it from `start` on have become others; unchanged nodes are shared.
+def rebased(schedule: Schedule, at: Path, changes: Mapping[str | None, Change]) -> Band:
+    """The band at a path and what is below it after its members have become others; unchanged nodes are shared.
+
+    Only what speaks of the members changes: the band's own members are the caller's.
 
     Parameters
     ----------
-    changes : by statement; None for those that are not named.
+    changes : by statement; under None for all alike.
 
     Raises
     ------
     IllegalTransformation : an anchored node stands above statements with different changes.
     """
-    if anchor(node) is None:
-        return node
-    return _rebased(node, start, dict(changes), None)
+    band = schedule.band(at)
+    if anchor(band) is None:
+        return band
+    hashable = {s: (count, tuple(become)) for s, (count, become) in changes.items()}
+    try:
+        return _rebased(band, depth(schedule, at), hashable, None)
+    except IllegalTransformation as refusal:
+        raise IllegalTransformation(refusal.message, where=schedule.marked(at), hint=refusal.hint) from None
 
 
-def _rebased(node: Node, start: int, changes: dict[str | None, Change], here: frozenset[str] | None) -> Node:
+def _rebased(node: Node, start: int, changes: Mapping[str | None, Change], here: frozenset[str] | None) -> Node:
     """`here` are the statements at the node, None for all."""
     if isinstance(node, (Filter, Band)):
         mine = frozenset(node.statements)
@@ -154,13 +161,13 @@ def _rebased(node: Node, start: int, changes: dict[str | None, Change], here: fr
 def _one(changes: Mapping[str | None, Change], here: frozenset[str] | None) -> Change:
     """The change that all statements at a node share."""
     found = {changes.get(s, changes.get(None)) for s in here} if here else set(changes.values())
-    found = {(f[0], tuple(f[1])) for f in found if f is not None}
+    found.discard(None)
     if len(found) > 1:
         raise IllegalTransformation(
             "an extension, guard, context or isolated part below speaks of members that change by statement",
             hint="insert it afterwards, or below a filter of one statement",
         )
-    return found.pop() if found else (0, ())
+    return found.pop() or (0, ()) if found else (0, ())
 
 
 def _moved(found: Set, start: int, changes: Mapping[str | None, Change], here: frozenset[str] | None) -> Set:

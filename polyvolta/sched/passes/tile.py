@@ -15,7 +15,6 @@ from dataclasses import replace
 from polyvolta.sched.errors import BadTile, IllegalTransformation
 from polyvolta.sched.legality import band_flags
 from polyvolta.sched.passes.legal import checked, reflagged
-from polyvolta.sched.passes.places import depth
 from polyvolta.sched.passes.subtree import marked_node, rebased
 from polyvolta.sched.tree import Band, Member, Path, Schedule
 from polyvolta.sets import var
@@ -90,11 +89,9 @@ def two_levels(schedule: Schedule, at: Path, outer, inner, parts, doing: str, ma
             where=schedule.marked(at),
             hint="only a permutable band can be tiled",
         )
-    child, isolate = band.child, band.isolate
     become = (len(parts), [a for a, _ in parts] + [b for _, b in parts])
-    moved = rebased(replace(band, child=child), depth(schedule, at), {None: become})
-    child, isolate = moved.child, moved.isolate
-    points = Band(inner, child, band.permutable, isolate)
+    moved = rebased(schedule, at, {None: become})
+    points = Band(inner, moved.child, band.permutable, moved.isolate)
     tiles = Band(outer, marked_node(marks[1], points), band.permutable)
     new = schedule.replace(at, marked_node(marks[0], tiles))
     if not known or not several or (permutable and band.permutable):
