@@ -83,7 +83,7 @@ def affine(node: ast.expr, values: Mapping[str, Aff]) -> Aff | None:
                     case ast.Sub():
                         return a - b
                     case ast.Mult():
-                        return a * b
+                        return a * b  # type: ignore[operator]
                     case ast.FloorDiv() if b.is_constant:
                         return a // b.const
                     case ast.Mod() if b.is_constant:

@@ -18,9 +18,9 @@ from polyvolta.sched.codegen.c_bodies import Translator
 from polyvolta.sched.codegen.c_text import CPrinter
 from polyvolta.sched.codegen.interface import Interface
 from polyvolta.sched.codegen.python_text import spelled, variables
+from polyvolta.sets import Aff
 
 if TYPE_CHECKING:
-    from polyvolta.sched.codegen.scan import Scan
     from polyvolta.sched.program.model import Program
 
 WORDS = tuple(
@@ -32,8 +32,8 @@ WORDS = tuple(
 
 def function(
     program: Program,
-    scan: Scan | Sequence[Ast],
     body: Sequence[Ast],
+    extents: Mapping[str, Aff],
     ranges: Mapping[str, tuple[int | None, int | None]],
     integer: str,
     real: str | Mapping[str, str],
@@ -41,7 +41,6 @@ def function(
 ) -> tuple[list[str], set[str]]:
     """The lines of a C function, and the macros that it uses."""
     face = Interface.of(program)
-    extents = getattr(scan, "extents", {})
     lengths = [f"{a}_{k}" for a, rank in face.ranks.items() for k in range(1, rank)]
     mine = [n for n in face.names if n not in ("range", "min", "max")]
     names = spelled([*mine, *lengths], WORDS)

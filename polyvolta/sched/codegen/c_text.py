@@ -74,7 +74,7 @@ def to_c(
     if program is not None:
         from polyvolta.sched.codegen.c_program import function
 
-        lines, used = function(program, scan, body, ranges, integer, real, parallel)
+        lines, used = function(program, body, getattr(scan, "extents", {}), ranges, integer, real, parallel)
     else:
         printer = CPrinter(ranges, integer, parallel == "openmp")
         printer.block(body, "")

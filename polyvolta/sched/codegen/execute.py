@@ -146,8 +146,10 @@ class Compiled:
             for k, length in enumerate(_lengths(name, array)):
                 given[f"{name}_{k + 1}"] = length
         for name in face.scalars:
-            whole = isinstance(values[name], int | np.integer)
-            types[name] = "long" if whole else "float" if isinstance(values[name], np.float32) else "double"
+            whole = isinstance(values[name], (int, np.integer))
+            types[name] = (
+                "long" if whole else "float" if getattr(values[name], "dtype", None) == np.float32 else "double"
+            )
         key = tuple(types.values())
         if key not in self._c:
             text = to_c(self.scan, self.program, integer="long", real=types)
@@ -249,7 +251,8 @@ def touched(program: Program, params: Mapping[str, int]) -> dict[str, list[tuple
 def _box_of(relation: Map, params: Mapping[str, int]) -> list[tuple[int, int]] | None:
     """The box around the elements that an access touches; None if there is none, or no box."""
     known = {p: v for p, v in params.items() if p in relation.param_names}
-    elements: Set = relation.fix(known).range().project_out_params(*known) if known else relation.range()
+    here = relation.fix(known).project_out_params(*known) if known else relation  # type: ignore[arg-type]
+    elements = here.range()
     if elements.is_empty():
         return None
     try:

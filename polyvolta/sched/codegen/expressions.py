@@ -202,7 +202,8 @@ class CSpeller(Speller):
         ranges = self.ranges
         if num.const >= 0:  # a sum of what is not negative, at a glance
             for atom, c in num.terms:
-                if c < 0 or atom.__class__ is not str or ((low := ranges.get(atom, UNKNOWN)[0]) is None or low < 0):
+                low = ranges.get(atom, UNKNOWN)[0] if isinstance(atom, str) else None
+                if c < 0 or low is None or low < 0:
                     break
             else:
                 return True
@@ -253,8 +254,8 @@ def _end(b: Bound, which: int, ranges: Mapping[str, Range]) -> int | None:
     ends = [_end(t, which, ranges) for t in b.terms]
     best = min if b.kind == "min" else max
     if (b.kind == "min") == (which == 0):  # the least of a minimum needs all, the greatest any
-        return None if None in ends else best(ends)
-    return best([e for e in ends if e is not None], default=None)
+        return None if None in ends else best(e for e in ends if e is not None)
+    return best((e for e in ends if e is not None), default=None)
 
 
 class PythonSpeller(Speller):

@@ -76,7 +76,7 @@ def body_of(scan: Scan | Ast | Sequence[Ast]) -> tuple[Ast, ...]:
     """The loops of a scan, or loops as they are."""
     if isinstance(scan, Call | For | If | Block):
         return (scan,)
-    return tuple(getattr(scan, "body", scan))
+    return tuple(getattr(scan, "body", scan))  # type: ignore[arg-type]
 
 
 def free_names(body: Sequence[Ast]) -> set[str]:
