@@ -1,6 +1,45 @@
-"""Schedule trees, dependences, transformations, and loops from trees."""
+"""Schedules of affine loop nests: dependences, the scheduler, tree transformations, and code from any tree.
 
-from polyvolta.sched.scheduler import initial
+>>> from polyvolta.sched import nest, schedule, tile, scan, to_c
+>>> @nest
+... def jacobi_1d(A, B, T, N):
+...     for t in range(T):
+...         for i in range(1, N - 1):
+...             B[i] = (A[i - 1] + A[i] + A[i + 1]) / 3
+...         for i in range(1, N - 1):
+...             A[i] = (B[i - 1] + B[i] + B[i + 1]) / 3
+>>> tree = schedule(jacobi_1d)
+>>> print(tree)
+DOMAIN: S1[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2;
+        S2[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
+  BAND: S1[t, i] → [t, i + 2t];
+        S2[t, i] → [t, i + 2t + 1]
+    SEQUENCE
+      FILTER: S1[t, i]
+      FILTER: S2[t, i]
+>>> tiled = tile(tree, (0,), (32, 32))
+
+The rooms: `program` (statements, and where they come from), `dependences`, `scheduler`, `passes` (transformations, one
+a file), `codegen` (loops from trees, C, Python and runs of them), `views` (trees as text and pictures). `legality`
+decides whether a tree respects dependences. docs/schedules.md is the guide.
+"""
+
+from polyvolta.sched.codegen import Compiled, Scan, build, execute, run, scan, to_c, to_python
+from polyvolta.sched.dependences import (
+    Dependence,
+    Dependences,
+    Flow,
+    dataflow,
+    dependences,
+    flow,
+    live_in,
+    live_out,
+)
+from polyvolta.sched.legality import BandFlags, Violation, band_flags, check, violations
+from polyvolta.sched.passes import *  # noqa: F403 (every transformation, by the list in passes)
+from polyvolta.sched.passes import __all__ as _passes
+from polyvolta.sched.program import Access, Program, Statement, instances, nest, nest_from_source
+from polyvolta.sched.scheduler import initial, schedule
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -15,19 +54,51 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
+from polyvolta.sched.views import Diff, diff
 
 __all__ = [
+    "Access",
     "Band",
+    "BandFlags",
+    "Compiled",
     "Context",
+    "Dependence",
+    "Dependences",
+    "Diff",
     "Domain",
     "Extension",
     "Filter",
+    "Flow",
     "Guard",
     "Leaf",
     "Mark",
     "Member",
+    "Program",
+    "Scan",
     "Schedule",
     "Sequence",
     "SetNode",
+    "Statement",
+    "Violation",
+    "band_flags",
+    "build",
+    "check",
+    "dataflow",
+    "dependences",
+    "diff",
+    "execute",
+    "flow",
     "initial",
+    "instances",
+    "live_in",
+    "live_out",
+    "nest",
+    "nest_from_source",
+    "run",
+    "scan",
+    "schedule",
+    "to_c",
+    "to_python",
+    "violations",
+    *_passes,
 ]
