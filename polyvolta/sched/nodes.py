@@ -76,7 +76,7 @@ class Band:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        return tuple(s for s, _ in self.members[0].exprs)
+        return tuple(s for s, _ in self.members[0].exprs) if self.members else ()
 
     def schedule(self, statement: str) -> tuple[Aff, ...]:
         """The band's expressions for one statement."""

@@ -264,7 +264,7 @@ class _Check:
             case _ if not at:
                 raise self.bad(at, f"the root is a {type(node).__name__}; a tree begins with its domain")
             case Context(s) | Guard(s):
-                self.fits(at, s, depth, type(node).__name__.lower())
+                self.fits(at, s, depth, f"a {type(node).__name__.lower()}")
             case Filter():
                 self.filter(at, node, tuples)
                 instances = passed(instances, node)
@@ -297,7 +297,7 @@ class _Check:
             if space.out.name is not None or len(space.out.dims) != depth:
                 raise self.bad(
                     at,
-                    f"a {what} here is a set over the {depth} members above, not over {space.out}",
+                    f"{what} here is a set over the {depth} members above, not over {space.out}",
                     "{ [c0, c1] : ... }",
                 )
 
@@ -352,7 +352,7 @@ class _Check:
                 if wrong:
                     raise self.bad(at, f"{wrong[0]} is no iterator of {tuples[s]}", nearest(wrong[0], own))
         if node.isolate is not None:
-            self.fits(at, node.isolate, depth + len(node.members), "isolated part")
+            self.fits(at, node.isolate, depth + len(node.members), "an isolated part")
 
 
 def _point(instances: Set) -> str:

@@ -23,6 +23,7 @@ from polyvolta.sched.tree import (
     Guard,
     Leaf,
     Mark,
+    Member,
     Node,
     Path,
     Schedule,
@@ -126,8 +127,9 @@ def _several(head: str, parts: list[str]) -> list[str]:
     return [line + ";" for line in lines[:-1]] + lines[-1:]
 
 
-def _member(member, statement: str, style: Style) -> str:  # noqa: ANN001
-    return member.name or show_aff(member.of(statement), style)
+def _member(member: Member, statement: str, style: Style) -> str:
+    e = dict(member.exprs).get(statement)
+    return member.name or ("?" if e is None else show_aff(e, style))
 
 
 def _condition(s: Set, style: Style) -> str:
