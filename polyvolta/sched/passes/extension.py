@@ -82,8 +82,8 @@ def insert_extension(
             )
     present = _present(schedule)
     for s in added:
-        if s is None or s in present:
-            what = "has no name" if s is None else f"is called {s}, as another one of the tree"
+        if not s or s in present:
+            what = "has no name" if not s else f"is called {s}, as another one of the tree"
             raise BadSchedule(f"a statement of the extension {what}", where=schedule.marked(at))
     extension = _named(extension)
     inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, band or {})
@@ -106,9 +106,9 @@ def _named(extension: Map) -> Map:
     return Map._of(extension.param_names, parts)
 
 
-def _present(schedule: Schedule) -> set[str | None]:
+def _present(schedule: Schedule) -> set[str]:
     """All statements of a tree."""
-    found: set[str | None] = set()
+    found: set[str] = set()
     for _, node in schedule.walk():
         match node:
             case Domain(domain):

@@ -99,12 +99,12 @@ def _joint(schedule: Schedule, at: Path, members: list[Member]) -> Member:
                     f"{s} runs in two children, at {exprs[s]} and at {e}: a fused band has one expression for it",
                     where=schedule.marked(at),
                 )
-    loop_types = {m.loop_type for m in members}
+    first = members[0].loop_type
     return Member(
         tuple(exprs.items()),
         name=members[0].name,
         unroll=all(m.unroll for m in members),
-        loop_type=loop_types.pop() if len(loop_types) == 1 else "default",
+        loop_type=first if all(m.loop_type == first for m in members) else "default",
     )
 
 

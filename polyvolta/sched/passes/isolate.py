@@ -74,7 +74,7 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
         tiles = tiles - m
     tiles = tiles.coalesce().remove_redundancies()
     if context is not None and not tiles.is_empty():
-        tiles = tiles.gist(context)
+        tiles = tiles.gist(Set.universe(str(tiles.space.out)).intersect_params(context))
     return schedule.replace(at, replace(band, isolate=tiles))
 
 

@@ -57,13 +57,3 @@ def reflagged(schedule: Schedule, *places: Path) -> Schedule:
 def bands_below(schedule: Schedule, at: Path) -> list[Path]:
     """The paths of the bands at and below a node."""
     return [place for place, node in schedule.walk(at) if isinstance(node, Band)]
-
-
-def refuse_flag(schedule: Schedule, at: Path, what: str, hint: str | None = None) -> None:
-    """Refuse for a flag that is not set, where nothing else is known.
-
-    Raises
-    ------
-    IllegalTransformation : always.
-    """
-    raise IllegalTransformation(what, where=schedule.marked(at), hint=hint)

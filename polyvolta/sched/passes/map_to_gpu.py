@@ -134,6 +134,7 @@ def _without(schedule: Schedule, at: Path, members: Sequence[int], arrays: Seque
 def _parted(relation: Map, before: Sequence[Aff], member: Aff) -> Map:
     """Pairs of instances of a statement with equal times in `before` and different ones in `member`."""
     space = relation.space
+    assert space.inp is not None
     xs, ys = space.inp.dims, tuple(f"{x}#" for x in space.inp.dims)
     params = tuple(
         dict.fromkeys([*relation.param_names, *sorted({n for e in (*before, member) for n in e.names()} - set(xs))])

@@ -80,7 +80,7 @@ def depth(schedule: Schedule, at: Path) -> int:
 
 def names_of(instances: Set | Map) -> tuple[str, ...]:
     """The names of the statements of a set."""
-    return tuple(dict.fromkeys(s.out.name for s, _ in instances.parts))
+    return tuple(dict.fromkeys(s.out.name or "" for s, _ in instances.parts))
 
 
 def inserted_at(schedule: Schedule, at: Path) -> None:

@@ -96,7 +96,7 @@ def _ordered(schedule: Schedule, at: Path, part: Part, doing: str, first: bool) 
         parts: tuple[Part, Part] = (mine, rest)
         trivial = mine.is_empty() or rest.is_empty()
     else:
-        names = (part,) if isinstance(part, str) else tuple(part)
+        names = _names(part)
         known_statements(schedule, at, names, arrived)
         rest_names = tuple(s for s in arrived if s not in names)
         parts = (names, rest_names)
@@ -185,7 +185,7 @@ def insert_filter(schedule: Schedule, at: Path, part: Part, narrow: bool = False
     """
     inserted_at(schedule, at)
     if narrow:
-        names = names_of(part) if isinstance(part, Set) else (part,) if isinstance(part, str) else tuple(part)
+        names = _names(part)
         known_statements(schedule, at, names, schedule.statements_at(at))
         found = Filter(names, instances=part if isinstance(part, Set) else None)
         return schedule.replace(at, replace(found, child=restricted(schedule.node(at), frozenset(names))))
@@ -229,7 +229,7 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
     BadSchedule : an instance is in no part, or in two.
     """
     arrived = schedule.statements_at(at)
-    by_name = [None if isinstance(p, Set) else ((p,) if isinstance(p, str) else tuple(p)) for p in parts]
+    by_name = [None if isinstance(p, Set) else _names(p) for p in parts]
     for p, names in zip(parts, by_name):
         known_statements(schedule, at, p if isinstance(p, Set) else names or (), arrived)
     pieces = [p for p in parts if isinstance(p, Set)]
@@ -271,21 +271,21 @@ def known_statements(schedule: Schedule, at: Path, part: Iterable[str] | Set, ar
 
 
 def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None) -> None:
-    if isinstance(p, Set) and isinstance(q, Set):
-        assert reach is not None
-        both = p & q & reach
-    elif isinstance(p, Set) or isinstance(q, Set):
-        assert reach is not None
-        found, names = (p, q) if isinstance(p, Set) else (q, p)
-        both = only(reach & found, (names,) if isinstance(names, str) else names)
-    else:
-        names = {p} if isinstance(p, str) else set(p)
-        twice = sorted(names.intersection((q,) if isinstance(q, str) else q))
+    if reach is None or not (isinstance(p, Set) or isinstance(q, Set)):
+        twice = sorted({*_names(p)}.intersection(_names(q)))
         if twice:
             raise BadSchedule(f"{twice[0]} would run twice: two parts have it", where=schedule.marked(at))
         return
+    both = reach
+    for part in (p, q):
+        both = both & part if isinstance(part, Set) else only(both, _names(part))
     if not both.is_empty():
         raise BadSchedule(f"an instance would run twice: two parts have {both.sample()}", where=schedule.marked(at))
+
+
+def _names(part: Part) -> tuple[str, ...]:
+    """The statements that a part names."""
+    return names_of(part) if isinstance(part, Set) else (part,) if isinstance(part, str) else tuple(part)
 
 
 def _filter_of(part: Set, reach: Set) -> list[Filter]:

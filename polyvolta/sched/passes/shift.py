@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.passes.places import MemberRef, member_at
-from polyvolta.sched.passes.subtree import rebased
+from polyvolta.sched.passes.subtree import Change, rebased
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 
@@ -66,7 +66,7 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     if all(e == zero for e in moves.values()):
         return schedule
     x = [var(f"x{n}") for n in range(len(band.members))]
-    changes = {s: (len(x), (*x[:k], x[k] + e, *x[k + 1 :])) for s, e in moves.items()}
+    changes: dict[str | None, Change] = {s: (len(x), (*x[:k], x[k] + e, *x[k + 1 :])) for s, e in moves.items()}
     moved = rebased(schedule, at, changes)
     members = (*band.members[:k], band.members[k].map(lambda s, e: e + moves[s]), *band.members[k + 1 :])
     new = schedule.replace(at, replace(moved, members=members))

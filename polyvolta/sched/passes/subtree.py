@@ -131,9 +131,11 @@ def rebased(schedule: Schedule, at: Path, changes: Mapping[str | None, Change]) 
         return band
     hashable = {s: (count, tuple(become)) for s, (count, become) in changes.items()}
     try:
-        return _rebased(band, depth(schedule, at), hashable, None)
+        moved = _rebased(band, depth(schedule, at), hashable, None)
     except IllegalTransformation as refusal:
         raise IllegalTransformation(refusal.message, where=schedule.marked(at), hint=refusal.hint) from None
+    assert isinstance(moved, Band)
+    return moved
 
 
 def _rebased(node: Node, start: int, changes: Mapping[str | None, Change], here: frozenset[str] | None) -> Node:

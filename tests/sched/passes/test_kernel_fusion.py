@@ -14,6 +14,8 @@ from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import violations
 from polyvolta.sched.passes import contract, hoist, interchange, map_members, reverse, strip_mine, tile
 from polyvolta.sched.passes.legal import reflagged
+from polyvolta.sched.program import nest
+from polyvolta.sched.scheduler import schedule
 from polyvolta.sets import Map, Set, aff
 
 CUBE = "0 <= i < M and 0 <= j < N and 0 <= k < K"
@@ -45,15 +47,13 @@ def feeds(s, array, t):
     return [("RAW", array, s, t, f"{s}[i, j, k] -> {t}[i, j] : {CUBE} and k = K - 1")]
 
 
-@pytest.fixture
-def epilogue():
+def typed_epilogue():
     """Listing matmul-bias-relu."""
     statements = {"S1": ("i", "j", "k"), "S2": ("i", "j", "K")}
     return tree(f"S1[i, j, k] : {CUBE}; S2[i, j] : {SQUARE}", statements, sums("S1", "C") + feeds("S1", "C", "S2"))
 
 
-@pytest.fixture
-def three():
+def typed_three():
     """Listing mm-mm-add."""
     statements = {"S1": ("i", "j", "k"), "S2": ("i", "j", "k"), "S3": ("i", "j", "K")}
     return tree(
@@ -61,6 +61,36 @@ def three():
         statements,
         sums("S1", "C") + sums("S2", "R") + feeds("S1", "C", "S3") + feeds("S2", "R", "S3"),
     )
+
+
+@nest
+def scheduled_epilogue(A, B, C, bias, E, M, N, K):
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += A[i, k] * B[k, j]
+            E[i, j] = max(C[i, j] + bias[i, j], 0)
+
+
+@nest
+def scheduled_three(A, B, P, Q, C, R, Z, M, N, K):
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += A[i, k] * B[k, j]
+                R[i, j] += P[i, k] * Q[k, j]
+            Z[i, j] = C[i, j] + R[i, j]
+
+
+@pytest.fixture(params=["typed", "scheduled"])
+def epilogue(request):
+    """From the figure, with dependences by hand; and what the scheduler makes of the listing."""
+    return typed_epilogue() if request.param == "typed" else schedule(scheduled_epilogue)
+
+
+@pytest.fixture(params=["typed", "scheduled"])
+def three(request):
+    return typed_three() if request.param == "typed" else schedule(scheduled_three)
 
 
 @pytest.fixture
