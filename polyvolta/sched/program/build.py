@@ -67,7 +67,7 @@ def build(
     if not live:
         message = "no statement of the nest ever runs" if drafts else "the nest has no statement"
         raise scope.source.error(scope.source.function, message, "such as C[i, j] += A[i, k] * B[k, j]")
-    taken = {*scope.arguments, *scope.local, *scope.iterators}
+    taken = {*scope.arguments, *scope.local, *scope.iterators, *scope.functions}
     names = dict(zip(live, statement_names(len(live), taken), strict=True))
     statements = {k: _statement(drafts[k], domains[k], names[k], params, scope) for k in live}
     parts = [p for s in statements.values() for p in s.domain.parts]

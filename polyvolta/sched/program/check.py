@@ -1,8 +1,7 @@
 """Whether the parts of a program fit: its order has every instance of every statement once, and no other.
 
-The tree is walked with the instances that reach each node. A band has an expression for each of their statements, and
-the children of a sequence or a set share the instances out: each instance has one child to go to. A program's own
-order adds nothing, so there are no extensions.
+That a tree orders what its domain declares is checked by `Schedule.check_structure`. Here it is compared with the
+statements, and what a tree may do elsewhere is excluded: to add instances, or to leave some out on purpose.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import BadProgram, BadSchedule
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule, Sequence, SetNode
+from polyvolta.sched.structure import instances_at, passed
+from polyvolta.sched.tree import Domain, Extension, Filter, Guard, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, nearest, var
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space, Tuple
@@ -38,6 +38,9 @@ def check_program(program: Program) -> None:
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
         raise BadProgram(f"two statements are called {twice}", where=", ".join(names))
+    if any(s.dims for s, _ in program.context.parts):
+        hint = 'such as "[N] -> { : N >= 1 }"'
+        raise BadProgram("a context speaks of parameters alone", where=str(program.context), hint=hint)
     known: dict[str, Map] = {}
     for s in program.statements:
         for a in (*s.accesses, *s.kills):
@@ -54,12 +57,10 @@ def check_order(schedule: Schedule, statements: Instances) -> None:
 
     Raises
     ------
-    BadSchedule : an instance is missing or unknown, two children of a sequence have it, or a band has no expression
-        for a statement; the error names the instance and marks the node.
+    BadSchedule : an instance is missing or unknown, which is named, or the tree is no schedule; the node is marked.
     """
-    root = schedule.root
-    if not isinstance(root, Domain):
-        raise BadSchedule(f"the root of a schedule is a Domain, not a {type(root).__name__}", where=str(schedule))
+    root = schedule.check_structure().root
+    assert isinstance(root, Domain)
     given = {s.out.name: root.domain.only(s.out.name) for s, _ in root.domain.parts}
     for name, there in given.items():
         if name not in statements:
@@ -78,7 +79,7 @@ def check_order(schedule: Schedule, statements: Instances) -> None:
                 f"the schedule misses {example(instances)}, and every other instance of {name}",
                 where=schedule.marked(()),
             )
-    _walk(schedule, root.child, (0,), dict(statements))
+    _complete(schedule)
 
 
 def _same(there: Set, wanted: Set, schedule: Schedule, at: Path) -> None:
@@ -94,55 +95,20 @@ def _same(there: Set, wanted: Set, schedule: Schedule, at: Path) -> None:
         )
 
 
-def _walk(schedule: Schedule, node: Node, at: Path, here: Instances) -> None:
-    match node:
-        case Band(members):
-            for m in members:
-                lost = next((s for s in here if s not in dict(m.exprs)), None)
-                if lost is not None:
-                    raise BadSchedule(f"a member of the band has no expression for {lost}", where=schedule.marked(at))
-        case Extension():
+def _complete(schedule: Schedule) -> None:
+    """Refuse a tree that adds instances, tests conditions, or leaves instances out on the way to its leaves."""
+    for at, node in schedule.walk():
+        if isinstance(node, Extension | Guard):
             raise BadSchedule(
-                "a program's own order adds no instances",
+                f"a program's own order has no {type(node).__name__}: its instances are those of its statements",
                 where=schedule.marked(at),
-                hint="make what it adds a statement of the program",
+                hint="make what it adds a statement, and what it tests a part of the domains",
             )
-        case Sequence(children) | SetNode(children):
-            _shares(schedule, children, at, here)
-        case Filter():
-            here = _through(node, here)
-    for k, child in enumerate(node.children):
-        _walk(schedule, child, (*at, k), here)
-
-
-def _shares(schedule: Schedule, children: tuple[Node, ...], at: Path, here: Instances) -> None:
-    """Every instance goes to one child."""
-    left = dict(here)
-    for k, child in enumerate(children):
-        if not isinstance(child, Filter):
-            raise BadSchedule(
-                f"a child of a sequence is a Filter, not a {type(child).__name__}", where=schedule.marked((*at, k))
-            )
-        for name, taken in _through(child, here).items():
-            rest = left.pop(name, None)
-            if rest is not here[name]:
-                double = taken if rest is None else taken - rest
-                if not double.is_empty():
-                    where = schedule.marked((*at, k))
-                    raise BadSchedule(f"{example(double)} goes to two children of one node", where=where)
-            if rest is not None and child.instances is not None:
-                left[name] = rest - taken
-    for instances in left.values():
-        if not instances.is_empty():
-            raise BadSchedule(f"the schedule misses {example(instances)}", where=schedule.marked(at))
-
-
-def _through(node: Filter, here: Instances) -> Instances:
-    """The instances that pass a filter."""
-    passing = {s: here[s] for s in node.statements if s in here}
-    if node.instances is None:
-        return passing
-    return {s: i & node.instances.only(s) for s, i in passing.items()}
+        if isinstance(node, Filter) and not isinstance(schedule.node(at[:-1]), Sequence | SetNode):
+            here = instances_at(schedule, at)
+            dropped = here - passed(here, node)
+            if not dropped.is_empty():
+                raise BadSchedule(f"the schedule misses {example(dropped)}", where=schedule.marked(at))
 
 
 def example(instances: Set) -> str:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule
 from polyvolta.sched.tree import Band, Extension, Filter, Guard, Leaf, Node, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as Ordered
 from polyvolta.sets import nearest
@@ -98,8 +98,8 @@ def interpret(program: Program, args: Sequence[object], kwargs: Mapping[str, obj
 
     Raises
     ------
-    BadProgram : a statement has no body; arguments are missing, unknown or given twice; parameters are no integers or
-        outside of the context.
+    BadProgram : a statement has no body.
+    BadArgument : an argument is missing, unknown or given twice; a parameter is no integer or outside of the context.
     """
     for s in program.statements:
         if s.body is None:
@@ -109,11 +109,11 @@ def interpret(program: Program, args: Sequence[object], kwargs: Mapping[str, obj
     for p in program.params:
         value = whole(given[p])
         if value is None:
-            raise BadProgram(f"the parameter {p} is an integer, not {given[p]!r}")
+            raise BadArgument(f"the parameter {p} is an integer, not {given[p]!r}")
         params[p] = value
     if not program.context.contains((), **{p: v for p, v in params.items() if p in program.context.param_names}):
         values = ", ".join(f"{p} = {v}" for p, v in params.items())
-        raise BadProgram(f"{values} is outside of the context", where=str(program.context))
+        raise BadArgument(f"{values} is outside of the context", where=str(program.context))
     ranks = {a.array: a.relation.space.n_out for s in program.statements for a in s.accesses}
     names: dict[str, object] = {**program.functions, **given, **params}
     for a in program.local:
@@ -136,15 +136,15 @@ def _bound(program: Program, args: Sequence[object], kwargs: Mapping[str, object
     names = program.arguments
     signature = f"{program.name}({', '.join(names)})"
     if len(args) > len(names):
-        raise BadProgram(f"{len(args)} arguments for {len(names)}", where=signature)
+        raise BadArgument(f"{len(args)} arguments for {len(names)}", where=signature)
     given = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:
-            raise BadProgram(f"no argument is called {name!r}", where=signature, hint=nearest(name, names))
+            raise BadArgument(f"no argument is called {name!r}", where=signature, hint=nearest(name, names))
         if name in given:
-            raise BadProgram(f"{name} is given twice", where=signature)
+            raise BadArgument(f"{name} is given twice", where=signature)
         given[name] = value
     missing = [n for n in names if n not in given]
     if missing:
-        raise BadProgram(f"no value for {', '.join(missing)}", where=signature)
+        raise BadArgument(f"no value for {', '.join(missing)}", where=signature)
     return given

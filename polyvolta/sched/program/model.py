@@ -130,7 +130,7 @@ class Program:
 
     Raises
     ------
-    BadProgram : two statements of one name; an array with several numbers of dimensions.
+    BadProgram : two statements of one name; an array with several numbers of dimensions; a context with dimensions.
     BadSchedule : the order misses an instance, or has one that is no statement's.
 
     >>> from polyvolta.sched.program import nest_from_source
@@ -272,7 +272,8 @@ class Program:
 
         Raises
         ------
-        BadProgram : a statement has no body, or the arguments do not fit.
+        BadProgram : a statement has no body.
+        BadArgument : the arguments do not fit.
         """
         if self.function is not None:
             return self.function(*args, **kwargs)

@@ -6,7 +6,7 @@ import pytest
 
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.program import Access, Program, Statement, nest_from_source
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Mark, Member, Schedule, Sequence, SetNode
+from polyvolta.sched.tree import Band, Domain, Extension, Filter, Guard, Leaf, Mark, Member, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, var
 
 STEPS = nest_from_source(
@@ -105,8 +105,8 @@ def ordered(root):
     return Program("p", STATEMENTS, Schedule(root), Set("{ : }"))
 
 
-def band(*statements):
-    return Band((Member(tuple((s, var("i")) for s in statements)),))
+def band(*statements, child=None):
+    return Band((Member(tuple((s, var("i")) for s in statements)),), child or Leaf())
 
 
 WHOLE = Domain(DOMAIN, band("S", "T"))
@@ -128,19 +128,28 @@ def test_orders_of_every_instance():
 @pytest.mark.parametrize(
     ("root", "message"),
     [
-        (band("S", "T"), "the root of a schedule is a Domain, not a Band"),
+        (band("S", "T"), "the root is a Band"),
         (Domain(DOMAIN.only("S")), "misses T[0, 0] for N = 1, and every other instance of T"),
         (Domain(DOMAIN & Set("{ S[i] : i != 2; T[i, j] }")), "misses S[2] for N = 3"),
         (Domain(DOMAIN | Set("[N] -> { S[i] : i = N }")), "orders S[0] for N = 0, which is no instance"),
         (Domain(DOMAIN | Set("{ U[i] : i = 0 }")), "orders instances of U, which is no statement"),
         (Domain(Set("[N] -> { S[i, j] : 0 <= i, j < N }") | DOMAIN.only("T")), "has S[i, j], the program S[i]"),
         (Domain(DOMAIN, band("S")), "no expression for T"),
-        (Domain(DOMAIN, Sequence((Filter(("S",)),))), "misses T[0, 0] for N = 1"),
-        (Domain(DOMAIN, Sequence((Filter(("S", "T")), Filter(("T",))))), "T[0, 0] for N = 1 goes to two children"),
-        (Domain(DOMAIN, Sequence((Filter(("S", "T"), Leaf(), HALF | Set("{ S[i] }")),))), "misses T[0, 0] for N = 1"),
-        (Domain(DOMAIN, Sequence((Filter(("S", "T")), Filter(("T",), Leaf(), HALF)))), "T[3, 0] for N = 4 goes to two"),
-        (Domain(DOMAIN, Sequence((band("S", "T"),))), "a child of a sequence is a Filter, not a Band"),
-        (Domain(DOMAIN, Extension(Map("{ [] -> U[i] : i = 0 }"))), "adds no instances"),
+        (Domain(DOMAIN, Sequence((Filter(("S",)),))), "no child of the sequence has T[0, 0]"),
+        (Domain(DOMAIN, Sequence((Filter(("S", "T")), Filter(("T",))))), "the filters overlap: T[0, 0]"),
+        (
+            Domain(DOMAIN, Sequence((Filter(("S", "T"), Leaf(), HALF | Set("{ S[i] }")),))),
+            "no child of the sequence has T[0, 0]",
+        ),
+        (Domain(DOMAIN, Sequence((Filter(("S", "T")), Filter(("T",), Leaf(), HALF)))), "the filters overlap: T[3, 0]"),
+        (Domain(DOMAIN, Sequence((band("S", "T"),))), "the children of a sequence are filters, not a Band"),
+        (Domain(DOMAIN, Extension(Map("{ [] -> U[i] : i = 0 }"))), "a program's own order has no Extension"),
+        (Domain(DOMAIN, Guard(Set("{ [] : }"))), "a program's own order has no Guard"),
+        (Domain(DOMAIN, Filter(("S",), band("S"))), "misses T[0, 0] for N = 1"),
+        (
+            Domain(DOMAIN, band("S", "T", child=Filter(("S", "T"), Leaf(), HALF | Set("{ S[i] }")))),
+            "misses T[0, 0] for",
+        ),
     ],
 )
 def test_orders_that_are_none(root, message):

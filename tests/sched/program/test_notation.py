@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule
 from polyvolta.sched.program import Program, instances
 from polyvolta.sched.program.from_map import schedule_of_map
 from polyvolta.sets import Map, Set
@@ -67,6 +67,16 @@ def test_values_of_sets_are_taken_as_they_are():
     program = Program.parse(Set(DOMAIN), Map(READS), Map(WRITES), gemm().schedule, context=Set("[M] -> { : M > 1 }"))
     assert program.schedule == gemm().schedule
     assert program.context.is_equal(Set("[M, N, K] -> { : M > 1 }"))
+
+
+def test_an_order_as_a_tree_and_as_its_text():
+    schedule = gemm().schedule
+    assert gemm(schedule=schedule).schedule == schedule
+    text = schedule.to_isl()
+    assert gemm(schedule=text).schedule == schedule
+    assert gemm(schedule=schedule.to_isl(block=True)).schedule == schedule
+    with pytest.raises(BadSchedule, match=r"misses I\[0, 0\] for M = 1, N = 1, K = 0"):
+        gemm(schedule=text.replace("0 <= i < M and 0 <= j < N;", "1 <= i < M and 0 <= j < N;"))
 
 
 # ---- trees
@@ -209,7 +219,7 @@ def test_calls_that_do_not_fit(args, named, message):
     program = Program.parse(
         "[N] -> { S[i] : 0 <= i < N }", writes="{ S[i] -> A[i] }", bodies="A[i] = 0", context="[N] -> { : N > 0 }"
     )
-    with pytest.raises(BadProgram, match=message):
+    with pytest.raises(BadArgument, match=message):
         program(*args, **named)
 
 
@@ -262,6 +272,11 @@ def test_parts_that_do_not_fit(given, kind, message, hint):
         Program.parse(STRIPE, **given)
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+def test_a_context_has_no_dimensions():
+    with pytest.raises(BadProgram, match="parameters alone"):
+        Program.parse(STRIPE, context="[N] -> { [i] : i < N }")
 
 
 def test_domains_that_are_none():
