@@ -18,7 +18,7 @@ Which one for what:
     order of statements   reorder, order_before, order_after, insert_sequence, insert_set
     machine               map_members, contract, prefetch, insert_extension
     code                  isolate_full_tiles, set_loop_type, unroll, insert_guard, insert_context
-    names of places       insert_mark, remove_mark, find_mark, insert_filter
+    names of places       insert_mark, remove_mark, insert_filter (`schedule.find(mark=...)` finds them)
 """
 
 from polyvolta.sched.passes.context import insert_context, insert_guard
@@ -31,7 +31,7 @@ from polyvolta.sched.passes.interchange import interchange
 from polyvolta.sched.passes.isolate import isolate_full_tiles
 from polyvolta.sched.passes.loop_type import set_loop_type, unroll
 from polyvolta.sched.passes.map_to_gpu import map_members
-from polyvolta.sched.passes.mark import find_mark, insert_mark, remove_mark
+from polyvolta.sched.passes.mark import insert_mark, remove_mark
 from polyvolta.sched.passes.prefetch import prefetch
 from polyvolta.sched.passes.reorder import reorder
 from polyvolta.sched.passes.reverse import reverse
@@ -47,7 +47,6 @@ from polyvolta.sched.passes.tile import tile
 __all__ = [
     "contract",
     "distribute",
-    "find_mark",
     "fuse",
     "hoist",
     "insert_context",

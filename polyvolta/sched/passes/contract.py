@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import BadTile, IllegalTransformation
+from polyvolta.sched.passes.places import names_of
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets.build import RowBuilder
@@ -43,7 +44,7 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     DOMAIN: S[i, j] : 0 ≤ i ≤ 48 ∧ 0 ≤ j ≤ 7 ∧ 16⌊i/16⌋ = i
     """
     domain = schedule.domain
-    known = [s.out.name for s, _ in domain.parts]
+    known = names_of(domain)
     if statement not in known:
         raise UnknownName(f"no statement is called {statement!r}", where=str(schedule), hint=nearest(statement, known))
     mine = domain.only(statement)
@@ -55,7 +56,7 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
             raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(name, dims))
     strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items() if f > 1]
     knife = RowBuilder((*domain.param_names, *dims)).conjunct(strides)
-    fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,))])
+    fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,) if knife is not None else ())])
     _check_full(schedule, mine, fewer, factors, context)
     _check_bands(schedule, statement, factors)
     parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
@@ -103,7 +104,8 @@ def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str,
     for d, e in zip(dims, inside):
         rows += [("ge", var(e) - var(d)), ("ge", var(d) + (factors.get(d, 1) - 1) - var(e))]
     space = Space(mine.space.out, Tuple(mine.space.out.name, inside))
-    tiles = Map._of(mine.param_names, [(space, (RowBuilder((*mine.param_names, *dims, *inside)).conjunct(rows),))])
+    box = RowBuilder((*mine.param_names, *dims, *inside)).conjunct(rows)
+    tiles = Map._of(mine.param_names, [(space, (box,) if box is not None else ())])
     beyond = fewer.apply(tiles) - mine
     if not beyond.is_empty():
         raise IllegalTransformation(

@@ -99,8 +99,9 @@ def _named(extension: Map) -> Map:
     `[t] -> copy[t]`, gives the output a prime."""
     parts = []
     for space, pieces in extension.parts:
+        assert space.inp is not None
         outputs = distinct(space.out.dims, extension.param_names)
-        inputs = tuple(d.rstrip("'@") + "@" for d in space.inp.dims) if space.inp else ()
+        inputs = tuple(d.rstrip("'@") + "@" for d in space.inp.dims)
         inputs = inputs if len(set(inputs)) == len(inputs) else space.inp.dims
         parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
     return Map._of(extension.param_names, parts)

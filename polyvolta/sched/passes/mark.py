@@ -9,7 +9,6 @@ from __future__ import annotations
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.places import inserted_at
 from polyvolta.sched.tree import Mark, Path, Schedule
-from polyvolta.sets import nearest
 
 
 def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
@@ -53,24 +52,3 @@ def remove_mark(schedule: Schedule, at: Path) -> Schedule:
     if not isinstance(node, Mark):
         raise BadPath(f"the node at {list(at)} is a {type(node).__name__}, no Mark", where=schedule.marked(at))
     return schedule.replace(at, node.child)
-
-
-def find_mark(schedule: Schedule, name: str) -> Path:
-    """The path of what is below the first mark of that name, in reading order.
-
-    Raises
-    ------
-    BadPath : there is none.
-
-    >>> from polyvolta.sched import Domain, Schedule
-    >>> from polyvolta.sets import Set
-    >>> find_mark(insert_mark(Schedule(Domain(Set("{ S[] }"))), (0,), "here"), "here")
-    (0, 0)
-    """
-    marks = {}
-    for at, node in schedule.walk():
-        if isinstance(node, Mark):
-            marks.setdefault(node.name, (*at, 0))
-    if name not in marks:
-        raise BadPath(f"no mark is called {name!r}", where=str(schedule), hint=nearest(name, marks))
-    return marks[name]
