@@ -3,7 +3,7 @@
 Python and C agree on what a sum or a product of doubles is, and in which order a sum of several terms is added. Where
 they differ, the translation says what Python says: `/` of integers is a fraction, `//` and `%` round down, a chain
 `a < b < c` compares twice. Elements of single precision stay single when they meet a number that is none of an array,
-as numpy has it. What C cannot say, such as a call of a Python function, is refused with a caret.
+as numpy 2 has it. What C cannot say, such as a call of a Python function, is refused with a caret.
 """
 
 from __future__ import annotations
@@ -237,7 +237,12 @@ class _Body:
                     return Text(f"(double){a.within(UNARY)} / {b.within(FACTOR + 1)}", FACTOR, "weak")
                 return Text(f"{a.within(FACTOR)} / {b.within(FACTOR + 1)}", FACTOR, kind)
             case ast.FloorDiv() | ast.Mod() if whole:
-                macro = "floord" if isinstance(op, ast.FloorDiv) else "modd"
+                division = isinstance(op, ast.FloorDiv)
+                if b.text.isdigit():
+                    macro = "floord" if division else "modd"
+                else:  # the divisor may be negative
+                    macro = "floordiv" if division else "floormod"
+                    self.speller.used.add("floordiv")
                 self.speller.used.add(macro)
                 return Text(f"{macro}({a.text}, {b.text})", PRIMARY, "int")
             case ast.Pow():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WORDS = tuple(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main "
-    "floord modd min max NAN INFINITY".split()
+    "floord modd floordiv floormod min max NAN INFINITY".split()
 )
 
 

@@ -27,6 +27,8 @@ MACROS = {
     "math": "#include <math.h>",
     "floord": "#define floord(n, d) ((n) / (d) - ((n) % (d) < 0))",
     "modd": "#define modd(n, d) (((n) % (d) + (d)) % (d))",
+    "floordiv": "#define floordiv(n, d) ((n) / (d) - ((n) % (d) != 0 && ((n) < 0) != ((d) < 0)))",
+    "floormod": "#define floormod(n, d) ((n) - (d) * floordiv(n, d))",
     "min": "#define min(x, y) ((y) < (x) ? (y) : (x))",
     "max": "#define max(x, y) ((y) > (x) ? (y) : (x))",
 }

@@ -73,24 +73,31 @@ def execute(
     _built[key][2](**arguments)
 
 
-def build(program: Program, schedule: Schedule | None = None, *, using: Language = "python") -> Compiled:
+def build(
+    program: Program, schedule: Schedule | None = None, *, using: Language = "python", parallel: bool = False
+) -> Compiled:
     """The function that computes a program in the order of a schedule; it takes the program's arguments by name.
 
     Its `text` is the code. Parameters and errors are those of `execute`.
+
+    Parameters
+    ----------
+    parallel : C code runs the outermost coincident loops on all cores, by OpenMP.
     """
     from polyvolta.sched.codegen.scan import scan
 
     if using not in ("python", "c"):
         raise BadArgument(f"using={using!r} is no language", hint=nearest(str(using), ["python", "c"]))
     loops = scan(schedule or program.schedule, program.context)
-    return Compiled(program, loops, using)
+    return Compiled(program, loops, using, parallel)
 
 
 class Compiled:
     """A program under a schedule, ready to run; make one with `build`."""
 
-    def __init__(self, program: Program, scan: Scan, using: Language) -> None:
+    def __init__(self, program: Program, scan: Scan, using: Language, parallel: bool = False) -> None:
         self.program, self.scan, self.using = program, scan, using
+        self.parallel: Literal["openmp"] | None = "openmp" if parallel else None
         self.face = Interface.of(program)
         self._python: Callable[..., None] | None = None
         self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars
@@ -109,7 +116,7 @@ class Compiled:
 
         if self.using == "python":
             return to_python(self.scan, self.program)
-        return to_c(self.scan, self.program, integer="long")
+        return to_c(self.scan, self.program, integer="long", parallel=self.parallel)
 
     def __call__(self, **arguments: object) -> None:
         """Run on arguments by name."""
@@ -146,14 +153,12 @@ class Compiled:
             for k, length in enumerate(_lengths(name, array)):
                 given[f"{name}_{k + 1}"] = length
         for name in face.scalars:
-            whole = isinstance(values[name], (int, np.integer))
-            types[name] = (
-                "long" if whole else "float" if getattr(values[name], "dtype", None) == np.float32 else "double"
-            )
+            single = getattr(values[name], "dtype", None) == np.float32
+            types[name] = "long" if isinstance(values[name], (int, np.integer)) else "float" if single else "double"
         key = tuple(types.values())
         if key not in self._c:
-            text = to_c(self.scan, self.program, integer="long", real=types)
-            self._c[key] = compiled(text, identifier(face.function))
+            text = to_c(self.scan, self.program, integer="long", real=types, parallel=self.parallel)
+            self._c[key] = compiled(text, identifier(face.function), self.parallel is not None)
             self._c[key].restype = None
         function = self._c[key]
         made: list[object] = []

@@ -5,6 +5,7 @@ Every nest here is run as it was written, by Python, and the generated code must
 
 import math
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,6 +82,7 @@ def test_integers_divide_as_python_does(using, dtype):
 
 
 @LANGUAGES
+@pytest.mark.skipif(np.__version__ < "2", reason="numpy 1 makes doubles of singles and numbers")
 def test_single_precision_stays_single(using):
     x, y = random(23, dtype=np.float32), random(23, dtype=np.float32)
 
@@ -149,6 +151,24 @@ def test_c_takes_parts_of_larger_arrays():
     execute(gemm, A=big[2:7, 3:10], B=big[:7, 5:9], C=C[:5, 4:8], alpha=1.0, M=5, N=4, K=7, using="c")
     np.testing.assert_allclose(C[:5, 4:8], big[2:7, 3:10] @ big[:7, 5:9])
     assert not C[5].any() and not C[:, :4].any() and not C[:, 8:].any()
+
+
+@in_c
+def test_coincident_loops_run_in_parallel():
+    @nest
+    def outer(a, b, C, M, N):
+        for i in range(M):
+            for j in range(N):
+                C[i, j] += a[i] * b[j]
+
+    (path,) = outer.schedule.bands()
+    band = outer.schedule.band(path)
+    members = tuple(replace(m, coincident=True) for m in band.members)
+    compiled = build(outer, outer.schedule.replace(path, replace(band, members=members)), using="c", parallel=True)
+    assert compiled.text.count("#pragma omp parallel for\n  for (long c0") == 1
+    C = np.zeros((30, 20))
+    compiled(a=np.arange(30.0), b=np.arange(20.0), C=C, M=30, N=20)
+    np.testing.assert_array_equal(C, np.outer(np.arange(30.0), np.arange(20.0)))
 
 
 def twice(value):
