@@ -54,7 +54,7 @@ def statements_at(schedule: Schedule, at: Path) -> tuple[str, ...]:
             case Filter(statements):
                 found = tuple(s for s in found if s in statements)
             case Extension(extension):
-                found += tuple(s.out.name for s, _ in extension.parts)
+                found += tuple(str(s.out.name) for s, _ in extension.parts)
     return found
 
 
@@ -325,7 +325,7 @@ class _Check:
         for s in _names(instances):
             left = instances.only(s)
             for k, child in enumerate(node.children):
-                if s not in child.statements:
+                if not isinstance(child, Filter) or s not in child.statements:
                     continue
                 one = passed(instances, child).only(s)
                 if not (twice := one - left).is_empty():

@@ -136,7 +136,7 @@ def diff(old: Schedule, new: Schedule) -> Diff:
     >>> before = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { mark: "a" } }')
     >>> after = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { mark: "b" } }')
     >>> print(diff(before, after).text(removed=True))
-      DOMAIN: S[i] : 0 ≤ i < 8
+      DOMAIN: S[i] : 0 ≤ i ≤ 7
     -   MARK: a
     ┃   MARK: b
     """

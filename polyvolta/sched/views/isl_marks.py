@@ -25,7 +25,11 @@ def write_notes(band: Band) -> str | None:
     """The text of the mark above a band; None when there is nothing to tell."""
     if not any(m.name or m.unroll for m in band.members):
         return None
-    return HEAD + ", ".join("+".join([m.name] * bool(m.name) + ["unroll"] * m.unroll) or "-" for m in band.members)
+    return HEAD + ", ".join(_word(m) for m in band.members)
+
+
+def _word(m: Member) -> str:
+    return "+".join(filter(None, (m.name, "unroll" if m.unroll else ""))) or "-"
 
 
 def noted(mark: Mark) -> Mark | Band:

@@ -38,7 +38,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sched.views.isl_marks import noted
-from polyvolta.sched.views.outline import CHILD_KEYS, Mapping, Text, mistake, outline
+from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
 from polyvolta.sets import Aff, Map, Set, SetSyntaxError, Tuple, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 
@@ -63,7 +63,7 @@ def parse(text: str, check: bool = True) -> Schedule:
     check : whether a text that is a tree but no schedule is refused.
 
     >>> print(parse('domain: "{ S[i] : 0 <= i < 8 }"\\nchild:\\n  schedule: "[{ S[i] -> [(i)] }]"'))
-    DOMAIN: S[i] : 0 ≤ i < 8
+    DOMAIN: S[i] : 0 ≤ i ≤ 7
       BAND: S[i] → [i]
 
     Raises
@@ -113,7 +113,7 @@ class _Reader:
 
     # ---- nodes
 
-    def kind(self, mapping: Mapping):  # noqa: ANN201
+    def kind(self, mapping: Mapping) -> Entry:
         """The entry that says what node a mapping is."""
         found = None
         for entry in mapping.entries:
@@ -137,18 +137,20 @@ class _Reader:
                 raise self.mistake(entry.at, f"a {found.key!r} node has no {entry.key!r}", hint)
         return found
 
-    def node(self, mapping: Mapping | Text, depth: int = 0) -> Node:
+    def node(self, mapping: Mapping, depth: int = 0) -> Node:
         """The node of a mapping below `depth` members of bands."""
-        if isinstance(mapping, Text):  # child: leaf
-            return Leaf()
         entry = self.kind(mapping)
-        value, said = entry.value, {e.key: e.value for e in mapping.entries}
-        child: Callable[[int], Node] = lambda d: self.node(said["child"], d) if "child" in said else Leaf()  # noqa: E731
+        value, said = entry.text, {e.key: e for e in mapping.entries}
+
+        def child(depth: int) -> Node:
+            below = said["child"].child if "child" in said else None
+            return self.node(below, depth) if below else Leaf()
+
         match entry.key:
             case "leaf":
                 return Leaf()
             case "sequence" | "set":
-                kids = tuple(self.filtered(m, depth) for m in value)
+                kids = tuple(self.filtered(m, depth) for m in entry.nodes)
                 return Sequence(kids) if entry.key == "sequence" else SetNode(kids)
             case "mark":
                 return noted(Mark(value.text, child(depth)))
@@ -170,7 +172,7 @@ class _Reader:
                 return self.filter(value, child, depth)
             case _:
                 extension = self.sets(value, Map)
-                if any(len(s.inp.dims) != depth for s, _ in extension.parts):
+                if any(s.n_in != depth for s, _ in extension.parts):
                     raise self.mistake(value.at, f"an extension here is a map from {depth} outer members")
                 before = dict(self.tuples), dict(self.instances)
                 self.declare(value, extension.range(), [s.out for s, _ in extension.parts])
@@ -198,7 +200,7 @@ class _Reader:
         names: list[str] = []
         for space, _ in s.parts:
             name = space.out.name
-            if name not in self.tuples:
+            if name is None or name not in self.tuples:
                 self.missed(value.at, name)
                 continue
             if space.out.key != self.tuples[name].key:
@@ -220,7 +222,7 @@ class _Reader:
 
     # ---- bands
 
-    def band(self, value: Text, said: dict, child: Callable[[int], Node], depth: int) -> Node:
+    def band(self, value: Text, said: dict[str, Entry], child: Callable[[int], Node], depth: int) -> Node:
         rows = [self.member(params, entry) for params, entry in _entries(self, value)]
         names = list(rows[0]) if rows else []
         for row in rows:
@@ -228,17 +230,17 @@ class _Reader:
                 odd = sorted(set(row) ^ set(names))[0]
                 raise self.mistake(value.at, f"the members differ in their statements: {odd} is not in all of them")
         members = [Member(tuple((s, row[s]) for s in names)) for row in rows]
-        flags = self.numbers(said["coincident"]) if "coincident" in said else [0] * len(members)
+        flags = [self.number(f) for f in said["coincident"].flags] if "coincident" in said else [0] * len(members)
         if len(flags) != len(members):
-            raise self.mistake(said["coincident"].at, f"{len(flags)} flags for {len(members)} members")
+            raise self.mistake(said["coincident"].text.at, f"{len(flags)} flags for {len(members)} members")
         members = [replace(m, coincident=bool(f)) for m, f in zip(members, flags, strict=True)]
         isolate = None
         if "options" in said:
-            members, isolate = self.options(said["options"], members, depth)
+            members, isolate = self.options(said["options"].text, members, depth)
         below = child(depth + len(members))
         if not members:  # a band of no dimensions orders nothing
             return below
-        permutable = "permutable" in said and bool(self.number(said["permutable"]))
+        permutable = "permutable" in said and bool(self.number(said["permutable"].text))
         return Band(tuple(members), below, permutable, isolate)
 
     def member(self, params: tuple[str, ...], piece_texts: list[Text]) -> dict[str, Aff]:
@@ -251,17 +253,17 @@ class _Reader:
                 raise self.mistake(piece.at, "expected 'S[i, j] -> [(expression)]'")
             here = self.sets(Text(left.text, left.at), Set, head, " }").space.out
             name = here.name
-            if name not in self.tuples:
+            if name is None or name not in self.tuples:
                 self.missed(left.at, name)
                 continue
             own = self.tuples[name]
             if own.key != here.key:
                 raise self.mistake(left.at, f"the statement is {own}, not {here}")
-            right, colon, condition = _cut(right, ":")
-            clash = next((d for d in here.dims if d in params), None)
-            if clash:
-                raise self.mistake(left.at, f"{clash} is a parameter and an iterator")
+            right, colon, _ = _cut(right, ":")
             e = self.expression(right, (*params, *here.dims))
+            clash = sorted(set(params) & (set(here.dims) | set(own.dims) & e.names()))
+            if clash:
+                raise self.mistake(left.at, f"{clash[0]} is a parameter and an iterator")
             e = e.rewrite(_renaming(here, own))
             when = self.sets(piece, Map, head, " }").domain() if colon else self.sets(left, Set, head, " }")
             pieces = found.setdefault(name, {})
@@ -327,9 +329,6 @@ class _Reader:
         if value.text.strip() not in ("0", "1"):
             raise self.mistake(value.at, f"expected 0 or 1, not {value.text.strip()!r}")
         return int(value.text)
-
-    def numbers(self, value: list[Text]) -> list[int]:
-        return [self.number(v) for v in value]
 
 
 def _renaming(here: Tuple, own: Tuple) -> Callable[[str], Aff]:

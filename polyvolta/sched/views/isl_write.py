@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Literal
 
 from polyvolta.sched.errors import BadSchedule
@@ -39,7 +41,38 @@ from polyvolta.sets.text.tokens import is_spelt
 
 NAMED = Style(inline=False)  # the strings of a tree share the names of dimensions
 FLOORS = Style(mod=False)
-Lines = list[tuple[str, "str | Lines | list[Lines]"]]  # the keys of one node and what they say
+
+
+@dataclass(slots=True)
+class Said:
+    """What is written of a node: its keys with texts, its child or the children of a sequence or set."""
+
+    keys: list[tuple[str, str]]
+    child: Said | None = None
+    listed: str = ""
+    children: list[Said] = field(default_factory=list)
+
+    def flow(self) -> str:
+        """In one line."""
+        said = [f"{key}: {text}" for key, text in self.keys]
+        if self.listed:
+            said.append(f"{self.listed}: [ {', '.join(c.flow() for c in self.children)} ]")
+        if self.child:
+            said.append(f"child: {self.child.flow()}")
+        return f"{{ {', '.join(said) or 'leaf'} }}"
+
+    def block(self) -> Iterator[str]:
+        """One key a line."""
+        yield from (f"{key}: {text}" for key, text in self.keys)
+        if self.listed:
+            yield f"{self.listed}:"
+        for c in self.children:
+            yield from (dash + line for dash, line in zip(chain(["- "], repeat("  ")), c.block(), strict=False))
+        if self.child and not self.child.keys and not self.child.listed:
+            yield f"child: {self.child.flow()}"
+        elif self.child:
+            yield "child:"
+            yield from ("  " + line for line in self.child.block())
 
 
 def to_isl(schedule: Schedule, block: bool = False, mapped: Literal["marks", "parameters"] = "marks") -> str:
@@ -47,37 +80,8 @@ def to_isl(schedule: Schedule, block: bool = False, mapped: Literal["marks", "pa
 
     Cost: linear in the tree, besides what writing the sets costs.
     """
-    writer = _Writer(mapped)
-    lines = writer.node(schedule.root, 0)
-    return "\n".join(_block(lines)) + "\n" if block else _flow(lines)
-
-
-def _flow(lines: Lines) -> str:
-    said = []
-    for key, value in lines:
-        if isinstance(value, str):
-            said.append(f"{key}: {value}")
-        elif key == "child":
-            said.append(f"child: {_flow(value)}")
-        else:
-            said.append(f"{key}: [ {', '.join(map(_flow, value))} ]")
-    return f"{{ {', '.join(said)} }}"
-
-
-def _block(lines: Lines) -> Iterator[str]:
-    for key, value in lines:
-        if isinstance(value, str):
-            yield f"{key}: {value}"
-            continue
-        yield f"{key}:"
-        if key == "child":
-            yield from ("  " + line for line in _block(value))
-            continue
-        for item in value:
-            dash = "- "
-            for line in _block(item):
-                yield dash + line
-                dash = "  "
+    said = _Writer(mapped).node(schedule.root, 0)
+    return "\n".join(said.block()) + "\n" if block else said.flow()
 
 
 class _Writer:
@@ -86,40 +90,41 @@ class _Writer:
         self.tuples: dict[str, Tuple] = {}  # statement -> its tuple as the tree has it
         self.params: tuple[str, ...] = ()
 
-    def node(self, node: Node, depth: int) -> Lines:
-        """The keys of a node; `depth` counts the members above it."""
+    def node(self, node: Node, depth: int) -> Said:
+        """What is written of a node; `depth` counts the members above it."""
         match node:
             case Leaf():
-                return []
+                return Said([])
+            case Band():
+                return self.band(node, depth)
+            case Sequence(children) | SetNode(children):
+                below = [self.node(c, depth) for c in children]
+                return Said([], None, "sequence" if isinstance(node, Sequence) else "set", below)
             case Domain(domain):
                 self.params = domain.param_names
                 self.tuples = {str(s.out.name): s.out for s, _ in domain.parts}
-                said: Lines = [("domain", _quoted(domain))]
+                key = "domain", _quoted(domain)
             case Context(context):
-                said = [("context", _quoted(context))]
+                key = "context", _quoted(context)
             case Guard(guard):
-                said = [("guard", _quoted(guard))]
+                key = "guard", _quoted(guard)
             case Mark(name):
                 if '"' in name:
                     raise BadSchedule(f"isl has no way to write a quote in a mark: {name}")
-                said = [("mark", f'"{name}"')]
+                key = "mark", f'"{name}"'
             case Filter():
-                said = [("filter", self.filter(node))]
+                key = "filter", self.filter(node)
             case Extension(extension):
                 for space, _ in extension.parts:
                     self.tuples[str(space.out.name)] = space.out
-                said = [("extension", _quoted(extension))]
-            case Sequence(children) | SetNode(children):
-                key = "sequence" if isinstance(node, Sequence) else "set"
-                return [(key, [self.node(c, depth) for c in children])]
-            case Band():
-                return self.band(node, depth)
-        return said + self.child(node.child, depth, needed=isinstance(node, Mark))  # isl reads no mark without a child
+                key = "extension", _quoted(extension)
+        return Said([key], self.child(node, depth))
 
-    def child(self, node: Node, depth: int, needed: bool = False) -> Lines:
-        if needed and isinstance(node, Leaf):
-            return [("child", "{ leaf }")]
-        return [("child", said)] if (said := self.node(node, depth)) else []
+    def child(self, node: Node, depth: int) -> Said | None:
+        below = node.children[0]
+        if isinstance(below, Leaf) and not isinstance(node, Mark):  # isl reads no mark without a child
+            return None
+        return self.node(below, depth)
 
     def filter(self, node: Filter) -> str:
         if node.instances is not None:
@@ -128,19 +133,19 @@ class _Writer:
             return _quoted(Set._of(node.instances.param_names, parts))
         return f'"{{ {"; ".join(str(self.spelt(s)[0]) for s in node.statements)} }}"'
 
-    def band(self, node: Band, depth: int) -> Lines:
-        said: Lines = [("schedule", self.schedule(node))]
+    def band(self, node: Band, depth: int) -> Said:
+        keys = [("schedule", self.schedule(node))]
         if node.permutable:
-            said.append(("permutable", "1"))
+            keys.append(("permutable", "1"))
         if any(m.coincident for m in node.members):
-            said.append(("coincident", f"[ {', '.join(str(int(m.coincident)) for m in node.members)} ]"))
+            keys.append(("coincident", f"[ {', '.join(str(int(m.coincident)) for m in node.members)} ]"))
         if options := _options(node, depth):
-            said.append(("options", f'"{options}"'))
-        said += self.child(node.child, depth + len(node.members))
+            keys.append(("options", f'"{options}"'))
+        said = Said(keys, self.child(node, depth + len(node.members)))
         if self.mapped == "marks" and (notes := write_notes(node)):
-            return [("mark", f'"{notes}"'), ("child", said)]
+            return Said([("mark", f'"{notes}"')], said)
         if self.mapped == "parameters" and any(m.name for m in node.members):
-            return [("filter", self.tied(node)), ("child", said)]
+            return Said([("filter", self.tied(node))], said)
         return said
 
     def schedule(self, node: Band) -> str:

@@ -46,19 +46,25 @@ class Text:
         return Text(self.text.strip(), self.at + len(self.text) - len(self.text.lstrip()))
 
 
-class Numbers(list[Text]):
-    """The numbers of a list and where it starts."""
-
-    at: int
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`key: value`."""
+    """`key: value`; the key decides which of the fields has the value.
+
+    Parameters
+    ----------
+    at : where the key stands.
+    text : of most keys; of others just the place where the value stands.
+    child : of `child`; None for a leaf.
+    nodes : of `sequence` and `set`.
+    flags : of `coincident`.
+    """
 
     key: str
     at: int
-    value: Text | Mapping | list
+    text: Text
+    child: Mapping | None = None
+    nodes: tuple[Mapping, ...] = ()
+    flags: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,24 +193,25 @@ class _Outline:
         if any(e.key == key for e in before):
             raise self.error(f"{key!r} is given twice")
         self.k = found.end()
-        return Entry(key, start, self.value(key, column))
+        return self.valued(key, start, column)
 
     # ---- values
 
-    def value(self, key: str, column: int | None) -> Text | Mapping | list:
-        if key in CHILD_KEYS:
-            return self.nodes(key, column)
-        if key == "coincident":
-            return self.numbers()
-        if key != "child":
-            return self.scalar(key, column)
+    def valued(self, key: str, start: int, column: int | None) -> Entry:
+        """The entry of a key, from its value on."""
+        if key not in (*CHILD_KEYS, "coincident", "child"):
+            return Entry(key, start, self.scalar(key, column))
         self.space()
-        word = LEAF.match(self.text, self.k)
-        if word:
+        here = Text("", self.k)
+        if key in CHILD_KEYS:
+            return Entry(key, start, here, nodes=tuple(self.nodes(key, column)))
+        if key == "coincident":
+            return Entry(key, start, here, flags=tuple(self.flags()))
+        if word := LEAF.match(self.text, self.k):
             self.k = word.end()
-            return Text("leaf", word.start())
+            return Entry(key, start, here)
         self.below(key, column)
-        return self.mapping(self.column())
+        return Entry(key, start, here, child=self.mapping(self.column()))
 
     def below(self, key: str, column: int | None, same: bool = False) -> None:
         """Check that what comes next belongs to the key in `column`."""
@@ -215,7 +222,6 @@ class _Outline:
 
     def nodes(self, key: str, column: int | None) -> list[Mapping]:
         """`[ node, node ]`, or items behind dashes."""
-        self.space()
         out: list[Mapping] = []
         if self.eat("["):
             while not self.eat("]"):
@@ -241,11 +247,9 @@ class _Outline:
             )
         return out
 
-    def numbers(self) -> Numbers:
+    def flags(self) -> list[Text]:
         """`[ 1, 0 ]`, or items behind dashes."""
-        self.space()
-        out = Numbers()
-        out.at = self.k
+        out: list[Text] = []
         if self.eat("["):
             while not self.eat("]"):
                 self.space()

@@ -101,7 +101,7 @@ def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
             return [*lines, f"{' ' * len('BAND: ')}({options})"] if options else lines
         case Filter(statements, _, None):
             return ["FILTER: " + ("; ".join(str(tuples.get(s, s)) for s in statements) or "nothing")]
-        case Filter(_, _, instances):
+        case Filter(_, _, Set() as instances):
             return ["FILTER: " + "; ".join(piece_texts(_called(instances, tuples), _named(style)))]
         case Sequence():
             return ["SEQUENCE"]
@@ -160,9 +160,10 @@ def _readable(extension: Map) -> Map:
     """The same map with its inputs called what the outputs call them, which then stand in the tuple as they are."""
     parts = []
     for space, pieces in extension.parts:
-        inputs = tuple(d.rstrip("@") for d in space.inp.dims)
+        inp = space.inp or Tuple(None, ())
+        inputs = tuple(d.rstrip("@") for d in inp.dims)
         outputs = distinct(space.out.dims, (*extension.param_names, *inputs))
-        parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
+        parts.append((Space(renamed(inp, inputs), renamed(space.out, outputs)), pieces))
     return Map._of(extension.param_names, parts)
 
 
