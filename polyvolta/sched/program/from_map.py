@@ -59,6 +59,7 @@ def schedule_of_map(times: Map, domain: Set) -> Schedule:
             BAND: S2[i, j] -> [j]
     """
     tuples = {s.out.name: s.out for s, _ in domain.parts}
+    times = Map._of(times.param_names, [(s, cs) for s, cs in times.parts if any(not c.is_empty for c in cs)])
     for space, _ in times.parts:
         inp = space.inp
         assert inp is not None
@@ -72,7 +73,7 @@ def schedule_of_map(times: Map, domain: Set) -> Schedule:
     if len(kinds) > 1:
         raise BadSchedule(
             "times are compared, so that they are tuples of one space",
-            where="\n".join(map(str, kinds.values())),
+            where=str(times),
             hint="put zeros behind the shorter ones",
         )
     cases = [case for name, tup in tuples.items() for case in _cases(times.only(name), domain.only(name), tup)]
@@ -85,7 +86,9 @@ def _cases(times: Map, domain: Set, tup: Tuple) -> Iterable[_Case]:
     name = str(tup.name)
     missing = domain - times.domain() if times.parts else domain
     if not missing.is_empty():
-        raise BadSchedule(f"the schedule misses {example(missing)}", where=str(times) if times.parts else "")
+        raise BadSchedule(f"the schedule misses {example(missing)}", where=str(times))
+    if not times.parts:  # a statement without instances has no place
+        return
     times = times.align_params(domain.param_names)
     names = dict(zip(times.space.inp.dims, map(var, tup.dims), strict=True))  # type: ignore[union-attr]
 

@@ -296,6 +296,13 @@ def test_one_body_for_several_statements():
         Program.parse(DOMAIN, bodies="C[i, j] = 0")
 
 
+def test_statements_without_instances_need_no_time():
+    domain = "{ S[i] : 0 <= i < 3; T[i] : false }"
+    assert Program.parse(domain, schedule="{ S[i] -> [i]; U[i] -> [0] : false }").statement("T").domain.is_empty()
+    with pytest.raises(BadSchedule, match=r"misses S\[0\]"):
+        Program.parse(domain, schedule="{ T[i] -> [i] }")
+
+
 def test_times_of_different_lengths():
     with pytest.raises(BadSchedule, match="tuples of one space") as caught:
         Program.parse(DOMAIN, schedule="{ I[i, j] -> [0, i, j]; S[i, j, k] -> [1, i, j, k] }")
