@@ -88,7 +88,9 @@ def _contracted(
                 relation = relation.apply_range(move)
             if d.source == d.sink:
                 relation = relation - Map.identity(move.domain().space)
-            done[d.relation] = relation = relation.without_empty()
+            pieces = tuple(c for _, cs in relation.parts for c in cs if not c.is_empty)
+            relation = Map._of(relation.param_names, [(d.relation.space, pieces)])  # dimensions keep their names
+            done[d.relation] = relation
         if not relation.is_empty():
             out.append(replace(d, relation=relation))
     return tuple(out)

@@ -56,6 +56,7 @@ def interchange(schedule: Schedule, at: Path, order: Sequence[MemberRef]) -> Sch
     become = (len(places), [var(f"x{k}") for k in places])
     moved = rebased(schedule, at, {None: become})
     new = schedule.replace(at, replace(moved, members=tuple(band.members[k] for k in places)))
-    if schedule.dependences is not None and not band_flags(schedule, at).permutable:
-        checked(schedule, new, "interchanging members", at)
-    return new
+    if schedule.dependences is None:
+        return new
+    loops = all(m.name is None for m in band.members)  # a mapped member orders nothing: what stood before it must
+    return new if loops and band_flags(schedule, at).permutable else checked(schedule, new, "interchanging members", at)

@@ -186,3 +186,17 @@ def test_a_tree_that_was_illegal_before_is_said_to_be():
     tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 4 and 0 <= j < 4 }"), band("S", (i, j))), (back,))
     with pytest.raises(IllegalTransformation, match="before tiling the schedule breaks a dependence already"):
         p.tile(tree, (0,), (2, 2))
+
+
+def test_a_mapped_member_stays_behind_the_loop_that_orders_its_iterations():
+    """Distance (1, 1): the loop over i satisfies it, so that j may be mapped behind it, but not in front."""
+    diagonal = Dependence("RAW", "A", "S", "S", Map("{ S[i, j] -> S[i + 1, j + 1] : 0 <= i < 3 and 0 <= j < 3 }"))
+    tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 4 and 0 <= j < 4 }"), band("S", (i, j))), (diagonal,))
+    tree = reflagged(tree, (0,))
+    assert tree.band((0,)).permutable
+    assert p.interchange(tree, (0,), (1, 0)) != tree
+    mapped = p.map_members(tree, (0,), {"j": "threadIdx.x"})
+    with pytest.raises(IllegalTransformation, match="must run before"):
+        p.interchange(mapped, (0,), (1, 0))
+    with pytest.raises(IllegalTransformation, match="must run before"):
+        p.map_members(p.interchange(tree, (0,), (1, 0)), (0,), {"j": "threadIdx.x"})
