@@ -26,7 +26,7 @@ from functools import lru_cache
 from itertools import product
 
 from polyvolta.sched.dependences.model import Dependence
-from polyvolta.sched.dependences.order import Clock, preimage
+from polyvolta.sched.dependences.order import Clock, clocks, preimage
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.tree import (
     Band,
@@ -236,8 +236,7 @@ class _Walk:
         match node:
             case Leaf():
                 for d, pairs in _grouped(pending):
-                    if any(p.conjunct.is_empty is False for p in pairs):
-                        yield self.violation(d, pairs, at, None, "both run at the same time")
+                    yield from self.violation(d, pairs, at, None, "both run at the same time")
             case Band():
                 left = pending
                 for k, member in enumerate(node.members):
@@ -290,8 +289,8 @@ class _Walk:
             why = "the sequence runs them the other way round" if a > b else ""
             if isinstance(node, SetNode):
                 why = "the children of a set run in any order"
-            for d, group in _grouped(p for p in pairs if not p.conjunct.is_empty):
-                yield self.violation(d, group, at, None, why)
+            for d, group in _grouped(pairs):
+                yield from self.violation(d, group, at, None, why)
 
     def against(self, pending: list[_Pairs], member: Member, at: Path, k: int) -> Iterator[Violation]:
         """The violations in one member of a band."""
@@ -301,8 +300,9 @@ class _Walk:
                 why = f"member {k}, mapped to {member.name}, runs them at once"
             for sign in (-1,) if member.name is None else (-1, 1):
                 wrong = [w for p in pairs if (w := self.distance(p, member, sign)) is not None]
-                if wrong:
-                    yield self.violation(d, wrong, at, k, why)
+                told = list(self.violation(d, wrong, at, k, why))
+                yield from told
+                if told:
                     break
 
     # ---- pairs
@@ -371,12 +371,24 @@ class _Walk:
 
     # ---- the example
 
-    def violation(self, d: Dependence, pairs: list[_Pairs], at: Path, member: int | None, why: str) -> Violation:
-        """One of the pairs, with small numbers."""
-        point = small_point([p.conjunct for p in pairs])
-        n, split = len(self.params), len(self.params) + len(self.iterators[d.source])
-        source, sink = _instance(d.source, point[n:split]), _instance(d.sink, point[split:])
-        return Violation(d, source, sink, tuple(zip(self.params, point[:n], strict=True)), at, member, why)
+    def violation(
+        self, d: Dependence, pairs: list[_Pairs], at: Path, member: int | None, why: str
+    ) -> Iterator[Violation]:
+        """One of the pairs, with small numbers, if there are any whose instances both run."""
+        pieces = [p.conjunct for p in self.running(pairs) if not p.conjunct.is_empty]
+        if pieces:
+            point = small_point(pieces)
+            n, split = len(self.params), len(self.params) + len(self.iterators[d.source])
+            source, sink = _instance(d.source, point[n:split]), _instance(d.sink, point[split:])
+            yield Violation(d, source, sink, tuple(zip(self.params, point[:n], strict=True)), at, member, why)
+
+    def running(self, pairs: list[_Pairs]) -> list[_Pairs]:
+        """The pairs whose instances come to a leaf: no filter, guard or context further down excludes them."""
+        parts = []
+        for name, found in clocks(self.schedule, self.params).items():
+            space, n = Space(None, Tuple(name, self.iterators[name])), len(self.params) + len(self.iterators[name])
+            parts += [(space, (cj.universe(n),) if c.instances is None else c.instances) for c in found]
+        return self.within([p for p in pairs if not p.conjunct.is_empty], Set._of(self.params, parts))
 
 
 def _instance(statement: str, values: Iterable[int]) -> str:
@@ -384,15 +396,15 @@ def _instance(statement: str, values: Iterable[int]) -> str:
 
 
 def small_point(pieces: Iterable[Conjunct]) -> tuple[int, ...]:
-    """An integer point of some conjuncts, not all of them empty, in the smallest box around 0 that has one."""
-    pieces = [c for c in pieces if not c.is_empty]
+    """An integer point of some conjuncts, none of them empty, in the smallest box around 0 that has one."""
+    pieces = tuple(pieces)
     n = pieces[0].n
     names = tuple(f"x{k}" for k in range(n))
     for bound in BOXES:
         rows = [("ge", s * var(x) + bound) for x in names for s in (1, -1)]
         knife = RowBuilder(names).conjunct(rows)
         assert knife is not None
-        boxed = Set._of((), [(Space(None, Tuple(None, names)), tuple(pieces))]) & Set._of(
+        boxed = Set._of((), [(Space(None, Tuple(None, names)), pieces)]) & Set._of(
             (), [(Space(None, Tuple(None, names)), (knife,))]
         )
         if not boxed.is_empty():

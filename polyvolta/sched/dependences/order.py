@@ -165,8 +165,8 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
                 if instances is not None:
                     clock = _restricted(clock, _pieces(instances, clock, params))
                 yield from _below(child, clock, above, params)
-        case Guard(guard, child):
-            yield from _below(child, _restricted(clock, preimage(guard, clock, above, params)), above, params)
+        case Guard(known, child) | Context(known, child):
+            yield from _below(child, _restricted(clock, preimage(known, clock, above, params)), above, params)
         case _:
             yield from _below(node.children[0], clock, above, params)
 

@@ -17,38 +17,43 @@ class Ways:
     """The instances of a tree at values of its parameters, and which of two runs first."""
 
     def __init__(self, schedule, params):
-        self.params = dict(params)
+        self.schedule, self.params = schedule, dict(params)
         self.dims = {s.out.name: s.out.dims for s, _ in schedule.domain.parts}
         self.way = {}
+        self.reached = {}  # node -> instances that come there
         for name, point in points(schedule.domain, self.params):
-            way = self.down(schedule.root, name, point, (), ())
+            way = self.down(schedule.root, (), name, point, (), ())
             if way is not None:
                 self.way[name, point] = way
 
-    def down(self, node, name, point, way, above):
+    def down(self, node, at, name, point, way, above):
         """The steps of an instance: (how, number) at each node that orders; None if it does not get to a leaf."""
+        self.reached.setdefault(at, {})[name, point] = len(way)
+        below = (*at, 0)
         match node:
             case Leaf():
                 return way
             case Domain() | Mark() | Extension():
-                return self.down(node.child, name, point, way, above)
+                return self.down(node.child, below, name, point, way, above)
             case Context(known, child) | Guard(known, child):
                 n = known.space.n_out
-                return self.down(child, name, point, way, above) if holds(known, above[:n], self.params) else None
+                return (
+                    self.down(child, below, name, point, way, above) if holds(known, above[:n], self.params) else None
+                )
             case Filter(statements, child, chosen):
                 if name not in statements or (chosen is not None and not inside(chosen, name, point, self.params)):
                     return None
-                return self.down(child, name, point, way, above)
+                return self.down(child, below, name, point, way, above)
             case Band(members, child):
                 values = []
                 for m in members:
                     value = m.of(name).evaluate({**self.params, **dict(zip(self.dims[name], point))})
                     way += (("any" if m.name else "less", value),)
                     values.append(value)
-                return self.down(child, name, point, way, (*above, *values))
+                return self.down(child, below, name, point, way, (*above, *values))
             case Sequence(children) | SetNode(children):
                 how = "less" if isinstance(node, Sequence) else "any"
-                found = [self.down(c, name, point, (*way, (how, k)), above) for k, c in enumerate(children)]
+                found = [self.down(c, (*at, k), name, point, (*way, (how, k)), above) for k, c in enumerate(children)]
                 return next((w for w in found if w is not None), None)
         raise TypeError(type(node).__name__)
 
@@ -72,6 +77,18 @@ def pairs(m, params):
         n = len(space.inp.dims)
         for p in m._of(m.param_names, [(space, pieces)]).wrap().points(**known):
             out.add(((space.inp.name, p[:n]), (space.out.name, p[n:])))
+    return out
+
+
+def between(m, ways):
+    """The pairs of a map whose two instances run."""
+    domain = ways.schedule.domain
+    inside = [m.only(n).intersect_domain(domain.only(n)) for n in m.tuple_names]
+    out = set()
+    for part in inside:
+        (sink,) = {s.out.name for s, _ in part.parts}
+        found = pairs(part.intersect_range(domain.only(sink)), ways.params)
+        out |= {(x, y) for x, y in found if x in ways.way and y in ways.way}
     return out
 
 

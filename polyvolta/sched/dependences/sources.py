@@ -228,25 +228,24 @@ class _Sink:
             self.at_place(group)
         self.finish()
 
-    def places(self, events: Sequence[Accesses]) -> list[list[tuple[Accesses, Pieces]]]:
+    def places(self, events: Sequence[Accesses]) -> list[list[tuple[Accesses, Conjunct]]]:
         """The candidates by the place where they part from the sink, the latest place first."""
-        groups: dict[int, dict[int, tuple[Accesses, Pieces, Aff | Branch]]] = {}
-        for number, event in enumerate(events):
+        groups: dict[int, list[tuple[Accesses, Conjunct, Aff | Branch]]] = {}
+        for event in events:
             pairs = self.pairs(event)
             if pairs is None:
                 continue
             first, second = (event.clock, self.n_key), (self.sink.clock, self.n_par)
             for place, _, c in compare(pairs, self.params, first, second, ONLY_BEFORE):
-                entry = (event, [], event.clock.times[place])
-                groups.setdefault(place, {}).setdefault(number, entry)[1].append(c)
+                groups.setdefault(place, []).append((event, c, event.clock.times[place]))
         out = []
         for place in sorted(groups, reverse=True):
-            here = list(groups[place].values())
+            here = groups[place]
             if len(here) > 1 and all(isinstance(t, Aff) and t.is_constant for _, _, t in here):
                 for value in sorted({t.const for _, _, t in here if isinstance(t, Aff)}, reverse=True):
-                    out.append([(e, cs) for e, cs, t in here if isinstance(t, Aff) and t.const == value])
+                    out.append([(e, c) for e, c, t in here if isinstance(t, Aff) and t.const == value])
             else:
-                out.append([(e, cs) for e, cs, _ in here])
+                out.append([(e, c) for e, c, _ in here])
         return out
 
     def pairs(self, event: Accesses) -> Conjunct | None:
@@ -263,13 +262,13 @@ class _Sink:
 
     # ---- one place
 
-    def at_place(self, group: list[tuple[Accesses, Pieces]]) -> None:
+    def at_place(self, group: list[tuple[Accesses, Conjunct]]) -> None:
         """Take the sources at one place into account; all later places are done."""
-        here = [(e, self.within(cs)) for e, cs in group]
-        sure = [(e, self.latest(e, cs)) for e, cs in here if e.kind != "may" and cs]
+        here = [(e, c, found) for e, c in group if (found := self.within([c]))]
+        sure = [(e, self.latest(e, c, found)) for e, c, found in here if e.kind != "may"]
         if len(sure) > 1:
             sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds in sure if f is not e])) for e, cs in sure]
-        possible = [(e, self.unbeaten(e, cs, sure)) for e, cs in here if e.kind == "may" and cs]
+        possible = [(e, self.unbeaten(e, cs, sure)) for e, _, cs in here if e.kind == "may"]
         for e, cs in sure:
             if e.kind == "must":
                 self.report("may", e, cs)
@@ -279,11 +278,11 @@ class _Sink:
         for e, cs in possible:
             self.report("may", e, cs)
             self.doubtful += self.covered(cs)
-        done = {kind: [c for e, cs in sure if e.kind == kind for c in self.covered(cs)] for kind in ("must", "kill")}
-        killed = [piece for c in done["kill"] for r in self.left for piece in _meet(r, c)]
-        self.killed += _without(killed, done["must"])
+        kills = [k for e, cs in sure if e.kind == "kill" for k in self.covered(cs)]
+        if kills:
+            self.killed += _without(kills, [k for e, cs in sure if e.kind == "must" for k in self.covered(cs)])
         if sure:
-            self.left = _without(self.left, [*done["must"], *done["kill"]])
+            self.left = _without(self.left, self.covered([c for e, c, _ in here if e.kind != "may"]))
             self.whole = False
 
     def within(self, pieces: Pieces) -> Pieces:
@@ -301,16 +300,19 @@ class _Sink:
         done = [pj.project(c, tuple(range(self.n_key, c.n))) for c in pieces]
         return [k for c in done if c is not None for k in pj.with_known_divs(c)]
 
-    def latest(self, event: Accesses, pieces: Pieces) -> Pieces:
-        """Of the pairs with one source, those with the last of its instances."""
-        key, out = Tuple(None, tuple(f"#{k}" for k in range(self.n_key - self.n_par))), event.instance
-        space = Space(key, out)
-        if len(pieces) == 1 and solved_outputs(pieces[0], self.n_par, space) is not None:
-            return pieces
-        way = _significance(event.clock, pieces, self)
-        if way is None:
-            return self.unbeaten(event, pieces, [(event, pieces)])
-        return way
+    def latest(self, event: Accesses, c: Conjunct, found: Pieces) -> Pieces:
+        """Of the pairs with one source, of which `found` are those whose sink is not covered, the ones that come last.
+
+        The sinks of different pieces of `found` are different, so that a piece has no rival in another one.
+        """
+        if len(found) > 1:
+            return self.within(self.latest(event, c, [c]))
+        (c,) = found
+        inp = Tuple(None, tuple(f"#{k}" for k in range(self.n_key - self.n_par)))
+        if solved_outputs(c, self.n_par, Space(inp, event.instance)) is not None:
+            return [c]
+        last = _lexmax(event.clock, c, self.params, self.n_key)
+        return self.unbeaten(event, [c], [(event, [c])]) if last is None else last
 
     def unbeaten(self, event: Accesses, pieces: Pieces, others: Iterable[tuple[Accesses, Pieces]]) -> Pieces:
         """The pairs for whose sink the others have no source that runs later."""
@@ -391,35 +393,31 @@ def _without(pieces: Pieces, gone: Iterable[Conjunct]) -> Pieces:
     return pieces
 
 
-def _significance(clock: Clock, pieces: Pieces, sink: _Sink) -> Pieces | None:
+def _lexmax(clock: Clock, c: Conjunct, params: tuple[str, ...], n_key: int) -> Pieces | None:
     """The last source instance of each key by a lexicographic maximum over its times.
 
     None where times do not tell instances apart, or have no order.
     """
-    params, n_key = sink.params, sink.n_key
     if any(isinstance(t, Branch) for t in clock.times):
         return None
-    names = clock.iterators
+    inp, own = Tuple(None, tuple(f"#{k}" for k in range(n_key - len(params)))), tuple(f"#{n}" for n in clock.iterators)
     times = [t for t in clock.times if isinstance(t, Aff) and t.terms]
     plain = [t.terms[0][0] for t in times if len(t.terms) == 1 and t.terms[0][1] == 1]
-    inp = Tuple(None, tuple(f"#{k}" for k in range(n_key - len(params))))
-    if len(plain) == len(times) and tuple(dict.fromkeys(plain)) == names:  # the iterators in their order
-        space = Space(inp, Tuple(None, tuple(f"#{n}" for n in names)))
-        best = optimum(Map._of(params, [(space, tuple(pieces))]), 1)
+    if len(plain) == len(times) and tuple(dict.fromkeys(plain)) == clock.iterators:  # the iterators in their order
+        best = optimum(Map._of(params, [(Space(inp, Tuple(None, own)), (c,))]), 1)
         return [c for _, cs in best.parts for c in cs]
     taus = tuple(f"@{k}" for k in range(len(times)))
     keys = (*params, *inp.dims)
-    own = tuple(f"#{n}" for n in names)
-    rename = dict(zip(names, own, strict=True))
+    rename = {n: Aff(((o, 1),)) for n, o in zip(clock.iterators, own, strict=True)}
     rows = [("eq", t.subs(rename) - Aff(((tau, 1),))) for t, tau in zip(times, taus, strict=True)]
     graph = RowBuilder((*keys, *taus, *own)).conjunct(rows)
-    space = Space(Tuple(None, (*inp.dims, *taus)), Tuple(None, own))
-    if graph is None or solved_outputs(graph, len(params), space) is None:
+    given = Space(Tuple(None, (*inp.dims, *taus)), Tuple(None, own))
+    if graph is None or solved_outputs(graph, len(params), given) is None:
         return None
     n = len(keys) + len(taus) + len(own)
-    places = (*range(n_key), *range(n_key + len(taus), n))
-    wide = [cj.conjoin(cj.reindex(c, n, places), graph) for c in pieces]
-    space = Space(inp, Tuple(None, (*taus, *own)))
-    best = optimum(Map._of(params, [(space, tuple([c for c in wide if c is not None]))]), 1)
-    done = [pj.project(c, tuple(range(n_key, n_key + len(taus)))) for _, cs in best.parts for c in cs]
-    return [c for c in done if c is not None]
+    both = cj.conjoin(cj.reindex(c, n, (*range(n_key), *range(n_key + len(taus), n))), graph)
+    if both is None:
+        return []
+    best = optimum(Map._of(params, [(Space(inp, Tuple(None, (*taus, *own))), (both,))]), 1)
+    done = [pj.project(d, tuple(range(n_key, n_key + len(taus)))) for _, cs in best.parts for d in cs]
+    return [d for d in done if d is not None]
