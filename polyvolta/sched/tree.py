@@ -263,13 +263,26 @@ class Schedule:
 
     @staticmethod
     def parse(text: str, check: bool = True) -> Schedule:
-        """The tree that a text in isl's notation says; see `polyvolta.sched.views.isl_read`."""
+        """The tree that a text in isl's notation says; see `polyvolta.sched.views.isl_read`.
+
+        Raises
+        ------
+        TreeSyntaxError : the text is no tree; shows the line with a caret.
+        BadSchedule : the tree is no schedule, and `check` is set.
+        """
         from polyvolta.sched.views.isl_read import parse
 
         return parse(text, check)
 
     def to_isl(self, block: bool = False, mapped: Literal["marks", "parameters"] = "marks") -> str:
-        """The tree in isl's notation; see `polyvolta.sched.views.isl_write`."""
+        """The tree in isl's notation; see `polyvolta.sched.views.isl_write`.
+
+        Parameters
+        ----------
+        block : one key a line, as PPCG and pet keep trees in files, instead of one line.
+        mapped : how members that are mapped to an index of the GPU are told: by marks, which `parse` reads, or as the
+            parameters and filters that PPCG makes of them.
+        """
         from polyvolta.sched.views.isl_write import to_isl
 
         return to_isl(self, block, mapped)

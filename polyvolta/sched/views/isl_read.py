@@ -93,6 +93,7 @@ class _Reader:
         self.tuples: dict[str, Tuple] = {}
         self.instances: dict[str, Set] = {}
         self.unknown: list[TreeSyntaxError] = []
+        self.lefts: dict[tuple[tuple[str, ...], str], Set] = {}  # the left sides of bands that were read
 
     def root(self) -> Node:
         mapping = outline(self.text)
@@ -249,9 +250,12 @@ class _Reader:
         head = f"[{', '.join(params)}] -> {{ "
         for piece in piece_texts:
             left, arrow, right = _cut(piece, "->")
-            if not arrow:
+            if not arrow or not left.text.strip():
                 raise self.mistake(piece.at, "expected 'S[i, j] -> [(expression)]'")
-            here = self.sets(Text(left.text, left.at), Set, head, " }").space.out
+            known = (params, left.text.strip())
+            if known not in self.lefts:
+                self.lefts[known] = self.sets(left, Set, head, " }")
+            here = self.lefts[known].space.out
             name = here.name
             if name is None or name not in self.tuples:
                 self.missed(left.at, name)
@@ -265,7 +269,7 @@ class _Reader:
             if clash:
                 raise self.mistake(left.at, f"{clash[0]} is a parameter and an iterator")
             e = e.rewrite(_renaming(here, own))
-            when = self.sets(piece, Map, head, " }").domain() if colon else self.sets(left, Set, head, " }")
+            when = self.sets(piece, Map, head, " }").domain() if colon else self.lefts[known]
             pieces = found.setdefault(name, {})
             pieces[e] = pieces[e] | when if e in pieces else when
         for name, pieces in found.items():

@@ -6,7 +6,8 @@ tree back. With `mapped="parameters"` mapped members become what PPCG makes of t
 filter above the band ties the instances. isl then generates the code of one block and thread, and reading the text
 gives the tree of one block and thread.
 
-Dimensions that are called what no text can say (`by@`) get other names.
+Dimensions that are called what no text can say (`by@`) get other names, a bitwise exclusive-or is written out in
+floors, and the dependences that travel with a schedule stay behind.
 """
 
 from __future__ import annotations

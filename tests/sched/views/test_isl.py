@@ -25,7 +25,7 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Map, Set, Tuple, aff
+from polyvolta.sets import Map, Set, Tuple, aff, var, xor
 from tests.sched.codegen.draw import tree as drawn
 from tests.sched.views.trees import alike, band, tree
 
@@ -200,6 +200,13 @@ def test_statements_without_instances_may_lack_a_domain():
     assert Schedule.parse(text) == tree("{ S[i] : 0 <= i < 4 }", band(None, S="i"))
 
 
+def test_an_exclusive_or_is_written_out():
+    schedule = tree("{ S[i] : 0 <= i < 4 }", Band((Member((("S", xor(var("i"), 1, 2)),)),)))
+    again = Schedule.parse(schedule.to_isl())
+    assert again.to_map().is_equal(schedule.to_map())
+    assert again.to_map().contains((2, 3))
+
+
 def test_names_that_no_text_can_say_get_others():
     space = Set.universe(Tuple("S", ("i@",)))
     schedule = Schedule(Domain(space, Band((Member((("S", aff(0)),)),))))
@@ -294,6 +301,18 @@ ERRORS = {
         None,
         "",
     ),
+    "a name for two things": (
+        '{ domain: "{ S[i] : i = 0 }", child: { schedule: "[i] -> [{ S[j] -> [(i + j)] }]" } }',
+        "i is a parameter and an iterator",
+        None,
+        "",
+    ),
+    "an expression of nothing": (
+        '{ domain: "{ S[] }", child: { schedule: "[{ -> [(0)] }]" } }',
+        "expected 'S[i, j] -> [(expression)]'",
+        None,
+        "",
+    ),
     "nothing": ("", "expected a tree", None, None),
     "more than a tree": (
         '{ domain: "{ S[] }" } }',
@@ -313,6 +332,23 @@ def test_a_text_that_is_no_tree_is_shown_with_a_caret(name):
     assert "^" in caught.value.where
     assert where is None or caught.value.where == where
     assert hint is None or caught.value.hint == hint
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from([text for flow, block, _ in PRINTED.values() for text in (flow, block)]),
+    st.integers(0, 2000),
+    st.integers(0, 12),
+    st.sampled_from(["", "{", "}", "[", "]", ",", ":", '"', "\n", "  ", "- ", "child: ", "leaf", "S", "0", "->", "#"]),
+)
+def test_a_damaged_text_is_a_tree_or_one_of_our_errors(text, at, cut, put):
+    at %= len(text)
+    try:
+        schedule = Schedule.parse(text[:at] + put + text[at + cut :])
+    except (TreeSyntaxError, BadSchedule) as refused:
+        assert refused.where
+    else:
+        schedule.check_structure()
 
 
 def test_a_tree_that_is_no_schedule_is_read_when_asked():
