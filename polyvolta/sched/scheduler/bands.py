@@ -146,10 +146,11 @@ def find_carrying_row(
 ) -> tuple[Forms, tuple[int, ...]] | None:
     """A row that is valid for all dependences and satisfies as many as possible strictly, and which (by number).
 
-    None when there is no valid row that satisfies any of them.
+    None when there is no valid row that satisfies any of them. Coefficients are negative where it takes that.
     """
-    for chosen in (edges, tuple([replace(e, near=False) for e in edges])):
-        found = Problem(depths, params, chosen, "carry", negative).solve([()] * len(depths))
+    free = tuple([replace(e, near=False) for e in edges])
+    for chosen, signs in ((edges, negative), (free, negative), (free, True)):
+        found = Problem(depths, params, chosen, "carry", signs).solve([()] * len(depths))
         if found is not None and not all(found[1]):
             return found[0], tuple([k for k, z in enumerate(found[1]) if not z])
     return None

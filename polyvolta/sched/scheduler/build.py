@@ -60,7 +60,7 @@ class Builder:
             self.explain(f"{' | '.join(map(self.text, apart))} do not depend on each other")
             return SetNode(tuple([self.branch(g, self.node(g, pieces, prior, inside)) for g in apart]))
         if finished:
-            return self.ordered(group, pieces)
+            return self.ordered(group, pieces, prior)
         fusion = Fusion(
             group, pieces, self.fuse, lambda g: self.found(g, pieces, prior), self.depths, self.explain, self.text
         )
@@ -73,9 +73,9 @@ class Builder:
     def cluster(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
         """The tree of statements that belong together."""
         pieces = within(pieces, group)
-        if any(fresh_directions(self.depths(group), self.chosen(prior, group))):
-            return self.band(group, pieces, prior)
-        return self.leaf(group, pieces) if len(group) == 1 else self.ordered(group, pieces)
+        if len(group) == 1 and not any(fresh_directions(self.depths(group), self.chosen(prior, group))):
+            return self.leaf(group, pieces)
+        return self.band(group, pieces, prior)
 
     def band(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
         """The band of a cluster, of one carrying row if there is no other, and what stands below."""
@@ -98,14 +98,16 @@ class Builder:
         below = self.node(group, rest, tuple([mine.get(v, r) for v, r in enumerate(prior)]), True)
         return Band(tuple(members), below, permutable=True)
 
-    def ordered(self, group: Group, pieces: Sequence[Piece]) -> Node:
-        """Statements that run at equal times, one after another."""
+    def ordered(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
+        """Statements without loops left, one after another.
+
+        Of those that depend on each other in a cycle one runs first at some times, another at others: a row that
+        satisfies as many of these dependences as possible tells the times apart.
+        """
         parts = strongly_connected(group, [p.arc for p in pieces])
-        for part in parts:
-            here = within(pieces, part)
-            if here:
-                raise self.impossible(part, here, "have to run before each other at equal times")
-        return SequenceNode(tuple([self.branch(part, Leaf()) for part in parts]))
+        if len(parts) == 1:
+            return self.cluster(group, pieces, prior)
+        return SequenceNode(tuple([self.branch(part, self.cluster(part, pieces, prior)) for part in parts]))
 
     def leaf(self, group: Group, pieces: Sequence[Piece]) -> Node:
         if pieces:
@@ -131,9 +133,9 @@ class Builder:
         edges = tuple([p.edge(number) for p in pieces])
         found = find_carrying_row(self.depths(group), len(self.params), edges, self.negative)
         if found is None:
-            raise self.impossible(group, pieces, "have dependences that no affine loop satisfies")
+            raise self.impossible(group, pieces, "depend on each other in a cycle that no loop takes apart")
         forms, carried = found
-        self.explain(f"{self.text(group)}: no row is valid for all dependences and new; one is taken that carries")
+        self.explain(f"{self.text(group)}: no row is valid for all dependences and new, one is taken that satisfies")
         for k in carried:
             self.explain(f"  {self.describe(pieces[k])}")
         return forms

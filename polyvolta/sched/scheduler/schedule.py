@@ -52,7 +52,8 @@ def schedule(
         as possible, "min" none that need not (module `fusion`).
     dependences : what has to be respected; by default the program's.
     outer_parallel : whether a row without any distance is taken before others.
-    negative : whether iterators may have negative coefficients, as in `[t, t - i]`.
+    negative : whether iterators may have negative coefficients, as in `[t, t - i]`; if not, they have them only where
+        nothing else satisfies the dependences.
     verify : whether the result is checked by `legality.violations`.
     explain : called with each step in words: `schedule(program, explain=print)`.
 

@@ -1,0 +1,51 @@
+"""The least point against a search of a small box."""
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyvolta.sched.scheduler.ilp import lexmin
+
+SIDE = range(6)
+
+rows = st.tuples(st.integers(-8, 8), st.tuples(*[st.integers(-3, 3)] * 3)).map(
+    lambda r: (r[0], tuple([(v, c) for v, c in enumerate(r[1]) if c]))
+)
+box = [(5, ((v, -1),)) for v in range(3)]
+
+
+def holds(constraint, point):
+    const, terms = constraint
+    return const + sum(c * point[v] for v, c in terms) >= 0
+
+
+@given(st.lists(rows, max_size=5))
+@settings(max_examples=150, deadline=None)
+def test_it_is_the_first_of_all_points_in_lexicographic_order(system):
+    found = lexmin(3, [*system, *box])
+    expected = next((p for p in product(SIDE, repeat=3) if all(holds(r, p) for r in system)), None)
+    assert found == expected
+
+
+@given(st.lists(rows, max_size=3), st.lists(st.lists(rows, min_size=1, max_size=2), min_size=1, max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_one_of_several_alternatives_holds(system, choices):
+    def branch(point, den):
+        for choice in choices:
+            if not any(c * den + sum(a * point[v] for v, a in terms) >= 0 for c, terms in choice):
+                return [[row] for row in choice]
+        return None
+
+    found = lexmin(3, [*system, *box], branch)
+    good = (
+        p
+        for p in product(SIDE, repeat=3)
+        if all(holds(r, p) for r in system) and all(any(holds(r, p) for r in choice) for choice in choices)
+    )
+    assert found == next(good, None)
+
+
+def test_unbounded_directions_are_no_trouble():
+    assert lexmin(2, [(-7, ((0, 2), (1, -3)))]) == (4, 0)
+    assert lexmin(2, [(-1, ((0, 1), (1, -1))), (-1, ((0, -1), (1, 1)))]) is None
