@@ -52,10 +52,11 @@ class Fusion:
         self.nodes, self.pieces, self.fuse, self.band, self.depths = nodes, pieces, fuse, band, depths
         self.explain, self.names = explain, names
         self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink]))
+        self.parts = strongly_connected(nodes, self.arcs)
 
     def clusters(self) -> list[Group]:
         """The clusters, in an order in which all dependences go forward."""
-        parts = strongly_connected(self.nodes, self.arcs)
+        parts = self.parts
         if len(parts) == 1 or self.fuse == "min":
             return parts
         if len(parts) > 2 and self._accepted(parts, silent=True):
@@ -117,7 +118,8 @@ class Fusion:
             return f"together their band has {joint.width} of {wide} members"
         if self.fuse == "paper" and joint.parallel < parallel:
             return f"together {joint.parallel} of {parallel} outer members are parallel"
-        if len(connected(range(len(parts)), self._near(parts, whole, joint))) > 1:
+        components = [p for p in self.parts if {*p} <= {*whole}]
+        if len(connected(range(len(components)), self._near(components, whole, joint))) > 1:
             return "there is no loop in which one uses at a constant distance what the other made"
         return None
 
