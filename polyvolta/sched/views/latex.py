@@ -21,7 +21,8 @@ PREAMBLE = r"""\documentclass{article}
 \usepackage[landscape,margin=1.5cm]{geometry}
 \usepackage{xcolor}
 \definecolor{shadecolor}{gray}{0.87}
-\newcommand{\mybox}[1]{\par\noindent\hspace*{-\fboxsep}\colorbox{shadecolor}{\parbox{\linewidth}{#1}}}
+\newcommand{\mybox}[1]{\par\noindent
+  \hspace*{-\fboxsep}\colorbox{shadecolor}{\parbox{\linewidth}{#1}}\hspace*{-\fboxsep}}
 \setlength{\parindent}{0pt}
 \begin{document}
 \footnotesize
