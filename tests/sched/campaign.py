@@ -28,7 +28,7 @@ from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, 
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.aff import Floor
 from tests.sched.codegen.draw import LENGTH, tree
-from tests.sched.codegen.oracle import Meaning, wrong
+from tests.sched.codegen.oracle import deviation
 
 CHUNK = 20
 OUTCOMES = ("good", "wrong", "declined", "slow")
@@ -70,7 +70,7 @@ def attempt(data, rich=True, seconds=20):
             found = scan(drawn.schedule, drawn.context)
             features |= of_loops(found.body)
             for values in drawn.values:
-                reason = wrong(Meaning(drawn.schedule, values).order, run(found, values))
+                reason = deviation(drawn.schedule, found, values)
                 if reason:
                     return "wrong", f"at {values} {reason}", drawn, features
             if called(to_python(found), values) != run(found, values):

@@ -11,6 +11,7 @@ and a run is right when it is the same instances, each as often, in an order tha
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import product
 
 from polyvolta.sched.codegen.run import run
 from polyvolta.sched.codegen.scan import scan
@@ -56,12 +57,12 @@ def combined(kind, parts):
 class Meaning:
     """A tree at given values of its parameters: its `order`, and the prefixes that reach each of its nodes.
 
-    A prefix is the tuple of the values of the band members above. `scale` is how often the tree may be taken apart,
-    after which a drawn tree is too large for a test.
+    A prefix is the tuple of the values of the band members above. With values of mapped members, it is the meaning for
+    that index alone: of one thread, say.
     """
 
-    def __init__(self, schedule, params):
-        self.schedule, self.params = schedule, dict(params)
+    def __init__(self, schedule, params, mapped=None):
+        self.schedule, self.params, self.mapped = schedule, dict(params), mapped or {}
         self.reached = {}
         self.pairs = {}
         self.order = self.at(schedule.root, (), [], ())
@@ -105,6 +106,9 @@ class Meaning:
         groups = {}
         for name, point in instances:
             groups.setdefault(self.value(m.of(name), name, point), []).append((name, point))
+        if m.name in self.mapped:
+            v = self.mapped[m.name]
+            return self.member(band, k + 1, path, groups.get(v, []), (*prefix, v))
         parts = [self.member(band, k + 1, path, groups[v], (*prefix, v)) for v in sorted(groups)]
         return combined("unordered" if m.name else "ordered", parts)
 
@@ -195,9 +199,25 @@ def assert_scans(schedule, params_list=({},), context=None):
 
 def assert_runs(schedule, found, params):
     """The same for loops that are there, at one choice of the parameters."""
-    order = Meaning(schedule, params).order
-    reason = wrong(order, run(found, params))
+    reason = deviation(schedule, found, params)
     assert reason is None, f"at {dict(params)} {reason}\n{schedule}"
+
+
+def deviation(schedule, found, params):
+    """Why loops are not what a tree means, or None. Each index that members are mapped to is looked at by itself, since
+    nothing is said of the order between two of them."""
+    names = list(found.extents)
+    sizes = [found.extents[n].evaluate(params) for n in names]
+    for values in product(*map(range, sizes)):
+        mapped = dict(zip(names, values, strict=True))
+        reason = wrong(Meaning(schedule, params, mapped).order, run(found, {**params, **mapped}))
+        if reason:
+            return f"with {mapped} {reason}" if mapped else reason
+    if names:  # and there are no instances at other indices
+        whole = Meaning(schedule, params).order.instances
+        missed = set(whole) - set(run(found, params))
+        return f"no index runs {_list(sorted(missed))}" if missed else None
+    return None
 
 
 def universe(names):

@@ -14,7 +14,7 @@ from polyvolta.sched.errors import NotScannable
 from polyvolta.sets import BudgetExceeded
 from tests.sched.campaign import called, of_loops, of_tree
 from tests.sched.codegen.draw import trees
-from tests.sched.codegen.oracle import Meaning, wrong
+from tests.sched.codegen.oracle import deviation
 from tests.sets.brute import examples
 
 TREES = 150
@@ -36,10 +36,9 @@ def test_loops_of_random_trees():
         tally.update(of_loops(found.body))
         text = to_python(found)
         for values in drawn.values:
-            order = Meaning(drawn.schedule, values).order
-            got = run(found, values)
-            reason = wrong(order, got)
+            reason = deviation(drawn.schedule, found, values)
             assert reason is None, f"at {values} {reason}\n{text}"
+            got = run(found, values)
             assert called(text, values) == got
             tally["instances"] += len(got)
 
