@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from polyvolta.sched.scheduler.problem import Edge, Forms, Problem
 from polyvolta.sets.engine.integer import solve_equalities
-from polyvolta.sets.engine.rows import Row
+from polyvolta.sets.engine.rows import Row, negate
 
 Prior = tuple[tuple[Row, ...], ...]
 """For each statement the iterator coefficients of its rows so far."""
@@ -102,10 +102,20 @@ def _find_band(
                     break
         if found is None:
             break
-        rows.append(found[0])
-        prior = extended(prior, found[0], depths)
+        forms = _upwards(found[0], depths, edges)
+        rows.append(forms)
+        prior = extended(prior, forms, depths)
     flags = [all(e.cone.vanishes(e.delta(forms, depths)) for e in edges) for forms in rows]
     return Found(tuple(rows), tuple(flags))
+
+
+def _upwards(forms: Forms, depths: Sequence[int], edges: Sequence[Edge]) -> Forms:
+    """Of a row without distances and its opposite, which is as good, the one whose first coefficient is positive."""
+    linear = all(not any(form[: len(form) - depth]) for form, depth in zip(forms, depths))
+    first = next((c for form in forms for c in form if c), 0)
+    if linear and first < 0 and all(e.cone.vanishes(e.delta(forms, depths)) for e in edges):
+        return tuple([negate(form) for form in forms])
+    return forms
 
 
 def fresh_directions(depths: Sequence[int], prior: Prior) -> tuple[tuple[Row, ...], ...]:

@@ -52,7 +52,7 @@ def block(draw, loops, deep):
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_conflicts_keep_their_order_and_flags_are_true(lines, fuse, outer_parallel, negative):
     text = "\n".join(["def f(A, B, s, N):", *lines])
     program = nest_from_source(text)

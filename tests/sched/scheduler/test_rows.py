@@ -1,0 +1,60 @@
+"""The rows of bands against a search of all small rows.
+
+One statement of two iterators with constant distances: a row (a, b) has distance a*x + b*y over a dependence (x, y). It
+is valid when none is negative, and costs the largest of them, then |a| + |b|, then |b|, then |a|, negative ones more
+than positive ones. So a row without any distance is better than all others.
+"""
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyvolta.sched.scheduler.bands import complement, find_band
+from polyvolta.sched.scheduler.farkas import cone
+from polyvolta.sched.scheduler.problem import Edge
+from polyvolta.sets import Map
+
+SMALL = range(-7, 8)
+vectors = st.tuples(st.integers(0, 3), st.integers(-3, 3)).filter(lambda v: v > (0, 0))
+
+
+def edge(x, y):
+    m = Map(f"[N] -> {{ S[i, j] -> S[i + {x}, j + {y}] : 0 <= i < N - {x} and 4 <= j < N - 4 }}")
+    return Edge(0, 0, cone(m.parts[0][1][0]), True)
+
+
+def cost(row, distances):
+    """What a row costs, smaller is better; None for one that is not valid."""
+    far = [row[0] * x + row[1] * y for x, y in distances]
+    if min(far) < 0:
+        return None
+    a, b = row
+    size = (max(far), abs(a) + abs(b))
+    if not any(far):  # then its opposite has no distance either
+        return (False, *size, abs(b), row < (0, 0))
+    return (True, *size, b < 0, abs(b), a < 0, abs(a))
+
+
+@given(st.lists(vectors, min_size=1, max_size=4, unique=True))
+@settings(max_examples=80, deadline=None)
+def test_each_row_is_the_cheapest_that_is_new(distances):
+    found = find_band((2,), 1, tuple(edge(*v) for v in distances), ((),))
+    prior = ()
+    for (form,) in found.rows:
+        assert form[:2] == (0, 0)
+        row = form[2:]
+        normals = complement(prior, 2)
+        new = [r for r in product(SMALL, repeat=2) if any(r[0] * h[0] + r[1] * h[1] for h in normals)]
+        best = min(c for r in new if (c := cost(r, distances)) is not None)
+        assert cost(row, distances) == best
+        prior = (*prior, row)
+    assert found.width == 2  # with forward distances there is always a second row
+    flags = [not any(r[0] * x + r[1] * y for x, y in distances) for r in prior]
+    assert list(found.coincident) == flags
+
+
+def test_rows_without_dependences_are_the_iterators():
+    found = find_band((2, 1), 1, (), ((), ()))
+    assert found.rows == (((0, 0, 1, 0), (0, 0, 1)), ((0, 0, 0, 1), (0, 0, 0)))
+    assert found.parallel == found.width == 2
