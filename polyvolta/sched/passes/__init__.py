@@ -8,8 +8,9 @@
 
 `at` is the path of a node. Each is a pure function, its docstring shows the tree before and after, and each checks
 itself: with dependences (`schedule.dependences`) a transformation that they forbid is refused with one of them and two
-instances that would run in the wrong order, and the flags of the bands that it made say exactly what the dependences
-allow. Without (`None`) it goes by the flags that the bands have.
+instances that would run in the wrong order. The flags of the bands that it made hold then, too; `reflagged` finds all
+that the dependences allow. Without (`None`) a transformation goes by the flags that the bands have, and where they say
+nothing, as of the order of a sequence, it is done.
 
 Which one for what:
 
@@ -29,6 +30,7 @@ from polyvolta.sched.passes.fuse import fuse
 from polyvolta.sched.passes.hoist import hoist
 from polyvolta.sched.passes.interchange import interchange
 from polyvolta.sched.passes.isolate import isolate_full_tiles
+from polyvolta.sched.passes.legal import reflagged
 from polyvolta.sched.passes.loop_type import set_loop_type, unroll
 from polyvolta.sched.passes.map_to_gpu import map_members
 from polyvolta.sched.passes.mark import insert_mark, remove_mark
@@ -62,6 +64,7 @@ __all__ = [
     "order_after",
     "order_before",
     "prefetch",
+    "reflagged",
     "remove_mark",
     "reorder",
     "reverse",

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
-from polyvolta.sched.passes.legal import bands_below, checked, reflagged
+from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.subtree import restricted_members
 from polyvolta.sched.tree import Band, Filter, Leaf, Mark, Node, Path, Schedule, SetNode, with_children
 from polyvolta.sched.tree import Sequence as InOrder
@@ -78,7 +78,7 @@ def distribute(schedule: Schedule, at: Path, order: Sequence[str] | None = None)
         below = InOrder(tuple(Filter((s,)) for s in order or band.statements))
     flags_allow(schedule, at, [band], "distributing")
     new = schedule.replace(at, pushed(chain, below))
-    return reflagged(checked(schedule, new, "distributing", at), *bands_below(new, at))
+    return settled(schedule, new, "distributing", at)
 
 
 def chain_below(node: Node) -> tuple[list[Band | Mark], Node]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
-from polyvolta.sched.passes.legal import bands_below, checked, reflagged
+from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.places import sequence_at
 from polyvolta.sched.tree import Band, Filter, Member, Node, Path, Schedule
 
@@ -81,7 +81,7 @@ def fuse(schedule: Schedule, at: Path, members: int | None = None) -> Schedule:
         raise IllegalTransformation("the bands have different isolated parts", where=schedule.marked(at))
     kids = tuple(replace(c, child=_rest(b, members)) for c, b in zip(sequence.children, bands))
     new = schedule.replace(at, Band(joint, replace(sequence, children=kids), isolate=isolate))
-    return reflagged(checked(schedule, new, "fusing", at), *bands_below(new, at))
+    return settled(schedule, new, "fusing", at)
 
 
 def _joint(schedule: Schedule, at: Path, members: list[Member]) -> Member:

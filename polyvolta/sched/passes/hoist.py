@@ -19,7 +19,7 @@ from dataclasses import replace
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.legality import band_flags
 from polyvolta.sched.passes.distribute import chain_below, flags_allow, pushed
-from polyvolta.sched.passes.legal import bands_below, checked, reflagged
+from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.tree import Band, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 
@@ -92,4 +92,4 @@ def hoist(schedule: Schedule, at: Path, keep: int | None = None) -> Schedule:
     isolate = band.isolate if keep == len(band.members) else None
     outer = sequence if not keep else replace(band, members=band.members[:keep], child=sequence, isolate=isolate)
     new = schedule.replace(at, outer)
-    return reflagged(checked(schedule, new, "hoisting the sequence", at), *bands_below(new, at))
+    return settled(schedule, new, "hoisting the sequence", at)

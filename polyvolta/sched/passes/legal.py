@@ -39,10 +39,30 @@ def checked(old: Schedule, new: Schedule, doing: str, at: Path) -> Schedule:
 
 
 def reflagged(schedule: Schedule, *places: Path) -> Schedule:
-    """The bands at some paths with the flags that the dependences allow; as they are when those are not known."""
+    """The bands at some paths, all bands by default, with the flags that the dependences allow.
+
+    Which members are coincident and which bands permutable is what the dependences say exactly; flags that were set by
+    hand are found out. Without dependences the schedule stays as it is.
+
+    Raises
+    ------
+    BadPath : there is no band.
+
+    Cost: two emptiness tests for a dependence and a band member.
+
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
+    >>> from polyvolta.sched.dependences import Dependence
+    >>> from polyvolta.sets import Map, Set, var
+    >>> sums = Dependence("RAW", "C", "S", "S", Map("{ S[i, k] -> S[i, k + 1] : 0 <= i < 9 and 0 <= k < 8 }"))
+    >>> members = tuple(Member((("S", var(n)),)) for n in "ik")
+    >>> tree = Schedule(Domain(Set("{ S[i, k] : 0 <= i < 9 and 0 <= k < 9 }"), Band(members)), (sums,))
+    >>> band = reflagged(tree).band((0,))
+    >>> band.permutable, [m.coincident for m in band.members]
+    (True, [True, False])
+    """
     if schedule.dependences is None:
         return schedule
-    for at in places:
+    for at in places or schedule.bands():
         band = schedule.band(at)
         flags = band_flags(schedule, at)
         members = tuple(
@@ -54,6 +74,13 @@ def reflagged(schedule: Schedule, *places: Path) -> Schedule:
     return schedule
 
 
-def bands_below(schedule: Schedule, at: Path) -> list[Path]:
-    """The paths of the bands at and below a node."""
-    return [place for place, node in schedule.walk(at) if isinstance(node, Band)]
+def settled(old: Schedule, new: Schedule, doing: str, at: Path) -> Schedule:
+    """The new schedule, checked, the bands at and below a node with the flags that the dependences allow.
+
+    Raises
+    ------
+    IllegalTransformation : see `checked`.
+    """
+    checked(old, new, doing, at)
+    below = [place for place, node in new.walk(at) if isinstance(node, Band)]
+    return reflagged(new, *below) if below else new

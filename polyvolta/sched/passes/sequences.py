@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.passes.legal import bands_below, checked, reflagged
+from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.places import inserted_at, names_of
 from polyvolta.sched.passes.subtree import not_anchored, restricted
 from polyvolta.sched.structure import only
@@ -55,8 +55,8 @@ def order_before(schedule: Schedule, at: Path, first: Part) -> Schedule:
     >>> print(order_before(Schedule(Domain(Set("{ S[i] : 0 <= i < 9 }"))), (0,), Set("{ S[i] : i >= 5 }")))
     DOMAIN: S[i] : 0 ≤ i ≤ 8
       SEQUENCE
-        FILTER: S[i] : 5 ≤ i ≤ 8
-        FILTER: S[i] : 0 ≤ i ≤ 4
+        FILTER: S[i] : i ≥ 5
+        FILTER: S[i] : i ≤ 4
     """
     return _ordered(schedule, at, first, "ordering some instances before the rest", True)
 
@@ -210,7 +210,7 @@ def _inserted(
         else:
             kids.append(Filter(f.statements, child, f.instances))
     new = schedule.replace(at, kind(tuple(kids)))
-    return reflagged(checked(schedule, new, doing, at), *bands_below(new, at))
+    return settled(schedule, new, doing, at)
 
 
 def _copied(schedule: Schedule, at: Path, doing: str) -> None:
@@ -289,14 +289,14 @@ def _names(part: Part) -> tuple[str, ...]:
 
 
 def _filter_of(part: Set, reach: Set) -> list[Filter]:
-    """The filter of a set of instances, without what does not arrive; all of a statement needs no set."""
+    """The filter of a set of instances, without what does not arrive; it says no more than it must."""
     mine = reach & part
     names = tuple(s for s in names_of(mine) if not mine.only(s).is_empty())
     if not names:
         return []
     mine = only(mine, names)
     whole = only(reach, names)
-    return [Filter(names, instances=None if whole.is_subset(mine) else mine.coalesce())]
+    return [Filter(names, instances=None if whole.is_subset(mine) else mine.coalesce().gist(whole))]
 
 
 __all__ = ["insert_filter", "insert_sequence", "insert_set", "order_after", "order_before"]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes.distribute import over
-from polyvolta.sched.passes.legal import bands_below, checked, reflagged
+from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.subtree import not_anchored
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule, with_children
 
@@ -57,7 +57,7 @@ def sink(schedule: Schedule, at: Path) -> Schedule:
     not_anchored(schedule, at, "sinking a band")
     arrived = frozenset(schedule.statements_at(at))
     new = schedule.replace(at, _sunk(replace(band, child=Leaf()), band.child, arrived))
-    return reflagged(checked(schedule, new, "sinking the band", at), *bands_below(new, at))
+    return settled(schedule, new, "sinking the band", at)
 
 
 def _sunk(band: Band, node: Node, statements: frozenset[str]) -> Node:
