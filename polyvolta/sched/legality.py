@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import product
 
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.dependences.order import Clock, clocks, preimage
+from polyvolta.sched.dependences.pairs import Pairs, Time, small_point
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.tree import (
     Band,
@@ -44,13 +44,9 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Aff, Set, var
+from polyvolta.sets import Aff, Set
 from polyvolta.sets import conjunct as cj
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.space import Space, Tuple
-
-BOXES = (0, 1, 2, 3, 4, 6, 8, 16, 32, 64, 256, 4096)  # where a small example is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,20 +165,12 @@ def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] |
     permutable, coincident, parallel = True, [], []
     here = pieces
     for member in band.members:
-        moving = [p for p in pieces if walk.distance(p, member, 0) is not p]
-        permutable = permutable and not any(walk.distance(p, member, -1) for p in moving)
-        coincident.append(not any(walk.some(p, member, (-1, 1)) for p in moving))
-        parallel.append(coincident[-1] or not any(walk.some(p, member, (-1, 1)) for p in here))
-        here = [z for p in here if (z := walk.distance(p, member, 0)) is not None]
+        back = any(walk.signed(p, member, -1) for p in pieces)
+        permutable = permutable and not back
+        coincident.append(not back and not any(walk.signed(p, member, 1) for p in pieces))
+        parallel.append(coincident[-1] or not any(walk.signed(p, member, s) for p in here for s in (-1, 1)))
+        here = [z for p in here if (z := walk.equal(p, member)) is not None]
     return BandFlags(permutable, tuple(coincident), tuple(parallel))
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Pairs of instances of one dependence with equal times so far; a conjunct over (params, source, sink)."""
-
-    dependence: Dependence
-    conjunct: Conjunct
 
 
 @dataclass(slots=True)
@@ -194,7 +182,7 @@ class _Walk:
     context: Set | None
     params: tuple[str, ...] = ()
     iterators: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    pending: list[_Pairs] = field(default_factory=list)
+    pending: list[Pairs] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         domain = self.schedule.domain
@@ -206,7 +194,7 @@ class _Walk:
             relation = d.relation.align_params(self.params)
             if self.context is not None:
                 relation = relation.intersect_params(self.context).align_params(self.params)
-            pieces = [_Pairs(d, c) for _, cs in relation.parts for c in cs]
+            pieces = [Pairs(d, c) for _, cs in relation.parts for c in cs]
             self.pending += [p for p in self.within(pieces, domain) if not p.conjunct.is_empty]
 
     def _parameters(self, deps: Iterable[Dependence]) -> Iterator[str]:
@@ -228,7 +216,7 @@ class _Walk:
     # ---- the walk
 
     def down(
-        self, node: Node, at: Path, pending: list[_Pairs], times: dict[str, tuple[Aff, ...]]
+        self, node: Node, at: Path, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]
     ) -> Iterator[Violation]:
         """The violations at a node and below it of pairs that arrive there with equal times."""
         if not pending:
@@ -241,21 +229,21 @@ class _Walk:
                 left = pending
                 for k, member in enumerate(node.members):
                     yield from self.against(left, member, at, k)
-                    left = [z for p in left if (z := self.distance(p, member, 0)) is not None]
+                    left = [z for p in left if (z := self.equal(p, member)) is not None]
                 yield from self.down(node.child, (*at, 0), left, _later(times, node))
             case Sequence() | SetNode():
                 yield from self.parting(node, at, pending, times)
             case _:
                 yield from self.down(node.child, (*at, 0), self.passing(node, pending, times), times)
 
-    def reaching(self, at: Path) -> list[_Pairs]:
+    def reaching(self, at: Path) -> list[Pairs]:
         """The pairs with equal times in all that stands above a node."""
         node, pending, times = self.schedule.root, self.pending, {}
         for k in at:
             match node:
                 case Band():
                     for member in node.members:
-                        pending = [z for p in pending if (z := self.distance(p, member, 0)) is not None]
+                        pending = [z for p in pending if (z := self.equal(p, member)) is not None]
                     times = _later(times, node)
                 case Sequence() | SetNode():
                     pending = self.going(pending, node.children[k], node.children[k])
@@ -264,7 +252,7 @@ class _Walk:
             node = node.children[k]
         return [p for p in pending if not p.conjunct.is_empty]
 
-    def passing(self, node: Node, pending: list[_Pairs], times: dict[str, tuple[Aff, ...]]) -> list[_Pairs]:
+    def passing(self, node: Node, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]) -> list[Pairs]:
         """The pairs that go on below a node with one child that is no band."""
         match node:
             case Domain() | Mark() | Extension():
@@ -276,7 +264,7 @@ class _Walk:
         raise TypeError(type(node).__name__)
 
     def parting(
-        self, node: Sequence | SetNode, at: Path, pending: list[_Pairs], times: dict[str, tuple[Aff, ...]]
+        self, node: Sequence | SetNode, at: Path, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]
     ) -> Iterator[Violation]:
         """The violations at and below a node with several children."""
         for (a, first), (b, second) in product(enumerate(node.children), repeat=2):
@@ -292,14 +280,14 @@ class _Walk:
             for d, group in _grouped(pairs):
                 yield from self.violation(d, group, at, None, why)
 
-    def against(self, pending: list[_Pairs], member: Member, at: Path, k: int) -> Iterator[Violation]:
+    def against(self, pending: list[Pairs], member: Member, at: Path, k: int) -> Iterator[Violation]:
         """The violations in one member of a band."""
         for d, pairs in _grouped(pending):
             why = f"member {k} of the band runs them the other way round"
             if member.name is not None:
                 why = f"member {k}, mapped to {member.name}, runs them at once"
             for sign in (-1,) if member.name is None else (-1, 1):
-                wrong = [w for p in pairs if (w := self.distance(p, member, sign)) is not None]
+                wrong = [w for p in pairs if (w := self.signed(p, member, sign)) is not None]
                 told = list(self.violation(d, wrong, at, k, why))
                 yield from told
                 if told:
@@ -307,26 +295,23 @@ class _Walk:
 
     # ---- pairs
 
-    def distance(self, p: _Pairs, member: Member, sign: int) -> _Pairs | None:
-        """The pairs whose distance in a member has a sign, -1, 0 or 1; `p` itself where all have plainly 0."""
-        knife = _knife(self.params, self.time(p.dependence.source, member), self.time(p.dependence.sink, member), sign)
-        both = None if knife is None else cj.conjoin(p.conjunct, knife)
-        if both is None or both.is_empty:
-            return None
-        return p if both == p.conjunct else replace(p, conjunct=both)
+    def equal(self, p: Pairs, member: Member) -> Pairs | None:
+        """The pairs with equal times in a member, which may turn out to be none; `p` itself where these are all."""
+        return p.equal(self.params, self.time(p.dependence.source, member), self.time(p.dependence.sink, member))
 
-    def time(self, statement: str, member: Member) -> tuple[tuple[str, ...], Aff]:
+    def signed(self, p: Pairs, member: Member, sign: int) -> Pairs | None:
+        """The pairs, if there are any, whose sink comes earlier in a member (sign -1) or later (1)."""
+        times = self.time(p.dependence.source, member), self.time(p.dependence.sink, member)
+        return p.signed(self.params, *times, sign)
+
+    def time(self, statement: str, member: Member) -> Time:
         """The iterators of a statement and its expression in a member."""
         found = dict(member.exprs).get(statement)
         if found is None:
             raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
         return self.iterators[statement], found
 
-    def some(self, p: _Pairs, member: Member, signs: Iterable[int]) -> bool:
-        """Whether a pair has a distance of such a sign."""
-        return any(self.distance(p, member, sign) is not None for sign in signs)
-
-    def going(self, pending: list[_Pairs], first: Node, second: Node) -> list[_Pairs]:
+    def going(self, pending: list[Pairs], first: Node, second: Node) -> list[Pairs]:
         """The pairs whose source goes by way of one child and whose sink by way of another."""
         a, b = _gate(first), _gate(second)
         pairs = [
@@ -340,7 +325,7 @@ class _Walk:
             pairs = self.within(pairs, b.instances, sources=False)
         return pairs
 
-    def within(self, pairs: list[_Pairs], instances: Set, sources: bool = True, sinks: bool = True) -> list[_Pairs]:
+    def within(self, pairs: list[Pairs], instances: Set, sources: bool = True, sinks: bool = True) -> list[Pairs]:
         """The pairs whose instances are in a set."""
         if not pairs:
             return []
@@ -372,59 +357,28 @@ class _Walk:
     # ---- the example
 
     def violation(
-        self, d: Dependence, pairs: list[_Pairs], at: Path, member: int | None, why: str
+        self, d: Dependence, pairs: list[Pairs], at: Path, member: int | None, why: str
     ) -> Iterator[Violation]:
         """One of the pairs, with small numbers, if there are any whose instances both run."""
-        pieces = [p.conjunct for p in self.running(pairs) if not p.conjunct.is_empty]
+        pairs = [p for p in pairs if not p.conjunct.is_empty]
+        pieces = [p.conjunct for p in self.running(pairs) if not p.conjunct.is_empty] if pairs else []
         if pieces:
             point = small_point(pieces)
             n, split = len(self.params), len(self.params) + len(self.iterators[d.source])
             source, sink = _instance(d.source, point[n:split]), _instance(d.sink, point[split:])
             yield Violation(d, source, sink, tuple(zip(self.params, point[:n], strict=True)), at, member, why)
 
-    def running(self, pairs: list[_Pairs]) -> list[_Pairs]:
+    def running(self, pairs: list[Pairs]) -> list[Pairs]:
         """The pairs whose instances come to a leaf: no filter, guard or context further down excludes them."""
         parts = []
         for name, found in clocks(self.schedule, self.params).items():
             space, n = Space(None, Tuple(name, self.iterators[name])), len(self.params) + len(self.iterators[name])
             parts += [(space, (cj.universe(n),) if c.instances is None else c.instances) for c in found]
-        return self.within([p for p in pairs if not p.conjunct.is_empty], Set._of(self.params, parts))
+        return self.within(pairs, Set._of(self.params, parts))
 
 
 def _instance(statement: str, values: Iterable[int]) -> str:
     return f"{statement}[{', '.join(map(str, values))}]"
-
-
-def small_point(pieces: Iterable[Conjunct]) -> tuple[int, ...]:
-    """An integer point of some conjuncts, none of them empty, in the smallest box around 0 that has one."""
-    pieces = tuple(pieces)
-    n = pieces[0].n
-    names = tuple(f"x{k}" for k in range(n))
-    for bound in BOXES:
-        rows = [("ge", s * var(x) + bound) for x in names for s in (1, -1)]
-        knife = RowBuilder(names).conjunct(rows)
-        assert knife is not None
-        boxed = Set._of((), [(Space(None, Tuple(None, names)), pieces)]) & Set._of(
-            (), [(Space(None, Tuple(None, names)), (knife,))]
-        )
-        if not boxed.is_empty():
-            return next(iter(boxed.lexmin().points()))
-    point = cj.sample(pieces[0])
-    assert point is not None
-    return point
-
-
-@lru_cache(maxsize=1 << 14)
-def _knife(
-    params: tuple[str, ...], source: tuple[tuple[str, ...], Aff], sink: tuple[tuple[str, ...], Aff], sign: int
-) -> Conjunct | None:
-    """The pairs over (params, source, sink) whose distance has a sign; None for no pair."""
-    (xs, e), (ys, f) = source, sink
-    later = {y: var(f"{y}#") for y in ys}
-    delta = f.rewrite(lambda n: later.get(n) or var(n)) - e
-    names = (*params, *xs, *[f"{y}#" for y in ys])
-    row = ("eq", delta) if not sign else ("ge", sign * delta - 1)
-    return RowBuilder(names).conjunct([row])
 
 
 def _gate(node: Node) -> Filter | None:
@@ -438,9 +392,9 @@ def _later(times: dict[str, tuple[Aff, ...]], band: Band) -> dict[str, tuple[Aff
     return {**times, **{s: (*times.get(s, ()), *band.schedule(s)) for s in band.statements}}
 
 
-def _grouped(pairs: Iterable[_Pairs]) -> list[tuple[Dependence, list[_Pairs]]]:
+def _grouped(pairs: Iterable[Pairs]) -> list[tuple[Dependence, list[Pairs]]]:
     """By dependence, in order."""
-    groups: dict[int, tuple[Dependence, list[_Pairs]]] = {}
+    groups: dict[int, tuple[Dependence, list[Pairs]]] = {}
     for p in pairs:
         groups.setdefault(id(p.dependence), (p.dependence, []))[1].append(p)
     return list(groups.values())
