@@ -23,7 +23,7 @@ from polyvolta.sched.dependences import dependences as dependences_of
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.legality import violations
-from polyvolta.sched.nodes import Domain, Leaf
+from polyvolta.sched.nodes import Domain, Filter, Leaf, Node
 from polyvolta.sched.program import Program
 from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.fusion import Fuse
@@ -82,7 +82,8 @@ def schedule(
         raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
     say: Callable[[str], object] = explain or (lambda text: None)
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
-    tuples = [s.out for s, _ in domain.align_params(params).parts]
+    order = in_order(program.schedule.root, tuple([s.out.name or "" for s, _ in domain.parts]))
+    tuples = sorted([s.out for s, _ in domain.align_params(params).parts], key=lambda t: order.index(t.name or ""))
     builder = Builder(
         names=tuple([t.name or "" for t in tuples]),
         iterators=tuple([t.dims for t in tuples]),
@@ -100,6 +101,14 @@ def schedule(
     if wrong is not None:
         raise RuntimeError(f"the scheduler made an illegal schedule, which is a defect of it: {wrong}\n{result}")
     return result
+
+
+def in_order(node: Node, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The statements of a tree as they come in its sequences; those that no sequence orders as in `names`."""
+    if isinstance(node, Filter):
+        names = tuple([n for n in names if n in node.statements])
+    found = dict.fromkeys([n for child in node.children for n in in_order(child, names)])
+    return tuple(found) if found else names
 
 
 def initial(statements: Sequence[Accessing]) -> Schedule:

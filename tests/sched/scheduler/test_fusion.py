@@ -3,7 +3,7 @@
 import pytest
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.program import nest_from_source
+from polyvolta.sched.program import Program, nest_from_source
 from polyvolta.sched.scheduler import schedule
 from polyvolta.sched.tree import SetNode
 from tests.sched.scheduler.brute import check, conflicts
@@ -150,3 +150,15 @@ def test_the_reasons_are_told():
 def test_a_choice_that_there_is_not_is_named():
     with pytest.raises(BadSchedule, match="maxi"):
         schedule(nest_from_source(CHAIN), "maxi")
+
+
+def test_statements_keep_the_order_of_the_program_not_that_of_its_domain():
+    program = Program.parse(
+        domain="[N] -> { C[i] : 0 <= i < N; B[i] : 0 <= i < N; A[i] : 0 <= i < N }",
+        schedule="{ A[i] -> [0, i]; B[i] -> [1, i]; C[i] -> [2, i] }",
+        reads="{ B[i] -> x[i]; C[i] -> x[i] }",
+        writes="{ A[i] -> x[i]; B[i] -> y[i]; C[i] -> z[i] }",
+    )
+    tree = schedule(program)
+    assert tree.band((0,)).statements == ("A", "B", "C")
+    assert [f.statements for f in tree.node((0, 0)).children] == [("A",), ("B",), ("C",)]
