@@ -1,12 +1,15 @@
 """Dependences of statements and programs, what lives in and out: against enumeration and against memory itself."""
 
+import math
 from itertools import product
 
 import pytest
 
 import polyvolta as pv
 from polyvolta.graph.dag import Graph
-from polyvolta.sched.dependences import dependences
+from polyvolta.sched.dependences import dependences, flow, live_in, live_out
+from polyvolta.sched.program import nest
+from tests.sched.dependences.oracle import Ways, pairs
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +27,142 @@ def test_reads_depend_on_the_last_write_and_writes_on_all_earlier_accesses(state
         assert d.array == "C"
         expected = {p for p in pairs if p[5] == p[2] + 1} if d.kind == "RAW" else pairs
         assert set(d.relation.points(M=2, N=3, K=4)) == expected
+
+
+def gemm(A, B, C, alpha, N, K):
+    for i in range(N):
+        for j in range(N):
+            C[i, j] *= alpha
+            for k in range(K):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def jacobi(A, B, T, N):
+    for t in range(T):  # noqa: B007
+        for i in range(1, N - 1):
+            B[i] = A[i - 1] + A[i] + A[i + 1]
+        for i in range(1, N - 1):
+            A[i] = B[i - 1] + B[i] + B[i + 1]
+
+
+def seidel(A, T, N):
+    for t in range(T):  # noqa: B007
+        for i in range(1, N - 1):
+            for j in range(1, N - 1):
+                A[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]
+
+
+def lu(A, N):
+    for i in range(N):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[k, j]
+            A[i, j] /= A[j, j]
+        for j in range(i, N):
+            for k in range(i):
+                A[i, j] -= A[i, k] * A[k, j]
+
+
+def cholesky(A, N):
+    for i in range(N):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[j, k]
+            A[i, j] /= A[j, j]
+        for k in range(i):
+            A[i, i] -= A[i, k] * A[i, k]
+        A[i, i] = math.sqrt(A[i, i])
+
+
+def floyd_warshall(D, N):
+    for k in range(N):
+        for i in range(N):
+            for j in range(N):
+                D[i, j] = min(D[i, j], D[i, k] + D[k, j])
+
+
+def scalar(x, y, N):
+    for i in range(N):
+        a = x[i]
+        for j in range(i):
+            a = a + y[j]
+        y[i] = a
+
+
+def backwards(A, N):
+    for i in range(N - 1, -1, -1):
+        A[i] = A[N - 1 - i]
+
+
+NESTS = (gemm, jacobi, seidel, lu, cholesky, floyd_warshall, scalar, backwards)
+
+
+def accesses(program, params, kind):
+    """(instance, element) of all statements, in any order."""
+    found = set()
+    for s in program.statements:
+        for a in getattr(s, kind):
+            found |= pairs(a.relation, params)
+    return found
+
+
+@pytest.mark.parametrize("function", NESTS, ids=lambda f: f.__name__)
+def test_dependences_of_a_nest_are_those_of_its_memory(function):
+    program = nest(function)
+    params = dict.fromkeys(program.params, 4)
+    ways = Ways(program.schedule, params)
+    reads, writes = accesses(program, params, "reads"), accesses(program, params, "writes")
+    touched = {e: [x for x, f in reads | writes if f == e] for _, e in reads | writes}
+
+    memory, flows, lives_in = {}, set(), set()
+    for x in sorted(ways.way, key=ways.way.get):  # the program runs: each element remembers who wrote it last
+        for _, e in sorted(p for p in reads if p[0] == x):
+            if e in memory:
+                flows.add((e[0], memory[e], x))
+            else:
+                lives_in.add((x, e))
+        memory.update((e, x) for y, e in writes if y == x)
+
+    def ordered(first, second):
+        return {
+            (e[0], x, y) for e, xs in touched.items() for x in xs for y in xs
+            if (x, e) in first and (y, e) in second and ways.before(x, y)
+        }  # fmt: skip
+
+    expected = {"RAW": flows, "WAR": ordered(reads, writes), "WAW": ordered(writes, writes)}
+    found = {kind: set() for kind in expected}
+    for d in dependences(program):
+        both = pairs(d.relation, params)
+        assert both and {(x[0], y[0]) for x, y in both} == {(d.source, d.sink)}
+        found[d.kind] |= {(d.array, x, y) for x, y in both}
+    assert found == expected
+    assert pairs(live_in(program), params) == lives_in
+    assert pairs(live_out(program), params) == {(x, e) for e, x in memory.items() if e[0] not in program.local}
+    assert pairs(flow(program).must, params) == {(x, y) for _, x, y in flows}
+
+
+def last(A, B, N):
+    for i in range(N):
+        A[i] = 0
+    for i in range(N):
+        B[i] = A[3]
+
+
+def test_a_dependence_holds_in_the_context_of_its_program():
+    found = dependences(nest(last, context="[N] -> { : N >= 4 }"))
+    assert [str(d) for d in found] == ["RAW A  [N] -> { S1[i] -> S2[i'] : N >= 4 and i = 3 and 0 <= i' < N }"]
+
+
+def test_the_table_of_dependences():
+    found = dependences(nest(backwards))
+    assert str(found) == (
+        "RAW  A  [N] -> { S[i] -> S[N - i - 1] : 0 <= i < N and N <= 2*i }\n"
+        "WAR  A  [N] -> { S[i] -> S[N - i - 1] : 0 <= i < N and N <= 2*i }"
+    )
+    assert "<td>WAR</td>" in found._repr_html_()
+    assert str(dependences(nest(zero))) == "no dependences"
+
+
+def zero(A, N):
+    for i in range(N):
+        A[i] = 0

@@ -12,7 +12,7 @@ from tests.sched.dependences.oracle import Flow, pairs
 
 
 @given(programs())
-@settings(max_examples=60)
+@settings(max_examples=120)
 def test_every_source_is_the_last_one(drawn):
     try:
         with budget(20_000):

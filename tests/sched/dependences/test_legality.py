@@ -21,7 +21,7 @@ def instance(text):
 
 
 @given(programs())
-@settings(max_examples=60)
+@settings(max_examples=120)
 def test_violations_are_those_that_enumeration_finds(drawn):
     found = list(violations(drawn.schedule, drawn.dependences))
     for v in found:  # each names a pair that is one
@@ -34,7 +34,7 @@ def test_violations_are_those_that_enumeration_finds(drawn):
 
 
 @given(programs(rich=False))
-@settings(max_examples=60)
+@settings(max_examples=120)
 def test_flags_of_a_band_are_those_of_its_distances(drawn):
     for at in drawn.schedule.bands()[:2]:
         band = drawn.schedule.band(at)
