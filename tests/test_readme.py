@@ -5,6 +5,7 @@ kernel's text, in which `...` stands for lines left out. `py` blocks need a GPU 
 """
 
 import io
+import linecache
 import re
 import shlex
 import subprocess
@@ -42,9 +43,10 @@ def test_python_blocks_run_and_print_what_stands_below_them(page):
     printed, language = "", ""
     for k, (kind, content, follows) in enumerate(blocks(page)):
         if kind == "python":
-            out = io.StringIO()
+            out, name = io.StringIO(), f"{page}, block {k}"
+            linecache.cache[name] = len(content), None, content.splitlines(keepends=True), name  # as notebooks do
             with redirect_stdout(out):
-                exec(compile(content, f"{page}, block {k}", "exec"), namespace)
+                exec(compile(content, name, "exec"), namespace)
             printed = out.getvalue()
         elif kind == "text" and follows and language == "python":
             assert printed.splitlines() == content.splitlines()

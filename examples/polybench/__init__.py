@@ -48,7 +48,7 @@ jacobi-1d      | A[N] B[N]                                        | A B         
 jacobi-2d      | A[N,N] B[N,N]                                    | A B              | T=9 N=37             | T=200 N=1000
 seidel-2d      | A[N,N]                                           | A                | T=34 N=23            | T=100 N=1000
 fdtd-2d        | ex[M,N] ey[M,N] hz[M,N] pulse[T]                 | ex ey hz         | T=9 M=35 N=37        | T=200 M=1000 N=1000
-heat-3d        | A[N,N,N] B[N,N,N]                                | A B              | T=3 N=18             | T=100 N=120
+heat-3d        | A[N,N,N] B[N,N,N]                                | A B              | T=2 N=35             | T=100 N=120
 adi            | u[N,N] v[N,N] p[N,N] q[N,N] a=-0.35 b=1.7 c=-0.35 d=-0.15 e=1.3 f=-0.15 | u v | T=5 N=35   | T=50 N=800
 correlation    | data[N,M] corr[M,M] mean[M] stddev[M]            | corr data mean stddev | M=34 N=37       | M=1000 N=1200
 covariance     | data[N,M] cov[M,M] mean[M]                       | cov data mean    | M=34 N=37            | M=1000 N=1200
