@@ -1,125 +1,270 @@
-"""What a conjunct says of one variable: its one value, its bounds and stride; and solving a leaf's iterators."""
+"""The bounds and the stride of one loop over what one or several shadows say of its column.
+
+One shadow gives rows a*c + f >= 0, which are the bounds ceil(-f/a), and -b*c + f >= 0, floor(f/b); those that follow
+from the others and from what is known outside are left out, by linear programs on one warm tableau. For several
+shadows, the rows of each that hold on all others bound the union. Where no row does, the bound is the least of the
+shadows' lower (the greatest of their upper) bounds, an `Extreme`.
+
+Congruences a*c + f = 0 mod d make the stride: c = r mod d. Loops over several shadows step through the finest grid
+that has all of theirs.
+"""
 
 from __future__ import annotations
 
-from polyvolta.sets import Aff, Set, aff, var
-from polyvolta.sets.build import affs_of, expression
-from polyvolta.sets.conjunct import Conjunct, normalise
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, lcm
+
+from polyvolta.sched.codegen.columns import Row
+from polyvolta.sched.codegen.known import Known, always
+from polyvolta.sched.codegen.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sets.engine.simplex import Tableau
+
+Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
 
 
-def solve_iterators(dims: tuple[str, ...], equations: list[tuple[Aff, Aff]]) -> tuple[Aff, ...] | None:
-    """The iterators from `expression = value` of every member, if linear algebra on the expressions' atoms does it.
+@dataclass(slots=True)
+class Bounds:
+    """What a loop runs over.
 
-    i - 64*floor(i/64) = c, floor(i/64) - 2*floor(i/128) = w and floor(i/128) = b are linear in three atoms of i.
+    Parameters
+    ----------
+    rows : bounds that are rows, lower and upper ones.
+    lows, highs : the bounds of each shadow where no row bounds the union: one of their extremes.
+    step, residue : the values are `residue` modulo `step`.
     """
-    rows = [(e - e.const, value - e.const) for e, value in equations]
-    atoms = {a for e, _ in rows for a, _ in e.terms if a not in dims} | set(dims)
-    unknown = [a for a in atoms if Aff(((a, 1),)).names() & set(dims)]
-    unknown.sort(key=lambda a: a in dims)  # floors go first
-    found: dict[object, tuple[Aff, Aff]] = {}
-    for atom in unknown:
-        pivot = next(((e, v) for e, v in rows if abs(e.coefficient(atom)) == 1), None)
-        if pivot is None:
+
+    low: list[Side]
+    high: list[Side]
+    lows: list[list[Side]]
+    highs: list[list[Side]]
+    step: int
+    residue: Row
+    tableau: Tableau | None
+
+    def system(self, col: int) -> System:
+        """The rows that hold in the loop."""
+        out = System()
+        for key, const, _ in (*self.low, *self.high):
+            out.ge(key, const)
+        if self.step > 1:
+            out.mod(plus(1, ((col, 1),), -1, self.residue[0]), -self.residue[1], self.step)
+        return out
+
+
+def sides(system: System, col: int) -> tuple[list[Side], list[Side]]:
+    """The lower and the upper bounds that a system states."""
+    low, high = [], []
+    for key, const in system.ineqs.items():
+        for c, v in key:
+            if c == col:
+                (low if v > 0 else high).append((key, const, abs(v)))
+                break
+    for key, const in system.eqs:
+        v = coefficient(key, col)
+        if v:
+            other = (negated(key), -const, abs(v))
+            (low if v > 0 else high).append((key, const, abs(v)))
+            (high if v > 0 else low).append(other)
+    return low, high
+
+
+def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
+    """The bounds of a loop over the union of shadows that differ in what they say of the column.
+
+    None where there is nothing to visit.
+    """
+    found = []
+    for s in shadows:
+        one = _of_one(known, s, col)
+        if one is not None:
+            found.append((s, *one))
+    if not found:
+        return None
+    if len(found) == 1:
+        shadow, low, high, tab = found[0]
+        step, residue = stride(shadow, col)
+        return Bounds(low, high, [], [], step, residue, tab)
+    low = _common(known, [(s, lo) for s, lo, _, _ in found])
+    high = _common(known, [(s, hi) for s, _, hi, _ in found])
+    tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
+    low, high = _needed(tab, 0, low, len(high)), high
+    tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
+    high = _needed(tab, len(low), high, 0)
+    step, residue = common_stride([stride(s, col) for s, _, _, _ in found])
+    lows = [] if low else [lo for _, lo, _, _ in found]
+    highs = [] if high else [hi for _, _, hi, _ in found]
+    return Bounds(low, high, lows, highs, step, residue, tab)
+
+
+def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Side], Tableau | None] | None:
+    if shadow.empty:
+        return None
+    low, high = sides(shadow, col)
+    if known.residues:
+        low = [(*known.tight(key, const), a) for key, const, a in low]
+        high = [(*known.tight(key, const), a) for key, const, a in high]
+    if len(low) <= 1 and len(high) <= 1:
+        return low, high, None
+    tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
+    if tab.empty:
+        return None
+    if len(low) > 1:
+        low = _needed(tab, 0, low, len(high))
+    if len(high) > 1:
+        high = _needed(tab, 0, high, 0)
+    return low, high, tab
+
+
+def _needed(tab: Tableau, before: int, some: list[Side], behind: int) -> list[Side]:
+    """Bounds without those that the other rows of the tableau imply; `behind` rows were added after them.
+
+    Those of many columns are tried first.
+    """
+    if tab.empty:
+        return some
+    last = tab._made - behind
+    order = sorted(range(len(some)), key=lambda k: (-len(some[k][0]), k))
+    out = set()
+    for k in order:
+        slack = -(last - len(some) + k + 1)
+        if len(some) - len(out) > 1 and tab._relaxed_implies(slack):
+            out.add(k)
+    return [side for k, side in enumerate(some) if k not in out]
+
+
+def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Side]:
+    """Bounds of some shadow that hold on all."""
+    out: list[Side] = []
+    tabs: list[Tableau | None] = [None] * len(each)
+    for s, some in each:
+        for side in some:
+            key, const, _ = side
+            if side in out:
+                continue
+            for k, (other, _) in enumerate(each):
+                if other is s:
+                    continue
+                stated = other.ineqs.get(key)
+                if stated is not None and stated <= const:
+                    continue
+                if tabs[k] is None:
+                    tabs[k] = known.tableau(other.every_ge())
+                if not always(known, tabs[k], key, const):
+                    break
+            else:
+                out.append(side)
+    best: dict[Key, Side] = {}
+    for side in out:
+        if side[0] not in best or side[1] < best[side[0]][1]:
+            best[side[0]] = side
+    return list(best.values())
+
+
+# ---- strides
+
+
+def stride(shadow: System, col: int) -> tuple[int, Row]:
+    """(step, residue) of a column: its values are residue modulo step, as far as that is one congruence."""
+    step, residue = 1, ((), 0)
+    for key, const, d in shadow.mods:
+        a = coefficient(key, col)
+        if not a:
             continue
-        e, v = pivot
-        c = e.coefficient(atom)
-        rows = [
-            (f - e * (c * f.coefficient(atom)), w - v * (c * f.coefficient(atom))) for f, w in rows if (f, w) != pivot
-        ]
-        found = {
-            a: (f - e * (c * f.coefficient(atom)), w - v * (c * f.coefficient(atom))) for a, (f, w) in found.items()
-        }
-        found[atom] = (e * c, v * c)
-    out = []
-    for d in dims:
-        e, v = found.get(d, (None, None))
-        if e is None or any(a != d and a in unknown for a, _ in e.terms):
-            return None
-        out.append(v - (e - var(d)))
-    return tuple(out)
+        rest = without(key, col)
+        g = gcd(a, d)
+        if g > 1:
+            if const % g or any(v % g for _, v in rest):
+                continue
+            a, d = a // g, d // g
+            rest, const = tuple([(c, v // g) for c, v in rest]), const // g
+        back = -pow(a, -1, d) % d
+        one = (d, _reduced(plus(back, rest, 0, ()), back * const, d))
+        step, residue = _both((step, residue), one)
+    return step, residue
 
 
-def fixed_value(values: Set, name: str) -> Aff | None:
-    """The one value that a variable has, as an expression of the other parameters."""
-    others = tuple(p for p in values.param_names if p != name)
-    at = values.param_names.index(name)
-    (c,) = values.parts[0][1]
-    for row in c.eqs:
-        if abs(row[1 + at]) == 1 and not any(
-            row[1 + c.n + k] and d is not None and _leans(c, k, 1 + at) for k, d in enumerate(c.divs)
-        ):
-            table = affs_of(c, values.param_names)
-            value = [-row[1 + at] * x for x in row]
-            value[1 + at] = 0
-            e = expression(tuple(value), table)
-            return e if e.names() <= set(others) else None
+def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row]:
+    """Both congruences as one if that is linear, else the coarser one."""
+    (d, r), (e, s) = a, b
+    g = gcd(d, e)
+    key, const = plus(1, s[0], -1, r[0]), s[1] - r[1]
+    if const % g or any(v % g for _, v in key):
+        return max(a, b, key=lambda x: x[0])
+    whole = lcm(d, e)
+    t = pow(d // g, -1, e // g) if e > g else 0
+    image = plus(1, r[0], d * t, tuple([(c, v // g) for c, v in key]))
+    return whole, _reduced(image, r[1] + d * t * (const // g), whole)
+
+
+def _reduced(key: Key, const: int, d: int) -> Row:
+    """A residue with small coefficients."""
+    return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
+
+
+def common_stride(each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
+    """The finest grid that has all of some residues."""
+    step, residue = each[0]
+    for d, other in each[1:]:
+        key, const = plus(1, other[0], -1, residue[0]), other[1] - residue[1]
+        step = gcd(step, d, const, *[v for _, v in key])
+    return step, _reduced(*residue, step) if step > 1 else ((), 0)
+
+
+# ---- one value
+
+
+def single(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> tuple[Key, int, int] | None:
+    """The one value (key . x + const)/den of a loop over what is outside, if it has at most one everywhere."""
+    if b.lows or b.highs or not b.low or not b.high:
+        return None
+    if all(any(coefficient(k, col) for k, _ in s.eqs) for s in shadows):
+        key, const = next(r for r in shadows[0].eqs if coefficient(r[0], col))
+        if len(shadows) == 1 or all((key, const) in s.eqs for s in shadows):
+            v = coefficient(key, col)
+            rest = without(key, col)
+            return (negated(rest), -const, v) if v > 0 else (rest, const, -v)
+    tab = b.tableau
+    if len(b.low) == 1 == len(b.high):
+        (low, c_low, a), (high, c_high, h) = b.low[0], b.high[0]
+        if a == h and not plus(1, low, 1, high):
+            if c_low + c_high >= a * b.step:
+                return None
+        elif len(low) == 1 == len(high):
+            if c_high // h + c_low // a >= b.step:
+                return None
+    if tab is None:
+        tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
+    if tab.empty:
+        return None
+    for side, sign in [(s, 1) for s in b.low] + [(s, -1) for s in b.high]:
+        key, const, a = side
+        if always(known, tab, negated(key), a * b.step - 1 - const):
+            return (*end(known, side, col, sign, b.step, b.residue), 1)
     return None
 
 
-def bounds_of(
-    c: Conjunct, names: tuple[str, ...], name: str
-) -> tuple[tuple[Aff, ...], tuple[Aff, ...], tuple[int, Aff]]:
-    """Lower bounds, upper bounds and stride (step, residue) of one variable in a conjunct."""
-    col = 1 + names.index(name)
-    table = affs_of(c, names)
-    base = 1 + c.n
-    leaning = [base + k for k, d in enumerate(c.divs) if d is not None and _leans(c, k, col)]
-    step, residue, stride_div = 1, aff(0), None
-    for row in c.eqs:
-        divs = [d for d in leaning if row[d]]
-        if abs(row[col]) == 1 and len(divs) == 1:
-            sign = -row[col]
-            step, stride_div = abs(row[divs[0]]), divs[0]
-            slope = sign * row[divs[0]]  # v = slope * q + residue
-            rest = [sign * x for x in row]
-            rest[col] = rest[divs[0]] = 0
-            residue = expression(tuple(rest), table)
-    low, high = [], []
-    for row in c.ineqs:
-        used = [d for d in leaning if row[d]]
-        if used and used != [stride_div] or not used and not row[col]:
-            continue
-        rest = list(row)
-        a = rest[col]
-        rest[col] = 0
-        if used:  # q = (v - residue) / slope
-            b = rest[stride_div]
-            rest[stride_div] = 0
-            e = (expression(tuple(rest), table) * abs(slope)) - residue * (b if slope > 0 else -b)
-            a = a * abs(slope) + (b if slope > 0 else -b)
-        else:
-            e = expression(tuple(rest), table)
-        if a > 0:
-            low.append(-(e // a))
-        elif a < 0:
-            high.append(e // -a)
-    return tuple(low), tuple(high), (step, residue)
+def end(known: Known, side: Side, col: int, sign: int, step: int, residue: Row) -> Row:
+    """The least (sign 1) or greatest (-1) value within one bound, in the residue class, as a row."""
+    key, const, a = side
+    rest, shift = known.columns.quotient(a, without(key, col), const)
+    value = (negated(rest), -shift) if sign == 1 else (rest, shift)
+    if step == 1:
+        return value
+    gap = plus(sign, residue[0], -sign, value[0]), sign * (residue[1] - value[1])
+    jumps = known.columns.quotient(step, *gap)
+    return plus(1, residue[0], -sign * step, jumps[0]), residue[1] - sign * step * jumps[1]
 
 
-def shadow(c: Conjunct, dim: int) -> Conjunct:
-    """A conjunct that contains `c` and has no floors of dimension `dim`: Fourier-Motzkin over the rationals.
-
-    Loops over its bounds visit too much, which the conditions inside the loop make good.
-    """
-    base = 1 + c.n
-    leaning = [base + k for k in range(len(c.divs)) if _leans(c, k, 1 + dim)]
-    rows = [*c.all_ineqs(), *c.eqs, *(tuple(-v for v in r) for r in c.eqs)]
-    for col in leaning:
-        low, high = [r for r in rows if r[col] > 0], [r for r in rows if r[col] < 0]
-        rows = [r for r in rows if not r[col]]
-        rows += [tuple(x * -b[col] + y * a[col] for x, y in zip(a, b)) for a in low for b in high]
-    kept = [k for k in range(len(c.divs)) if base + k not in leaning]
-    columns = [*range(base), *(base + k for k in kept)]
-    divs = [(c.divs[k][0], tuple((*c.divs[k][1], *[0] * len(c.divs))[col] for col in columns)) for k in kept]
-    return normalise(c.n, divs, (), [tuple(r[col] for col in columns) for r in rows]) or c
-
-
-def aligned(low: Aff, step: int, residue: Aff) -> Aff:
-    """The least value at or above a lower bound in the residue class."""
-    return residue - step * ((residue - low) // step) if step > 1 else low
-
-
-def _leans(c: Conjunct, k: int, col: int) -> bool:
-    """Whether the div number k depends on a column."""
-    row = c.divs[k][1]
-    return bool(row[col]) or any(_leans(c, j, col) for j in range(k) if row[1 + c.n + j])
+def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:
+    """A lower bound and how many steps further the loop goes at most, if that has a limit."""
+    tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
+    best = None
+    for side in b.low:
+        key, const, a = side
+        top = tab.maximum(known._dense(tab, key, const))
+        if top is not None:
+            steps = top[0] // (top[1] * a) // b.step
+            if best is None or steps < best[1]:
+                best = (side, steps)
+    return best

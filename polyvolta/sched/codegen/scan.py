@@ -1,45 +1,62 @@
 """From a schedule tree to loops.
 
-The tree is walked from the root with, for every statement that is still on its way, the set of its instances
-at the present values of the names and loop variables so far, which are parameters of that set. A band member
-adds one variable v with `expression = v`; projecting the instances away leaves the values of v that occur, and
-these are the loop: bounds, stride, or a single value that needs no loop. A filter keeps some statements; what
-their being there says of the variables, beyond what is known already, is a condition. At a leaf the iterators
-are solved for. Nothing is tested twice: each condition is a gist in the context of everything that encloses it.
+The tree is walked from the root with the instances that come each way, as pieces (`pieces`): conjunctions in which
+every band member above is a column, solved for as soon as it is met. The loops of a band come from the projections of
+its pieces (`lanes`), which are grouped and ordered along each member (`groups`), bounded (`bounds`) and written
+(`members`). What loops and conditions ensure is known below (`known`), so that nothing is tested twice, and a
+condition is written where the columns in it are all outside.
 
-Exact; the loops of statements that share a band run over the union of their values, which must be one conjunct.
+A leaf calls its statements. Iterators that no member determines get loops of their own there, in any order.
+
+Where a projection is not exact the loop runs too far, never too short, and the condition that it lost is tested
+inside: what is called is exact whatever the loops are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-from polyvolta.sched.codegen.ast import Ast, Call, For, If
-from polyvolta.sched.codegen.bounds import aligned, bounds_of, fixed_value, shadow, solve_iterators
-from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.codegen.ast import Ast, Block, Bound, Call, Condition
+from polyvolta.sched.codegen.columns import Columns, Row
+from polyvolta.sched.codegen.conditions import any_of, beyond, exactly, fewer, guarded, has_rows, stated
+from polyvolta.sched.codegen.groups import difference
+from polyvolta.sched.codegen.known import Known
+from polyvolta.sched.codegen.lanes import Lane
+from polyvolta.sched.codegen.linear import FLOOR, LOCAL, LOOP, System, local
+from polyvolta.sched.codegen.members import Nest
+from polyvolta.sched.codegen.names import extents, mapped_names
+from polyvolta.sched.codegen.pieces import Piece, system_of
+from polyvolta.sched.codegen.state import State
+from polyvolta.sched.codegen.tidy import tidied
+from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.tree import (
     Band,
+    Context,
     Domain,
     Extension,
     Filter,
+    Guard,
     Leaf,
     Mark,
     Member,
     Node,
     Path,
     Schedule,
-    Sequence,
     SetNode,
 )
-from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.build import RowBuilder, affs_of, expression
+from polyvolta.sched.tree import (
+    Sequence as SequenceNode,
+)
+from polyvolta.sets import Aff, Map, Set, aff, nearest, var
+from polyvolta.sets.aff import Floor
 from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.implies import subtract
+from polyvolta.sets.project import with_known_divs
 from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import Space
 
 Ranges = dict[str, tuple[int | None, int | None]]
-NOWHERE = Space(None, Tuple(None, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +75,7 @@ class Scan:
     ranges: Ranges
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What is known on the way down."""
-
-    active: dict[str, Set]
-    context: Set  # without dimensions: what the enclosing loops and conditions ensure
-    prefix: tuple[Aff, ...] = ()  # the values of the band members above
-    equations: tuple[tuple[Member, Aff], ...] = ()  # the members above and their values
-
-    def below(self, member: Member, value: Aff, **changes: object) -> _State:
-        """The state below a band member that has a value."""
-        equations = (*self.equations, (member, value))
-        return replace(self, prefix=(*self.prefix, value), equations=equations, **changes)
-
-
-def scan(schedule: Schedule, context: Set, extents: Mapping[str, int] | None = None) -> Scan:
+def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, int] | None = None) -> Scan:
     """Loops that visit exactly the instances of a schedule tree in its order.
 
     Parameters
@@ -83,129 +85,319 @@ def scan(schedule: Schedule, context: Set, extents: Mapping[str, int] | None = N
 
     Raises
     ------
-    NotScannable : an unbounded or many-pieced loop, or iterators that the loops do not determine.
+    NotScannable : an unbounded loop, or one that is to be unrolled and has no constant number of iterations.
+    BadSchedule : a statement that a band has no expression for, or that no child of a sequence takes.
+
+    Cost: some linear programs for each loop and each condition.
+
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
+    >>> from polyvolta.sets import Set, var
+    >>> band = Band((Member((("S", var("i") // 32),)), Member((("S", var("i")),))))
+    >>> tree = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), band))
+    >>> outer, = scan(tree).body
+    >>> inner, = outer.body
+    >>> print(*inner.lower, *inner.upper, *inner.body[0].args)
+    32*c0 N - 1 32*c0 + 31 c1
     """
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
-    scanner = _Scanner(schedule, context, extents or {})
-    domain = schedule.root.domain.intersect_params(context)
-    active = {s.out.name: domain.only(s.out.name) for s, _ in domain.parts}
-    body = scanner.visit(schedule.root.child, (0,), _State(active, scanner.context))
-    return Scan(_merged(body), scanner.extents, {**scanner.ranges, **scanner.seen})
+    scanner = Scanner(schedule, context, extents or {})
+    state = State(tuple(scanner.instances(schedule.root.domain, ())), scanner.known)
+    body = scanner.visit(schedule.root.child, (0,), state)
+    return Scan(tidied(body), scanner.extents, {**scanner.ranges, **scanner.seen})
 
 
-class _Scanner:
-    def __init__(self, schedule: Schedule, context: Set, given: Mapping[str, int]) -> None:
-        self.schedule, self.context, self.given = schedule, context, given
-        self.assumed = context
-        self.extents: dict[str, Aff] = {}
-        self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
-        self.ranges: Ranges = {p: (0 if _never_negative(context, p) else None, None) for p in context.param_names}
+class Scanner:
+    """One walk of a tree: its columns, and the ranges of what has a name."""
+
+    def __init__(self, schedule: Schedule, context: Set | None, given: Mapping[str, int]) -> None:
+        self.schedule = schedule
+        names = mapped_names(schedule.root)
+        params = dict.fromkeys([*(context.param_names if context is not None else ()), *_parameters(schedule.root)])
+        self.columns = Columns([*params, *names])
+        self.known = Known(self.columns)
+        if context is not None:
+            self.known = self.assuming(self.known, context, ())
+        self.ranges: Ranges = {p: (0 if self.known.implies(((c, 1),), 0) else None, None)
+                               for p, c in self.columns.ids.items() if p in params}  # fmt: skip
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
-        self.map_names(schedule.root.child, {s.out.name: self.schedule.domain.only(s.out.name).intersect_params(context)
-                                             for s, _ in schedule.domain.parts})  # fmt: skip
+        self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
+        self.extents: dict[str, Aff] = {}
+        if names:
+            self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)
 
-    # ---- names: one pass over the tree finds the values of each, and they become context
+    # ---- sets
 
-    def map_names(self, node: Node, active: dict[str, Set]) -> None:
-        found: dict[str, Set] = {}
-        stack = [(node, active)]
-        while stack:
-            here, sets = stack.pop()
-            if isinstance(here, Extension):
-                added = here.extension.range().intersect_params(self.context)
-                sets = {**sets, **{s.out.name: added.only(s.out.name) for s, _ in added.parts}}
-            if isinstance(here, Band):
-                for m in here.members:
-                    for s, e in m.exprs if m.name else ():
-                        values = _pinned(sets[s], e, m.name).params()
-                        found[m.name] = found[m.name] | values if m.name in found else values
-            stack += [(child, sets) for child in here.children]
-        for name, values in found.items():
-            if name in self.given:
-                found[name] = values = Set(f"[{name}] -> {{ : 0 <= {name} < {self.given[name]} }}")
-            self.extents[name] = self.extent(name, values)
-            last = self.extents[name] - 1
-            self.ranges[name] = (0, last.const if last.is_constant else None)
-        for values in found.values():
-            self.context = self.context.align_params(values.param_names) & values.coalesce().align_params(
-                self.context.param_names
-            )
+    def rows(self, params: Sequence[str], prefix: Sequence[Aff]) -> list[Row]:
+        """The parameters of a set and the members above as rows."""
+        return [*((((self.columns.ids[p], 1),), 0) for p in params), *map(self.columns.row, prefix)]
 
-    def extent(self, name: str, values: Set) -> Aff:
-        """The number of values of a name, which start at 0."""
-        piece = self.single(values.coalesce(), f"the values of {name}", ())
-        if fixed_value(Set._of(values.param_names, [(NOWHERE, (piece,))]), name) == aff(0):
-            return aff(1)
-        low, high, (step, _) = bounds_of(piece, values.param_names, name)
-        if len(low) != 1 or len(high) != 1 or low[0] != aff(0) or step != 1:
-            raise NotScannable(f"{name} does not run from 0 to one bound in steps of 1", where=str(values))
-        return simplify(high[0] + 1, self.ranges)
+    def instances(self, s: Set | Map, prefix: Sequence[Aff]) -> Iterator[Piece]:
+        """The instances in a set, or in the image of the members above, as disjoint pieces."""
+        for space, conjuncts in s.parts:
+            values = [(*v, 1) for v in self.rows(s.param_names, prefix if space.inp else ())]
+            for c in disjoint(s, space, conjuncts):
+                piece = Piece.of(self.columns, space.out.name, space.out.dims, values, c)
+                piece.promote(lambda col: col < LOOP + len(prefix) or FLOOR <= col < LOCAL)
+                if not piece.system.empty:
+                    yield piece
+
+    def systems(self, s: Set, prefix: Sequence[Aff]) -> list[System]:
+        """A set over the members above as systems over outer columns; exact."""
+        values = self.rows(s.param_names, prefix)
+        found = []
+        for space, conjuncts in s.parts:
+            if len(space.dims) != len(prefix):
+                raise BadSchedule(
+                    f"a set over {len(space.dims)} members stands below {len(prefix)}",
+                    where=f"{s}\n{self.schedule}",
+                    hint="its dimensions are the members of the bands above, the outermost first",
+                )
+            for c in conjuncts:
+                for piece in with_known_divs(c):
+                    found += exactly(self.columns, system_of(self.columns, piece, values))
+        return [x for x in found if not x.empty]
+
+    def assuming(self, known: Known, s: Set, prefix: Sequence[Aff]) -> Known:
+        """What is known in a context besides."""
+        if len(s.parts) == 1 and len(s.parts[0][1]) > 1:
+            s = s.simple_hull()
+        found = self.systems(s, prefix)
+        if len(found) != 1:
+            return known
+        return known.given(found[0])
 
     # ---- the walk
 
-    def visit(self, node: Node, at: Path, state: _State) -> tuple[Ast, ...]:
+    def visit(self, node: Node, at: Path, state: State) -> tuple[Ast, ...]:
+        """The code for a subtree."""
+        if not state.pieces:
+            return ()
         match node:
             case Leaf():
                 return self.leaf(at, state)
             case Band():
-                return self.member(node, at, 0, state)
-            case Filter(statements):
-                return self.filtered(node, at, replace(state, active={s: state.active[s] for s in statements}))
-            case Sequence() | SetNode():
+                return self.band(node, at, state)
+            case Filter(_, child):
+                return self.visit(child, (*at, 0), state.with_pieces(list(self.filtered(node, at, state))))
+            case SequenceNode() | SetNode():
+                self.check_children(node, at, state)
                 return tuple(a for k, child in enumerate(node.children) for a in self.visit(child, (*at, k), state))
-            case Mark():
-                return self.visit(node.child, (*at, 0), state)
-            case Extension(extension):
-                return self.visit(
-                    node.child,
-                    (*at, 0),
-                    replace(state, active={**state.active, **self.added(extension, state)}),
-                )
+            case Mark(name, child):
+                body = self.visit(child, (*at, 0), state)
+                return (Block(name, tidied(body), at),) if body else ()
+            case Context(context, child):
+                return self.context(context, child, at, state)
+            case Guard(guard, child):
+                return self.guard(guard, child, at, state)
+            case Extension(extension, child):
+                return self.visit(child, (*at, 0), self.extended(extension, state))
         raise NotScannable(f"a {type(node).__name__} node cannot be scanned", where=self.schedule.marked(at))
 
-    def added(self, extension: Map, state: _State) -> dict[str, Set]:
-        """The instances that an extension adds at the present values of the members above."""
-        out = {}
-        for space, pieces in extension.parts:
-            part = Map._of(extension.param_names, [(space, pieces)])
-            names = tuple(
-                dict.fromkeys([*extension.param_names, *(n for e in state.prefix for n in sorted(e.names()))])
+    def filtered(self, node: Filter, at: Path, state: State) -> Iterator[Piece]:
+        """The pieces that a filter lets pass."""
+        for piece in state.pieces:
+            if piece.statement not in node.statements:
+                continue
+            if node.instances is None:
+                yield piece
+                continue
+            part = node.instances.only(piece.statement)
+            for space, conjuncts in part.parts:
+                values = [(*v, 1) for v in self.rows(part.param_names, ())]
+                for c in disjoint(part, space, conjuncts):
+                    kept = piece.copy()
+                    kept.take(c, [*values, *kept.images.values()])
+                    kept.promote(state.outer)
+                    if not kept.system.empty:
+                        yield kept
+
+    def check_children(self, node: Node, at: Path, state: State) -> None:
+        """Every statement goes some way."""
+        taken = {s for child in node.children if isinstance(child, Filter) for s in child.statements}
+        lost = [s for s in state.statements if s not in taken]
+        if lost and all(isinstance(child, Filter) for child in node.children):
+            raise BadSchedule(
+                f"no child takes the statement {lost[0]}",
+                where=self.schedule.marked(at),
+                hint=nearest(lost[0], sorted(taken)),
             )
-            dims = space.inp.dims
-            here = [("eq", var(d) - e) for d, e in zip(dims, state.prefix, strict=True)]
-            point = Set._of(names, [(Space(None, space.inp), (RowBuilder((*names, *dims)).conjunct(here),))])
-            out[space.out.name] = point.apply(part).intersect_params(self.assumed)
+
+    def reached(self, state: State) -> list[System] | None:
+        """Disjoint conditions for there being an instance here, None if there is one wherever this code runs.
+
+        Loops may run too far; then what is true or done once for each place of the tree needs such a condition.
+        """
+        out: list[System] = []
+        for piece in state.pieces:
+            piece = piece.copy()
+            piece.promote(state.outer)
+            for s in exactly(self.columns, piece.system):
+                s = beyond(state.known, s)
+                if not has_rows(s):
+                    return None
+                parts = [] if state.known.excludes_exactly(s) else [s]
+                for old in out:
+                    rows = self.columns.without_mods(old)
+                    parts = [part for x in parts for part in difference(state.known, x, list(rows.every_ge()))]
+                out += parts
         return out
 
-    def filtered(self, node: Filter, at: Path, state: _State) -> tuple[Ast, ...]:
-        guard = None
-        for s in state.active.values():
-            values = s.params()
-            guard = values if guard is None else guard | values
-        conditions, context = self.conditions(guard, state.context, at)
-        body = self.visit(node.child, (*at, 0), replace(state, context=context))
-        return (If(conditions, body, at),) if conditions and body else body
+    def extended(self, extension: Map, state: State) -> State:
+        """The state with the instances that an extension adds."""
+        added = list(self.instances(extension, state.prefix))
+        reached = self.reached(state)
+        if reached is not None:
+            found = []
+            for piece in added:
+                for s in reached:
+                    part = piece.copy()
+                    part.restrict(s)
+                    if not part.system.empty:
+                        found.append(part)
+            added = found
+        return state.with_pieces([*state.pieces, *added])
 
-    def conditions(self, guard: Set, context: Set, at: Path) -> tuple[tuple[tuple[str, Aff], ...], Set]:
-        """What a set of variable values says beyond the context, and the context with it."""
-        # the context goes first, so that pieces that differ only outside it can fuse
-        guard = guard.align_params(context.param_names) & context.align_params(guard.param_names)
-        piece = self.single(guard.coalesce(), "a condition", at)
-        guard = Set._of(guard.param_names, [(NOWHERE, (piece,))])
-        rest = guard.gist(context.align_params(guard.param_names))
-        if not rest.parts or not rest.parts[0][1]:
-            return (("ge", aff(-1)),), guard
-        (c,) = rest.parts[0][1]
-        table = affs_of(c, rest.param_names)
-        made = [("eq", expression(r, table)) for r in c.eqs] + [("ge", expression(r, table)) for r in c.ineqs]
-        return tuple((kind, simplify(e, self.ranges)) for kind, e in made), guard
+    def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
+        """A subtree of which something is known."""
+        reached = self.reached(state)
+        conditions: tuple[Condition, ...] = ()
+        if reached is not None:
+            if not reached:
+                return ()
+            conditions = any_of([stated(self.columns, s, self.tidy) for s in reached])
+            if len(reached) == 1:
+                state = state.knowing(reached[0])
+        state = State(state.pieces, self.assuming(state.known, context, state.prefix), state.prefix)
+        return guarded(conditions, self.visit(child, (*at, 0), state), at)
+
+    def guard(self, guard: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
+        """A subtree under a condition on the members above."""
+        found = fewer(self.columns, state.known, self.systems(guard, state.prefix))
+        cases = [beyond(state.known, s) for s in found]
+        cases = [s for s in cases if not has_rows(s) or not state.known.excludes_exactly(s)]
+        if not cases:
+            return ()
+        if not all(has_rows(s) for s in cases):
+            return self.visit(child, (*at, 0), state)
+        if len(cases) == 1:
+            state = state.knowing(cases[0])
+        conditions = any_of([stated(self.columns, s, self.tidy) for s in cases])
+        return guarded(conditions, self.visit(child, (*at, 0), state), at)
+
+    def band(self, node: Band, at: Path, state: State) -> tuple[Ast, ...]:
+        """The loops of a band and what is in them."""
+        depth = len(state.prefix)
+        active = state.statements
+        columns = []
+        for k, m in enumerate(node.members):
+            exprs = dict(m.exprs)
+            lost = [s for s in active if s not in exprs]
+            if lost:
+                raise BadSchedule(
+                    f"member {k} of the band has no expression for the statement {lost[0]}",
+                    where=self.schedule.marked(at),
+                    hint="a filter keeps statements out, or the band gets an expression for it",
+                )
+            first = exprs[active[0]]
+            if m.name:
+                columns.append(self.columns.name(m.name))
+            elif first.is_constant and all(exprs[s] == first for s in active):
+                columns.append(0)
+            else:
+                columns.append(self.columns.loop(depth + k))
+        loops = [0 if m.name else c for m, c in zip(node.members, columns, strict=True)]
+        lanes = self.lanes(state, node.members, columns, loops)
+        regions = None
+        if node.isolate is not None:
+            regions = self.regions(node, columns, loops, state)
+        nest = Nest(self, at, node.members, loops, lambda s: self.visit(node.child, (*at, 0), s), regions)
+        return nest.visit(0, lanes, state) if lanes else ()
+
+    def lanes(
+        self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
+    ) -> list[Lane]:
+        """The pieces with the members of a band equated to their columns, and their shadows."""
+        out = []
+        for piece in state.pieces:
+            piece = piece.copy()
+            for m, col in zip(members, columns, strict=True):
+                if col:
+                    piece.equate(col, m.of(piece.statement))
+            if not piece.system.empty:
+                lane = Lane.of(piece, loops, state.known)
+                if not lane.empty:
+                    out.append(lane)
+        return out
+
+    def regions(self, node: Band, columns: Sequence[int], loops: Sequence[int], state: State) -> list[System] | None:
+        """The shadows of what a band isolates, if that is one conjunct."""
+        isolate = node.isolate.coalesce()
+        pieces = [c for _, cs in isolate.parts for c in cs]
+        if len(pieces) != 1 or len(isolate.space.dims) != len(state.prefix) + len(node.members):
+            return None
+        values = self.rows(isolate.param_names, state.prefix)
+        statement = state.statements[0]
+        for m, col in zip(node.members, columns, strict=True):
+            values.append((((col, 1),), 0) if col else ((), m.of(statement).const))
+        piece = Piece.of(self.columns, "", (), [(*v, 1) for v in values], pieces[0])
+        return Lane.of(piece, loops, state.known).shadows
+
+    # ---- leaves
+
+    def leaf(self, at: Path, state: State) -> tuple[Ast, ...]:
+        """Calls of the statements that end here."""
+        out: list[Ast] = []
+        for name in state.statements:
+            out += self.calls(name, at, state.with_pieces([p for p in state.pieces if p.statement == name]))
+        return tuple(out)
+
+    def calls(self, name: str, at: Path, state: State) -> tuple[Ast, ...]:
+        """Calls of one statement, in loops over iterators that are not determined."""
+        pieces = []
+        for piece in state.pieces:
+            piece = piece.copy()
+            piece.promote(state.outer)
+            if not piece.system.empty:
+                pieces.append(piece)
+        free = [d for d in (pieces[0].images if pieces else ()) if any(local(p.images[d][0]) for p in pieces)]
+        if free:
+            members = [Member(((name, var(d)),)) for d in free]
+            columns = [self.columns.loop(len(state.prefix) + k) for k in range(len(free))]
+            state = state.with_pieces(pieces)
+            nest = Nest(self, at, members, columns, lambda s: self.calls(name, at, s))
+            return nest.visit(0, self.lanes(state, members, columns, columns), state)
+        found: dict[tuple[Aff, ...], list[System]] = {}
+        for piece in pieces:
+            args = tuple(self.argument(self.columns.aff(*v)) for v in piece.images.values())
+            found.setdefault(args, []).extend(exactly(self.columns, piece.system))
+        out: list[Ast] = []
+        for args, systems in found.items():
+            cases = [beyond(state.known, s) for s in fewer(self.columns, state.known, systems)]
+            cases = [s for s in cases if not has_rows(s) or not state.known.excludes_exactly(s)]
+            if not cases:
+                continue
+            conditions: tuple[Condition, ...] = ()
+            if all(has_rows(s) for s in cases):
+                conditions = any_of([stated(self.columns, s, self.tidy) for s in cases])
+            out += guarded(conditions, (Call(name, args, at),), at)
+        return tuple(out)
+
+    # ---- expressions
 
     def tidy(self, e: Aff) -> Aff:
-        """The expression simplified by what is known of names and loop variables, their strides included."""
+        """An expression simplified by the ranges of names and loop variables."""
+        if not any(isinstance(a, Floor) for a, _ in e.terms) and not any(
+            self.ranges.get(a, (None, 0))[0] == self.ranges.get(a, (None, 0))[1] for a, _ in e.terms
+        ):
+            return e
+        return simplify(e, self.ranges)
+
+    def argument(self, e: Aff) -> Aff:
+        """`tidy`, for what is known of strides, too: a loop variable is `residue + step * integer`."""
         counted = {v: aff(r) + s * var(v) for v, (s, r) in self.strides.items() if v in e.names()}
         if not counted:
-            return simplify(e, self.ranges)
+            return self.tidy(e)
         ranges = dict(self.ranges)
         for v, (s, r) in self.strides.items():
             low, high = ranges[v]
@@ -216,98 +408,47 @@ class _Scanner:
         rest = Aff(tuple((a, c) for a, c in e.terms if not (a in counted and c % self.strides[a][0] == 0)), e.const)
         return whole + rest.subs({v: (var(v) - r) // s for v, (s, r) in self.strides.items() if v in counted})
 
-    def single(self, s: Set, what: str, at: Path) -> Conjunct:
-        pieces = [c for _, cs in s.parts for c in cs]
-        if len(pieces) != 1:
-            raise NotScannable(
-                f"{what} has {len(pieces)} pieces that are no single conjunct",
-                where=f"{s}\n{self.schedule.marked(at)}",
-                hint="give the statements bands of their own",
-            )
-        return pieces[0]
-
-    def member(self, band: Band, at: Path, k: int, state: _State) -> tuple[Ast, ...]:
-        if k == len(band.members):
-            return self.visit(band.child, (*at, 0), state)
-        m = band.members[k]
-        exprs = {s: e for s, e in m.exprs if s in state.active}
-        constants = set(exprs.values())
-        if len(constants) == 1 and (value := next(iter(constants))).is_constant:
-            return self.member(band, at, k + 1, state.below(m, value))
-        name = m.name or f"c{len(state.prefix)}"
-        active = {s: _pinned(state.active[s], e, name) for s, e in exprs.items()}
-        if m.name:
-            return self.member(band, at, k + 1, state.below(m, var(name), active=active))
-        values = None
-        for s in active.values():
-            part = s.params()
-            values = part if values is None else values | part
-        values = values.align_params(state.context.param_names)
-        values = values & state.context.align_params(values.param_names)
-        piece = self.single(values.coalesce(), f"the loop {name}", at)
-        return self.loop(
-            band, at, k, replace(state, active=active), name, Set._of(values.param_names, [(NOWHERE, (piece,))])
-        )
-
-    def loop(self, band: Band, at: Path, k: int, state: _State, name: str, values: Set) -> tuple[Ast, ...]:
-        """One loop over the values of `name`, or none if there is a single one."""
-        fixed = fixed_value(values, name)
-        if fixed is not None:
-            active = {s: _fix(v, name, fixed) for s, v in state.active.items()}
-            return self.member(band, at, k + 1, state.below(band.members[k], fixed, active=active))
-        context = state.context.align_params(values.param_names)
-        simple = values.gist(context)
-        piece = self.single(simple, f"the loop {name}", at)
-        low, high, (step, residue) = bounds_of(piece, simple.param_names, name)
-        if not low or not high:  # bounds hidden in floors of the variable itself
-            low, high, (step, residue) = bounds_of(
-                shadow(piece, simple.param_names.index(name)), simple.param_names, name
-            )
-        if not low or not high:
-            raise NotScannable(
-                f"the loop {name} has no {'upper' if low else 'lower'} bound", where=self.schedule.marked(at)
-            )
-        low = tuple(simplify(aligned(e, step, residue), self.ranges) for e in low)
-        high = tuple(simplify(e, self.ranges) for e in high)
-        v = var(name)
-        known = [("ge", v - e) for e in low] + [("ge", e - v) for e in high]
-        if step > 1:
-            known.append(("eq", (v - residue) % step))
-        knife = RowBuilder(context.param_names).conjunct(known)
-        inside = context & Set._of(context.param_names, [(NOWHERE, (knife,))])
+    @contextmanager
+    def ranging(
+        self, name: str, low: Sequence[Bound], high: Sequence[Bound], step: int, residue: Aff
+    ) -> Iterator[None]:
+        """What is known of a loop's variable while its body is made."""
         now = (
-            max((e.const for e in low if e.is_constant), default=None),
-            min((e.const for e in high if e.is_constant), default=None),
+            max((e.const for e in low if isinstance(e, Aff) and e.is_constant), default=None),
+            min((e.const for e in high if isinstance(e, Aff) and e.is_constant), default=None),
         )
+        if None not in now and now[0] > now[1]:  # it never runs
+            now = (now[0], now[0])
         self.ranges[name], self.seen[name] = now, _either(self.seen.get(name, now), now)
         if step > 1 and residue.is_constant:
             self.strides[name] = (step, residue.const)
-        body = self.member(band, at, k + 1, state.below(band.members[k], v, context=inside))
+        yield
         del self.ranges[name]  # the next loop of that name has its own range and stride
         self.strides.pop(name, None)
-        return (For(name, low, high, step, band.members[k].unroll, body, at, k),) if body else ()
-
-    def leaf(self, at: Path, state: _State) -> tuple[Ast, ...]:
-        if len(state.active) != 1:
-            names = ", ".join(state.active)
-            raise NotScannable(
-                f"the statements {names} end in one leaf without an order", where=self.schedule.marked(at)
-            )
-        ((name, instances),) = state.active.items()
-        conditions, _ = self.conditions(instances.params(), state.context, at)
-        space = instances.space
-        members = [(m.of(name), value) for m, value in state.equations if name in dict(m.exprs)]
-        solved = solve_iterators(space.out.dims, members)
-        if solved is None:
-            solved = Map._of(instances.param_names, [(Space(NOWHERE.out, space.out), instances.parts[0][1])]).as_affs()
-        args = tuple(self.tidy(e) for e in solved)
-        call = Call(name, args, at)
-        return (If(conditions, (call,), at),) if conditions else (call,)
 
 
-def _never_negative(context: Set, name: str) -> bool:
-    """Whether a parameter cannot be negative."""
-    return context.is_disjoint(Set(f"[{', '.join(context.param_names)}] -> {{ : {name} < 0 }}"))
+def disjoint(s: Set | Map, space: object, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
+    """Conjuncts with the same points, none in two."""
+    if len(conjuncts) == 1:
+        return conjuncts
+    merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
+    out: list[Conjunct] = []
+    for piece in [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]:
+        left = [piece]
+        for old in out:
+            left = [part for whole in left for part in subtract(whole, old)]
+        out += left
+    return out
+
+
+def _parameters(node: Node) -> Iterator[str]:
+    """The parameters that a subtree mentions."""
+    for what in ("domain", "context", "instances", "extension", "guard", "isolate"):
+        s = getattr(node, what, None)
+        if isinstance(s, Set | Map):
+            yield from s.param_names
+    for child in node.children:
+        yield from _parameters(child)
 
 
 def _either(a: tuple[int | None, int | None], b: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
@@ -315,31 +456,3 @@ def _either(a: tuple[int | None, int | None], b: tuple[int | None, int | None]) 
     low = None if a[0] is None or b[0] is None else min(a[0], b[0])
     high = None if a[1] is None or b[1] is None else max(a[1], b[1])
     return low, high
-
-
-def _pinned(instances: Set, e: Aff, name: str) -> Set:
-    """The instances whose expression equals the new parameter `name`."""
-    wide = instances.align_params((*instances.param_names, name))
-    space = wide.space
-    c = RowBuilder((*wide.param_names, *space.dims)).conjunct([("eq", e - var(name))])
-    return wide & Set._of(wide.param_names, [(space, (c,))])
-
-
-def _fix(instances: Set, name: str, value: Aff) -> Set:
-    """The instances with a parameter equal to an expression of others, and gone."""
-    c = RowBuilder((*instances.param_names, *instances.space.dims)).conjunct([("eq", var(name) - value)])
-    both = instances & Set._of(instances.param_names, [(instances.space, (c,))])
-    return both.project_out_params(name)
-
-
-def _merged(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
-    """Neighbouring conditions that are the same become one."""
-    out: list[Ast] = []
-    for node in body:
-        if isinstance(node, For | If):
-            node = replace(node, body=_merged(node.body))
-        if isinstance(node, If) and out and isinstance(out[-1], If) and out[-1].conditions == node.conditions:
-            out[-1] = replace(out[-1], body=_merged((*out[-1].body, *node.body)))
-        else:
-            out.append(node)
-    return tuple(out)

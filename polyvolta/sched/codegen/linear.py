@@ -1,0 +1,353 @@
+"""Rows of the scanner: sparse affine rows over numbered columns, and systems of them that lose columns exactly.
+
+A row is a *key*, the sorted pairs (column, coefficient), and a constant apart from it; a system keeps its
+inequalities in a dictionary from key to constant, so of parallel ones only the strongest stays. Columns are numbers:
+what is known outside of a loop (parameters, names, loop variables, floors of those) has a small number, everything
+local to one statement's instances (its iterators, floors of them, other existentials) one from `LOCAL` on. A key is
+sorted, so its last entry tells whether a row speaks of anything local.
+
+A column is removed by the first of these that applies.
+
+- An equality holds it with coefficient 1 or -1: it is substituted.
+- An equality holds it and other columns to be removed: Euclid's algorithm on their coefficients, each step a change
+  of integer variables, leaves a single one with coefficient d. If d is not 1, then x = f/d: f is substituted, the
+  other rows being scaled, and what is left of the equality is the *congruence* f = 0 mod d.
+- It is in inequalities only: Fourier and Motzkin's sums of every lower and every upper one. These are exact where
+  one of the two coefficients is 1; otherwise the result is too large, and `exact` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from math import gcd
+
+from polyvolta.sets.budgets import spend
+from polyvolta.sets.engine.simplex import redundant_rows
+
+Key = tuple[tuple[int, int], ...]
+Congruence = tuple[Key, int, int]  # (key, const, d): key . x + const = 0 mod d
+Ends = dict[int, int]  # constant bounds of columns
+
+LOOP = 1 << 10  # the column of loop number k is LOOP + k
+TWIN = 1 << 14
+FLOOR = 1 << 16  # floors of columns below, each a known function of them
+LOCAL = 1 << 24
+CROWDED = 14  # with more rows than this, a linear program per row pays for itself
+
+_fresh = count(LOCAL)
+
+
+def new_column() -> int:
+    """The number of a local column that nothing uses yet."""
+    return next(_fresh)
+
+
+def plus(a: int, left: Key, b: int, right: Key) -> Key:
+    """The linear part `a*left + b*right`.
+
+    >>> plus(1, ((1, 2), (3, 1)), 2, ((2, 5), (3, -1)))
+    ((1, 2), (2, 10), (3, -1))
+    """
+    out = dict(left) if a == 1 else {c: a * v for c, v in left}
+    for c, v in right:
+        total = out.get(c, 0) + b * v
+        if total:
+            out[c] = total
+        else:
+            out.pop(c, None)
+    return tuple(sorted(out.items()))
+
+
+def negated(key: Key) -> Key:
+    """The linear part with the other sign."""
+    return tuple([(c, -v) for c, v in key])
+
+
+def coefficient(key: Key, col: int) -> int:
+    """The coefficient of a column, 0 if it is not there."""
+    for c, v in key:
+        if c == col:
+            return v
+    return 0
+
+
+def without(key: Key, col: int) -> Key:
+    """The linear part less one column."""
+    return tuple([t for t in key if t[0] != col])
+
+
+def local(key: Key) -> bool:
+    """Whether a row speaks of a local column."""
+    return bool(key) and key[-1][0] >= LOCAL
+
+
+def put(key: Key, const: int, col: int, image: Key, shift: int, den: int = 1) -> tuple[Key, int]:
+    """The row times `den`, `col = (image + shift)/den` put in; the row must hold the column."""
+    v = coefficient(key, col)
+    return plus(den, without(key, col), v, image), den * const + v * shift
+
+
+class System:
+    """Equalities, inequalities and congruences over columns; `empty` once a contradiction is plain.
+
+    `exact` is False when a removed column may have left too much.
+    """
+
+    __slots__ = ("empty", "eqs", "exact", "ineqs", "mods")
+
+    def __init__(self) -> None:
+        self.eqs: list[tuple[Key, int]] = []
+        self.ineqs: dict[Key, int] = {}
+        self.mods: list[Congruence] = []
+        self.empty = False
+        self.exact = True
+
+    def copy(self) -> System:
+        """One that can be changed."""
+        out = System()
+        out.eqs, out.ineqs, out.mods = self.eqs[:], dict(self.ineqs), self.mods[:]
+        out.empty, out.exact = self.empty, self.exact
+        return out
+
+    # ---- adding
+
+    def ge(self, key: Key, const: int) -> None:
+        """Add `key . x + const >= 0`, tightened."""
+        if not key:
+            if const < 0:
+                self.empty = True
+            return
+        if len(key) == 1:
+            g = abs(key[0][1])
+        else:
+            g = gcd(*[v for _, v in key])
+        if g > 1:
+            key, const = tuple([(c, v // g) for c, v in key]), const // g
+        old = self.ineqs.get(key)
+        if old is None or const < old:
+            self.ineqs[key] = const
+            opposite = self.ineqs.get(tuple([(c, -v) for c, v in key]))
+            if opposite is not None and opposite + const < 0:
+                self.empty = True
+
+    def eq(self, key: Key, const: int) -> None:
+        """Add `key . x + const = 0`."""
+        g = gcd(*[v for _, v in key])
+        if not g:
+            self.empty |= const != 0
+        elif const % g:
+            self.empty = True
+        else:
+            row = (tuple([(c, v // g) for c, v in key]), const // g) if g > 1 else (key, const)
+            if row not in self.eqs:
+                self.eqs.append(row)
+
+    def mod(self, key: Key, const: int, d: int) -> None:
+        """Add `key . x + const = 0 mod d`, reduced: coefficients between -d/2 and d/2, the first positive."""
+        d = abs(d)
+        key = tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r])
+        g = gcd(d, *[v for _, v in key])
+        if const % g:
+            self.empty = True
+            return
+        if g > 1:
+            key, const, d = tuple([(c, v // g) for c, v in key]), const // g, d // g
+        if d == 1:
+            return
+        if key and key[0][1] < 0:
+            key, const = negated(key), -const
+        row = (key, const % d, d)
+        if row not in self.mods:
+            self.mods.append(row)
+
+    def add(self, other: System) -> System:
+        """This and all of another system's rows; changes this one."""
+        for row in other.eqs:
+            self.eq(*row)
+        for row in other.ineqs.items():
+            self.ge(*row)
+        for row in other.mods:
+            self.mod(*row)
+        self.empty |= other.empty
+        return self
+
+    # ---- reading
+
+    def columns(self) -> set[int]:
+        """The columns that a row mentions."""
+        rows = [*self.ineqs, *[k for k, _ in self.eqs], *[k for k, _, _ in self.mods]]
+        return {c for key in rows for c, _ in key}
+
+    def rows_of(self, col: int) -> tuple:
+        """What the system says of a column, as a value that can be compared."""
+        has = lambda key: coefficient(key, col) != 0  # noqa: E731
+        return (
+            frozenset([r for r in self.ineqs.items() if has(r[0])]),
+            frozenset([r for r in self.eqs if has(r[0])]),
+            frozenset([r for r in self.mods if has(r[0])]),
+        )
+
+    def every_ge(self) -> Iterator[tuple[Key, int]]:
+        """The inequalities, an equality as two."""
+        yield from self.ineqs.items()
+        for key, const in self.eqs:
+            yield key, const
+            yield negated(key), -const
+
+    # ---- replacing and removing columns
+
+    def replace(self, col: int, image: Key, shift: int, den: int = 1) -> None:
+        """Put `col = (image + shift)/den` everywhere."""
+        old = [r for r in self.ineqs.items() if coefficient(r[0], col)]
+        for key, _ in old:
+            del self.ineqs[key]
+        for key, const in old:
+            self.ge(*put(key, const, col, image, shift, den))
+        if any(coefficient(k, col) for k, _ in self.eqs):
+            eqs, self.eqs = self.eqs, []
+            for key, const in eqs:
+                self.eq(*(put(key, const, col, image, shift, den) if coefficient(key, col) else (key, const)))
+        if any(coefficient(k, col) for k, _, _ in self.mods):
+            mods, self.mods = self.mods, []
+            for key, const, d in mods:
+                if coefficient(key, col):
+                    self.mod(*put(key, const, col, image, shift, den), d * den)
+                else:
+                    self.mod(key, const, d)
+
+    def without(self, gone: Iterable[int], low: Ends | None = None, high: Ends | None = None) -> System:
+        """The system that holds where values of the columns `gone` satisfy this one (see the module).
+
+        Parameters
+        ----------
+        low, high : constant bounds of columns that hold besides, for leaving out what follows from them.
+        """
+        out = self.copy()
+        gone = set(gone)
+        for row in [m for m in out.mods if any(c in gone for c, _ in m[0])]:
+            out.mods.remove(row)
+            t = new_column()
+            gone.add(t)
+            out.eqs.append((plus(1, row[0], row[2], ((t, 1),)), row[1]))
+        solve(out, gone.__contains__, out.replace)
+        first = True
+        while not out.empty:
+            present = {c for key in out.ineqs for c, _ in key if c in gone}
+            if not present:
+                break
+            col = present.pop() if len(present) == 1 else min(present, key=lambda c: (out._effort(c), c))
+            out._fourier_motzkin(col)
+            if len(out.ineqs) > 2:
+                out.drop_plain(low or {}, high or {})
+            if len(out.ineqs) > CROWDED and not out.empty:
+                if first:  # what came in may be crowded, too
+                    first = len(out.ineqs) <= len(self.ineqs)
+                    if first:
+                        continue
+                out.prune()
+        return out
+
+    def _effort(self, col: int) -> tuple[bool, int]:
+        """Whether removing a column is inexact, and how many rows it adds."""
+        up = [v for key in self.ineqs for c, v in key if c == col and v > 0]
+        down = [-v for key in self.ineqs for c, v in key if c == col and v < 0]
+        exact = max(up, default=1) == 1 or max(down, default=1) == 1
+        return (not exact, len(up) * len(down) - len(up) - len(down))
+
+    def _fourier_motzkin(self, col: int) -> None:
+        lows, highs = [], []
+        for key, const in self.ineqs.items():
+            for c, v in key:
+                if c == col:
+                    (lows if v > 0 else highs).append((key, const, v))
+                    break
+        for key, _, _ in (*lows, *highs):
+            del self.ineqs[key]
+        spend(1 + len(lows) * len(highs) // 4)
+        for low, c_low, a in lows:
+            for high, c_high, b in highs:
+                b = -b
+                if a != 1 and b != 1:
+                    self.exact &= a == b and c_low + c_high >= a - 1 and not plus(1, low, 1, high)
+                    g = gcd(a, b)
+                    up, down = b // g, a // g
+                else:
+                    up, down = b, a
+                self.ge(plus(up, low, down, high), up * c_low + down * c_high)
+
+    def drop_plain(self, low: Ends, high: Ends) -> None:
+        """Leave out inequalities of several columns that constant bounds of single ones imply."""
+        low, high = dict(low), dict(high)
+        several = []
+        for key, const in self.ineqs.items():
+            if len(key) == 1:
+                ((c, v),) = key
+                if v > 0:
+                    low[c] = max(low.get(c, -const), -const)
+                else:
+                    high[c] = min(high.get(c, const), const)
+            else:
+                several.append((key, const))
+        for key, const in several:
+            if least_is(key, const, low, high):
+                del self.ineqs[key]
+
+    def prune(self) -> None:
+        """Leave out inequalities that the others imply over the rationals."""
+        columns = sorted(self.columns())
+        place = {c: 1 + k for k, c in enumerate(columns)}
+
+        def dense(key: Key, const: int) -> tuple[int, ...]:
+            row = [const, *[0] * len(columns)]
+            for c, v in key:
+                row[place[c]] = v
+            return tuple(row)
+
+        rows = list(self.ineqs.items())
+        flags = redundant_rows(len(columns), [dense(*r) for r in self.eqs], [dense(*r) for r in rows])
+        self.ineqs = {key: const for (key, const), out in zip(rows, flags, strict=True) if not out}
+
+
+def least_is(key: Key, const: int, low: Ends, high: Ends) -> bool:
+    """Whether constant bounds of the columns imply `key . x + const >= 0`."""
+    for c, v in key:
+        end = (low if v > 0 else high).get(c)
+        if end is None:
+            return False
+        const += v * end
+    return const >= 0
+
+
+def solve(system: System, free: Callable[[int], bool], replace: Callable[[int, Key, int, int], None]) -> None:
+    """Use every equality of the system with a free column to replace one, until none has any; congruences stay.
+
+    Parameters
+    ----------
+    replace : called with (column, image, shift, den) for every substitution; it must change the system, too.
+    """
+    while not system.empty:
+        at = next((k for k, (key, _) in enumerate(system.eqs) if any(free(c) for c, _ in key)), None)
+        if at is None:
+            return
+        key, const = system.eqs[at]
+        mine = [(c, v) for c, v in key if free(c)]
+        unit = next((c for c, v in mine if v in (1, -1)), None)
+        if unit is not None:
+            del system.eqs[at]
+            sign = -coefficient(key, unit)
+            rest = without(key, unit)
+            replace(unit, rest if sign == 1 else negated(rest), sign * const, 1)
+        elif len(mine) == 1:
+            ((col, d),) = mine
+            del system.eqs[at]
+            rest = without(key, col)
+            system.mod(rest, const, d)
+            if d < 0:
+                replace(col, rest, const, -d)
+            else:
+                replace(col, negated(rest), -const, d)
+        else:
+            col, d = min(mine, key=lambda t: abs(t[1]))
+            moves = [(c, -((2 * v + abs(d)) // (2 * abs(d))) * (1 if d > 0 else -1)) for c, v in mine if c != col]
+            replace(col, plus(1, ((col, 1),), 1, tuple([m for m in moves if m[1]])), 0, 1)

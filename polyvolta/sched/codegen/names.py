@@ -1,0 +1,90 @@
+"""Names that members are mapped to, such as `blockIdx.x`: how many values each has, and what that says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from polyvolta.sched.codegen.bounds import bounds
+from polyvolta.sched.codegen.columns import Columns
+from polyvolta.sched.codegen.conditions import beyond
+from polyvolta.sched.codegen.known import Known
+from polyvolta.sched.codegen.linear import System, without
+from polyvolta.sched.codegen.pieces import Piece
+from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.tree import Band, Extension, Node, Schedule
+from polyvolta.sets import Aff, Set
+from polyvolta.sets.simplify import simplify
+
+if TYPE_CHECKING:
+    from polyvolta.sched.codegen.scan import Ranges
+
+
+def mapped_names(node: Node) -> list[str]:
+    """The names that members below a node are mapped to."""
+    found: dict[str, None] = {}
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, Band):
+            found.update({m.name: None for m in here.members if m.name})
+        stack += here.children
+    return list(found)
+
+
+def values_of_names(schedule: Schedule, columns: Columns, known: Known) -> dict[str, list[System]]:
+    """For each name the values that the members mapped to it have, a system for every piece of every statement."""
+    found: dict[str, list[System]] = {}
+
+    def instances(s: Set) -> dict[str, list[Piece]]:
+        out: dict[str, list[Piece]] = {}
+        for space, pieces in s.parts:
+            for c in pieces:
+                params = [(((columns.ids[p], 1),), 0, 1) for p in s.param_names]
+                out.setdefault(space.out.name, []).append(Piece.of(columns, space.out.name, space.dims, params, c))
+        return out
+
+    stack = [(schedule.root, instances(schedule.domain))]
+    while stack:
+        here, active = stack.pop()
+        if isinstance(here, Extension):
+            active = {**active, **instances(here.extension.range())}
+        if isinstance(here, Band):
+            for m in here.members:
+                for s, e in m.exprs if m.name else ():
+                    for piece in active.get(s, ()):
+                        pinned = piece.copy()
+                        pinned.equate(columns.name(m.name), e)
+                        shadow = pinned.system.without(pinned.locals(), known.low, known.high)
+                        if not shadow.empty:
+                            found.setdefault(m.name, []).append(shadow)
+        stack += [(child, active) for child in here.children]
+    return found
+
+
+def extents(
+    schedule: Schedule, columns: Columns, known: Known, given: Mapping[str, int], ranges: Ranges
+) -> tuple[dict[str, Aff], Known]:
+    """The number of values of each name, which start at 0, and what is known with that; `ranges` get theirs."""
+    found: dict[str, Aff] = {}
+    rows = System()
+    for name, shadows in values_of_names(schedule, columns, known).items():
+        col = columns.ids[name]
+        if name in given:
+            shadows = [System()]
+            shadows[0].ge(((col, 1),), 0)
+            shadows[0].ge(((col, -1),), given[name] - 1)
+        distinct = list({s.rows_of(col): s for s in shadows}.values())
+        b = bounds(known, distinct, col)
+        text = f"the values of {name}"
+        if b is None or len(b.low) != 1 or len(b.high) != 1 or b.low[0][:2] != (((col, 1),), 0) or b.step != 1:
+            raise NotScannable(
+                f"{name} does not run from 0 to one bound in steps of 1", where=str(schedule), hint=f"shift {text}"
+            )
+        key, const, a = b.high[0]
+        found[name] = simplify(columns.aff(without(key, col), const) // a + 1, ranges)
+        for row in (*b.low, *b.high):
+            rows.ge(*row[:2])
+        last = found[name] - 1
+        ranges[name] = (0, last.const if last.is_constant else None)
+    return found, known.given(beyond(known, rows)) if found else known
