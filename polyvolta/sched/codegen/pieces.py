@@ -167,7 +167,9 @@ class Piece:
             if f is None:
                 return found
             key, const = self.floors[f]
-            self.system.eq(plus(1, key, -1, ((self.columns.floor(*f), 1),)), const)
+            column = ((self.columns.floor(*f), 1),)
+            self.system.eq(plus(1, key, -1, column), const)
+            self.floors[f] = column, 0
             self.settle()
             found = True
 
