@@ -162,7 +162,7 @@ class Piece:
     def promote(self, outer: Callable[[int], bool]) -> bool:
         """Make outer columns of local floors whose arguments are outer; whether there was one."""
         found = False
-        while True:  # a floor may be the argument of another
+        while not self.system.empty:  # a floor may be the argument of another
             f = next((f for f, v in self.floors.items() if local(v[0]) and all(outer(c) for c, _ in f[1])), None)
             if f is None:
                 return found
