@@ -74,6 +74,16 @@ class Scan:
     extents: Mapping[str, Aff]
     ranges: Ranges
 
+    def __str__(self) -> str:
+        from polyvolta.sched.codegen.c_text import to_c
+
+        return to_c(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
 
 def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, int] | None = None) -> Scan:
     """Loops that visit exactly the instances of a schedule tree in its order.

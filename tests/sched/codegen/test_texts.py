@@ -165,6 +165,12 @@ for c0 in range(N):
     )
 
 
+def test_a_scan_shows_its_c():
+    scan = Scan((NEST,), {}, {})
+    assert str(scan) == to_c(scan)
+    assert "c1 &lt;= c0" in scan._repr_html_()
+
+
 def test_bounds_of_unions_nest():
     union = For(
         "c0", (Extreme("min", (aff(0), N)),), (Extreme("max", (aff(3), N - 1, M - 1)),), 1, False, (Call("S", ()),)
