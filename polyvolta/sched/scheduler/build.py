@@ -10,7 +10,7 @@ The recursion ends, as every band uses up an iterator of some statement or satis
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from polyvolta.sched.errors import NoSchedule
 from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node, SetNode
@@ -20,6 +20,7 @@ from polyvolta.sched.scheduler.components import connected, strongly_connected
 from polyvolta.sched.scheduler.fusion import Fuse, Fusion, Group
 from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
 from polyvolta.sched.scheduler.problem import Forms
+from polyvolta.sched.scheduler.written import as_written
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets.aff import linear
 from polyvolta.sets.engine.rows import Row
@@ -32,15 +33,19 @@ class Builder:
     Parameters
     ----------
     names, iterators : of the statements, which everything else calls by their number, in program order.
+    written : the tree of the program's own order.
+    failures : why statements kept that order; if it does not respect the dependences, there is no schedule.
     """
 
     names: tuple[str, ...]
     iterators: tuple[tuple[str, ...], ...]
     params: tuple[str, ...]
+    written: Node
     fuse: Fuse
     outer_parallel: bool
     negative: bool
     explain: Callable[[str], object]
+    failures: list[NoSchedule] = field(default_factory=list)
 
     # ---- the tree
 
@@ -79,7 +84,12 @@ class Builder:
 
     def band(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
         """The band of a cluster, of one carrying row if there is no other, and what stands below."""
-        rows = self.found(group, pieces, prior).rows or (self.carrying(group, pieces),)
+        rows = self.found(group, pieces, prior).rows or self.carrying(group, pieces)
+        if not rows:
+            self.explain(f"{self.text(group)} keep the order in which they were written")
+            why = "depend on each other in a cycle that no loop takes apart"
+            self.failures.append(self.impossible(group, pieces, why))
+            return as_written(self.written, tuple([self.names[v] for v in group]))
         number, depths = self.numbered(group), self.depths(group)
         deltas = [distances(rows, p, number, depths) for p in pieces]
         members = []
@@ -127,18 +137,18 @@ class Builder:
             self.depths(group), len(self.params), edges, self.chosen(prior, group), self.outer_parallel, self.negative
         )
 
-    def carrying(self, group: Group, pieces: tuple[Piece, ...]) -> Forms:
-        """A row that satisfies as many dependences as possible."""
+    def carrying(self, group: Group, pieces: tuple[Piece, ...]) -> tuple[Forms, ...]:
+        """A row that satisfies as many dependences as possible; none if none satisfies any."""
         number = self.numbered(group)
         edges = tuple([p.edge(number) for p in pieces])
         found = find_carrying_row(self.depths(group), len(self.params), edges, self.negative)
         if found is None:
-            raise self.impossible(group, pieces, "depend on each other in a cycle that no loop takes apart")
+            return ()
         forms, carried = found
         self.explain(f"{self.text(group)}: no row is valid for all dependences and new, one is taken that satisfies")
         for k in carried:
             self.explain(f"  {self.describe(pieces[k])}")
-        return forms
+        return (forms,)
 
     def expression(self, v: int, form: Row):  # noqa: ANN201
         """A form over (1, parameters, iterators) of a statement."""

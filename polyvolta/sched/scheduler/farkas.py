@@ -22,24 +22,29 @@ What is exact
     are tightened to the integer lattice of its equalities and to integer constants. A form outside may still be
     nonnegative at all integer points, when a vertex is not integral; then the scheduler may miss a schedule but
     never makes a wrong one. Where all vertices are integral (`integral`), the cone is that of the integer points.
-    Divs are further coordinates of the polyhedron. Forms do not mention them, so their entries are dropped.
+    Divs are further coordinates of the polyhedron. Forms do not mention them, so their entries are dropped. Where many
+    nested ones would make too many generators, the rows with divs are left out: the polyhedron is `relaxed` to a
+    larger one, whose cone is smaller, so again a schedule may be missed and no wrong one made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import gcd, lcm, prod
 
 from polyvolta.sets import cone as double_description
+from polyvolta.sets.budgets import budget, metered
 from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.engine.integer import solve_equalities
 from polyvolta.sets.engine.rows import Row, dot, strongest, substitute
+from polyvolta.sets.errors import BudgetExceeded
 
 MANY = 16  # vertices that are rather not written out
+EFFORT = 20_000  # steps (about a third of a second) after which divs are given up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +59,7 @@ class Cone:
     moves : for each factor of a product of polyhedra what leads from the base to other vertices, the denominator in
         front: all vertices are the base plus at most one move of each factor.
     integral : whether the polyhedron is surely the hull of its integer points.
+    relaxed : whether it is a larger polyhedron, without the conjunct's rows that have divs.
     """
 
     lines: tuple[Row, ...]
@@ -61,6 +67,7 @@ class Cone:
     base: Row | None
     moves: tuple[tuple[Row, ...], ...]
     integral: bool
+    relaxed: bool = False
 
     @property
     def empty(self) -> bool:
@@ -104,6 +111,8 @@ class Cone:
 
         A direction on which it grows leads from any integer point to such a one; an integral vertex is one itself.
         """
+        if self.relaxed:
+            return False
         if any(not g[0] and dot(form, g) > 0 for g in self.rays):
             return True
         return self.integral and (any(dot(form, g) > 0 for g in self.rays) or self.least([-c for c in form]) < 0)
@@ -113,6 +122,7 @@ NOTHING = Cone((), (), None, (), True)
 
 
 @lru_cache(maxsize=1 << 12)
+@metered
 def cone(c: Conjunct) -> Cone:
     """The affine forms that are nonnegative on a conjunct, as a cone; memoised.
 
@@ -126,14 +136,26 @@ def cone(c: Conjunct) -> Cone:
     >>> cone(R.parts[0][1][0]).nonnegative((-1, 0, -1, 1)), cone(R.parts[0][1][0]).nonnegative((0, 0, 2, -1))
     (True, False)
     """
-    n = c.n + len(c.divs)
-    lattice = solve_equalities(n, c.eqs)
+    if not c.divs:
+        return _cone(c.n, c.n, c.eqs, c.ineqs)
+    try:
+        with budget(EFFORT):
+            return _cone(c.n, c.n + len(c.divs), c.eqs, c.all_ineqs())
+    except BudgetExceeded:
+        end = c.n + 1
+        eqs, ineqs = ([row[:end] for row in rows if not any(row[end:])] for rows in (c.eqs, c.ineqs))
+        return replace(_cone(c.n, c.n, eqs, ineqs), integral=False, relaxed=True)
+
+
+def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
+    """The cone of rows over n columns, the first `dims` of which are kept."""
+    lattice = solve_equalities(n, eqs)
     if lattice is None:
         return NOTHING
     origin, basis = lattice
     k = len(basis)
     images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
-    best = strongest([substitute(row, images, k) for row in c.all_ineqs()])
+    best = strongest([substitute(row, images, k) for row in ineqs])
     if best is None:
         return NOTHING
     free = set(range(k))
@@ -144,16 +166,16 @@ def cone(c: Conjunct) -> Cone:
         free.difference_update(columns)
         homogeneous = (1, *[0] * len(columns))
         found = double_description.generators(len(columns) + 1, [homogeneous, *rows])
-        straight, bent = ([(g[0], *_combined(basis, columns, g[1:], c.n)) for g in group] for group in found)
+        straight, bent = ([(g[0], *_combined(basis, columns, g[1:], dims)) for g in group] for group in found)
         lines += straight
         rays += [g for g in bent if not g[0]]
         corners.append([g for g in bent if g[0]])
         if not corners[-1]:
             return NOTHING
-    lines += [(0, *basis[j][: c.n]) for j in sorted(free)]
+    lines += [(0, *basis[j][:dims]) for j in sorted(free)]
     integral = all(g[0] == 1 for group in corners for g in group)
     corners = [list(dict.fromkeys(map(_reduced, group))) for group in corners]
-    start = (1, *origin[: c.n])
+    start = (1, *origin[:dims])
     base, moves = None, ()
     if prod(map(len, corners)) <= MANY:
         rays += [_sum([start, *choice]) for choice in product(*corners)]

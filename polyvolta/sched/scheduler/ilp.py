@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import gcd, lcm
 
-from polyvolta.sets.budgets import spend, weight
+from polyvolta.sets.budgets import metered, spend, weight
 
 Constraint = tuple[int, tuple[tuple[int, int], ...]]
 """`const + sum of coefficient * x[unknown] >= 0`, with the pairs (unknown, coefficient)."""
@@ -29,6 +29,7 @@ Constraint = tuple[int, tuple[tuple[int, int], ...]]
 Branch = Callable[[Sequence[int], int], "list[list[Constraint]] | None"]
 
 
+@metered
 def lexmin(n: int, constraints: Iterable[Constraint], branch: Branch | None = None) -> tuple[int, ...] | None:
     """The lexicographically least integer `x >= 0` that satisfies the constraints; None if there is none.
 

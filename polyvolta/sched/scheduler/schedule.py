@@ -23,17 +23,16 @@ from polyvolta.sched.dependences import dependences as dependences_of
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.legality import violations
-from polyvolta.sched.nodes import Domain, Filter, Leaf, Node
+from polyvolta.sched.nodes import Domain, Leaf
 from polyvolta.sched.program import Program
 from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.fusion import Fuse
 from polyvolta.sched.scheduler.pieces import pieces_of
+from polyvolta.sched.scheduler.written import in_order
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import nearest
-from polyvolta.sets.budgets import metered
 
 
-@metered
 def schedule(
     program: Program,
     fuse: Fuse = "paper",
@@ -61,6 +60,7 @@ def schedule(
     ------
     NoSchedule : the dependences have a cycle, which those of a program never have.
     BadSchedule : `fuse` is no such choice.
+    BudgetExceeded : by one of the integer programs.
 
     Optimal row by row for the dependences' rational polyhedra: no row has shorter bounded distances (see `problem`).
     Cost: a few small integer programs; milliseconds for a handful of statements.
@@ -88,6 +88,7 @@ def schedule(
         names=tuple([t.name or "" for t in tuples]),
         iterators=tuple([t.dims for t in tuples]),
         params=params,
+        written=program.schedule.root,
         fuse=fuse,
         outer_parallel=outer_parallel,
         negative=negative,
@@ -97,18 +98,12 @@ def schedule(
     for p in pieces:
         say(f"dependence {builder.describe(p)}")
     result = Schedule(Domain(domain, builder.tree(pieces) if tuples else Leaf()), found)
-    wrong = next(violations(result), None) if verify and found else None
+    wrong = next(violations(result), None) if (verify or builder.failures) and found else None
     if wrong is not None:
+        if builder.failures:
+            raise builder.failures[0]
         raise RuntimeError(f"the scheduler made an illegal schedule, which is a defect of it: {wrong}\n{result}")
     return result
-
-
-def in_order(node: Node, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The statements of a tree as they come in its sequences; those that no sequence orders as in `names`."""
-    if isinstance(node, Filter):
-        names = tuple([n for n in names if n in node.statements])
-    found = dict.fromkeys([n for child in node.children for n in in_order(child, names)])
-    return tuple(found) if found else names
 
 
 def initial(statements: Sequence[Accessing]) -> Schedule:

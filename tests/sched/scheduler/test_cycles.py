@@ -72,3 +72,22 @@ def test_an_instance_before_itself_has_no_schedule():
 def test_instances_that_wait_for_each_other_have_no_schedule():
     with pytest.raises(NoSchedule):
         schedule(PROGRAM, dependences=[dependence("[N] -> { S1[i] -> S1[j] : 0 <= i < N and j = N - 1 - i }")])
+
+
+def test_where_no_affine_row_is_found_the_order_of_the_program_stays():
+    """j > i at all integer points, where i is 0 or 1, but j = i - 1/3 at a vertex: no form is nonnegative."""
+    forward = dependence(
+        "{ S1[i] -> S1[j] : 0 <= i <= 1 and 3j + 5i >= 3 and 3j - 11i >= -5 and j <= 5 }",
+    )
+    pairs = list(forward.relation.points())
+    assert pairs and all(i < j for i, j in pairs)
+    found = cone(forward.relation.parts[0][1][0])
+    assert not found.nonnegative((0, -1, 1)) and not found.nonnegative((0, 1, -1))
+    steps = []
+    tree = schedule(PROGRAM, dependences=[forward], explain=steps.append)
+    assert "S1 keep the order in which they were written" in steps
+    (band,) = [node for _, node in tree.walk() if isinstance(node, Band) and node.statements == ("S1",)]
+    assert [str(e) for e in band.schedule("S1")] == ["i"]
+    assert not band.permutable and not band.members[0].coincident
+    with pytest.raises(NoSchedule):
+        schedule(PROGRAM, dependences=[dependence(str(forward.relation.reverse()))])
