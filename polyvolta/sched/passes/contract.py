@@ -4,8 +4,9 @@
 
 The instances whose iterators are multiples of the tile stay, and each now performs what the instances of its
 tile did; what that is (a macro-MMA) is for the statement's operation to say. That is legal when every tile is
-full, and lies in one iteration of all bands but the innermost. The dependences become those between the instances that
-stay: what depended on an instance of a tile depends on the one that stands for it.
+full, lies in one iteration of all bands but the innermost, and runs after what any of its instances depends on. The
+dependences become those between the instances that stay: what depended on an instance of a tile depends on the one that
+stands for it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from dataclasses import replace
 
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import BadTile, IllegalTransformation
+from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.passes.places import names_of
-from polyvolta.sched.tree import Schedule
+from polyvolta.sched.tree import Band, Schedule
 from polyvolta.sets import Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space
@@ -33,9 +35,11 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     ------
     BadTile : a factor is not positive.
     UnknownName : no such statement or iterator.
-    IllegalTransformation : a tile reaches beyond the domain, or across iterations of an outer band.
+    IllegalTransformation : a tile reaches beyond the domain, or across iterations of an outer band; or two tiles depend
+        on one another in the wrong order.
 
-    Cost: one projection and one subset test; for a dependence of the statement two compositions.
+    Cost: one projection and one subset test; for a dependence of the statement two compositions, and a check of the
+    new tree.
 
     Source: the paper, section "Schedule Domain Contraction", figure sched1-constrained-domain.
 
@@ -62,10 +66,24 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
     root = replace(schedule.root, domain=Set._of(domain.param_names, parts))
     factors = {n: f for n, f in factors.items() if f > 1}
-    return Schedule(root, _contracted(schedule.dependences, Tuple(statement, dims), factors))
+    new = Schedule(root, between_tiles(schedule.dependences, Tuple(statement, dims), factors))
+    if not schedule.dependences or not factors:
+        return new
+    bands = [at for at in new.bands() if statement in new.band(at).statements]
+    checked(schedule, new, "contracting", bands[-1] if bands else ())
+    in_step = not bands or _in_step(new.band(bands[-1]), statement, factors)
+    return new if in_step else reflagged(new, bands[-1])
 
 
-def _contracted(
+def _in_step(band: Band, statement: str, factors: Mapping[str, int]) -> bool:
+    """Whether the band's flags surely stay: one statement, and each expression gets a multiple of one factor only."""
+    stands = {n: f * (var(n) // f) for n, f in factors.items()}
+    return band.statements == (statement,) and all(
+        any(e.subs(stands) == f * (e // f) for f in (1, *factors.values())) for e in band.schedule(statement)
+    )
+
+
+def between_tiles(
     dependences: tuple[Dependence, ...] | None, statement: Tuple, factors: Mapping[str, int]
 ) -> tuple[Dependence, ...] | None:
     """The dependences between the instances that stand for tiles; within a tile there is none."""

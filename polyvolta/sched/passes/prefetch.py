@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
-from polyvolta.sched.passes.legal import checked, reflagged
+from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.shift import shift
 from polyvolta.sched.tree import Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
@@ -73,7 +73,7 @@ def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequenc
     moved = shift(replace(ordered, dependences=None), at, 0, by)
     moved = replace(moved, dependences=schedule.dependences)
     still = unknown(s for s in by if by[s]) and sum(not unknown(_statements(c)) for c in children) < 2
-    return moved if still else reflagged(checked(schedule, moved, "prefetching", at), at)
+    return moved if still else settled(schedule, moved, "prefetching", at)
 
 
 def _statements(child: Node) -> tuple[str, ...]:

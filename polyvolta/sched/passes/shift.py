@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polyvolta.sched.passes.legal import checked, reflagged
+from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.places import MemberRef, member_at
 from polyvolta.sched.passes.subtree import Change, rebased
 from polyvolta.sched.tree import Path, Schedule
@@ -73,4 +73,4 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     pairs = [(moves.get(d.source, zero), moves.get(d.sink, zero)) for d in schedule.dependences or ()]
     if all(a == b for a, b in pairs):
         return new
-    return reflagged(checked(schedule, new, "shifting", at), at)
+    return settled(schedule, new, "shifting", at)  # bands below may have to order what the shifted one did

@@ -1,15 +1,19 @@
 """Contraction: which instances stay, and what their dependences are, by enumeration."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from polyvolta.sched import Band, Domain, Member, Schedule
 from polyvolta.sched.dependences.model import Dependence
-from polyvolta.sched.passes import contract
-from polyvolta.sets import Map, Set, var
+from polyvolta.sched.errors import IllegalTransformation
+from polyvolta.sched.passes import contract, reflagged
+from polyvolta.sched.passes.contract import between_tiles
+from polyvolta.sets import Map, Set, Tuple, var
+from tests.sched.passes.brute import before, instances, times
 
-N = 8
+i, j = var("i"), var("j")
 FACTORS = ({"i": 2}, {"j": 4}, {"i": 4, "j": 2}, {"i": 8, "j": 1}, {})
 RELATIONS = (
     "{ S[i, j] -> S[i + 1, j] }",
@@ -29,24 +33,81 @@ def pairs(relation):
     return {((space.inp.name, x[:n]), (space.out.name, x[n:])) for x in relation.wrap().points()}
 
 
+DOMAIN = Set("{ S[i, j] : 0 <= i < 8 and 0 <= j < 8; T[i] : 0 <= i < 8 }")
+BANDS = ((i, j), (j, i), (i + j, i), (i + j, -j), (i - j, i), (2 * i + j, j))
+
+
+def stands(instance, factors):
+    """The instance that stands for the tile of another one."""
+    s, point = instance
+    by = [factors.get(d, 1) for d in "ij"] if s == "S" else [1]
+    return s, tuple(x // f * f for x, f in zip(point, by))
+
+
+def dependence(text):
+    relation = Map(text).intersect_domain(DOMAIN).intersect_range(DOMAIN)
+    (space, _), *_ = relation.parts
+    return Dependence("RAW", "A", space.inp.name, space.out.name, relation)
+
+
+def between(d, factors):
+    """The pairs of tiles of which one has an instance that depends on one of the other."""
+    found = {(stands(a, factors), stands(b, factors)) for a, b in pairs(d.relation)}
+    return {(a, b) for a, b in found if a != b}
+
+
 @pytest.mark.parametrize("text, factors", list(product(RELATIONS, FACTORS)))
 def test_dependences_between_tiles_are_those_between_their_instances(text, factors):
-    box = " and ".join(f"0 <= {d} < 8" for d in "ij")
-    domain = Set(f"{{ S[i, j] : {box}; T[i] : 0 <= i < 8 }}")
-    relation = Map(text).intersect_domain(domain).intersect_range(domain)
-    (space, _), *_ = relation.parts
-    dependence = Dependence("RAW", "A", space.inp.name, space.out.name, relation)
-    member = Member((("S", var("i")), ("T", var("i"))))
-    new = contract(Schedule(Domain(domain, Band((member,))), (dependence,)), "S", factors)
+    d = dependence(text)
+    found = between_tiles((d,), Tuple("S", ("i", "j")), {n: f for n, f in factors.items() if f > 1})
+    assert {p for one in found for p in pairs(one.relation)} == between(d, factors)
 
-    def stands(instance):
-        s, point = instance
-        by = [factors.get(d, 1) for d in "ij"] if s == "S" else [1]
-        return s, tuple(x // f * f for x, f in zip(point, by))
 
-    kept = {stands(("S", x)) for x in product(range(N), repeat=2)} | {("T", (x,)) for x in range(N)}
-    found = {(s, tuple(x)) for s in ("S", "T") for x in new.domain.only(s).points()}
-    assert found == kept
-    demanded = {(stands(a), stands(b)) for a, b in pairs(relation)}
-    expected = {(a, b) for a, b in demanded if a != b}
-    assert {p for d in new.dependences for p in pairs(d.relation)} == expected
+@pytest.mark.parametrize("factors", FACTORS)
+def test_the_tiles_that_stay(factors):
+    new = contract(Schedule(Domain(DOMAIN)), "S", factors)
+    assert set(instances(new)) == {stands(a, factors) for a in instances(Schedule(Domain(DOMAIN)))}
+
+
+@pytest.mark.parametrize("exprs", BANDS)
+def test_contraction_is_refused_exactly_when_two_tiles_would_run_in_the_wrong_order(exprs):
+    members = tuple(Member((("S", e),)) for e in exprs)
+    tree = Schedule(Domain(DOMAIN.only("S"), Band(members)), ())
+    time = times(tree)
+    for text, factors in product(RELATIONS[:4], FACTORS):
+        d = dependence(text)
+        if not all(before(time[a], time[b]) for a, b in pairs(d.relation)):
+            continue
+        try:
+            later = times(contract(replace(tree, dependences=()), "S", factors))
+        except IllegalTransformation:  # a tile that spans several iterations of an outer band
+            continue
+        ordered = all(before(later[a], later[b]) for a, b in between(d, factors))
+        try:
+            contract(replace(tree, dependences=(d,)), "S", factors)
+        except IllegalTransformation:
+            assert not ordered, (text, factors)
+        else:
+            assert ordered, (text, factors)
+
+
+def test_tiles_that_depend_on_one_another_both_ways_are_refused():
+    """Along i + j, S[i, j] and S[i + 1, j - 1] are in one iteration; their tiles of two i are not."""
+    wave = Dependence("RAW", "A", "S", "S", Map("{ S[i, j] -> S[i + 1, j - 1] : 0 <= i < 7 and 1 <= j < 8 }"))
+    members = tuple(Member((("S", e),)) for e in (i + j, i))
+    tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 }"), Band(members)), (wave,))
+    with pytest.raises(
+        IllegalTransformation, match=r"contracting breaks a dependence: S\[0, 1\] must run before S\[0, 0\]"
+    ):
+        contract(tree, "S", {"i": 2})
+
+
+def test_flags_hold_for_what_stays():
+    """Distance (1, 1) is none along i - j; between tiles of two i it is."""
+    step = Dependence("RAW", "A", "S", "S", Map("{ S[i, j] -> S[i + 1, j + 1] : 0 <= i < 7 and 0 <= j < 7 }"))
+    members = tuple(Member((("S", e),)) for e in (j, i - j))
+    tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 }"), Band(members)), (step,))
+    assert [m.coincident for m in reflagged(tree).band((0,)).members] == [False, True]
+    new = contract(reflagged(tree), "S", {"i": 2})
+    assert [m.coincident for m in new.band((0,)).members] == [False, False]
+    assert not new.band((0,)).permutable

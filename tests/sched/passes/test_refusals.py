@@ -200,3 +200,13 @@ def test_a_mapped_member_stays_behind_the_loop_that_orders_its_iterations():
         p.interchange(mapped, (0,), (1, 0))
     with pytest.raises(IllegalTransformation, match="must run before"):
         p.map_members(p.interchange(tree, (0,), (1, 0)), (0,), {"j": "threadIdx.x"})
+
+
+def test_bands_below_have_to_order_what_a_shifted_band_does_no_more():
+    """S[i, j] -> T[i + 1, j + 1], a loop over i above one over j: once T runs an iteration earlier, j is no longer free."""
+    relation = Map("{ S[i, j] -> T[i + 1, j + 1] : 0 <= i < 3 and 0 <= j < 3 }")
+    domain = Set("{ S[i, j] : 0 <= i < 4 and 0 <= j < 4; T[i, j] : 0 <= i < 4 and 0 <= j < 4 }")
+    tree = Schedule(Domain(domain, band("ST", (i,), band("ST", (j,)))), (Dependence("RAW", "A", "S", "T", relation),))
+    tree = reflagged(tree)
+    assert tree.band((0, 0)).members[0].coincident
+    assert not p.shift(tree, (0,), 0, {"T": -1}).band((0, 0)).members[0].coincident
