@@ -157,7 +157,10 @@ class CPrinter:
         at = len(self.out)
         self.out.append(head)
         self.block(body, pad + "  ")
-        if statements(body) != 1 or len(body) == 1 and isinstance(body[0], Call) and len(self.out) != at + 2:
+        only = body[0] if len(body) == 1 else None
+        if isinstance(only, For | If) or isinstance(only, Call) and len(self.out) == at + 2:
+            return
+        if isinstance(only, Call) or statements(body) != 1:
             self.out[at] += " {"
             self.out.append(pad + "}")
 
@@ -169,10 +172,14 @@ def statements(body: Sequence[Ast]) -> int:
 
 def _strict(lower: Sequence[Bound], upper: Sequence[Bound]) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
-    flat: list[Aff] = []
+    symbolic = False
     for b in upper:
-        flat += [b] if isinstance(b, Aff) else [t for t in b.terms if isinstance(t, Aff)]
-    symbolic = [e for e in flat if e.terms]
-    if symbolic:
-        return any(e.const == -1 for e in symbolic)
-    return len(lower) == 1 and isinstance(lower[0], Aff) and not lower[0].terms and not lower[0].const
+        for e in (b,) if isinstance(b, Aff) else b.terms:
+            if isinstance(e, Aff) and e.terms:
+                if e.const == -1:
+                    return True
+                symbolic = True
+    if symbolic or len(lower) > 1:
+        return False
+    low = lower[0]
+    return isinstance(low, Aff) and not low.terms and not low.const

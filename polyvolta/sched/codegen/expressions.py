@@ -46,10 +46,14 @@ class Speller:
         terms, const = self.terms(e)
         return self.sum(terms, const)
 
-    def sum(self, terms: list[Term], const: int) -> str:
+    def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
         if not terms:
             return str(const)
+        if len(terms) == 1 and terms[0][1] > 0:
+            body, c = terms[0]
+            text = body if c == 1 else f"{c} * {body}"
+            return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
         if terms[0][1] < 0:
             first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
             if first is not None:
@@ -67,15 +71,17 @@ class Speller:
             text += f" - {-const}" if const < 0 else f" + {const}"
         return text
 
-    def terms(self, e: Aff) -> tuple[list[Term], int]:
+    def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
         """The texts of what an expression is a sum of, with their coefficients, and its constant."""
         for atom, _ in e.terms:
             if atom.__class__ is not str:
                 break
         else:
             if not self.names:
-                return list(e.terms), e.const  # type: ignore[arg-type]
+                return e.terms, e.const  # type: ignore[return-value]
             return [(self.names.get(a, a), c) for a, c in e.terms], e.const  # type: ignore[arg-type, call-overload]
+        if len(e.terms) == 1:
+            return [self._term(*e.terms[0])], e.const
         terms: list[Term] = []
         const = 0
         for c, num, den, rest in mod_parts(e):
@@ -138,16 +144,18 @@ class Speller:
     def bound(self, b: Bound, more: int = 0) -> str:
         """A bound of a loop, plus a number."""
         if isinstance(b, Aff):
-            return self.text(b + more if more else b)
+            terms, const = self.terms(b)
+            return self.sum(terms, const + more)
         return self.extreme(b.kind, [self.bound(t, more) for t in b.terms])
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
-        """The least or the greatest of some bounds, plus a number."""
+        """The least or the greatest of some bounds, plus a number; numbers stand first."""
         if len(bounds) == 1:
             return self.bound(bounds[0], more)
-        numbers = [b for b in bounds if b.__class__ is Aff and not b.terms]
-        others = [b for b in bounds if b.__class__ is not Aff or b.terms]
-        return self.extreme(kind, [self.bound(b, more) for b in (*numbers, *others)])
+        numbers, others = [], []
+        for b in bounds:
+            (others if b.__class__ is not Aff or b.terms else numbers).append(self.bound(b, more))  # type: ignore[union-attr]
+        return self.extreme(kind, numbers + others)
 
     def condition(self, condition: Condition, alone: bool = True) -> str:
         """A condition; in parentheses where it is one of several and needs them."""
