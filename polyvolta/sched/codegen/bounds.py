@@ -268,3 +268,18 @@ def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:
             if best is None or steps < best[1]:
                 best = (side, steps)
     return best
+
+
+def constant_span(known: Known, shadows: Sequence[System], col: int, step: int) -> tuple[Side, int] | None:
+    """A constant lower bound of all shadows and the number of steps from it to a constant upper one."""
+    lows, highs = [], []
+    for s in shadows:
+        tab = known.tableau(s.every_ge())
+        if not tab.empty:
+            row = known._dense(tab, ((col, 1),), 0)
+            low, high = tab.minimum(row), tab.maximum(row)
+            if low is None or high is None:
+                return None
+            lows.append(-(-low[0] // low[1]))
+            highs.append(high[0] // high[1])
+    return ((((col, 1),), -min(lows), 1), (max(highs) - min(lows)) // step) if lows else None

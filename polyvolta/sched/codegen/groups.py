@@ -23,6 +23,7 @@ from polyvolta.sched.codegen.lanes import Lane
 from polyvolta.sched.codegen.linear import Key, System, coefficient, negated, plus, without
 
 MANY = 6  # classes beyond which values are not cut into cells
+CELLS = 24  # cells beyond which that is given up
 
 
 @dataclass(slots=True)
@@ -63,8 +64,8 @@ def groups(known: Known, lanes: Sequence[Lane], k: int, col: int, loop_type: str
     each = classes(lanes, k, col)
     if len(each) == 1 or loop_type == "atomic":
         return [Group(list(lanes))]
-    if loop_type == "separate" and len(each) <= MANY:
-        found = cells(known, [shadow(c, k, col) for c in each])
+    found = cells(known, [shadow(c, k, col) for c in each]) if loop_type == "separate" and len(each) <= MANY else None
+    if found is not None:
         items = []
         for cell in found:
             inside = [lane.restrict(cell, k) for lane in lanes]
@@ -76,7 +77,7 @@ def groups(known: Known, lanes: Sequence[Lane], k: int, col: int, loop_type: str
     out = []
     for component in components(known, [s for s, _ in items], col):
         together = [lane for at in component for lane in items[at][1]]
-        alone = loop_type == "separate" and len(component) == 1
+        alone = found is not None and len(component) == 1
         out.append(Group(together, items[component[0]][0] if alone else None))
     return out
 
@@ -130,8 +131,11 @@ def _precedes(known: Known, shadows: Sequence[System], ends: list, p: int, q: in
 # ---- cells
 
 
-def cells(known: Known, shadows: Sequence[System]) -> list[System]:
-    """Disjoint systems whose union is that of the shadows, each within or apart from every one of them."""
+def cells(known: Known, shadows: Sequence[System]) -> list[System] | None:
+    """Disjoint systems whose union is that of the shadows, each within or apart from every one of them.
+
+    None where there would be too many.
+    """
     out: list[System] = []
     for s in shadows:
         rows = [r for r in s.every_ge() if not known.says(*r)]
@@ -142,7 +146,11 @@ def cells(known: Known, shadows: Sequence[System]) -> list[System]:
                 new.append(both)
             new += difference(known, cell, rows)
             rest = [r for part in rest for r in difference(known, part, list(cell.every_ge()))]
+            if len(rest) + len(new) > CELLS:
+                return None
         out = new + rest
+        if len(out) > CELLS:
+            return None
     return out
 
 

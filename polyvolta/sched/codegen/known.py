@@ -174,11 +174,14 @@ class Known:
                 return True
         return self.tableau(rows).empty
 
-    def excludes_exactly(self, system: System) -> bool:
-        """The same over the integers, congruences and floors included, as long as there are few columns."""
-        if self.excludes(system):
+    def excludes_exactly(self, system: System, few: int = FEW) -> bool:
+        """The same over the integers, congruences and floors included, as long as there are few columns.
+
+        The system may have local columns, if `few` is given.
+        """
+        if system.empty or (few == FEW and self.excludes(system)):
             return True
-        if not (system.mods or system.eqs or any(c in self.columns.floors for c in system.columns())):
+        if few == FEW and not (system.mods or system.eqs or any(c in self.columns.floors for c in system.columns())):
             return False
         both = System().add(system)
         eqs, ineqs = list(both.eqs), [*self.ineqs.items(), *both.ineqs.items()]
@@ -194,7 +197,7 @@ class Known:
                     rows = self.columns.floor_rows(c)
                     ineqs += rows
                     todo += [k for key, _ in rows for k, _ in key]
-        if len(seen) > FEW:
+        if len(seen) > few:
             return False
         place = {c: 1 + k for k, c in enumerate(sorted(seen))}
 

@@ -246,6 +246,9 @@ class System:
                     if first:
                         continue
                 out.prune()
+        if out.empty:
+            out = System()
+            out.empty = True
         return out
 
     def _effort(self, col: int) -> tuple[bool, int]:

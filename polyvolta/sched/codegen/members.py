@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.codegen.ast import Ast, Bound, Extreme, For
-from polyvolta.sched.codegen.bounds import Bounds, Side, bounds, end, longest, single
+from polyvolta.sched.codegen.bounds import Bounds, Side, bounds, constant_span, end, longest, single
 from polyvolta.sched.codegen.conditions import beyond, guarded, has_rows, stated
 from polyvolta.sched.codegen.groups import Group, groups, isolated
 from polyvolta.sched.codegen.known import Known
@@ -94,7 +94,10 @@ class Nest:
                 known = state.known
                 conditions += stated(known.columns, shared, self.scanner.tidy)
         if not (b.low or b.lows and all(b.lows)) or not (b.high or b.highs and all(b.highs)):
-            self.unbounded(k, lanes, b)
+            possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
+            if len(possible) == len(lanes):
+                self.unbounded(k, lanes, b)
+            return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
         if value is not None:
             body = self.at_value(k, lanes, value, state)
@@ -150,7 +153,9 @@ class Nest:
     def unrolled(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> tuple[Ast, ...]:
         """The iterations written out."""
         col = self.columns[k]
+        shadows = Group(lanes).classes(k, col)
         found = None if b.lows or b.highs else longest(state.known, b, col)
+        found = found or constant_span(state.known, shadows, col, b.step)
         if found is None:
             what = f"the loop {self.name(k)} cannot be unrolled: no constant bounds how often it runs"
             state.fail(self.scanner, self.at, NotScannable, what, "unroll a member within a tile")

@@ -172,6 +172,7 @@ class Piece:
             self.floors[f] = column, 0
             self.settle()
             found = True
+        return found
 
     def locals(self) -> set[int]:
         """The local columns in the constraints."""
