@@ -20,6 +20,8 @@ from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.passes.places import names_of
 from polyvolta.sched.tree import Band, Schedule
 from polyvolta.sets import Map, Set, Tuple, UnknownName, nearest, var
+from polyvolta.sets import conjunct as cj
+from polyvolta.sets import project as pj
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space
 
@@ -89,29 +91,39 @@ def between_tiles(
     """The dependences between the instances that stand for tiles; within a tile there is none."""
     if not dependences or not factors:
         return dependences
-    stands = {n: factors.get(n, 1) * (var(n) // factors.get(n, 1)) for n in statement.dims}
-    move = Map.from_affs(Set.universe(str(statement)).space, list(stands.values()), statement.name)
     out = []
     done: dict[Map, Map] = {}
     for d in dependences:
-        if statement.name not in (d.source, d.sink):
+        sides = [factors if s == statement.name else {} for s in (d.source, d.sink)]
+        if any(sides):
+            if d.relation not in done:
+                done[d.relation] = _between(d.relation, sides[0], sides[1], statement.dims)
+            d = replace(d, relation=done[d.relation])
+        if not d.relation.is_empty():
             out.append(d)
-            continue
-        relation = done.get(d.relation)
-        if relation is None:
-            relation = d.relation
-            if d.source == statement.name:
-                relation = relation.apply_domain(move)
-            if d.sink == statement.name:
-                relation = relation.apply_range(move)
-            if d.source == d.sink:
-                relation = relation - Map.identity(move.domain().space)
-            pieces = tuple(c for _, cs in relation.parts for c in cs if not c.is_empty)
-            relation = Map._of(relation.param_names, [(d.relation.space, pieces)])  # dimensions keep their names
-            done[d.relation] = relation
-        if not relation.is_empty():
-            out.append(replace(d, relation=relation))
     return tuple(out)
+
+
+def _between(relation: Map, source: Mapping[str, int], sink: Mapping[str, int], dims: tuple[str, ...]) -> Map:
+    """Tiles of which one has an instance that is related to one of the other; a side without factors stays."""
+    space, params = relation.space, relation.param_names
+    n, m = len(params), space.n_in + space.n_out
+    tiles, inside = [f"#{k}" for k in range(m)], [f"@{k}" for k in range(m)]
+    sizes = [source.get(d, 1) for d in dims] if source else [1] * space.n_in
+    sizes += [sink.get(d, 1) for d in dims] if sink else [1] * space.n_out
+    rows = []
+    for t, x, f in zip(map(var, tiles), map(var, inside), sizes, strict=True):
+        rows += [("eq", t - f * (t // f)), ("ge", x - t), ("ge", t + (f - 1) - x)] if f > 1 else [("eq", t - x)]
+    names = (*params, *tiles, *inside)
+    box = RowBuilder(names).conjunct(rows)
+    assert box is not None
+    columns = range(n + m, n + 2 * m)
+    both = (cj.conjoin(cj.reindex(c, len(names), (*range(n), *columns)), box) for _, cs in relation.parts for c in cs)
+    pieces = (pj.project(c, tuple(columns)) for c in both if c is not None)
+    found = Map._of(params, [(space, tuple(c for c in pieces if c is not None))])
+    if source and sink:
+        found = found - Map.identity(Space(None, space.out))
+    return Map._of(params, [(space, tuple(c for _, cs in found.parts for c in cs if not c.is_empty))])
 
 
 def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None) -> None:

@@ -203,7 +203,7 @@ def test_a_mapped_member_stays_behind_the_loop_that_orders_its_iterations():
 
 
 def test_bands_below_have_to_order_what_a_shifted_band_does_no_more():
-    """S[i, j] -> T[i + 1, j + 1], a loop over i above one over j: once T runs an iteration earlier, j is no longer free."""
+    """A loop over i carries S[i, j] -> T[i + 1, j + 1]; with T an iteration earlier the loop over j below has to."""
     relation = Map("{ S[i, j] -> T[i + 1, j + 1] : 0 <= i < 3 and 0 <= j < 3 }")
     domain = Set("{ S[i, j] : 0 <= i < 4 and 0 <= j < 4; T[i, j] : 0 <= i < 4 and 0 <= j < 4 }")
     tree = Schedule(Domain(domain, band("ST", (i,), band("ST", (j,)))), (Dependence("RAW", "A", "S", "T", relation),))
