@@ -2,6 +2,19 @@
 
 from polyvolta.sched.dependences.memory import Accessing, dependences, flow, live_in, live_out
 from polyvolta.sched.dependences.model import Dependence, Dependences
+from polyvolta.sched.dependences.picture import Svg, draw
 from polyvolta.sched.dependences.sources import Flow, dataflow
 
-__all__ = ["Accessing", "Dependence", "Dependences", "Flow", "dataflow", "dependences", "flow", "live_in", "live_out"]
+__all__ = [
+    "Accessing",
+    "Dependence",
+    "Dependences",
+    "Flow",
+    "Svg",
+    "dataflow",
+    "dependences",
+    "draw",
+    "flow",
+    "live_in",
+    "live_out",
+]

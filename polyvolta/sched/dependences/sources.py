@@ -50,8 +50,8 @@ class Flow:
     ----------
     must : source -> sink: the value surely comes from there.
     may : source -> sink: the value may come from there; all of `must`, too.
-    must_no_source : sink -> element: the value surely comes from no source, it was there before.
-    may_no_source : sink -> element: the value comes from no sure source, so perhaps it was there before.
+    must_no_source : sink -> element: the value was surely there before; no source, nor kill, runs before the sink.
+    may_no_source : sink -> element: the value may have been there before; no sure source, nor kill, runs before it.
     """
 
     must: Map
@@ -217,7 +217,6 @@ class _Sink:
         key = pj.project(sink.conjunct, tuple(range(self.n_key, sink.conjunct.n)))
         self.left: Pieces = [] if key is None else [key]  # sinks that nothing covers yet
         self.whole = True  # whether `left` is still all of them
-        self.killed: Pieces = []  # sinks whose last source is a kill
         self.doubtful: Pieces = []  # sinks that have a possible source
 
     def solve(self, events: Sequence[Accesses]) -> None:
@@ -278,9 +277,6 @@ class _Sink:
         for e, cs in possible:
             self.report("may", e, cs)
             self.doubtful += self.covered(cs)
-        kills = [k for e, cs in sure if e.kind == "kill" for k in self.covered(cs)]
-        if kills:
-            self.killed += _without(kills, [k for e, cs in sure if e.kind == "must" for k in self.covered(cs)])
         if sure:
             self.left = _without(self.left, self.covered([c for e, c, _ in here if e.kind != "may"]))
             self.whole = False
@@ -353,16 +349,15 @@ class _Sink:
 
     def finish(self) -> None:
         """Note the sinks without a source."""
-        none = [*self.left, *self.killed]
-        self.found.add("may_no_source", self.sink.instance, self.sink.array, self.sink.array, self.accesses(none))
-        none = _without(none, self.doubtful)
-        self.found.add("must_no_source", self.sink.instance, self.sink.array, self.sink.array, self.accesses(none))
+        sink = self.sink
+        for name, none in (("may", self.left), ("must", _without(self.left, self.doubtful))):
+            self.found.add(f"{name}_no_source", sink.instance, sink.array, sink.array, self.accesses(none))
 
     def accesses(self, keys: Pieces) -> Pieces:
         """The accesses of some keys."""
         if not self.plain:
             return keys
-        if self.whole and keys is not self.killed and len(keys) == 1 and keys == self.left:
+        if self.whole and keys is self.left:
             return [self.sink.conjunct]
         n = self.sink.conjunct.n
         wide = [cj.reindex(k, n, tuple(range(self.n_key))) for k in keys]

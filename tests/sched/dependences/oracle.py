@@ -132,8 +132,8 @@ class Flow:
                 certain = {s for s in sources & sure[e] if not any(before(s, m) for m in sources & possible[e])}
                 may |= {(s, x) for s in sources}
                 must |= {(s, x) for s in certain}
-                if not sources & sure[e]:
+                if not earlier & hiding:
                     perhaps_none.add((x, e))
-                if not sources:
+                if not earlier:
                     surely_none.add((x, e))
         return {"must": must, "may": may, "must_no_source": surely_none, "may_no_source": perhaps_none}

@@ -8,6 +8,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.dependences import dependences, flow, live_in, live_out
+from polyvolta.sched.legality import violations
 from polyvolta.sched.program import nest
 from tests.sched.dependences.oracle import Ways, pairs
 
@@ -136,6 +137,7 @@ def test_dependences_of_a_nest_are_those_of_its_memory(function):
         assert both and {(x[0], y[0]) for x, y in both} == {(d.source, d.sink)}
         found[d.kind] |= {(d.array, x, y) for x, y in both}
     assert found == expected
+    assert not any(violations(program.schedule, dependences(program)))
     assert pairs(live_in(program), params) == lives_in
     assert pairs(live_out(program), params) == {(x, e) for e, x in memory.items() if e[0] not in program.local}
     assert pairs(flow(program).must, params) == {(x, y) for _, x, y in flows}
