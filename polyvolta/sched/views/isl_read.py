@@ -51,6 +51,7 @@ REFUSED = {
 }
 ATTRIBUTES = {"schedule": ("permutable", "coincident", "options")}
 LOOP_TYPES: dict[str, LoopType] = {"atomic": "atomic", "separate": "separate", "unroll": "unroll"}
+KNOWN_OPTIONS = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}"
 
 
 def parse(text: str, check: bool = True) -> Schedule:
@@ -154,7 +155,7 @@ class _Reader:
                 kids = tuple(self.filtered(m, depth) for m in entry.nodes)
                 return Sequence(kids) if entry.key == "sequence" else SetNode(kids)
             case "mark":
-                return noted(Mark(value.text, child(depth)))
+                return noted(Mark(" ".join(value.text.splitlines()), child(depth)))
             case "schedule":
                 return self.band(value, said, child, depth)
             case "domain":
@@ -303,20 +304,25 @@ class _Reader:
         for space, pieces in (s := self.sets(value, Set)).parts:
             out, one = space.out, Set._of(s.param_names, [(space, pieces)])
             if out.name == "isolate" and out.inner is not None and out.inner.inp is not None:
+                if out.inner.inp.name or out.inner.out.name:
+                    raise self.mistake(value.at, f"the members are tuples without names, not {out}", KNOWN_OPTIONS)
                 if (len(out.inner.inp.dims), len(out.inner.out.dims)) != (depth, len(members)):
                     raise self.mistake(
                         value.at, f"isolate relates {depth} outer members to the {len(members)} of the band here"
                     )
                 isolate = one.rename(None).flatten()
             elif out.name in LOOP_TYPES and len(out.dims) == 1:
-                for k in range(len(members)):
-                    if not one.fix({out.dims[0]: k}).is_empty():
-                        if types[k] not in ("default", out.name):
-                            raise self.mistake(value.at, f"member {k} is to be both {types[k]} and {out.name}")
-                        types[k] = LOOP_TYPES[out.name]
+                chosen = [k for k in range(len(members)) if not one.fix({out.dims[0]: k}).is_empty()]
+                if not chosen:
+                    raise self.mistake(
+                        value.at, f"{out.name} is said of no member: the band has {len(members)}, the first is 0"
+                    )
+                for k in chosen:
+                    if types[k] not in ("default", out.name):
+                        raise self.mistake(value.at, f"member {k} is to be both {types[k]} and {out.name}")
+                    types[k] = LOOP_TYPES[out.name]
             else:
-                known = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}"
-                raise self.mistake(value.at, f"the option {out} is not supported", known)
+                raise self.mistake(value.at, f"the option {out} is not supported", KNOWN_OPTIONS)
         return [replace(m, loop_type=t) for m, t in zip(members, types, strict=True)], isolate
 
     # ---- values

@@ -32,6 +32,7 @@ CHILD_KEYS = ("sequence", "set")
 KEYS = (*TEXT_KEYS, *CHILD_KEYS, "child", "coincident")
 KEY = re.compile(r"[\"']?([A-Za-z_]\w*)[\"']?[ \t]*:")
 LEAF = re.compile(r"[\"']?leaf[\"']?(?=\s*([,}\n]|$))")
+CONTINUED = re.compile(r"\\\n")  # in double quotes the text goes on in the next line
 DEEPEST = 200
 
 
@@ -188,6 +189,9 @@ class _Outline:
         if not found:
             raise self.error("expected a key such as 'child:'")
         key = found[1]
+        if key.isupper() and key.lower() in KEYS:
+            hint = "that is how trees are printed for readers; to_isl() writes what is read here"
+            raise self.error(f"unknown key {key!r}", hint)
         if key not in KEYS:
             raise self.error(f"unknown key {key!r}", nearest(key, KEYS))
         if any(e.key == key for e in before):
@@ -289,7 +293,7 @@ class _Outline:
                 raise self.error("this quote is never closed")
             found = Text(self.text[self.k + 1 : end], self.k + 1)
             self.k = end + 1
-            return found
+            return Text(CONTINUED.sub("  ", found.text), found.at) if quote == '"' else found
         return self.bare(key, column)
 
     def bare(self, key: str, column: int | None) -> Text:
