@@ -2,18 +2,35 @@
 
 Every node is an immutable value with `children`, a tuple. What a node says is said of the instances that reach it:
 those of the domain (and of extensions above) that the filters on the way let through.
+
+A node that is made of other things than nodes, sets and expressions is refused with `BadSchedule`. Whether the nodes of
+a tree fit each other is the question of `Schedule.check_structure`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
-from polyvolta.sets import Aff, Map, Set
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sets import Aff, Map, Set, nearest
+from polyvolta.sets.errors import kind_of
 
 Path = tuple[int, ...]
 LoopType = Literal["default", "atomic", "separate", "unroll"]
+
+
+def _check(value: object, kind: type, what: str, hint: str = "") -> None:
+    """Refuse a part of a node that is of another kind."""
+    if not isinstance(value, kind):
+        wanted = f"{'an' if kind is Aff else 'a'} {kind.__name__}"
+        raise BadSchedule(f"{what} is {wanted}, not {kind_of(value)}", where=repr(value), hint=hint)
+
+
+def _check_child(node: object, what: str) -> None:
+    if not isinstance(node, NODES):
+        raise BadSchedule(f"below {what} stands a node, not {kind_of(node)}", where=repr(node), hint="such as Leaf()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +63,28 @@ class Member:
     unroll: bool = False
     loop_type: LoopType = "default"
 
+    def __post_init__(self) -> None:
+        hint = 'Member((("S", var("i")),))'
+        _check(self.exprs, tuple, "what a member says of its statements", hint)
+        for pair in self.exprs:
+            if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], str):
+                raise BadSchedule("a member has pairs (statement, expression)", where=repr(pair), hint=hint)
+            _check(pair[1], Aff, f"the expression for {pair[0]}", "aff('i + 1')")
+        if self.loop_type not in get_args(LoopType):
+            hint = nearest(str(self.loop_type), get_args(LoopType))
+            raise BadSchedule(f"no loop type is called {self.loop_type!r}", hint=hint)
+
     def of(self, statement: str) -> Aff:
-        """The expression for one statement."""
-        return dict(self.exprs)[statement]
+        """The expression for one statement.
+
+        Raises
+        ------
+        BadSchedule : there is none.
+        """
+        table = dict(self.exprs)
+        if statement not in table:
+            raise BadSchedule(f"a member of the band has no expression for {statement}", hint=nearest(statement, table))
+        return table[statement]
 
     def map(self, f: Callable[[str, Aff], Aff]) -> Member:
         """The member with `f(statement, expression)` in place of each expression."""
@@ -70,16 +106,30 @@ class Band:
     permutable: bool = False
     isolate: Set | None = None
 
+    def __post_init__(self) -> None:
+        _check(self.members, tuple, "what a band has of members")
+        for m in self.members:
+            _check(m, Member, "a member of a band")
+        if self.isolate is not None:
+            _check(self.isolate, Set, "an isolated part")
+        _check_child(self.child, "a band")
+
     @property
     def children(self) -> tuple[Node, ...]:
         return (self.child,)
 
     @property
     def statements(self) -> tuple[str, ...]:
+        """The statements that the band orders."""
         return tuple(s for s, _ in self.members[0].exprs) if self.members else ()
 
     def schedule(self, statement: str) -> tuple[Aff, ...]:
-        """The band's expressions for one statement."""
+        """The band's expressions for one statement.
+
+        Raises
+        ------
+        BadSchedule : a member has none.
+        """
         return tuple(m.of(statement) for m in self.members)
 
 
@@ -89,6 +139,10 @@ class Domain:
 
     domain: Set
     child: Node = field(default_factory=Leaf)
+
+    def __post_init__(self) -> None:
+        _check(self.domain, Set, "a domain", 'Set("{ S[i] : 0 <= i < 8 }")')
+        _check_child(self.child, "a domain")
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -106,6 +160,10 @@ class Context:
 
     context: Set
     child: Node = field(default_factory=Leaf)
+
+    def __post_init__(self) -> None:
+        _check(self.context, Set, "a context", 'Set("[N] -> { : N > 0 }")')
+        _check_child(self.child, "a context")
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -126,8 +184,13 @@ class Filter:
     instances: Set | None = None
 
     def __post_init__(self) -> None:
+        _check(self.statements, tuple, "what a filter names", '("S1",)')
+        for name in self.statements:
+            _check(name, str, "the name of a statement")
+        _check_child(self.child, "a filter")
         if self.instances is None:
             return
+        _check(self.instances, Set, "what a filter lets through", 'Set("{ S[i] : i > 0 }")')
         every = all(any(not c.eqs and not c.ineqs for c in pieces) for _, pieces in self.instances.parts)
         if every and set(self.statements) == set(self.instances.tuple_names):
             object.__setattr__(self, "instances", None)
@@ -143,12 +206,22 @@ class Sequence:
 
     children: tuple[Node, ...]
 
+    def __post_init__(self) -> None:
+        _check(self.children, tuple, "what stands below a sequence", "(Filter(...), Filter(...))")
+        for child in self.children:
+            _check_child(child, "a sequence")
+
 
 @dataclass(frozen=True, slots=True)
 class SetNode:
     """Children, filters each, that run in any order."""
 
     children: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        _check(self.children, tuple, "what stands below a set", "(Filter(...), Filter(...))")
+        for child in self.children:
+            _check_child(child, "a set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +230,12 @@ class Mark:
 
     name: str
     child: Node = field(default_factory=Leaf)
+
+    def __post_init__(self) -> None:
+        _check(self.name, str, "the name of a mark")
+        if len(self.name.splitlines()) > 1:
+            raise BadSchedule("the name of a mark is one line", where=repr(self.name))
+        _check_child(self.child, "a mark")
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -170,6 +249,10 @@ class Extension:
     extension: Map
     child: Node = field(default_factory=Leaf)
 
+    def __post_init__(self) -> None:
+        _check(self.extension, Map, "an extension", 'Map("{ [c0] -> A[x] : x = c0 }")')
+        _check_child(self.child, "an extension")
+
     @property
     def children(self) -> tuple[Node, ...]:
         return (self.child,)
@@ -182,16 +265,25 @@ class Guard:
     guard: Set
     child: Node = field(default_factory=Leaf)
 
+    def __post_init__(self) -> None:
+        _check(self.guard, Set, "a guard", 'Set("[N] -> { : N > 0 }")')
+        _check_child(self.child, "a guard")
+
     @property
     def children(self) -> tuple[Node, ...]:
         return (self.child,)
 
 
 Node = Leaf | Band | Domain | Context | Filter | Sequence | SetNode | Mark | Extension | Guard
+NODES = (Leaf, Band, Domain, Context, Filter, Sequence, SetNode, Mark, Extension, Guard)
 
 
 def with_children(node: Node, children: tuple[Node, ...]) -> Node:
-    """The node with other children."""
+    """The node with other children.
+
+    >>> with_children(Mark("here"), (Mark("below"),))
+    Mark(name='here', child=Mark(name='below', child=Leaf()))
+    """
     match node:
         case Leaf():
             return node

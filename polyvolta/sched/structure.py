@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.example import example
 from polyvolta.sched.nodes import (
     Band,
     Context,
@@ -90,10 +91,11 @@ def prefix(schedule: Schedule, at: Path) -> dict[str, tuple[Aff, ...]]:
     Raises
     ------
     BadPath : the path leaves the tree.
+    BadSchedule : a band above has no expression for a statement that has instances.
     NotAFunction : an extension adds an instance for several values of the members above; `prefix_schedule` has them.
     """
     found: dict[str, tuple[Aff, ...]] = dict.fromkeys(_names(schedule.domain), ())
-    for node in way(schedule, at)[:-1]:
+    for depth, node in enumerate(way(schedule, at)[:-1]):
         match node:
             case Filter(statements):
                 found = {s: es for s, es in found.items() if s in statements}
@@ -102,8 +104,17 @@ def prefix(schedule: Schedule, at: Path) -> dict[str, tuple[Aff, ...]]:
                     added = Map._of(extension.param_names, [(space, pieces)]).reverse()
                     found[str(space.out.name)] = added.as_affs() if space.n_in else ()
             case Band():
+                for s in sorted(set(found).difference(node.statements)):
+                    _without_place(s, instances_at(schedule, at[:depth]).only(s))
+                    del found[s]
                 found = {s: es + node.schedule(s) for s, es in found.items()}
     return found
+
+
+def _without_place(statement: str, instances: Set | Map) -> None:
+    """Refuse a statement of which a band has no expression, unless it has no instances."""
+    if not instances.is_empty():
+        raise BadSchedule(f"a band has no expression for {statement}", hint="check_structure() shows where")
 
 
 def prefix_schedule(schedule: Schedule, at: Path) -> Map:
@@ -180,7 +191,9 @@ class _Times:
                     maps = {s: m.intersect_domain(node.instances.only(s)) for s, m in maps.items()}
                 return self._with({s: m for s, m in maps.items() if m.parts}, self.layout)
             case Band():
-                maps = {s: self._then(m, s, node.schedule(s)) for s, m in self.maps.items()}
+                for s in sorted(set(self.maps).difference(node.statements)):
+                    _without_place(s, self.maps[s])
+                maps = {s: self._then(m, s, node.schedule(s)) for s, m in self.maps.items() if s in node.statements}
                 return self._with(maps, self.layout + (None,) * len(node.members))
             case Sequence() | SetNode() if position is not None and self.positions:
                 return self.then(position)
@@ -329,10 +342,10 @@ class _Check:
                     continue
                 one = passed(instances, child).only(s)
                 if not (twice := one - left).is_empty():
-                    raise self.bad((*at, k), f"the filters overlap: {_point(twice)} is in an earlier one too")
+                    raise self.bad((*at, k), f"the filters overlap: {example(twice)} is in an earlier one too")
                 left = left - one
             if not left.is_empty():
-                raise self.bad(at, f"no child of the {what} has {_point(left)}", "every instance needs a place")
+                raise self.bad(at, f"no child of the {what} has {example(left)}", "every instance needs a place")
 
     def band(self, at: Path, node: Band, instances: Set, tuples: dict[str, Tuple], depth: int) -> None:
         if not node.members:
@@ -353,13 +366,3 @@ class _Check:
                     raise self.bad(at, f"{wrong[0]} is no iterator of {tuples[s]}", nearest(wrong[0], own))
         if node.isolate is not None:
             self.fits(at, node.isolate, depth + len(node.members), "an isolated part")
-
-
-def _point(instances: Set) -> str:
-    """One of the instances of one statement, with values of the parameters for which it is one."""
-    space, params = instances.space, instances.param_names
-    flat = Set._of((), [(Space(None, Tuple(None, (*params, *space.out.dims))), instances.parts[0][1])])
-    values = flat.sample_point()
-    given = ", ".join(f"{p}={v}" for p, v in zip(params, values, strict=False))
-    point = f"{space.out.name}[{', '.join(map(str, values[len(params) :]))}]"
-    return f"{point} for {given}" if given else point

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.nodes import (
+    NODES,
     Band,
     Context,
     Domain,
@@ -44,6 +45,7 @@ from polyvolta.sched.nodes import (
     with_children,
 )
 from polyvolta.sets import Aff, Map, Set, nearest
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.sched.dependences.model import Dependence
@@ -77,10 +79,22 @@ class Schedule:
     ----------
     dependences : what every transformation of the tree is checked against; None when they are not known, and then a
         transformation goes by the flags of the bands. They are no part of the tree: neither printed nor compared.
+
+    Raises
+    ------
+    BadSchedule : the root is no node. Whether the nodes fit each other is checked by `check_structure`.
     """
 
     root: Node
     dependences: tuple[Dependence, ...] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.root, NODES):
+            raise BadSchedule(
+                f"the root of a tree is a node, not {kind_of(self.root)}",
+                where=repr(self.root),
+                hint='Schedule(Domain(Set("{ S[i] : 0 <= i < 8 }"))), or Schedule.parse(text)',
+            )
 
     @property
     def domain(self) -> Set:
@@ -103,7 +117,15 @@ class Schedule:
         ------
         BadPath : the path leaves the tree; the error shows the tree with the last node reached marked and says which
             children it has.
+
+        >>> tree = Schedule.parse('{ domain: "{ S[] }", child: { mark: "here" } }')
+        >>> tree.node((0,))
+        Mark(name='here', child=Leaf())
         """
+        if not isinstance(at, (tuple, list)):
+            raise BadPath(
+                f"a path is a tuple of child numbers, not {kind_of(at)}", where=repr(at), hint="such as (0, 1)"
+            )
         here = self.root
         for depth, k in enumerate(at):
             children = here.children
@@ -139,7 +161,13 @@ class Schedule:
         return at[:-1]
 
     def replace(self, at: Path, new: Node) -> Schedule:
-        """The schedule with the subtree at a path replaced."""
+        """The schedule with the subtree at a path replaced. Linear in the path; the rest of the tree is shared.
+
+        Raises
+        ------
+        BadPath : the path leaves the tree.
+        BadSchedule : what is put there is no node. What the new tree means is not checked: see `check_structure`.
+        """
         self.node(at)
 
         def rebuild(node: Node, rest: Path) -> Node:
@@ -152,7 +180,12 @@ class Schedule:
         return replace(self, root=rebuild(self.root, at))
 
     def walk(self, at: Path = ()) -> Iterator[tuple[Path, Node]]:
-        """All nodes below a path with their paths, in reading order."""
+        """All nodes below a path with their paths, in reading order; the one at the path first.
+
+        Raises
+        ------
+        BadPath : the path leaves the tree.
+        """
         node = self.node(at)
         yield at, node
         for k in range(len(node.children)):
@@ -183,8 +216,11 @@ class Schedule:
 
         Raises
         ------
-        BadPath : there is no mark of that name.
+        BadPath : there is no mark of that name, or no such kind.
         """
+        if kind is not None and kind not in NODES:
+            hint = nearest(str(kind), [n.__name__ for n in NODES])
+            raise BadPath(f"a kind of node is one of the classes, not {kind!r}", hint=hint)
         found = [at for at, n in self.walk() if kind is None or isinstance(n, kind)]
         if mark is None:
             return found
@@ -205,31 +241,63 @@ class Schedule:
     # ---- what a place means
 
     def statements_at(self, at: Path) -> tuple[str, ...]:
-        """The statements that reach a node, those that extensions above add among them."""
+        """The statements that reach a node, those that extensions above add among them.
+
+        Raises
+        ------
+        BadPath : the path leaves the tree.
+        """
         from polyvolta.sched.structure import statements_at
 
         return statements_at(self, at)
 
     def instances_at(self, at: Path) -> Set:
-        """The instances that reach a node."""
+        """The instances that reach a node.
+
+        Raises
+        ------
+        BadPath : the path leaves the tree.
+        """
         from polyvolta.sched.structure import instances_at
 
         return instances_at(self, at)
 
     def prefix(self, at: Path) -> dict[str, tuple[Aff, ...]]:
-        """For each statement that reaches a node the expressions of the band members above it, outermost first."""
+        """For each statement that reaches a node the expressions of the band members above it, outermost first.
+
+        Raises
+        ------
+        BadPath : the path leaves the tree.
+        BadSchedule : a band above has no expression for a statement that has instances.
+        NotAFunction : an extension adds an instance for several values of the members above; use `prefix_schedule`.
+
+        >>> tree = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { schedule: "[{ S[i] -> [(2i)] }]" } }')
+        >>> tree.prefix((0, 0))
+        {'S': (Aff('2*i'),)}
+        """
         from polyvolta.sched.structure import prefix
 
         return prefix(self, at)
 
     def prefix_schedule(self, at: Path) -> Map:
-        """The instances that reach a node -> the values of the band members above it."""
+        """The instances that reach a node -> the values of the band members above it.
+
+        Raises
+        ------
+        BadPath : the path leaves the tree.
+        BadSchedule : a band above has no expression for a statement that has instances.
+        """
         from polyvolta.sched.structure import prefix_schedule
 
         return prefix_schedule(self, at)
 
     def to_map(self) -> Map:
-        """The whole tree as one map, instances -> time; see `polyvolta.sched.structure`."""
+        """The whole tree as one map, instances -> time; see `polyvolta.sched.structure`.
+
+        Raises
+        ------
+        BadSchedule : a band has no expression for a statement that has instances, or there is no domain.
+        """
         from polyvolta.sched.structure import to_map
 
         return to_map(self)
@@ -250,13 +318,25 @@ class Schedule:
     # ---- how it looks
 
     def marked(self, at: Path) -> str:
-        """The printed tree with the node at a path pointed out."""
+        """The printed tree with the node at a path pointed out; a leaf, which is not printed else, by a line.
+
+        >>> print(Schedule.parse('{ domain: "{ S[] }", child: { mark: "here" } }').marked((0, 0)))
+        DOMAIN: S[]
+          MARK: here
+            LEAF   <-- here
+        """
         from polyvolta.sched.views.paper import show
 
-        return show(self, marked=at)
+        return show(self, marked=tuple(at))
 
     def show(self, ascii: bool = False) -> str:  # noqa: A002
-        """The tree in the paper's notation, with an ASCII fallback."""
+        """The tree in the paper's notation, with an ASCII fallback. Linear, besides what writing the sets costs.
+
+        >>> tree = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }')
+        >>> print(tree.show(ascii=True))
+        DOMAIN: S[i] : 0 <= i <= 7
+          BAND: S[i] -> [i]
+        """
         from polyvolta.sched.views.paper import show
 
         return show(self, ascii=ascii)
@@ -282,6 +362,14 @@ class Schedule:
         block : one key a line, as PPCG and pet keep trees in files, instead of one line.
         mapped : how members that are mapped to an index of the GPU are told: by marks, which `parse` reads, or as the
             parameters and filters that PPCG makes of them.
+
+        Raises
+        ------
+        BadSchedule : a band speaks of a statement that nothing declares; a mark has a quote in its name.
+        BadArgument : `mapped` is another word.
+
+        >>> print(Schedule.parse('{ domain: "{ S[] }", child: { mark: "here" } }').to_isl())
+        { domain: "{ S[] }", child: { mark: "here", child: { leaf } } }
         """
         from polyvolta.sched.views.isl_write import to_isl
 
@@ -291,8 +379,9 @@ class Schedule:
         return self.show()
 
     def __repr__(self) -> str:
-        names = ", ".join(str(n) for n in self.domain.tuple_names) if isinstance(self.root, Domain) else "no domain"
-        return f"<Schedule of {names}, {sum(1 for _ in self.walk())} nodes; print it>"
+        names = ", ".join(map(str, self.domain.tuple_names)) if isinstance(self.root, Domain) else "no domain"
+        count = sum(1 for _ in self.walk())
+        return f"<Schedule of {names or 'nothing'}, {count} node{'s' * (count != 1)}; print it>"
 
     def __rich__(self) -> Any:  # noqa: ANN401
         """The tree in colours, for `rich.print`."""
@@ -301,6 +390,7 @@ class Schedule:
         return rich_tree(self)
 
     def _repr_html_(self) -> str:
+        """The tree for notebooks, as nodes that fold; see `polyvolta.sched.views.html`."""
         from polyvolta.sched.views.html import html
 
         return html(self)

@@ -9,17 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.example import example
 from polyvolta.sched.structure import instances_at, passed
 from polyvolta.sched.tree import Domain, Extension, Filter, Guard, Path, Schedule, Sequence, SetNode
-from polyvolta.sets import Map, Set, nearest, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets import Map, Set, nearest
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
 Instances = dict[str, Set]
-BOXES = (1, 2, 4, 16, 256, 65536)  # where an example with small numbers is looked for
 
 
 def check_program(program: Program) -> None:
@@ -109,25 +107,3 @@ def _complete(schedule: Schedule) -> None:
             dropped = here - passed(here, node)
             if not dropped.is_empty():
                 raise BadSchedule(f"the schedule misses {example(dropped)}", where=schedule.marked(at))
-
-
-def example(instances: Set) -> str:
-    """One of the instances as text, with the parameters that it is for: `S[0, 3] for N = 4`.
-
-    >>> example(Set("[N] -> { S[i] : 3 <= i < N }"))
-    'S[3] for N = 4'
-    """
-    space, pieces = next((s, cs) for s, cs in instances.parts if any(not c.is_empty for c in cs))
-    names = tuple(f"x{k}" for k in range(len(instances.param_names) + len(space.dims)))
-    points = Set._of((), [(Space(None, Tuple(None, names)), pieces)])
-    for bound in BOXES:
-        within = [("ge", sign * var(x) + bound) for x in names for sign in (1, -1)]
-        box = RowBuilder(names).conjunct(within)
-        near = points & Set._of((), [(points.space, (box,) if box else ())])
-        if not near.is_empty():
-            points = near
-            break
-    point = points.sample_point()
-    values = [f"{p} = {v}" for p, v in zip(instances.param_names, point, strict=False)]
-    text = f"{space.out.name}[{', '.join(map(str, point[len(values) :]))}]"
-    return text + (f" for {', '.join(values)}" if values else "")

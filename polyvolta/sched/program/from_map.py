@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.program.check import example
+from polyvolta.sched.example import example
 from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Node, Schedule, Sequence
 from polyvolta.sets import Aff, Map, NotAFunction, Set, nearest, var
 from polyvolta.sets.space import Tuple

@@ -21,13 +21,15 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Node, Path, Schedule
+from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.views.align import align
 from polyvolta.sched.views.html import FRAME, LINE, marked_up
 from polyvolta.sched.views.latex import shaded, typeset, whole
 from polyvolta.sched.views.paper import Row, notes, rows
 from polyvolta.sched.views.words import Vocabulary
 from polyvolta.sets import Aff, BudgetExceeded, Map, NotAFunction, Tuple
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -133,6 +135,10 @@ def diff(old: Schedule, new: Schedule) -> Diff:
 
     Cost: the product of the trees' sizes and depths, and a comparison of relations for each node that reads the same.
 
+    Raises
+    ------
+    BadArgument : one of them is no schedule.
+
     >>> before = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { mark: "a" } }')
     >>> after = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { mark: "b" } }')
     >>> print(diff(before, after).text(removed=True))
@@ -140,6 +146,9 @@ def diff(old: Schedule, new: Schedule) -> Diff:
     -   MARK: a
     ┃   MARK: b
     """
+    for tree in (old, new):
+        if not isinstance(tree, Schedule):
+            raise BadArgument(f"a difference is one of two schedules, not of {kind_of(tree)}", where=repr(tree))
     olds, news = rows(old), rows(new)
     met, meets = _Meeting(old), _Meeting(new)
     same: dict[tuple[int, int], bool] = {}
@@ -196,8 +205,6 @@ class _Meeting:
         self._walk(schedule.root, (), {})
 
     def _walk(self, node: Node, at: Path, prefix: dict[str, tuple[Tuple, tuple[Aff, ...]] | None]) -> None:
-        if isinstance(node, Leaf):
-            return
         self.prefixes[at] = prefix
         match node:
             case Domain(domain):
@@ -213,7 +220,8 @@ class _Meeting:
                     except (NotAFunction, BudgetExceeded):
                         prefix[str(space.out.name)] = None
             case Band():
-                prefix = {s: p and (p[0], p[1] + node.schedule(s)) for s, p in prefix.items()}
+                known = node.statements  # a band may be silent of statements without instances
+                prefix = {s: p and (p[0], p[1] + node.schedule(s)) for s, p in prefix.items() if s in known}
         for k, child in enumerate(node.children):
             self._walk(child, (*at, k), prefix)
 

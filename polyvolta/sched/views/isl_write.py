@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Literal
+from typing import Literal, get_args
 
-from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -34,12 +34,13 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sched.views.isl_marks import write_notes
-from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, var
+from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
 from polyvolta.sets.space import distinct, renamed
 from polyvolta.sets.text.parse import parse_aff
 from polyvolta.sets.text.show import Style, piece_texts, show_aff, show_relation
 from polyvolta.sets.text.tokens import is_spelt
 
+Mapped = Literal["marks", "parameters"]
 NAMED = Style(inline=False)  # the strings of a tree share the names of dimensions
 FLOORS = Style(mod=False)
 
@@ -76,11 +77,25 @@ class Said:
             yield from ("  " + line for line in self.child.block())
 
 
-def to_isl(schedule: Schedule, block: bool = False, mapped: Literal["marks", "parameters"] = "marks") -> str:
+def to_isl(schedule: Schedule, block: bool = False, mapped: Mapped = "marks") -> str:
     """The tree as isl writes it: in one line (the flow form), or one key a line (the block form).
 
     Cost: linear in the tree, besides what writing the sets costs.
+
+    Raises
+    ------
+    BadSchedule : a band speaks of a statement that nothing declares; a mark has a quote in its name.
+    BadArgument : `mapped` is another word.
+
+    >>> tree = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }')
+    >>> print(to_isl(tree, block=True), end="")
+    domain: "{ S[i] : 0 <= i <= 7 }"
+    child:
+      schedule: "[{ S[i] -> [(i)] }]"
     """
+    if mapped not in get_args(Mapped):
+        hint = nearest(str(mapped), get_args(Mapped))
+        raise BadArgument(f"mapped members are told by marks or by parameters, not by {mapped!r}", hint=hint)
     said = _Writer(mapped).node(schedule.root, 0)
     return "\n".join(said.block()) + "\n" if block else said.flow()
 
@@ -214,7 +229,7 @@ def _quoted(r: Set | Map) -> str:
     r = r._of(r.param_names, [(_spelt(space, r.param_names), pieces) for space, pieces in r.parts])
     texts = [t for part in r.parts for t in piece_texts(r._of(r.param_names, [part]), NAMED)]
     texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
-    return f'"{_head(dict.fromkeys(r.param_names))}{{ {"; ".join(texts)} }}"'
+    return f'"{_head(dict.fromkeys(r.param_names))}{{ {"; ".join(texts) + " " * bool(texts)}}}"'
 
 
 def _options(node: Band, depth: int) -> str:

@@ -52,9 +52,9 @@ class Row:
 
 
 def show(schedule: Schedule, ascii: bool = False, marked: Path | None = None) -> str:  # noqa: A002
-    """The tree, one node a line; the node at `marked` is pointed out."""
+    """The tree, one node a line; the node at `marked` is pointed out, by a line of its own if it is a leaf."""
     out: list[str] = []
-    for row in rows(schedule, PAPER_ASCII if ascii else PAPER):
+    for row in rows(schedule, PAPER_ASCII if ascii else PAPER, marked or ()):
         for k, line in enumerate(row.lines):
             out.append("  " * row.depth + line + (MARKER if row.at == marked and not k else ""))
     return "\n".join(out)
@@ -66,15 +66,15 @@ def heads(schedule: Schedule, at: Path) -> list[str]:
     return [found.get((*at, k), "a leaf") for k in range(len(schedule.node(at).children))]
 
 
-def rows(schedule: Schedule, style: Style = PAPER) -> list[Row]:
-    """The nodes in reading order with their lines; leaves, which have none, are left out."""
+def rows(schedule: Schedule, style: Style = PAPER, leaf: Path = ()) -> list[Row]:
+    """The nodes in reading order with their lines; leaves, which have none, are left out but for one at `leaf`."""
     out: list[Row] = []
-    _rows(schedule.root, (), style, {}, out)
+    _rows(schedule.root, (), style, {}, out, leaf)
     return out
 
 
-def _rows(node: Node, at: Path, style: Style, tuples: Tuples, out: list[Row]) -> None:
-    if isinstance(node, Leaf):
+def _rows(node: Node, at: Path, style: Style, tuples: Tuples, out: list[Row], leaf: Path) -> None:
+    if isinstance(node, Leaf) and at != leaf:
         return
     if isinstance(node, Domain):
         tuples = {str(s.out.name): s.out for s, _ in node.domain.parts}
@@ -82,7 +82,7 @@ def _rows(node: Node, at: Path, style: Style, tuples: Tuples, out: list[Row]) ->
         tuples = {**tuples, **{str(s.out.name): s.out for s, _ in node.extension.parts}}
     out.append(Row(at, node, tuple(_text(node, style, tuples))))
     for k, child in enumerate(node.children):
-        _rows(child, (*at, k), style, tuples, out)
+        _rows(child, (*at, k), style, tuples, out, leaf)
 
 
 def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
@@ -103,6 +103,8 @@ def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
             return ["FILTER: " + ("; ".join(str(tuples.get(s, s)) for s in statements) or "nothing")]
         case Filter(_, _, Set() as instances):
             return ["FILTER: " + "; ".join(piece_texts(_called(instances, tuples), _named(style)))]
+        case Leaf():
+            return ["LEAF"]
         case Sequence():
             return ["SEQUENCE"]
         case SetNode():

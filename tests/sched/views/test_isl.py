@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
+from polyvolta.sched.errors import BadArgument, BadSchedule, TreeSyntaxError
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -313,6 +313,24 @@ ERRORS = {
         None,
         "",
     ),
+    "an option of no member": (
+        '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }]", options: "{ unroll[1] }" } }',
+        "unroll is said of no member: the band has 1, the first is 0",
+        None,
+        "",
+    ),
+    "an isolated part with a name": (
+        '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }]", options: "{ isolate[[] -> A[x]] }" } }',
+        "the members are tuples without names, not isolate[[] -> A[x]]",
+        None,
+        "known: isolate[[...] -> [...]], atomic[k], separate[k], unroll[k]",
+    ),
+    "the notation for readers": (
+        "DOMAIN: S[i] : 0 ≤ i ≤ 3",
+        "unknown key 'DOMAIN'",
+        "DOMAIN: S[i] : 0 ≤ i ≤ 3\n^",
+        "that is how trees are printed for readers; to_isl() writes what is read here",
+    ),
     "nothing": ("", "expected a tree", None, None),
     "more than a tree": (
         '{ domain: "{ S[] }" } }',
@@ -349,6 +367,17 @@ def test_a_damaged_text_is_a_tree_or_one_of_our_errors(text, at, cut, put):
         assert refused.where
     else:
         schedule.check_structure()
+
+
+def test_texts_of_several_lines():
+    two = Schedule.parse('domain: "{ S[i] : \\\n  0 <= i < 4 }"\nchild:\n  mark: "a\n  b"')
+    assert two == tree("{ S[i] : 0 <= i < 4 }", Mark("a   b"))
+
+
+def test_mapped_members_are_told_in_two_ways():
+    with pytest.raises(BadArgument, match="by marks or by parameters, not by 'mark'") as caught:
+        tree("{ S[] }").to_isl(mapped="mark")
+    assert caught.value.hint == "did you mean 'marks'?"
 
 
 def test_a_tree_that_is_no_schedule_is_read_when_asked():

@@ -182,10 +182,10 @@ BAD = {
     ),
     "a sequence of nothing": (tree("{ S[] }", Sequence(())), "a sequence without children"),
     "a statement without a place": (tree(SMALL, filters(S=None)), "no child of the sequence has T[0]"),
-    "an instance without a place": (halves("i < 3", "i > 3"), "no child of the sequence has S[3] for N=4"),
+    "an instance without a place": (halves("i < 3", "i > 3"), "no child of the sequence has S[3] for N = 4"),
     "an instance with two": (
         halves("i < 4", "i >= 3", SetNode),
-        "the filters overlap: S[3] for N=4 is in an earlier one too",
+        "the filters overlap: S[3] for N = 4 is in an earlier one too",
     ),
     "a filter of an unknown statement": (tree(SMALL, Filter(("S", "U"))), "no statement is called U"),
     "a filter of another space": (
