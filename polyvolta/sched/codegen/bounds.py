@@ -17,7 +17,7 @@ from math import gcd, lcm
 
 from polyvolta.sched.codegen.columns import Row
 from polyvolta.sched.codegen.known import Known, always
-from polyvolta.sched.codegen.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sched.codegen.linear import Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sets.engine.simplex import Tableau
 
 Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
@@ -32,6 +32,7 @@ class Bounds:
     rows : bounds that are rows, lower and upper ones.
     lows, highs : the bounds of each shadow where no row bounds the union: one of their extremes.
     step, residue : the values are `residue` modulo `step`.
+    mods : congruences that the stride ensures.
     """
 
     low: list[Side]
@@ -41,12 +42,15 @@ class Bounds:
     step: int
     residue: Row
     tableau: Tableau | None
+    mods: Sequence[Congruence] = ()
 
     def system(self, col: int) -> System:
         """The rows that hold in the loop."""
         out = System()
         for key, const, _ in (*self.low, *self.high):
             out.ge(key, const)
+        for row in self.mods:
+            out.mod(*row)
         if self.step > 1:
             out.mod(plus(1, ((col, 1),), -1, self.residue[0]), -self.residue[1], self.step)
         return out
@@ -83,15 +87,15 @@ def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
         return None
     if len(found) == 1:
         shadow, low, high, tab = found[0]
-        step, residue = stride(shadow, col)
-        return Bounds(low, high, [], [], step, residue, tab)
+        step, residue = stride(known, shadow, col)
+        return Bounds(low, high, [], [], step, residue, tab, [row for row in shadow.mods if _lies_in(row, col, step)])
     low = _common(known, [(s, lo) for s, lo, _, _ in found])
     high = _common(known, [(s, hi) for s, _, hi, _ in found])
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
-    step, residue = common_stride([stride(s, col) for s, _, _, _ in found])
+    step, residue = common_stride([stride(known, s, col) for s, _, _, _ in found])
     lows = [] if low else [lo for _, lo, _, _ in found]
     highs = [] if high else [hi for _, _, hi, _ in found]
     return Bounds(low, high, lows, highs, step, residue, tab)
@@ -113,6 +117,8 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
         low = _needed(tab, 0, low, len(high))
     if len(high) > 1:
         high = _needed(tab, 0, high, 0)
+    if len(low) > 1 or len(high) > 1:
+        low, high = _needed_of_integers(known, low, high), _needed_of_integers(known, high, low)
     return low, high, tab
 
 
@@ -131,6 +137,19 @@ def _needed(tab: Tableau, before: int, some: list[Side], behind: int) -> list[Si
         if len(some) - len(out) > 1 and tab._relaxed_implies(slack):
             out.add(k)
     return [side for k, side in enumerate(some) if k not in out]
+
+
+def _needed_of_integers(known: Known, some: list[Side], others: list[Side]) -> list[Side]:
+    """Bounds without those that never miss by as much as 1, given the others."""
+    if len(some) == 1 or not any(abs(v) > 1 for key, _, _ in (*some, *others) for _, v in key):
+        return some
+    for side in sorted(some, key=lambda t: -len(t[0])):
+        rest = [t for t in some if t is not side]
+        if rest:
+            tab = known.tableau([(k, c) for k, c, _ in (*rest, *others)])
+            if always(known, tab, side[0], side[1]):
+                some = rest
+    return some
 
 
 def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Side]:
@@ -164,7 +183,14 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Sid
 # ---- strides
 
 
-def stride(shadow: System, col: int) -> tuple[int, Row]:
+def _lies_in(row: Congruence, col: int, step: int) -> bool:
+    """Whether the stride is that of a congruence, so that the loop ensures it."""
+    key, _, d = row
+    a = coefficient(key, col)
+    return bool(a) and step == d // gcd(a, d)
+
+
+def stride(known: Known, shadow: System, col: int) -> tuple[int, Row]:
     """(step, residue) of a column: its values are residue modulo step, as far as that is one congruence."""
     step, residue = 1, ((), 0)
     for key, const, d in shadow.mods:
@@ -174,10 +200,10 @@ def stride(shadow: System, col: int) -> tuple[int, Row]:
         rest = without(key, col)
         g = gcd(a, d)
         if g > 1:
-            if const % g or any(v % g for _, v in rest):
+            if (const % g or any(v % g for _, v in rest)) and not known.implies_mod(rest, const, g):
                 continue
             a, d = a // g, d // g
-            rest, const = tuple([(c, v // g) for c, v in rest]), const // g
+            rest, const = known.columns.quotient(g, rest, const)
         back = -pow(a, -1, d) % d
         one = (d, _reduced(plus(back, rest, 0, ()), back * const, d))
         step, residue = _both((step, residue), one)

@@ -15,7 +15,7 @@ cells, in each of which the same classes have values throughout. And what a band
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from polyvolta.sched.codegen.known import Known
@@ -59,8 +59,20 @@ def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     return out
 
 
-def groups(known: Known, lanes: Sequence[Lane], k: int, col: int, loop_type: str) -> list[Group]:
-    """The groups of some lanes in the order in which they run."""
+def groups(
+    known: Known,
+    lanes: Sequence[Lane],
+    k: int,
+    col: int,
+    loop_type: str,
+    first: Callable[[Lane, Lane], bool] | None = None,
+) -> list[Group]:
+    """The groups of some lanes in the order in which they run.
+
+    Parameters
+    ----------
+    first : whether, at equal values, one lane may run wholly before another.
+    """
     each = classes(lanes, k, col)
     if len(each) == 1 or loop_type == "atomic":
         return [Group(list(lanes))]
@@ -75,19 +87,20 @@ def groups(known: Known, lanes: Sequence[Lane], k: int, col: int, loop_type: str
     else:
         items = [(shadow(c, k, col), c) for c in each]
     out = []
-    for component in components(known, [s for s, _ in items], col):
+    may = [[first is not None and all(first(a, b) for a in p for b in q) for _, q in items] for _, p in items]
+    for component in components(known, [s for s, _ in items], col, may):
         together = [lane for at in component for lane in items[at][1]]
         alone = found is not None and len(component) == 1
         out.append(Group(together, items[component[0]][0] if alone else None))
     return out
 
 
-def components(known: Known, shadows: Sequence[System], col: int) -> list[list[int]]:
-    """The strongly connected components of "does not come after", in order."""
+def components(known: Known, shadows: Sequence[System], col: int, may: Sequence[Sequence[bool]]) -> list[list[int]]:
+    """The strongly connected components of "does not come after", in order; `may[p][q]`: p may be first at a tie."""
     n = len(shadows)
     ends = [_ends(s, col) for s in shadows]
     # reach[p][q]: q must not run wholly before p
-    reach = [[p != q and not _precedes(known, shadows, ends, q, p, col) for q in range(n)] for p in range(n)]
+    reach = [[p != q and not _precedes(known, shadows, ends, q, p, col, may[q][p]) for q in range(n)] for p in range(n)]
     for m in range(n):
         for p in range(n):
             if reach[p][m]:
@@ -110,10 +123,10 @@ def _ends(s: System, col: int) -> tuple[int | None, int | None]:
     return None if low is None else -low, high
 
 
-def _precedes(known: Known, shadows: Sequence[System], ends: list, p: int, q: int, col: int) -> bool:
-    """Whether every value of p is below every value of q, at any values outside."""
+def _precedes(known: Known, shadows: Sequence[System], ends: list, p: int, q: int, col: int, tie: bool) -> bool:
+    """Whether every value of p is below every value of q, or at it if a tie may be, at any values outside."""
     (low, high), (low_q, high_q) = ends[p], ends[q]
-    if high is not None and low_q is not None and high < low_q:
+    if high is not None and low_q is not None and high < low_q + tie:
         return True
     if None not in (low, high, low_q, high_q) and all(
         len(key) == 1 for s in (shadows[p], shadows[q]) for key, _ in s.every_ge() if coefficient(key, col)
@@ -124,7 +137,7 @@ def _precedes(known: Known, shadows: Sequence[System], ends: list, p: int, q: in
     for key, const in shadows[q].every_ge():
         v = coefficient(key, col)
         rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
-    rows.append((plus(1, ((col, 1),), -1, ((twin, 1),)), 0))
+    rows.append((plus(1, ((col, 1),), -1, ((twin, 1),)), -1 if tie else 0))
     return known.tableau(rows).empty
 
 

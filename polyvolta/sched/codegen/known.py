@@ -151,6 +151,8 @@ class Known:
 
     def implies_mod(self, key: Key, const: int, d: int) -> bool:
         """Whether `key . x + const = 0 mod d` follows from the residues that are known of columns."""
+        if (key, const % d, d) in self.mods:
+            return True
         for _ in range(1 + len(self.residues)):
             key = tuple([(c, v % d) for c, v in key if v % d])
             at = next((c for c, v in key if c in self.residues and v * self.residues[c][2] % d == 0), None)

@@ -7,7 +7,8 @@ what the loop ensures is known inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Sequence as List
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from polyvolta.sched.codegen.linear import System, without
 from polyvolta.sched.codegen.pieces import Value
 from polyvolta.sched.codegen.state import State
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.tree import Member, Path
+from polyvolta.sched.tree import Filter, Leaf, Member, Node, Path, Sequence, SetNode
 from polyvolta.sets import Aff, var
 
 if TYPE_CHECKING:
@@ -38,14 +39,16 @@ class Nest:
     ----------
     columns : of each member, 0 where all active statements have the same constant.
     regions : what the band isolates, its shadow at each member.
+    child : the node below, which says what may run first at equal values.
     """
 
     scanner: Scanner
     at: Path
-    members: Sequence[Member]
-    columns: Sequence[int]
+    members: List[Member]
+    columns: List[int]
     inside: Callable[[State], tuple[Ast, ...]]
     regions: list[System] | None = None
+    child: Node | None = None
 
     def visit(self, k: int, lanes: list[Lane], state: State) -> tuple[Ast, ...]:
         """The code for members k, k + 1, ..."""
@@ -61,9 +64,25 @@ class Nest:
             parts = isolated(state.known, lanes, k, col, self.regions[k])
         out: list[Ast] = []
         for part in parts:
-            for group in groups(state.known, part, k, col, m.loop_type) if part else ():
+            first = self.first if k + 1 == len(self.members) else None
+            for group in groups(state.known, part, k, col, m.loop_type, first) if part else ():
                 out += self.group(k, group, state)
         return tuple(out)
+
+    def first(self, a: Lane, b: Lane) -> bool:
+        """Whether one piece may run before another at equal values of all members."""
+        match self.child:
+            case None:
+                return False
+            case Leaf():
+                return True
+            case Sequence(children) | SetNode(children) if all(isinstance(c, Filter) for c in children):
+                mine = {k for k, c in enumerate(children) if a.piece.statement in c.statements}
+                other = {k for k, c in enumerate(children) if b.piece.statement in c.statements}
+                if isinstance(self.child, SetNode):
+                    return not mine & other
+                return max(mine, default=0) < min(other, default=0)
+        return False
 
     def group(self, k: int, group: Group, state: State) -> tuple[Ast, ...]:
         """The code for lanes that share a loop."""
@@ -146,7 +165,7 @@ class Nest:
             for s in regions:
                 s.replace(col, *value)
                 s.mod(*value)
-            nest = Nest(self.scanner, self.at, self.members, self.columns, self.inside, regions)
+            nest = Nest(self.scanner, self.at, self.members, self.columns, self.inside, regions, self.child)
         e = self.scanner.tidy(state.known.columns.aff(*value))
         return nest.visit(k + 1, [lane for lane in fixed if not lane.empty], state.below(e))
 

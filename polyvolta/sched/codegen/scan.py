@@ -321,7 +321,7 @@ class Scanner:
         regions = None
         if node.isolate is not None:
             regions = self.regions(node, columns, loops, state)
-        nest = Nest(self, at, node.members, loops, lambda s: self.visit(node.child, (*at, 0), s), regions)
+        nest = Nest(self, at, node.members, loops, lambda s: self.visit(node.child, (*at, 0), s), regions, node.child)
         return nest.visit(0, lanes, state) if lanes else ()
 
     def lanes(
