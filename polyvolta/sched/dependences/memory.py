@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from polyvolta.sched.dependences.model import Dependence, Dependences, Kind
+from polyvolta.sched.dependences.model import Dependence, Dependences, Flow, Kind
 from polyvolta.sched.dependences.order import AFTER, BEFORE, Clock, Clocks, Order, clocks, compare, parameters
-from polyvolta.sched.dependences.sources import Accesses, Flow, accesses, last_sources
+from polyvolta.sched.dependences.sources import Accesses, accesses, last_sources
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var
 from polyvolta.sets import project as pj

@@ -1,4 +1,4 @@
-"""What a dependence is, and how some of them read."""
+"""What a dependence is, what dataflow is, and how they read."""
 
 from __future__ import annotations
 
@@ -49,3 +49,27 @@ class Dependences(tuple[Dependence, ...]):
             relation = f"<code>{escape(str(d.relation))}</code>"
             rows.append(f"<tr><td>{d.kind}</td><td>{escape(d.array)}</td><td {left}>{relation}</td></tr>")
         return f"<table>{''.join(rows)}</table>"
+
+
+FLOWS = ("must", "may", "must_no_source", "may_no_source")
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Where the values of the sinks come from.
+
+    Parameters
+    ----------
+    must : source -> sink: the value surely comes from there.
+    may : source -> sink: the value may come from there; all of `must`, too.
+    must_no_source : sink -> element: the value was surely there before; no source, nor kill, runs before the sink.
+    may_no_source : sink -> element: the value may have been there before; no sure source, nor kill, runs before it.
+    """
+
+    must: Map
+    may: Map
+    must_no_source: Map
+    may_no_source: Map
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:14}  {getattr(self, name)}" for name in FLOWS)

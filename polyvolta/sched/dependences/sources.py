@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from polyvolta.sched.dependences.model import FLOWS, Flow
 from polyvolta.sched.dependences.order import BEFORE, Branch, Clock, Clocks, Order, clocks, compare, parameters
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Aff, Map, nearest
@@ -40,30 +41,6 @@ from polyvolta.sets.space import Space, Tuple
 
 Kind = Literal["must", "may", "kill"]
 ONLY_BEFORE = frozenset({BEFORE})
-
-
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """Where the values of the sinks come from.
-
-    Parameters
-    ----------
-    must : source -> sink: the value surely comes from there.
-    may : source -> sink: the value may come from there; all of `must`, too.
-    must_no_source : sink -> element: the value was surely there before; no source, nor kill, runs before the sink.
-    may_no_source : sink -> element: the value may have been there before; no sure source, nor kill, runs before it.
-    """
-
-    must: Map
-    may: Map
-    must_no_source: Map
-    may_no_source: Map
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name:14}  {getattr(self, name)}" for name in _FIELDS)
-
-
-_FIELDS = ("must", "may", "must_no_source", "may_no_source")
 
 
 @metered
@@ -98,15 +75,13 @@ def dataflow(
 
 def last_sources(sinks: Map, must: Map | None, may: Map | None, kills: Map | None, order: Order) -> Found:
     """`dataflow`, by array."""
-    given: list[tuple[Kind, Map]] = []
-    for kind, m in (("must", must), ("may", may), ("kill", kills)):
-        if m is not None:
-            given.append((kind, m))
-    params = tuple(dict.fromkeys([p for m in (sinks, *[m for _, m in given]) for p in m.param_names]))
+    asked: dict[Kind, Map | None] = {"must": must, "may": may, "kill": kills}
+    given = {kind: m for kind, m in asked.items() if m is not None}
+    params = tuple(dict.fromkeys([p for m in (sinks, *given.values()) for p in m.param_names]))
     params = tuple(dict.fromkeys([*params, *parameters(order)]))
     times = clocks(order, params)
     events: dict[tuple, list[Accesses]] = {}
-    for kind, m in given:
+    for kind, m in given.items():
         for access in accesses(m, kind, times, params):
             events.setdefault(access.array.key, []).append(access)
     found = Found(params)
@@ -177,7 +152,7 @@ class Found:
 
     def __init__(self, params: tuple[str, ...]) -> None:
         self.params = params
-        self.tables: dict[str, dict[tuple, tuple[Tuple, Tuple, str, Pieces]]] = {n: {} for n in _FIELDS}
+        self.tables: dict[str, dict[tuple, tuple[Tuple, Tuple, str, Pieces]]] = {n: {} for n in FLOWS}
 
     def add(self, where: str, first: Tuple, second: Tuple, array: Tuple, pieces: Pieces) -> None:
         """Note pieces of one of the relations of a `Flow`."""
@@ -198,7 +173,7 @@ class Found:
         return Map._of(self.params, [(spaced(a, b, self.params), tuple(pieces)) for a, b, _, pieces in table])
 
     def flow(self) -> Flow:
-        return Flow(*map(self.relation, _FIELDS))
+        return Flow(*map(self.relation, FLOWS))
 
 
 class _Sink:
