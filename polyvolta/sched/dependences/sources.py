@@ -76,7 +76,7 @@ def dataflow(
 def last_sources(sinks: Map, must: Map | None, may: Map | None, kills: Map | None, order: Order) -> Found:
     """`dataflow`, by array."""
     asked: dict[Kind, Map | None] = {"must": must, "may": may, "kill": kills}
-    given = {kind: m for kind, m in asked.items() if m is not None}
+    given: dict[Kind, Map] = {kind: m for kind, m in asked.items() if m is not None}
     params = tuple(dict.fromkeys([p for m in (sinks, *given.values()) for p in m.param_names]))
     params = tuple(dict.fromkeys([*params, *parameters(order)]))
     times = clocks(order, params)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from polyvolta.sched.dependences import Dependence
 from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
-from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Schedule, Sequence, SetNode
+from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, aff, var
 from tests.sched.dependences.draw import programs
 from tests.sched.dependences.oracle import Ways, between
@@ -143,6 +143,19 @@ def test_a_contracted_domain_keeps_the_dependences_of_its_instances():
     assert any(violations(whole))
     even = replace(whole, root=replace(whole.root, domain=Set("[N] -> { S[i] : 0 <= i < N and i mod 2 = 0 }")))
     assert not any(violations(even))
+
+
+def test_statements_that_the_tree_adds_take_no_part():
+    carried = raw("[N] -> { S[i] -> S[i + 1] : 0 <= i < N - 1 }")
+
+    def tree(e):
+        inner = Band((Member((("S", aff(e)),)),))
+        order = Sequence((Filter(("copy",)), Filter(("S",), inner)))
+        below = Extension(Map("[N] -> { [t] -> copy[t] : 0 <= 4*t < N }"), order)
+        outer = Band((Member((("S", aff("floor(i/4)")),)),), below)
+        return Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), outer), (carried,))
+
+    assert check(tree("i mod 4")) and [v.at for v in violations(tree("-i"))] == [(0, 0, 0, 1, 0)]
 
 
 def test_a_context_rules_parameters_out():
