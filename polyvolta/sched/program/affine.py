@@ -12,9 +12,12 @@ from operator import index
 
 from polyvolta.sched.program.scope import Scope
 from polyvolta.sched.program.values import Value, both, compare, extreme, negated
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.text.formulas import NO, YES, Node, Tree
 
 OPERATORS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
+
+NO_SIZES = "sizes of arrays are no parameters", "pass the size as an argument"
 
 
 def integer(node: ast.expr, scope: Scope, what: str) -> Value:
@@ -27,14 +30,14 @@ def integer(node: ast.expr, scope: Scope, what: str) -> Value:
     return _Reader(scope, what).value(node)
 
 
-def condition(node: ast.expr, scope: Scope) -> Tree:
-    """The formula that a condition is.
+def condition(node: ast.expr, scope: Scope, what: str = "condition") -> Tree:
+    """The formula that a condition is; `what` it is for, such as "assertion".
 
     Raises
     ------
     NotAffineProgram : it depends on data, or compares what is not affine.
     """
-    return _Reader(scope, "condition").condition(node)
+    return _Reader(scope, what).condition(node)
 
 
 class _Reader:
@@ -61,12 +64,10 @@ class _Reader:
                 return self.operation(node)
             case ast.Call():
                 return self.call(node)
-            case ast.Subscript(value=ast.Attribute(attr="shape")):
-                raise self.refused(node, "sizes of arrays are no parameters", "pass the size as an argument")
+            case ast.Subscript(value=ast.Attribute(attr="shape")) | ast.Attribute(attr="shape"):
+                raise self.refused(node, *NO_SIZES)
             case ast.Subscript():
                 raise self.refused(node, f"it depends on data, the value of {ast.unparse(node)}", self.data_hint())
-            case ast.Attribute(attr="shape"):
-                raise self.refused(node, "sizes of arrays are no parameters", "pass the size as an argument")
             case ast.Attribute():
                 number = self.number(node)
                 if number is not None:
@@ -102,7 +103,7 @@ class _Reader:
             raise scope.unknown(node)
         number = self.number(node)
         if number is None:
-            raise self.refused(node, f"{name} is {_kind(scope.outside[name])}, no integer")
+            raise self.refused(node, f"{name} is {kind_of(scope.outside[name])}, no integer")
         return Value.of(number)
 
     def operation(self, node: ast.BinOp) -> Value:
@@ -146,16 +147,17 @@ class _Reader:
     def call(self, node: ast.Call) -> Value:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in ("min", "max", "abs") and name not in (*self.scope.known, *self.scope.iterators):
-            if node.keywords or len(node.args) < 1 + (name != "abs") or name == "abs" != "" and len(node.args) > 1:
+            fits = len(node.args) == 1 if name == "abs" else len(node.args) > 1
+            if node.keywords or not fits:
                 raise self.refused(
-                    node, f"{name} of {'one expression' if name == 'abs' else 'two or more expressions'}"
+                    node, f"{name} is of {'one expression' if name == 'abs' else 'two or more expressions'}"
                 )
             values = [self.value(x) for x in node.args]
             if name == "abs":
                 return extreme([values[0], values[0] * -1], 1)
             return extreme(values, 1 if name == "max" else -1)
         if name == "len":
-            raise self.refused(node, "sizes of arrays are no parameters", "pass the size as an argument")
+            raise self.refused(node, *NO_SIZES)
         if name == "int" and len(node.args) == 1:
             raise self.refused(node, "a conversion", "write // for the integer quotient")
         hint = "min, max and abs are the functions that an integer expression may have"
@@ -180,8 +182,3 @@ class _Reader:
         if value.constant is not None:
             return YES if value.constant else NO
         return compare(value, "!=", Value.of(0))
-
-
-def _kind(value: object) -> str:
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 from polyvolta.sched.errors import NotAffineProgram
-from polyvolta.sched.program.affine import condition, integer
+from polyvolta.sched.program.affine import NO_SIZES, condition, integer
 from polyvolta.sched.program.scope import IMPURE, Scope
 from polyvolta.sched.program.values import Value, negated
 from polyvolta.sets import nearest
@@ -58,6 +58,8 @@ def assignment(node: ast.Assign | ast.AugAssign | ast.AnnAssign, scope: Scope) -
         target = node.target
     if node.value is None:
         raise scope.source.error(node, "a declaration without a value is no statement", "assign a value")
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        raise scope.source.error(node.value, *NO_SIZES)
     element, left = reader.target(target)
     if isinstance(node, ast.AugAssign):
         reader.reads.append(element)
@@ -79,6 +81,12 @@ class _Reader:
     def refused(self, node: ast.AST, message: str, hint: str = "") -> NotAffineProgram:
         return self.scope.source.error(node, message, hint)
 
+    def accessed(self, array: str, subscripts: tuple[Value, ...], node: ast.expr) -> Element:
+        """The access, under the conditions around it."""
+        if not array.isascii():
+            raise self.refused(node, f"relations have no word for the array {array}", "name it by ASCII letters")
+        return Element(array, subscripts, self.given, node)
+
     # ---- the left side
 
     def target(self, node: ast.expr) -> tuple[Element, ast.Subscript | ast.Name]:
@@ -86,7 +94,7 @@ class _Reader:
             case ast.Subscript():
                 return self.element(node)
             case ast.Name(id=name):
-                return Element(name, (), (), node), ast.Name(name, ast.Store())
+                return self.accessed(name, (), node), ast.Name(name, ast.Store())
             case ast.Tuple() | ast.List():
                 hint = "write one assignment for each element, by a scalar in between if they are swapped"
                 raise self.refused(node, "a statement writes one element, not several", hint)
@@ -100,6 +108,8 @@ class _Reader:
             inside = base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]
             subscripts[:0] = inside
             base = base.value
+        if isinstance(base, ast.Attribute) and base.attr == "shape":
+            raise self.refused(node, *NO_SIZES)
         if not isinstance(base, ast.Name):
             raise self.refused(base, f"{ast.unparse(base)} is no array", "an array is an argument, by its name")
         self.check_array(base)
@@ -109,7 +119,7 @@ class _Reader:
                 raise self.refused(
                     s if s.lower or s.upper else node, "a slice is many elements", "write the loop over them"
                 )
-            if isinstance(s, ast.Constant) and not isinstance(s.value, int | float):
+            if isinstance(s, ast.Constant) and (isinstance(s.value, bool) or not isinstance(s.value, int | float)):
                 raise self.refused(s, f"the subscript {ast.unparse(s)} is no integer")
             value = integer(s, self.scope, "subscript")
             if value.constant is not None and value.constant < 0:
@@ -121,7 +131,7 @@ class _Reader:
             raise self.refused(node, f"{base.id} has {_subscripts(len(values))} here and {_subscripts(rank)} elsewhere")
         index = [self.constants(s) for s in subscripts]
         made = ast.Subscript(base, index[0] if len(index) == 1 else ast.Tuple(index, ast.Load()), node.ctx)
-        return Element(base.id, tuple(values), self.given, node), made
+        return self.accessed(base.id, tuple(values), node), made
 
     def check_array(self, base: ast.Name) -> None:
         name, scope = base.id, self.scope
@@ -188,7 +198,7 @@ class _Reader:
         if name in scope.arrays:
             raise self.refused(node, f"the array {name} is used as a whole", f"name an element: {name}[i]")
         if name in scope.local:
-            self.reads.append(Element(name, (), self.given, node))
+            self.reads.append(self.accessed(name, (), node))
             return node
         if name in scope.arguments:
             return node

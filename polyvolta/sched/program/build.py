@@ -113,7 +113,7 @@ def _context(params: tuple[str, ...], assumed: list[Tree], context: str | Set | 
     found = _set(Tuple(None, ()), params, both(assumed))
     if context is None:
         return found
-    more = Set(context) if isinstance(context, str) else context
+    more = context if isinstance(context, Set) else Set(context)
     foreign = [p for p in more.param_names if p not in params]
     if foreign or more.space.dims:
         raise NotAffineProgram(

@@ -39,6 +39,8 @@ def check_program(program: Program) -> None:
     if any(s.dims for s, _ in program.context.parts):
         hint = 'such as "[N] -> { : N >= 1 }"'
         raise BadProgram("a context speaks of parameters alone", where=str(program.context), hint=hint)
+    if program.context.is_empty():
+        raise BadProgram("the context holds for no parameters at all", where=str(program.context))
     known: dict[str, Map] = {}
     for s in program.statements:
         for a in (*s.accesses, *s.kills):

@@ -15,6 +15,7 @@ from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule
 from polyvolta.sched.tree import Band, Extension, Filter, Guard, Leaf, Node, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as Ordered
 from polyvolta.sets import nearest
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.space import whole
 
 if TYPE_CHECKING:
@@ -36,9 +37,13 @@ def instances(schedule: Schedule, **params: int) -> list[Instance]:
 
     Raises
     ------
+    BadArgument : it is no schedule.
     BadSchedule : the tree adds instances or has guards, which are not those of the domain.
     Unbounded : there are infinitely many instances, or a parameter has no value.
     """
+    if not isinstance(schedule, Schedule):
+        hint = "instances(program.schedule, ...)" if hasattr(schedule, "schedule") else ""
+        raise BadArgument(f"instances are listed of a Schedule, not of {kind_of(schedule)}", hint=hint)
     domain = schedule.domain
     values = {p: params[p] for p in domain.param_names if p in params}
     found: list[Instance] = []
@@ -99,7 +104,10 @@ def interpret(program: Program, args: Sequence[object], kwargs: Mapping[str, obj
     Raises
     ------
     BadProgram : a statement has no body.
-    BadArgument : an argument is missing, unknown or given twice; a parameter is no integer or outside of the context.
+    BadArgument : an argument is missing, unknown or given twice; a parameter is no integer or outside of the context; a
+        scalar that is written is no array, so that nobody would see it.
+
+    What a body itself raises comes through, with a note of the instance.
     """
     for s in program.statements:
         if s.body is None:
@@ -119,16 +127,23 @@ def interpret(program: Program, args: Sequence[object], kwargs: Mapping[str, obj
     for a in program.local:
         names[a] = _Cells() if ranks.get(a) else 0.0
     scalars = [a for a, rank in ranks.items() if not rank and a not in program.local]
+    written = [a for a in scalars if any(w.array == a for s in program.statements for w in s.writes)]
     for a in scalars:
+        if a in written and not hasattr(given[a], "shape"):
+            message = f"{a} is written: it is an array without dimensions, not {kind_of(given[a])}"
+            raise BadArgument(message, hint="numpy.zeros(())")
         names[a] = given[a][()] if hasattr(given[a], "shape") else given[a]  # type: ignore[index]
     code = {s.name: (s.iterators, compile(s.body or "", s.name, "exec")) for s in program.statements}
     for statement, point in instances(program.schedule, **params):
         iterators, body = code[statement]
         names.update(zip(iterators, point, strict=True))
-        exec(body, names)  # noqa: S102 - the bodies are the program
-    for a in scalars:
-        if any(w.array == a for s in program.statements for w in s.writes):
-            given[a][()] = names[a]  # type: ignore[index]
+        try:
+            exec(body, names)  # noqa: S102 - the bodies are the program
+        except Exception as error:
+            error.add_note(f"in {statement}{list(point)}: {program.statement(statement).body}")
+            raise
+    for a in written:
+        given[a][()] = names[a]  # type: ignore[index]
 
 
 def _bound(program: Program, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:

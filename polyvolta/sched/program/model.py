@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, nearest
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
@@ -67,6 +68,11 @@ class Statement:
     Raises
     ------
     BadProgram : the domain is no set of instances `name[iterators]`, or an access is none of this statement.
+
+    >>> s = Statement("S", ("i",), Set("{ S[i] : 0 <= i < 8 }"), (), (Access("A", Map("{ S[i] -> A[2i] }")),))
+    >>> print(s)
+    S[i] : 0 ≤ i ≤ 7
+      writes A[2i]
     """
 
     name: str
@@ -78,6 +84,8 @@ class Statement:
     body: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.domain, Set):
+            raise BadProgram(f"the domain of {self.name} is a Set, not {kind_of(self.domain)}", where=repr(self.domain))
         tuples = [s.out for s, _ in self.domain.parts]
         if len(tuples) != 1 or (tuples[0].name, len(tuples[0].dims)) != (self.name, len(self.iterators)):
             raise BadProgram(
@@ -89,15 +97,18 @@ class Statement:
 
     def _restricted(self, access: Access) -> Access:
         """The access of the instances that there are."""
+        if not isinstance(access, Access) or not isinstance(access.relation, Map):
+            hint = f'Access("A", Map("{{ {self.domain.parts[0][0].out} -> A[...] }}"))'
+            raise BadProgram(f"an access of {self.name} is an array and a Map", where=repr(access), hint=hint)
         spaces = [s for s, _ in access.relation.parts]
         if (
             len(spaces) != 1
             or spaces[0].inp is None
             or spaces[0].inp.key != self.domain.parts[0][0].out.key
-            or spaces[0].out.name is None
+            or spaces[0].out.name != access.array
         ):
             raise BadProgram(
-                f"an access of {self.name} relates {self.domain.parts[0][0].out} to elements of one array",
+                f"an access of {self.name} relates {self.domain.parts[0][0].out} to elements of {access.array}",
                 where=str(access.relation),
             )
         relation = access.relation.align_params(self.domain.param_names).intersect_domain(self.domain)
@@ -130,7 +141,8 @@ class Program:
 
     Raises
     ------
-    BadProgram : two statements of one name; an array with several numbers of dimensions; a context with dimensions.
+    BadProgram : two statements of one name; an array with several numbers of dimensions; a context with dimensions, or
+        one that holds for no parameters.
     BadSchedule : the order misses an instance, or has one that is no statement's.
 
     >>> from polyvolta.sched.program import nest_from_source
@@ -190,11 +202,17 @@ class Program:
                      bodies=bodies, name=name, local=local, functions=functions)  # fmt: skip
 
     @staticmethod
-    def from_source(text: str, **options: object) -> Program:
+    def from_source(
+        text: str,
+        names: Mapping[str, object] | None = None,
+        *,
+        context: str | Set | None = None,
+        name: str | None = None,
+    ) -> Program:
         """The program of a Python function's text; see `polyvolta.sched.program.nest.nest_from_source`."""
         from polyvolta.sched.program.nest import nest_from_source
 
-        return nest_from_source(text, **options)  # type: ignore[arg-type]
+        return nest_from_source(text, names, context=context, name=name)
 
     @staticmethod
     def of(statements: Graph | Iterable[object], name: str = "program") -> Program:

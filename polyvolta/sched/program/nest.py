@@ -98,6 +98,10 @@ def nest_from_source(
     ----------
     names : what names that are not the function's own stand for, besides Python's built-ins and those of `math`.
 
+    Raises
+    ------
+    NotAffineProgram : the text is no function, or a part of it is not affine, which is shown.
+
     >>> gemm = nest_from_source('''
     ... def gemm(A, B, C, M, N, K):
     ...     for i in range(M):
@@ -190,7 +194,7 @@ class _Walk:
         """What is asserted of parameters alone, in front of all loops, may be assumed."""
         if given or self.scope.loops or self.drafts:
             raise self.refused(node, "an assertion inside the nest", "assert what holds of parameters in front of it")
-        self.assumed.append(condition(node.test, self.scope))
+        self.assumed.append(condition(node.test, self.scope, "assertion"))
 
     def loop(self, node: ast.For, given: tuple[Tree, ...]) -> Order:
         scope = self.scope
@@ -214,6 +218,8 @@ class _Walk:
     def range(self, node: ast.expr, name: str) -> tuple[tuple[Tree, ...], int]:
         """What the bounds of a loop say of its iterator, and its step."""
         match node:
+            case ast.Call(func=ast.Name(id="range")) if "range" in (*self.scope.known, *self.scope.iterators):
+                raise self.refused(node.func, "range is an argument or assigned in the nest", "take another name")
             case ast.Call(func=ast.Name(id="range")) if self.scope.outside.get("range") is range:
                 pass
             case _:

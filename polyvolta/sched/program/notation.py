@@ -24,6 +24,7 @@ from polyvolta.sched.program.from_map import schedule_of_map, textual_order
 from polyvolta.sched.program.model import Access, Program, Statement
 from polyvolta.sched.tree import Domain, Schedule
 from polyvolta.sets import Map, Set, Tuple, nearest
+from polyvolta.sets.errors import kind_of
 
 R = TypeVar("R", Set, Map)
 TREE = re.compile(r"^\s*[{\[]?\s*[\"']?(domain|context)[\"']?\s*:")
@@ -135,8 +136,11 @@ def _read(kind: type[R], value: R | str | None) -> R:
 
 
 def _order(schedule: str | Map | Schedule | None) -> Map | Schedule | None:
-    if not isinstance(schedule, str):
+    if schedule is None or isinstance(schedule, Map | Schedule):
         return schedule
+    if not isinstance(schedule, str):
+        hint = "{ S[i] -> [i] }, a tree in isl's notation, or a Schedule"
+        raise BadProgram(f"an order is a map or a tree, not {kind_of(schedule)}", where=repr(schedule), hint=hint)
     return Schedule.parse(schedule) if TREE.match(schedule) else Map(schedule)
 
 
@@ -185,7 +189,12 @@ def _bodies(bodies: str | Mapping[str, str] | None, statements: tuple[str, ...])
                 "one body for several statements", where=bodies, hint=f'bodies={{"{statements[0]}": "A[i] = ..."}}'
             )
         return dict.fromkeys(statements, bodies)
-    for s in bodies or ():
+    if bodies is not None and not isinstance(bodies, Mapping):
+        hint = f'bodies={{"{statements[0]}": "A[i] = ..."}}'
+        raise BadProgram(f"bodies are texts by the names of statements, not {kind_of(bodies)}", hint=hint)
+    for s, text in (bodies or {}).items():
+        if not isinstance(text, str):
+            raise BadProgram(f"the body of {s} is a text, not {kind_of(text)}", where=repr(text), hint='"A[i] = 0"')
         if s not in statements:
             raise BadProgram(f"a body for {s}, which has no domain", where=str(bodies), hint=nearest(s, statements))
     return dict(bodies or {})

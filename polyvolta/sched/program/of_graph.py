@@ -21,6 +21,7 @@ from polyvolta.sched.program.from_map import textual_order
 from polyvolta.sched.program.model import Access, Program, Statement
 from polyvolta.sched.tree import Domain, Schedule
 from polyvolta.sets import Set
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
@@ -37,7 +38,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
 
     Raises
     ------
-    BadProgram : there is no statement, or two have one name.
+    BadProgram : there is no statement, or two have one name; or it is something else.
 
     Cost: linear in the statements.
 
@@ -64,7 +65,12 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
             BAND: S2[i, j] → [i, j]
     """
     graph: Any = statements if hasattr(statements, "dag") else None
-    listed = tuple(getattr(statements, "statements", statements))  # type: ignore[arg-type]
+    found = getattr(statements, "statements", statements)
+    listed = tuple(found) if isinstance(found, Iterable) else (found,)
+    for s in listed:
+        if not (hasattr(s, "reads") and hasattr(s, "write")):
+            message = f"a program is made of a graph or of its statements, not of {kind_of(s)}"
+            raise BadProgram(message, where=repr(s), hint="Program.parse reads relations, nest a function")
     if not listed:
         raise BadProgram("a program has at least one statement")
     functions: dict[str, None] = {}

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polyvolta.sched.errors import NotAffineProgram
+from polyvolta.sets.errors import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,9 @@ def parse_source(text: str, file: str = "<text>", first: int = 1) -> Source:
     ------
     NotAffineProgram : the text is no Python, or not one function.
     """
+    if not isinstance(text, str):
+        hint = "nest(f) reads a function" if callable(text) else ""
+        raise NotAffineProgram(f"the text of a nest is a str, not {kind_of(text)}", where=repr(text), hint=hint)
     opening = next((line for line in text.splitlines() if line.strip()), "")
     inside = opening[:1].isspace()
     try:

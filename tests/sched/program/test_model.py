@@ -83,9 +83,21 @@ def test_accesses_are_of_instances_only():
 
 def test_accesses_of_other_statements():
     domain = Set("{ S[i] : 0 <= i < 9 }")
-    for relation in ("{ T[i] -> A[i] }", "{ S[i, j] -> A[i] }", "{ S[i] -> A[i]; S[i] -> B[i] }", "{ S[i] -> [i] }"):
+    for relation in (
+        "{ S[i] -> B[i] }",
+        "{ T[i] -> A[i] }",
+        "{ S[i, j] -> A[i] }",
+        "{ S[i] -> A[i]; S[i] -> B[i] }",
+        "{ S[i] -> [i] }",
+    ):
         with pytest.raises(BadProgram, match="an access of S"):
             Statement("S", ("i",), domain, (Access("A", Map(relation)),), ())
+    for access in (Access("A", "{ S[i] -> A[i] }"), Map("{ S[i] -> A[i] }"), "A"):
+        with pytest.raises(BadProgram, match="an access of S is an array and a Map") as caught:
+            Statement("S", ("i",), domain, (), (access,))
+        assert caught.value.hint == 'Access("A", Map("{ S[i] -> A[...] }"))'
+    with pytest.raises(BadProgram, match="the domain of S is a Set, not a str"):
+        Statement("S", ("i",), "{ S[i] }", (), ())
     with pytest.raises(BadProgram, match="the domain of T"):
         Statement("T", ("i",), domain, (), ())
     with pytest.raises(BadProgram, match="the domain of S"):

@@ -223,6 +223,29 @@ def test_calls_that_do_not_fit(args, named, message):
         program(*args, **named)
 
 
+def test_a_scalar_that_is_written_is_an_array():
+    program = Program.parse("{ S[] }", writes="{ S[] -> s[] }", bodies="s = 2")
+    with pytest.raises(BadArgument, match="s is written: it is an array without dimensions, not a float") as caught:
+        program(0.0)
+    s = eval(caught.value.hint, {"numpy": np})
+    program(s)
+    assert s == 2
+
+
+def test_what_a_body_raises_comes_with_its_instance():
+    program = Program.parse("{ S[i] : 0 <= i < 4 }", writes="{ S[i] -> A[i] }", bodies="A[i] = 1 / (2 - i)")
+    with pytest.raises(ZeroDivisionError) as caught:
+        program([0] * 4)
+    assert caught.value.__notes__ == ["in S[2]: A[i] = 1 / (2 - i)"]
+
+
+def test_instances_are_listed_of_a_schedule():
+    program = Program.parse("{ S[i] : 0 <= i < 4 }")
+    with pytest.raises(BadArgument, match="of a Schedule, not of a Program") as caught:
+        instances(program)
+    assert caught.value.hint == "instances(program.schedule, ...)"
+
+
 def test_a_program_without_bodies_does_not_run():
     with pytest.raises(BadProgram, match="S has no body"):
         Program.parse("{ S[i] : 0 <= i < 3 }")()
@@ -251,6 +274,9 @@ WRONG = [
         "functions=",
     ),
     ({"bodies": "A[i] = = 2"}, BadProgram, "the body of Stmt is no Python", ""),
+    ({"bodies": {"Stmt": 3}}, BadProgram, "the body of Stmt is a text, not an int", "A[i] = 0"),
+    ({"bodies": ["A[i] = 0"]}, BadProgram, "texts by the names of statements, not a list", "bodies={"),
+    ({"schedule": 5}, BadProgram, "an order is a map or a tree, not an int", "{ S[i] -> [i] }"),
     ({"bodies": {"Smt": "pass"}}, BadProgram, "a body for Smt, which has no domain", "did you mean 'Stmt'?"),
     ({"local": ("t",)}, BadProgram, "the local array t is accessed by no statement", ""),
     ({"schedule": "{ Stm[i] -> [i] }"}, BadSchedule, "orders Stm[i], which is no statement", "did you mean 'Stmt'?"),

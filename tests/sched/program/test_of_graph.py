@@ -74,3 +74,9 @@ def test_relations_are_those_of_the_graph():
 def test_no_statements():
     with pytest.raises(BadProgram, match="at least one statement"):
         Program.of([])
+
+
+@pytest.mark.parametrize("what", [3, "S", [A], None])
+def test_programs_of_other_things(what):
+    with pytest.raises(BadProgram, match="a program is made of a graph or of its statements, not of "):
+        Program.of(what)

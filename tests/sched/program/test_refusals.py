@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from polyvolta.sched.errors import NotAffineProgram
+from polyvolta.sched.errors import BadProgram, NotAffineProgram
 from polyvolta.sched.program import nest_from_source
 
 # the lines of the nest | what is underlined | the message | the hint
@@ -19,6 +19,11 @@ for i in range(0, N, M): A[i] = 0.0              | M           | the step is not
 for i in range(0, N, 0): A[i] = 0.0              | 0           | the step is zero                              |
 for i in range(len(A)): A[i] = 0.0               | len(A)      | sizes of arrays are no parameters             | pass the size as an argument
 for i in range(A.shape[0]): A[i] = 0.0           | A.shape[0]  | sizes of arrays are no parameters             | pass the size as an argument
+n = A.shape[0] ; for i in range(n): B[i] = 0.0   | A.shape[0]  | sizes of arrays are no parameters             | pass the size as an argument
+n, m = A.shape                                   | A.shape     | sizes of arrays are no parameters             | pass the size as an argument
+range = 3 ; for i in range(N): A[i] = 0.0        | range       | range is an argument or assigned in the nest  | another name
+for i in range(abs(N, M)): A[i] = 0.0            | abs(N, M)   | abs is of one expression                      |
+for i in range(min(N)): A[i] = 0.0               | min(N)      | min is of two or more expressions             |
 for i in range(int(N / 2)): A[i] = 0.0           | int(N / 2)  | a conversion                                  | write // for
 for i in range(gcd(N, 4)): A[i] = 0.0            | gcd(N, 4)   | a call of gcd                                 | min, max and abs
 for i in range(A): A[i] = 0.0                    | A           | A is an array                                 |
@@ -37,6 +42,7 @@ for i in range(N): A[2 ** i] = 0.0               | i           | a power with i 
 for i in range(N): A[i << M] = 0.0               | M           | a shift by M                                  |
 for i in range(N): A[~i] = 0.0                   | ~i          | ~i is no integer expression                   |
 for i in range(N): A['x'] = 0.0                  | 'x'         | the subscript 'x' is no integer               |
+for i in range(N): A[True] = 0.0                 | True        | the subscript True is no integer              |
 for i in range(N): A[i:N] = 0.0                  | i:N         | a slice is many elements                      | write the loop over them
 for i in range(N): A[i] = B[i, :]                | B[i, :]     | a slice is many elements                      |
 for i in range(N): A[...] = 0.0                  | ...         | the subscript ... is no integer               |
@@ -71,6 +77,7 @@ A.x = 3                                          | A.x         | A.x is no eleme
 (A + B)[0] = 1.0                                 | A + B       | A + B is no array                             |
 x: float                                         | x: float    | a declaration without a value                 |
 for i in range(N): ;     if A[i] > 0: B[i] = 1.0 | A[i]        | depends on data, the value of A[i]            | C[i] = x if A[i] > 0 else C[i]
+assert A[0] > 0                                  | A[0]        | the assertion is not affine: it depends on data |
 for i in range(N): ;     if i is N: B[i] = 1.0   | i is N      | it compares with other than                   |
 for i in range(N): ;     if i * N > 3: B[i] = 1.0 | i * N      | the condition is not affine: a product        |
 while N > 0: A[0] = 0.0                          | while N > 0: A[0] = 0.0 | a while loop has no affine bounds | for i in range(...)
@@ -133,7 +140,7 @@ hint: one factor must be a number"""
 
 
 def test_carets_count_letters_not_bytes():
-    text = "def f(Ä, N):\n    for ü in range(N): Ä[ü] = Ä[ü * ü]"
+    text = "def f(A, Ñ):\n    for ü in range(Ñ): A[ü] = A[ü * ü]"
     assert underlined(refused(text).where) == "ü * ü"
 
 
@@ -142,7 +149,15 @@ def test_a_part_of_several_lines_is_underlined_to_the_end_of_the_first():
     assert underlined(refused(text).where) == "i *"
 
 
+def test_arrays_are_called_what_relations_can_say():
+    error = refused("def f(Ä, N):\n    for i in range(N): Ä[i] = 1.0")
+    assert underlined(error.where) == "Ä[i]"
+    assert "no word for the array Ä" in error.message
+
+
 def test_texts_that_are_no_function():
+    assert refused(3).message == "the text of a nest is a str, not an int"
+    assert refused(len).hint == "nest(f) reads a function"
     assert "this is no Python" in refused("def f(:\n").message
     assert "is one function, not 2 statements" in refused("x = 1\ny = 2").message
     assert "is one function, not another statement" in refused("x = 1").message
@@ -153,3 +168,8 @@ def test_texts_that_are_no_function():
 def test_a_context_of_other_names():
     with pytest.raises(NotAffineProgram, match="a set of the parameters N"):
         nest_from_source("def f(A, N):\n for i in range(N): A[i] = 1.0", context="[M] -> { : M > 0 }")
+
+
+def test_a_context_that_never_holds():
+    with pytest.raises(BadProgram, match="the context holds for no parameters at all"):
+        nest_from_source("def f(A, N):\n assert N > N + 1\n for i in range(N): A[i] = 1.0")
