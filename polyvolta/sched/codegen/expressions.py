@@ -146,7 +146,7 @@ class Speller:
         if isinstance(b, Aff):
             terms, const = self.terms(b)
             return self.sum(terms, const + more)
-        return self.extreme(b.kind, [self.bound(t, more) for t in b.terms])
+        return self.bounds(b.kind, b.terms, more)
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
@@ -154,8 +154,13 @@ class Speller:
             return self.bound(bounds[0], more)
         numbers, others = [], []
         for b in bounds:
-            (others if b.__class__ is not Aff or b.terms else numbers).append(self.bound(b, more))  # type: ignore[union-attr]
-        return self.extreme(kind, numbers + others)
+            if isinstance(b, Aff) and not b.terms:
+                numbers.append(b.const + more)
+            else:
+                others.append(self.bound(b, more))
+        if numbers:
+            others.insert(0, str((min if kind == "min" else max)(numbers)))
+        return self.extreme(kind, others)
 
     def condition(self, condition: Condition, alone: bool = True) -> str:
         """A condition; in parentheses where it is one of several and needs them."""
