@@ -115,6 +115,17 @@ class Known:
                     self._floors.add(c)
                     for row in self.columns.floor_rows(c):
                         self._add(*row)
+                    self._round(c)
+
+    def _round(self, c: int) -> None:
+        """Round the bounds of a floor inward: between its rows it is a whole number."""
+        tab = self._tab
+        for sign in (1, -1):
+            least = None if tab.empty else tab.minimum(self._dense(tab, ((c, sign),), 0))
+            if least is not None and least[1] > 1:
+                row = (((c, sign),), least[0] // -least[1])  # less the minimum, rounded up
+                self._learn(*row)
+                tab.add_ineq(self._dense(tab, *row))
 
     def tableau(self, rows: Iterable[tuple[Key, int]]) -> Tableau:
         """A tableau of what is known and some rows `>= 0`, for the caller to change."""

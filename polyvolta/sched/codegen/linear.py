@@ -156,7 +156,7 @@ class System:
         if d == 1:
             return
         if key and key[0][1] < 0:
-            key, const = negated(key), -const
+            key, const = tuple([(c, -v if 2 * v < d else v) for c, v in key]), -const
         row = (key, const % d, d)
         if row not in self.mods:
             self.mods.append(row)

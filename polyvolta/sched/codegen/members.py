@@ -52,6 +52,8 @@ class Nest:
 
     def visit(self, k: int, lanes: list[Lane], state: State) -> tuple[Ast, ...]:
         """The code for members k, k + 1, ..."""
+        if not lanes:
+            return ()
         if k == len(self.members):
             return self.inside(state.with_pieces([lane.piece for lane in lanes]))
         m, col = self.members[k], self.columns[k]

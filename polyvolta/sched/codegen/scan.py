@@ -270,7 +270,8 @@ class Scanner:
 
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree of which something is known."""
-        reached = self.reached(state)
+        sizes_alone = not any(c >= LOOP for s in self.systems(context, state.prefix) for c in s.columns())
+        reached = None if sizes_alone else self.reached(state)
         conditions: tuple[Condition, ...] = ()
         if reached is not None:
             if not reached:
@@ -322,7 +323,7 @@ class Scanner:
         if node.isolate is not None:
             regions = self.regions(node, columns, loops, state)
         nest = Nest(self, at, node.members, loops, lambda s: self.visit(node.child, (*at, 0), s), regions, node.child)
-        return nest.visit(0, lanes, state) if lanes else ()
+        return nest.visit(0, lanes, state)
 
     def lanes(
         self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
