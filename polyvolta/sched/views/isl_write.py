@@ -6,8 +6,8 @@ tree back. With `mapped="parameters"` mapped members become what PPCG makes of t
 filter above the band ties the instances. isl then generates the code of one block and thread, and reading the text
 gives the tree of one block and thread.
 
-Dimensions that are called what no text can say (`by@`) get other names, a bitwise exclusive-or is written out in
-floors, and the dependences that travel with a schedule stay behind.
+Dimensions and parameters that are called what no text can say (`by@`, `exists`) get other names, a bitwise exclusive-or
+is written out in floors, and the dependences that travel with a schedule stay behind.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class _Writer:
                 below = [self.node(c, depth) for c in children]
                 return Said([], None, "sequence" if isinstance(node, Sequence) else "set", below)
             case Domain(domain):
-                self.params = domain.param_names
+                self.params = tuple(map(_word, domain.param_names))
                 self.tuples = {str(s.out.name): s.out for s, _ in domain.parts}
                 key = "domain", _quoted(domain)
             case Context(context):
@@ -170,7 +170,7 @@ class _Writer:
             row = []
             for s, e in m.exprs:
                 tup, table = self.spelt(s)
-                e = e.without_xor().rewrite(lambda n, table=table: table.get(n) or var(n))
+                e = e.without_xor().rewrite(lambda n, table=table: table.get(n) or var(_word(n)))
                 params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
                 row.append(f"{tup} -> [({_exact(e)})]")
             rows.append(f"{{ {'; '.join(row)} }}")
@@ -185,7 +185,7 @@ class _Writer:
             for m in node.members:
                 if m.name:
                     params[name := re.sub(r"\W", "_", m.name)] = None
-                    e = m.of(s).without_xor().rewrite(lambda n, table=table: table.get(n) or var(n))
+                    e = m.of(s).without_xor().rewrite(lambda n, table=table: table.get(n) or var(_word(n)))
                     params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
                     conditions.append(f"{name} = {_exact(e)}")
             parts.append(f"{tup} : {' and '.join(conditions)}")
@@ -210,6 +210,7 @@ def _spelt(space: Space, params: tuple[str, ...]) -> Space:
 
 
 def _word(name: str) -> str:
+    """A name that a text can say: the name itself, if it can."""
     plain = re.sub(r"[^A-Za-z0-9_.']", "", name)
     return name if is_spelt(name) else plain if is_spelt(plain) else f"i{plain}"
 
@@ -226,7 +227,8 @@ def _head(params: dict[str, None]) -> str:
 
 def _quoted(r: Set | Map) -> str:
     """A relation in quotes; statements without instances stay in it."""
-    r = r._of(r.param_names, [(_spelt(space, r.param_names), pieces) for space, pieces in r.parts])
+    params = tuple(map(_word, r.param_names))
+    r = r._of(params, [(_spelt(space, params), pieces) for space, pieces in r.parts])
     texts = [t for part in r.parts for t in piece_texts(r._of(r.param_names, [part]), NAMED)]
     texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
     return f'"{_head(dict.fromkeys(r.param_names))}{{ {"; ".join(texts) + " " * bool(texts)}}}"'
@@ -242,5 +244,5 @@ def _options(node: Band, depth: int) -> str:
         dims = space.out.dims
         inner = Space(Tuple(None, dims[:depth]), Tuple(None, dims[depth:]))
         parts.append((Space(None, Tuple("isolate", dims, inner)), pieces))
-    text = show_relation(Set._of(node.isolate.param_names, parts), NAMED)
+    text = show_relation(Set._of(tuple(map(_word, node.isolate.param_names)), parts), NAMED)
     return text[: text.rindex("}")].rstrip() + "".join(f"; {t}" for t in found) + " }"

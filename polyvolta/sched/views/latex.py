@@ -95,7 +95,10 @@ def _name(word: str, indexed: bool) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(ESCAPED.get(c, c) for c in text)
+    """Text outside formulas: what LaTeX has a meaning for is escaped, signs become formulas."""
+    return "".join(
+        ESCAPED.get(c) or (c if c.isascii() or c not in SIGNS else f"${SIGNS[c].strip('{} ')}$") for c in text
+    )
 
 
 def shaded(groups: Sequence[tuple[bool, Sequence[str]]]) -> str:

@@ -222,6 +222,10 @@ def test_marks_are_escaped(mark):
     assert re.search(r'label="MARK: (\\.|[^"\\])*"', schedule.to_dot())
 
 
+def test_signs_in_marks_are_formulas_in_latex():
+    assert r"MARK: \textit{größe $\le$ $\lfloor$3$\rfloor$}" in tree("{ S[] }", Mark("größe ≤ ⌊3⌋")).to_latex()
+
+
 @settings(max_examples=25)
 @given(st.binary(min_size=40, max_size=160))
 def test_every_form_has_every_node(data):

@@ -213,6 +213,21 @@ def test_names_that_no_text_can_say_get_others():
     assert Schedule.parse(schedule.to_isl()).domain.space.dims == ("i",)
 
 
+def test_parameters_that_no_text_can_say_get_others_throughout():
+    domain = Set("[n] -> { S[i] : 0 <= i < n }")
+    called = Set._of(("exists",), domain.parts)
+    member = Member((("S", var("i") + var("exists")),), name="blockIdx.x")
+    schedule = Schedule(
+        Domain(called, Band((member,), isolate=Set._of(("exists",), Set("[n] -> { [a] : a < n }").parts)))
+    )
+    for mapped in ("marks", "parameters"):
+        again = Schedule.parse(schedule.to_isl(mapped=mapped))
+        assert again.domain.param_names == ("iexists",)
+        band = again.band(again.bands()[0])
+        assert band.schedule("S") == (var("i") + var("iexists"),)
+        assert band.isolate.param_names == ("iexists",)
+
+
 ERRORS = {
     "an unknown key": (
         '{ domain: "{ S[] }", chidl: { mark: "a" } }',
