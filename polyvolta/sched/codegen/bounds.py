@@ -41,8 +41,8 @@ class Bounds:
     highs: list[list[Side]]
     step: int
     residue: Row
+    mods: list[Congruence]
     tableau: Tableau | None
-    mods: Sequence[Congruence] = ()
 
     def system(self, col: int) -> System:
         """The rows that hold in the loop."""
@@ -87,18 +87,17 @@ def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
         return None
     if len(found) == 1:
         shadow, low, high, tab = found[0]
-        step, residue = stride(known, shadow, col)
-        return Bounds(low, high, [], [], step, residue, tab, [row for row in shadow.mods if _lies_in(row, col, step)])
+        return Bounds(low, high, [], [], *stride(known, shadow, col), tab)
     low = _common(known, [(s, lo) for s, lo, _, _ in found])
     high = _common(known, [(s, hi) for s, _, hi, _ in found])
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
-    step, residue = common_stride([stride(known, s, col) for s, _, _, _ in found])
+    step, residue = common_stride([stride(known, s, col)[:2] for s, _, _, _ in found])
     lows = [] if low else [lo for _, lo, _, _ in found]
     highs = [] if high else [hi for _, _, hi, _ in found]
-    return Bounds(low, high, lows, highs, step, residue, tab)
+    return Bounds(low, high, lows, highs, step, residue, [], tab)
 
 
 def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Side], Tableau | None] | None:
@@ -183,18 +182,11 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Sid
 # ---- strides
 
 
-def _lies_in(row: Congruence, col: int, step: int) -> bool:
-    """Whether the stride is that of a congruence, so that the loop ensures it."""
-    key, _, d = row
-    a = coefficient(key, col)
-    return bool(a) and step == d // gcd(a, d)
-
-
-def stride(known: Known, shadow: System, col: int) -> tuple[int, Row]:
-    """(step, residue) of a column: its values are residue modulo step, as far as that is one congruence."""
-    step, residue = 1, ((), 0)
-    for key, const, d in shadow.mods:
-        a = coefficient(key, col)
+def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congruence]]:
+    """(step, residue, why) of a column: by the congruences `why` its values are residue modulo step."""
+    step, residue, why = 1, ((), 0), []
+    for key, whole, e in shadow.mods:
+        a, const, d = coefficient(key, col), whole, e
         if not a:
             continue
         rest = without(key, col)
@@ -206,17 +198,23 @@ def stride(known: Known, shadow: System, col: int) -> tuple[int, Row]:
             rest, const = known.columns.quotient(g, rest, const)
         back = -pow(a, -1, d) % d
         one = (d, _reduced(plus(back, rest, 0, ()), back * const, d))
-        step, residue = _both((step, residue), one)
-    return step, residue
+        both = _both((step, residue), one)
+        if both is not None:
+            step, residue = both
+            why.append((key, whole, e))
+        elif d > step:
+            step, residue = one
+            why = [(key, whole, e)]
+    return step, residue, why
 
 
-def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row]:
-    """Both congruences as one if that is linear, else the coarser one."""
+def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row] | None:
+    """Both congruences as one, if they plainly agree and that is linear."""
     (d, r), (e, s) = a, b
     g = gcd(d, e)
     key, const = plus(1, s[0], -1, r[0]), s[1] - r[1]
     if const % g or any(v % g for _, v in key):
-        return max(a, b, key=lambda x: x[0])
+        return None
     whole = lcm(d, e)
     t = pow(d // g, -1, e // g) if e > g else 0
     image = plus(1, r[0], d * t, tuple([(c, v // g) for c, v in key]))

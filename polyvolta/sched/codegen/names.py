@@ -17,7 +17,7 @@ from polyvolta.sets import Aff, Set
 from polyvolta.sets.simplify import simplify
 
 if TYPE_CHECKING:
-    from polyvolta.sched.codegen.scan import Ranges
+    from polyvolta.sched.codegen.writer import Ranges
 
 
 def mapped_names(node: Node) -> list[str]:

@@ -15,10 +15,9 @@ inside: what is called is exact whatever the loops are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from polyvolta.sched.codegen.ast import Ast, Block, Bound, Call, Condition
+from polyvolta.sched.codegen.ast import Ast, Block, Call, Condition
 from polyvolta.sched.codegen.columns import Columns, Row
 from polyvolta.sched.codegen.conditions import any_of, beyond, exactly, fewer, guarded, has_rows, stated
 from polyvolta.sched.codegen.groups import difference
@@ -30,6 +29,7 @@ from polyvolta.sched.codegen.names import extents, mapped_names
 from polyvolta.sched.codegen.pieces import Piece, system_of
 from polyvolta.sched.codegen.state import State
 from polyvolta.sched.codegen.tidy import tidied
+from polyvolta.sched.codegen.writer import Ranges, Writer
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.tree import (
     Band,
@@ -49,14 +49,10 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.tree import (
     Sequence as SequenceNode,
 )
-from polyvolta.sets import Aff, Map, Set, aff, nearest, var
-from polyvolta.sets.aff import Floor
+from polyvolta.sets import Aff, Map, Set, nearest, var
 from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.implies import subtract
 from polyvolta.sets.project import with_known_divs
-from polyvolta.sets.simplify import simplify
-
-Ranges = dict[str, tuple[int | None, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +113,7 @@ def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, i
     return Scan(tidied(body), scanner.extents, {**scanner.ranges, **scanner.seen})
 
 
-class Scanner:
+class Scanner(Writer):
     """One walk of a tree: its columns, and the ranges of what has a name."""
 
     def __init__(self, schedule: Schedule, context: Set | None, given: Mapping[str, int]) -> None:
@@ -128,10 +124,13 @@ class Scanner:
         self.known = Known(self.columns)
         if context is not None:
             self.known = self.assuming(self.known, context, ())
-        self.ranges: Ranges = {p: (0 if self.known.implies(((c, 1),), 0) else None, None)
-                               for p, c in self.columns.ids.items() if p in params}  # fmt: skip
-        self.seen: Ranges = {}  # of loop variables, over all loops of that name
-        self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
+        super().__init__(
+            {
+                p: (0 if self.known.implies(((c, 1),), 0) else None, None)
+                for p, c in self.columns.ids.items()
+                if p in params
+            }
+        )
         self.extents: dict[str, Aff] = {}
         if names:
             self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)
@@ -394,49 +393,6 @@ class Scanner:
             out += guarded(conditions, (Call(name, args, at),), at)
         return tuple(out)
 
-    # ---- expressions
-
-    def tidy(self, e: Aff) -> Aff:
-        """An expression simplified by the ranges of names and loop variables."""
-        if not any(isinstance(a, Floor) for a, _ in e.terms) and not any(
-            self.ranges.get(a, (None, 0))[0] == self.ranges.get(a, (None, 0))[1] for a, _ in e.terms
-        ):
-            return e
-        return simplify(e, self.ranges)
-
-    def argument(self, e: Aff) -> Aff:
-        """`tidy`, for what is known of strides, too: a loop variable is `residue + step * integer`."""
-        counted = {v: aff(r) + s * var(v) for v, (s, r) in self.strides.items() if v in e.names()}
-        if not counted:
-            return self.tidy(e)
-        ranges = dict(self.ranges)
-        for v, (s, r) in self.strides.items():
-            low, high = ranges[v]
-            ranges[v] = (None if low is None else (low - r) // s, None if high is None else (high - r) // s)
-        e = simplify(e, ranges, counted)
-        whole = sum((c // self.strides[a][0] * (var(a) - self.strides[a][1]) for a, c in e.terms
-                     if a in counted and c % self.strides[a][0] == 0), aff(0))  # fmt: skip
-        rest = Aff(tuple((a, c) for a, c in e.terms if not (a in counted and c % self.strides[a][0] == 0)), e.const)
-        return whole + rest.subs({v: (var(v) - r) // s for v, (s, r) in self.strides.items() if v in counted})
-
-    @contextmanager
-    def ranging(
-        self, name: str, low: Sequence[Bound], high: Sequence[Bound], step: int, residue: Aff
-    ) -> Iterator[None]:
-        """What is known of a loop's variable while its body is made."""
-        now = (
-            max((e.const for e in low if isinstance(e, Aff) and e.is_constant), default=None),
-            min((e.const for e in high if isinstance(e, Aff) and e.is_constant), default=None),
-        )
-        if None not in now and now[0] > now[1]:  # it never runs
-            now = (now[0], now[0])
-        self.ranges[name], self.seen[name] = now, _either(self.seen.get(name, now), now)
-        if step > 1 and residue.is_constant:
-            self.strides[name] = (step, residue.const)
-        yield
-        del self.ranges[name]  # the next loop of that name has its own range and stride
-        self.strides.pop(name, None)
-
 
 def disjoint(s: Set | Map, space: object, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
     """Conjuncts with the same points, none in two."""
@@ -460,10 +416,3 @@ def _parameters(node: Node) -> Iterator[str]:
             yield from s.param_names
     for child in node.children:
         yield from _parameters(child)
-
-
-def _either(a: tuple[int | None, int | None], b: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
-    """The range that holds both."""
-    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
-    high = None if a[1] is None or b[1] is None else max(a[1], b[1])
-    return low, high
