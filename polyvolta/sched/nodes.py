@@ -9,7 +9,7 @@ a tree fit each other is the question of `Schedule.check_structure`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -276,6 +276,15 @@ class Guard:
 
 Node = Leaf | Band | Domain | Context | Filter | Sequence | SetNode | Mark | Extension | Guard
 NODES = (Leaf, Band, Domain, Context, Filter, Sequence, SetNode, Mark, Extension, Guard)
+
+
+def relations(node: Node) -> Iterator[Set | Map]:
+    """The sets and maps that a node is made of."""
+    match node:
+        case Domain(relation) | Context(relation) | Guard(relation) | Extension(relation):
+            yield relation
+        case Filter(instances=Set() as relation) | Band(isolate=Set() as relation):
+            yield relation
 
 
 def with_children(node: Node, children: tuple[Node, ...]) -> Node:

@@ -28,6 +28,7 @@ from polyvolta.sched.nodes import (
     Path,
     Sequence,
     SetNode,
+    relations,
 )
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest
@@ -233,6 +234,15 @@ class _Times:
         return total
 
 
+def counted(n: int, what: str) -> str:
+    """How many there are, for a message.
+
+    >>> counted(1, "member"), counted(0, "member")
+    ('1 member', '0 members')
+    """
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
 def _spaces(schedule: Schedule) -> list[Space]:
     return [s for s, _ in schedule.domain.parts]
 
@@ -259,11 +269,10 @@ class _Check:
         self.iterators: set[str] = set()  # of any statement
         self.params: set[str] = set()
         for _, node in schedule.walk():
-            for r in (getattr(node, name, None) for name in ("domain", "context", "instances", "guard", "extension")):
-                if isinstance(r, (Set, Map)):
-                    self.params |= set(r.param_names)
-                    if not isinstance(node, (Context, Guard)):
-                        self.iterators |= {d for s, _ in r.parts for d in s.out.dims}
+            for r in relations(node):
+                self.params |= set(r.param_names)
+                if isinstance(node, Domain | Filter | Extension):
+                    self.iterators |= {d for s, _ in r.parts for d in s.out.dims}
 
     def bad(self, at: Path, message: str, hint: str = "") -> BadSchedule:
         return BadSchedule(message, where=self.schedule.marked(at), hint=hint)
@@ -286,7 +295,9 @@ class _Check:
             case Extension(extension):
                 for space, _ in extension.parts:
                     if space.inp is None or space.inp.name is not None or len(space.inp.dims) != depth:
-                        raise self.bad(at, f"an extension here is a map from the {depth} members above, not {space}")
+                        raise self.bad(
+                            at, f"an extension here is a map from the {counted(depth, 'member')} above, not {space}"
+                        )
                 tuples = self.declared(at, [s.out for s, _ in extension.parts], tuples)
                 instances = instances | extension.range()
             case Band():
@@ -310,7 +321,7 @@ class _Check:
             if space.out.name is not None or len(space.out.dims) != depth:
                 raise self.bad(
                     at,
-                    f"{what} here is a set over the {depth} members above, not over {space.out}",
+                    f"{what} here is a set over the {counted(depth, 'member')} above, not over {space.out}",
                     "{ [c0, c1] : ... }",
                 )
 

@@ -140,7 +140,7 @@ class Schedule:
         from polyvolta.sched.views.paper import heads
 
         n = len(here.children)
-        count = "no children" if not n else "1 child" if n == 1 else f"{n} children"
+        count = f"{n or 'no'} {'child' if n == 1 else 'children'}"
         listed = [f"{k} is {text}" for k, text in enumerate(heads(self, at[:depth]))]
         return BadPath(
             f"path {list(at)} leaves the tree at step {depth}: the node at {list(at[:depth])} has {count}",
@@ -186,10 +186,13 @@ class Schedule:
         ------
         BadPath : the path leaves the tree.
         """
-        node = self.node(at)
-        yield at, node
-        for k in range(len(node.children)):
-            yield from self.walk((*at, k))
+
+        def below(at: Path, node: Node) -> Iterator[tuple[Path, Node]]:
+            yield at, node
+            for k, child in enumerate(node.children):
+                yield from below((*at, k), child)
+
+        return below(tuple(at), self.node(at))
 
     def bands(self) -> list[Path]:
         """The paths of the bands, outermost first."""
@@ -222,12 +225,11 @@ class Schedule:
             hint = nearest(str(kind), [n.__name__ for n in NODES])
             raise BadPath(f"a kind of node is one of the classes, not {kind!r}", hint=hint)
         found = [at for at, n in self.walk() if kind is None or isinstance(n, kind)]
-        if mark is None:
-            return found
-        named = [at for at in found if getattr(self.node(at), "name", None) == mark]
-        if not named:
-            raise BadPath(f"no mark is called {mark!r}", where=str(self), hint=nearest(mark, self.marks))
-        return named
+        if mark is not None:
+            found = [at for at in found if isinstance(n := self.node(at), Mark) and n.name == mark]
+            if not found:
+                raise BadPath(f"no mark is called {mark!r}", where=str(self), hint=nearest(mark, self.marks))
+        return found
 
     @property
     def marks(self) -> dict[str, Path]:

@@ -17,7 +17,12 @@ HEAD = """digraph schedule {
 
 
 def dot(schedule: Schedule) -> str:
-    """The tree in Graphviz's language. Linear."""
+    """The tree in Graphviz's language. Linear.
+
+    >>> text = dot(Schedule.parse('{ domain: "{ S[] }", child: { mark: "here" } }'))
+    >>> text.count("label="), "n -> n0" in text
+    (2, True)
+    """
     lines = []
     for row in rows(schedule):
         text = "".join(f"{_escaped(line)}\\l" if len(row.lines) > 1 else _escaped(line) for line in row.lines)

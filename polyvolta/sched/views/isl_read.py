@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
+from polyvolta.sched.structure import counted
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -175,7 +176,7 @@ class _Reader:
             case _:
                 extension = self.sets(value, Map)
                 if any(s.n_in != depth for s, _ in extension.parts):
-                    raise self.mistake(value.at, f"an extension here is a map from {depth} outer members")
+                    raise self.mistake(value.at, f"an extension here is a map from {counted(depth, 'outer member')}")
                 before = dict(self.tuples), dict(self.instances)
                 self.declare(value, extension.range(), [s.out for s, _ in extension.parts])
                 node = Extension(extension, child(depth))
@@ -218,7 +219,8 @@ class _Reader:
         for space, _ in s.parts:
             if space.out.name is not None or len(space.out.dims) != depth:
                 raise self.mistake(
-                    value.at, f"a set over the {depth} outer members is expected here, not {space.out or '[]'}"
+                    value.at,
+                    f"a set over the {counted(depth, 'outer member')} is expected here, not {space.out or '[]'}",
                 )
         return s
 
@@ -234,7 +236,9 @@ class _Reader:
         members = [Member(tuple((s, row[s]) for s in names)) for row in rows]
         flags = [self.number(f) for f in said["coincident"].flags] if "coincident" in said else [0] * len(members)
         if len(flags) != len(members):
-            raise self.mistake(said["coincident"].text.at, f"{len(flags)} flags for {len(members)} members")
+            raise self.mistake(
+                said["coincident"].text.at, f"{counted(len(flags), 'flag')} for {counted(len(members), 'member')}"
+            )
         members = [replace(m, coincident=bool(f)) for m, f in zip(members, flags, strict=True)]
         isolate = None
         if "options" in said:
@@ -308,7 +312,8 @@ class _Reader:
                     raise self.mistake(value.at, f"the members are tuples without names, not {out}", KNOWN_OPTIONS)
                 if (len(out.inner.inp.dims), len(out.inner.out.dims)) != (depth, len(members)):
                     raise self.mistake(
-                        value.at, f"isolate relates {depth} outer members to the {len(members)} of the band here"
+                        value.at,
+                        f"isolate relates {counted(depth, 'outer member')} to the {len(members)} of the band here",
                     )
                 isolate = one.rename(None).flatten()
             elif out.name in LOOP_TYPES and len(out.dims) == 1:

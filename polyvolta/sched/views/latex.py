@@ -37,7 +37,12 @@ ESCAPED = {c: "\\" + c for c in "_%&#${}"} | {"\\": r"\textbackslash{}", "^": r"
 
 
 def latex(schedule: Schedule, document: bool = False) -> str:
-    """The tree as LaTeX: lines for a figure, or with `document` a whole document that compiles by itself. Linear."""
+    """The tree as LaTeX: lines for a figure, or with `document` a whole document that compiles by itself. Linear.
+
+    >>> print(latex(Schedule.parse('{ domain: "[N] -> { S1[i] : 0 <= i < N }", child: { mark: "a" } }')), end="")
+    DOMAIN: $S_1[i] : 0 \\le i < N$ \\\\
+    \\hspace*{0.3cm}MARK: \\textit{a}
+    """
     words = Vocabulary(schedule)
     lines = [line for row in rows(schedule) for line in typeset(row, words)]
     return whole(" \\\\\n".join(lines)) if document else " \\\\\n".join(lines) + "\n"

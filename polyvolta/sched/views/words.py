@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from polyvolta.sched.tree import Band, Extension, Node, Schedule
-from polyvolta.sets import Map, Set
+from polyvolta.sched.nodes import relations
+from polyvolta.sched.tree import Band, Domain, Extension, Node, Schedule
 
 Kind = Literal["kind", "tuple", "param", "mapped", "name", "word", "number", "sign", "text"]
 
@@ -34,16 +34,13 @@ class Vocabulary:
                 self._learn(node)
 
     def _learn(self, node: Node) -> None:
-        for name in ("domain", "context", "guard", "instances", "extension"):
-            if isinstance(r := getattr(node, name, None), (Set, Map)):
-                self.params |= set(r.param_names)
-                if name in ("domain", "extension"):
-                    self.statements |= {str(s.out.name) for s, _ in r.parts}
+        for r in relations(node):
+            self.params |= set(r.param_names)
+            if isinstance(node, Domain | Extension):
+                self.statements |= {str(s.out.name) for s, _ in r.parts}
         if isinstance(node, Band):
             self.mapped |= {m.name for m in node.members if m.name}
             self.statements |= set(node.statements)
-        elif isinstance(node, Extension):
-            self.statements |= {str(s.out.name) for s, _ in node.extension.parts}
 
     def words(self, line: str) -> Iterator[tuple[Kind, str]]:
         """The pieces of a line, which together are the line."""

@@ -300,7 +300,7 @@ ERRORS = {
     ),
     "flags too few": (
         '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }, { S[] -> [(1)] }]", coincident: [ 1 ] } }',
-        "1 flags for 2 members",
+        "1 flag for 2 members",
         None,
         "",
     ),

@@ -215,15 +215,15 @@ BAD = {
     ),
     "a guard over too few members": (
         tree("{ S[] }", band(Guard(Set("[N] -> { : N > 0 }")), S="0")),
-        "a guard here is a set over the 1 members above, not over []",
+        "a guard here is a set over the 1 member above, not over []",
     ),
     "an isolated part over the wrong members": (
         tree("{ S[] }", Band((Member((("S", aff(0)),)),), isolate=Set("{ [a, b] }"))),
-        "an isolated part here is a set over the 1 members above, not over [a, b]",
+        "an isolated part here is a set over the 1 member above, not over [a, b]",
     ),
     "an extension from too few members": (
         tree("{ S[] }", band(Extension(Map("{ [] -> A[x] : x = 0 }")), S="0")),
-        "an extension here is a map from the 1 members above, not [] -> A[x]",
+        "an extension here is a map from the 1 member above, not [] -> A[x]",
     ),
     "an extension by a statement there is": (
         tree("{ S[] }", Extension(Map("{ [] -> S[] }"))),
