@@ -7,10 +7,10 @@ members of which 3 are coincident (parallel), `*` for a skewed one and `-` for o
 time in milliseconds of the dependences, the schedule, tiling every permutable band and generating C, each on a fresh
 program with every memo empty; lines of that C.
 
-Then, where there is a C compiler, seconds of compiled loops at large sizes: the original ones; those tiled as the
-scheduler found them; and those that are arranged for running (`arranged` in examples/polybench/tiling.py): nests
-tiled, the loop with the shortest strides innermost, full tiles apart. The arrays that all three leave behind must be
-equal bit by bit, or the program ends with an error. Prints Markdown tables.
+Then, where there is a C compiler, processor seconds of compiled loops at large sizes: the original ones; those tiled
+as the scheduler found them; and those that are arranged for running (`arranged` in examples/polybench/tiling.py):
+nests tiled, the loop with the shortest strides innermost, full tiles apart. The arrays that all three leave behind must
+be equal bit by bit, or the program ends with an error. Prints Markdown tables.
 """
 
 from __future__ import annotations
@@ -69,16 +69,26 @@ def compiled(kernel: Kernel, size: int) -> Steps:
     return Steps(len(known), tree, len(text.splitlines()), seconds)  # type: ignore[arg-type]
 
 
-def run_seconds(kernel: Kernel, tree: Schedule, sizes: dict[str, int], repeat: int) -> tuple[float, dict]:
-    """Median seconds of the compiled loops of a tree, and the arrays that they leave behind."""
-    times = []
-    execute(kernel.program, tree, **kernel.arguments(kernel.sizes), using="c")  # compiles
+def run_seconds(kernel: Kernel, trees: list[Schedule], sizes: dict[str, int], repeat: int) -> list[float]:
+    """Median processor seconds of the compiled loops of some trees, turn by turn.
+
+    Ends the program if the arrays that one leaves behind are not those of the first.
+    """
+    times: list[list[float]] = [[] for _ in trees]
+    for tree in trees:
+        execute(kernel.program, tree, **kernel.arguments(), using="c")  # compiles
     for _ in range(repeat):
-        arguments = kernel.arguments(sizes)
-        start = time.perf_counter()
-        execute(kernel.program, tree, **arguments, using="c")
-        times.append(time.perf_counter() - start)
-    return statistics.median(times), {a: arguments[a] for a in kernel.data}
+        expected: dict | None = None
+        for tree, found in zip(trees, times):
+            arguments = kernel.arguments(sizes)
+            start = time.thread_time()
+            execute(kernel.program, tree, **arguments, using="c")
+            found.append(time.thread_time() - start)
+            expected = expected or arguments
+            different = [a for a in kernel.data if not np.array_equal(arguments[a], expected[a])]
+            if different:
+                sys.exit(f"{kernel.name}: {', '.join(different)} differ from what the original loops compute")
+    return [statistics.median(t) for t in times]
 
 
 def progress(text: str) -> None:
@@ -95,13 +105,13 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     chosen = [KERNELS[n] for n in (args.only.split(",") if args.only else KERNELS)]
-    trees: dict[str, Schedule] = {}
+    found: dict[str, Schedule] = {}
     print("| kernel | statements | dependences | bands | dependences, ms | schedule | tiling | C | lines of C |")
     print("|---|---|---|---|---|---|---|---|---|")
     for k, kernel in enumerate(chosen):
         progress(f"{k + 1}/{len(chosen)} {kernel.name}")
         steps = compiled(kernel, args.tile)
-        trees[kernel.name] = steps.tree
+        found[kernel.name] = steps.tree
         times = " | ".join(f"{s * 1e3:.0f}" for s in steps.seconds)
         progress("")
         print(
@@ -115,20 +125,16 @@ def main() -> None:
     for k, kernel in enumerate(chosen):
         sizes = kernel.sizes if args.small else kernel.large
         progress(f"{k + 1}/{len(chosen)} {kernel.name}: running")
-        found = trees[kernel.name]
-        before, expected = run_seconds(kernel, kernel.program.schedule, sizes, args.repeat)
-        seconds = []
-        for tree in (tiled(found, args.tile), arranged(kernel.program, found, args.tile)):
-            after, got = run_seconds(kernel, tree, sizes, args.repeat)
-            different = [a for a in expected if not np.array_equal(got[a], expected[a])]
-            if different:
-                sys.exit(f"{kernel.name}: {', '.join(different)} differ from what the original loops compute")
-            seconds.append(after)
+        trees = [
+            kernel.program.schedule,
+            tiled(found[kernel.name], args.tile),
+            arranged(kernel.program, found[kernel.name], args.tile),
+        ]
+        before, after, best = run_seconds(kernel, trees, sizes, args.repeat)
         said = ", ".join(f"{p}={v}" for p, v in sizes.items())
         progress("")
         print(
-            f"| {kernel.name} | {said} | {before:.3f} | {seconds[0]:.3f} | {seconds[1]:.3f} "
-            f"| {before / seconds[1]:.2f} |",
+            f"| {kernel.name} | {said} | {before:.3f} | {after:.3f} | {best:.3f} | {before / best:.2f} |",
             flush=True,
         )
 

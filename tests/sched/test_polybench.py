@@ -6,14 +6,16 @@ operations: results are equal bit by bit, not only up to rounding. Against numpy
 are equal up to rounding.
 """
 
+import re
 import shutil
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from examples.polybench import KERNELS
-from examples.polybench.tiling import arranged, tiled
+from examples.polybench.tiling import arranged, shape, tiled
 from polyvolta.sched import dependences, execute, schedule, violations
 
 NAMES = tuple(KERNELS)
@@ -66,6 +68,13 @@ def test_sizes_give_full_and_partial_tiles(name):
 def test_schedule_and_tiles_respect_every_dependence(name):
     for tree in found(name):
         assert list(violations(tree)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_of_the_docs_has_the_bands_that_are_found(name):
+    page = (Path(__file__).parents[2] / "docs" / "measurements.md").read_text(encoding="utf-8")
+    said = re.search(rf"^\| {name} \| \d+ \| \d+ \| ([^|]+) \|", page, re.M)[1]
+    assert said == shape(KERNELS[name].program, found(name)[0])
 
 
 @pytest.mark.parametrize("name", NAMES)
