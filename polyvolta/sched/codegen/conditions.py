@@ -145,4 +145,6 @@ def fewer(columns: Columns, known: Known, systems: list[System]) -> list[System]
     found = [c for _, cs in merged.parts for c in cs]
     if len(found) >= len(systems):
         return systems
-    return [system_of(columns, c, [(((col, 1),), 0) for col in order]) for c in found]
+    merged_systems = [system_of(columns, c, [(((col, 1),), 0) for col in order]) for c in found]
+    merged_systems = [s for s in merged_systems if not s.empty]
+    return systems if any(c >= LOCAL for s in merged_systems for c in s.columns()) else merged_systems

@@ -180,10 +180,21 @@ class Piece:
 
 
 def system_of(columns: Columns, c: Conjunct, values: Sequence[tuple[Key, int]]) -> System:
-    """A conjunct over outer columns, its dimensions given as rows; exact if no local column is left in it."""
+    """A conjunct over outer columns, its dimensions given as rows; local columns are left for unknown divs alone."""
     piece = Piece.of(columns, "", (), [(*v, 1) for v in values], c)
     piece.promote(LOCAL.__gt__)
-    return piece.system
+    if not c.known or not piece.locals():
+        return piece.system
+    out = System()  # equalities have tied floors together: as it stands, then
+    table: list[Value] = [((), 1, 1), *((*v, 1) for v in values)]
+    for div in c.divs:
+        key, const, _ = total(zip(div[1], table, strict=False))
+        table.append((*columns.quotient(div[0], key, const), 1))
+    for row in c.eqs:
+        out.eq(*total(zip(row, table, strict=False))[:2])
+    for row in c.ineqs:
+        out.ge(*total(zip(row, table, strict=False))[:2])
+    return out
 
 
 def total(parts: Iterable[tuple[int, Value]]) -> Value:

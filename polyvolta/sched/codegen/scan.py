@@ -120,6 +120,7 @@ class Scanner(Writer):
         self.schedule = schedule
         names = mapped_names(schedule.root)
         params = dict.fromkeys([*(context.param_names if context is not None else ()), *_parameters(schedule.root)])
+        self.params = tuple(params)
         self.columns = Columns([*params, *names])
         self.known = Known(self.columns)
         if context is not None:
@@ -267,9 +268,14 @@ class Scanner(Writer):
             added = found
         return state.with_pieces([*state.pieces, *added])
 
+    def of_sizes(self, floor: int) -> bool:
+        """Whether a floor is a function of parameters alone."""
+        return self.columns.affs[floor].names() <= set(self.params)
+
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree of which something is known."""
-        sizes_alone = not any(c >= LOOP for s in self.systems(context, state.prefix) for c in s.columns())
+        sizes = {self.columns.ids[p] for p in self.params} | {c for c in self.columns.floors if self.of_sizes(c)}
+        sizes_alone = all(s.columns() <= sizes for s in self.systems(context, state.prefix))
         reached = None if sizes_alone else self.reached(state)
         conditions: tuple[Condition, ...] = ()
         if reached is not None:
