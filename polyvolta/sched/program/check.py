@@ -13,6 +13,7 @@ from polyvolta.sched.example import example
 from polyvolta.sched.structure import instances_at, passed
 from polyvolta.sched.tree import Domain, Extension, Filter, Guard, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, nearest
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
@@ -30,6 +31,10 @@ def check_program(program: Program) -> None:
 
     Cost: a set difference for each statement, unless the order's domain is made of the statements' own sets.
     """
+    if not isinstance(program.schedule, Schedule) or not isinstance(program.context, Set):
+        kinds = f"{kind_of(program.schedule)} and {kind_of(program.context)}"
+        hint = "Program.parse reads texts"
+        raise BadProgram(f"a program has a Schedule for its order and a Set for its context, not {kinds}", hint=hint)
     names = [s.name for s in program.statements]
     if not names:
         raise BadProgram("a program has at least one statement")
@@ -50,6 +55,25 @@ def check_program(program: Program) -> None:
                 counted = f"{here or 'no'} subscript{'s' * (here != 1)} in one place and {there or 'none'} in another"
                 raise BadProgram(f"{a.array} has {counted}", where=f"{before}\n{a.relation}")
     check_order(program.schedule, {s.name: s.domain for s in program.statements})
+    _check_names(program)
+
+
+def _check_names(program: Program) -> None:
+    """Refuse parameters that the domain does not have, and names for two things."""
+    params = program.params
+    for what, r in [("the context", program.context)] + [
+        (f"an access of {s.name}", a.relation) for s in program.statements for a in (*s.accesses, *s.kills)
+    ]:
+        foreign = next((p for p in r.param_names if p not in params), None)
+        if foreign is not None:
+            hint = f'domain.align_params(("{foreign}", ...)) makes it one'
+            raise BadProgram(f"{what} speaks of {foreign}, no parameter of the domain", where=str(r), hint=hint)
+    for s in program.statements:
+        for a in s.accesses:
+            if a.array in params:
+                raise BadProgram(f"{a.array} is an array and a parameter", where=str(a.relation))
+            if s.body is not None and a.array in s.iterators:
+                raise BadProgram(f"{a.array} is an array and an iterator of {s.name}", where=s.body)
 
 
 def check_order(schedule: Schedule, statements: Instances) -> None:

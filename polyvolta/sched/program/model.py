@@ -141,8 +141,8 @@ class Program:
 
     Raises
     ------
-    BadProgram : two statements of one name; an array with several numbers of dimensions; a context with dimensions, or
-        one that holds for no parameters.
+    BadProgram : two statements of one name; an array with several numbers of dimensions, or called like a parameter; a
+        context with dimensions, or one that holds for no parameters; parameters that the domain does not have.
     BadSchedule : the order misses an instance, or has one that is no statement's.
 
     >>> from polyvolta.sched.program import nest_from_source

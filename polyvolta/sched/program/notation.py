@@ -218,6 +218,7 @@ class _Names:
         own = {a.array for a in s.accesses}
         called = {id(n.func): n.func for n in ast.walk(tree) if isinstance(n, ast.Call)}
         roots = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Subscript)}
+        inside = {id(n) for sub in ast.walk(tree) if isinstance(sub, ast.Subscript) for n in ast.walk(sub.slice)}
         modules = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
         for node in ast.walk(tree):
             if not isinstance(node, ast.Name) or node.id in s.iterators or node.id in own or node.id in self.params:
@@ -230,6 +231,12 @@ class _Names:
                 )
             if id(node) in called or id(node) in modules:
                 self.functions[name] = self.function(name, s)
+            elif id(node) in inside:
+                raise BadProgram(
+                    f"a subscript in the body of {s.name} has {name}, which is no iterator and no parameter",
+                    where=s.body,
+                    hint=nearest(name, (*s.iterators, *self.params)),
+                )
             else:
                 self.scalars[name] = None
 

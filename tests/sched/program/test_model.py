@@ -104,6 +104,26 @@ def test_accesses_of_other_statements():
         Statement("S", ("i", "j"), domain, (), ())
 
 
+def test_parameters_that_the_domain_does_not_have():
+    domain = Set("[N] -> { S[i] : 0 <= i < N }")
+    order = Schedule(Domain(domain))
+    foreign = Statement("S", ("i",), domain, (Access("A", Map("[M] -> { S[i] -> A[M - i] }")),), ())
+    with pytest.raises(BadProgram, match="an access of S speaks of M, no parameter of the domain"):
+        Program("p", (foreign,), order, Set("{ : }"))
+    both = domain.align_params(("N", "M"))
+    assert Program("p", (foreign,), Schedule(Domain(both)), Set("{ : }")).reads.param_names == ("N", "M")
+    with pytest.raises(BadProgram, match="the context speaks of M, no parameter of the domain"):
+        Program("p", (Statement("S", ("i",), domain, (), ()),), order, Set("[M] -> { : M > 3 }"))
+
+
+def test_parts_of_another_kind():
+    s = Statement("S", ("i",), Set("{ S[i] : 0 <= i < 4 }"), (), ())
+    with pytest.raises(BadProgram, match="not a Schedule and a str"):
+        Program("p", (s,), Schedule(Domain(s.domain)), "{ : }")
+    with pytest.raises(BadProgram, match="not None and a Set"):
+        Program("p", (s,), None, Set("{ : }"))
+
+
 # ---- orders
 
 DOMAIN = Set("[N] -> { S[i] : 0 <= i < N; T[i, j] : 0 <= i < N and 0 <= j < N }")
