@@ -207,3 +207,22 @@ def test_an_unbounded_loop_is_named(where, side):
 def test_loop_variables_are_not_called_like_parameters():
     got = run(scan(tree("[c0] -> { S[i] : 0 <= i < c0 }", band(S=["i"]))), {"c0": 3})
     assert got == [("S", (x,)) for x in range(3)]
+
+
+def mapped(*members):
+    """A band of S whose members are (expression, name or None)."""
+    return Band(tuple(Member((("S", aff(e)),), name=name) for e, name in members))
+
+
+def test_two_congruences_of_one_loop_both_hold():
+    """The loop steps by 2 for the first; the second, of a name, is no less true."""
+    domain = "{ S[i, a] : 0 <= i < 9 and (i + a) mod 2 = 0 and 0 <= a <= 1 }"
+    schedule = tree(domain, mapped(("i mod 2", "t"), ("a", None), ("i", None)))
+    assert_scans(schedule, [{}])
+
+
+def test_what_is_known_of_a_name_holds_where_instances_come():
+    band_below = mapped(("i mod 2", "t"))
+    below = Band(band_below.members, Context(Set("{ [p] : p >= 1 }")))
+    order = Sequence((Filter(("S",), Leaf(), Set("{ S[i] : i > 1 }")), Filter(("S",), below, Set("{ S[i] : i = 1 }"))))
+    assert_scans(tree("{ S[i] : 1 <= i < 6 }", order), [{}], None)
