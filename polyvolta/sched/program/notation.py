@@ -28,6 +28,7 @@ from polyvolta.sets.errors import kind_of
 
 R = TypeVar("R", Set, Map)
 TREE = re.compile(r"^\s*[{\[]?\s*[\"']?(domain|context)[\"']?\s*:")
+BAND = re.compile(r"^\s*(\[[^\[\]{}]*\]\s*->\s*)?\[\s*\{")
 
 
 def parse(
@@ -50,7 +51,8 @@ def parse(
     ----------
     domain : the instances, a set with one tuple a statement.
     reads, writes : instances -> elements; `may_writes` those that only may happen, `kills` values that end there.
-    schedule : instances -> times; or a tree, as isl's text or a `Schedule`.
+    schedule : instances -> times; or one band as isl writes it, `[{ S[i] -> [(i)] }]`; or a tree, as isl's text or a
+        `Schedule`.
     context : what may be assumed of the parameters.
     bodies : what an instance does, Python statements by the statements' names, or a text if there is one statement.
     local : arrays that nobody looks at afterwards.
@@ -86,7 +88,7 @@ def parse(
         "may write": _read(Map, may_writes),
         "kill": _read(Map, kills),
     }
-    order = _order(schedule)
+    order = _order(schedule, instances)
     named = [instances, given, *relations.values(), *([order] if isinstance(order, Map) else [])]
     params = tuple(dict.fromkeys(p for r in named for p in r.param_names))
     instances, given = instances.align_params(params), given.align_params(params)
@@ -135,12 +137,14 @@ def _read(kind: type[R], value: R | str | None) -> R:
     return value if isinstance(value, kind) else kind(value)  # type: ignore[arg-type]
 
 
-def _order(schedule: str | Map | Schedule | None) -> Map | Schedule | None:
+def _order(schedule: str | Map | Schedule | None, domain: Set) -> Map | Schedule | None:
     if schedule is None or isinstance(schedule, Map | Schedule):
         return schedule
     if not isinstance(schedule, str):
         hint = "{ S[i] -> [i] }, a tree in isl's notation, or a Schedule"
         raise BadProgram(f"an order is a map or a tree, not {kind_of(schedule)}", where=repr(schedule), hint=hint)
+    if BAND.match(schedule):
+        return Schedule.parse(f'{{ domain: "{domain}", child: {{ schedule: "{schedule}" }} }}')
     return Schedule.parse(schedule) if TREE.match(schedule) else Map(schedule)
 
 

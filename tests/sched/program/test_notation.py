@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule
+from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule, TreeSyntaxError
 from polyvolta.sched.program import Program, instances
 from polyvolta.sched.program.from_map import schedule_of_map
 from polyvolta.sets import Map, Set
@@ -335,6 +335,19 @@ def test_statements_without_instances_need_no_time():
     assert Program.parse(domain, schedule="{ S[i] -> [i]; U[i] -> [0] : false }").statement("T").domain.is_empty()
     with pytest.raises(BadSchedule, match=r"misses S\[0\]"):
         Program.parse(domain, schedule="{ T[i] -> [i] }")
+
+
+def test_an_order_that_is_one_band():
+    domain = "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }"
+    for text in (
+        "[N] -> [{ S[i] -> [(N - i)]; T[k] -> [(k)] }]",
+        "[{ S[i] -> [(-i)]; T[i] -> [(-i)] }, { S[j] -> [j] ; T[i] -> [0] }]",
+    ):
+        found = Program.parse(domain, schedule=text).schedule
+        assert len(found.band((0,)).members) == text.count("{")
+        assert found.to_map().domain().is_equal(Set(domain))
+    with pytest.raises(TreeSyntaxError, match="no statement is called U"):
+        Program.parse(domain, schedule="[{ U[i] -> [(i)] }]")
 
 
 def test_times_of_different_lengths():
