@@ -11,7 +11,7 @@ stands for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from polyvolta.sched.dependences.model import Dependence
@@ -19,10 +19,11 @@ from polyvolta.sched.errors import BadTile, IllegalTransformation
 from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.passes.places import names_of
 from polyvolta.sched.tree import Band, Schedule
-from polyvolta.sets import Map, Set, Tuple, UnknownName, nearest, var
+from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets import project as pj
 from polyvolta.sets.build import RowBuilder
+from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.space import Space
 
 
@@ -105,25 +106,37 @@ def between_tiles(
 
 
 def _between(relation: Map, source: Mapping[str, int], sink: Mapping[str, int], dims: tuple[str, ...]) -> Map:
-    """Tiles of which one has an instance that is related to one of the other; a side without factors stays."""
+    """Tiles of which one has an instance that is related to one of the other; a side without factors stays.
+
+    Tiles are counted first, which needs no quotients: instance x is in tile q where f q <= x < f (q + 1). The multiples
+    f q, the instances that stay, take the place of the counts in what is left.
+    """
     space, params = relation.space, relation.param_names
     n, m = len(params), space.n_in + space.n_out
-    tiles, inside = [f"#{k}" for k in range(m)], [f"@{k}" for k in range(m)]
     sizes = [source.get(d, 1) for d in dims] if source else [1] * space.n_in
     sizes += [sink.get(d, 1) for d in dims] if sink else [1] * space.n_out
-    rows = []
-    for t, x, f in zip(map(var, tiles), map(var, inside), sizes, strict=True):
-        rows += [("eq", t - f * (t // f)), ("ge", x - t), ("ge", t + (f - 1) - x)] if f > 1 else [("eq", t - x)]
-    names = (*params, *tiles, *inside)
+    counts, inside = [f"#{k}" for k in range(m)], [f"@{k}" for k in range(m)]
+    pairs = list(zip(map(var, counts), map(var, inside), sizes, strict=True))
+    apart = [row for q, x, f in pairs for row in (("ge", x - q * f), ("ge", q * f + (f - 1) - x))]
+    pieces = _images((c for _, cs in relation.parts for c in cs), (*params, *counts, *inside), apart, n, m)
+    counted = Map._of(params, [(space, tuple(pieces))])
+    if source and sink:
+        counted = counted - Map.identity(Space(None, space.out))
+    stay = [("eq", x - q * f) for x, q, f in pairs]
+    left = (c for _, cs in counted.parts for c in cs if not c.is_empty)
+    return Map._of(params, [(space, tuple(_images(left, (*params, *counts, *inside), stay, n, m)))])
+
+
+def _images(pieces: Iterable[Conjunct], names: tuple[str, ...], rows: list[tuple[str, Aff]], n: int, m: int) -> Iterator[Conjunct]:
+    """The images of conjuncts under a relation: `rows` over n parameters, m columns of the image and m of the pieces."""
     box = RowBuilder(names).conjunct(rows)
     assert box is not None
-    columns = range(n + m, n + 2 * m)
-    both = (cj.conjoin(cj.reindex(c, len(names), (*range(n), *columns)), box) for _, cs in relation.parts for c in cs)
-    pieces = (pj.project(c, tuple(columns)) for c in both if c is not None)
-    found = Map._of(params, [(space, tuple(c for c in pieces if c is not None))])
-    if source and sink:
-        found = found - Map.identity(Space(None, space.out))
-    return Map._of(params, [(space, tuple(c for _, cs in found.parts for c in cs if not c.is_empty))])
+    columns = tuple(range(n + m, n + 2 * m))
+    for c in pieces:
+        both = cj.conjoin(cj.reindex(c, len(names), (*range(n), *columns)), box)
+        image = None if both is None else pj.project(both, columns)
+        if image is not None:
+            yield image
 
 
 def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None) -> None:
