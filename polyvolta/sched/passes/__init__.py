@@ -14,7 +14,7 @@ nothing, as of the order of a sequence, it is done.
 
 Which one for what:
 
-    order of loops        tile, strip_mine, split, interchange, skew, reverse, scale, shift
+    order of loops        tile, strip_mine, split, join, interchange, skew, reverse, scale, shift
     loops and statements  sink, fuse, distribute, hoist
     order of statements   reorder, order_before, order_after, insert_sequence, insert_set
     machine               map_members, contract, prefetch, insert_extension
@@ -30,6 +30,7 @@ from polyvolta.sched.passes.fuse import fuse
 from polyvolta.sched.passes.hoist import hoist
 from polyvolta.sched.passes.interchange import interchange
 from polyvolta.sched.passes.isolate import isolate_full_tiles
+from polyvolta.sched.passes.join import join
 from polyvolta.sched.passes.legal import reflagged
 from polyvolta.sched.passes.loop_type import set_loop_type, unroll
 from polyvolta.sched.passes.map_to_gpu import map_members
@@ -60,6 +61,7 @@ __all__ = [
     "insert_set",
     "interchange",
     "isolate_full_tiles",
+    "join",
     "map_members",
     "order_after",
     "order_before",
