@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependences.model import Dependence, fitting
 from polyvolta.sched.dependences.order import Clock, clocks, preimage
 from polyvolta.sched.dependences.pairs import Pairs, Time, small_point
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
@@ -108,6 +108,11 @@ def violations(
     dependences : by default those that the schedule carries.
     context : what is known of the parameters, a set without dimensions.
 
+    Raises
+    ------
+    BadProgram : what is given are no dependences, or they are of statements with other iterators.
+    BadSchedule : a band has no expression for a statement.
+
     Exact, for every tree. Instances that the schedule's domain does not have, as after a contraction, take no part,
     nor do statements that the tree adds in extension nodes. Two emptiness tests a dependence and band member.
     """
@@ -128,6 +133,7 @@ def check(
     Raises
     ------
     IllegalTransformation : names a dependence and two of its instances.
+    BadProgram, BadSchedule : see `violations`.
 
     Cost: see `violations`.
     """
@@ -153,11 +159,18 @@ def _hint(found: Violation) -> str:
 
 
 def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] | None = None) -> BandFlags:
-    """What the dependences allow for the band at a path; exact.
+    """What the dependences allow for the band at a path.
+
+    Parameters
+    ----------
+    dependences : by default those that the schedule carries; where it carries none, everything is allowed.
+
+    Exact. Two emptiness tests a dependence and member at worst.
 
     Raises
     ------
     BadPath : there is no band.
+    BadProgram, BadSchedule : see `violations`.
     """
     band = schedule.band(at)
     walk = _Walk(schedule, dependences, None)
@@ -186,9 +199,9 @@ class _Walk:
 
     def __post_init__(self) -> None:
         domain = self.schedule.domain
-        deps = [d for d in self.dependences if d] if self.dependences is not None else self.schedule.dependences or ()
+        given = self.dependences if self.dependences is not None else self.schedule.dependences or ()
         self.iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
-        deps = [d for d in deps if d.source in self.iterators and d.sink in self.iterators]
+        deps = fitting(given, self.iterators)
         self.params = tuple(dict.fromkeys([*domain.param_names, *self._parameters(deps)]))
         for d in deps:
             relation = d.relation.align_params(self.params)

@@ -18,11 +18,13 @@ from typing import Protocol
 from polyvolta.sched.dependences.model import Dependence, Dependences, Flow, Kind
 from polyvolta.sched.dependences.order import AFTER, BEFORE, Clock, Clocks, Order, clocks, compare, parameters
 from polyvolta.sched.dependences.sources import Accesses, accesses, last_sources
+from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var
 from polyvolta.sets import project as pj
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.shape import spaced
 
 
@@ -43,6 +45,10 @@ def dependences(program: Program | Sequence[Accessing]) -> Dependences:
     Parameters
     ----------
     program : or statements of a graph, which run one after another, each in the order of its iterators.
+
+    Raises
+    ------
+    BadProgram : neither a program nor statements.
 
     Exact, within the program's context. See `dataflow` for RAW; the others are one composition per pair of accesses to
     the same array, and one conjunct for each place where the two can part.
@@ -120,6 +126,7 @@ class _Program:
 
 def _read(program: Program | Sequence[Accessing]) -> _Program:
     if not isinstance(program, Program):
+        _check_statements(program)
         order: Clocks = {
             s.name: (Clock(s.name, s.iterators, (Aff((), k), *map(var, s.iterators))),) for k, s in enumerate(program)
         }
@@ -137,6 +144,17 @@ def _read(program: Program | Sequence[Accessing]) -> _Program:
         together = _together([a.relation for a in chosen])
         relations.append(together.intersect_params(known) if knows and together.parts else together)
     return _Program(*relations, order=program.schedule, local=program.local)
+
+
+def _check_statements(statements: object) -> None:
+    """Refuse what has no statements."""
+    given = list(statements) if isinstance(statements, Sequence) else [statements]
+    for s in given:
+        if not all(hasattr(s, part) for part in ("name", "iterators", "reads", "write")):
+            raise BadProgram(
+                f"dependences are those of a Program or of the statements of a graph, not of {kind_of(s)}",
+                hint="nest(function) and Program.parse(text) make programs, graph.statements is a sequence",
+            )
 
 
 _NONE = Map._of((), [])

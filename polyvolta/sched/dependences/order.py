@@ -35,6 +35,7 @@ from polyvolta.sets import project as pj
 from polyvolta.sets.build import RowBuilder, affs_of, expression
 from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.engine.rows import normal_ineq, replaced
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.lexrel import solved_outputs
 from polyvolta.sets.space import Space, Tuple
 
@@ -80,14 +81,20 @@ def clocks(order: Order, params: tuple[str, ...]) -> Clocks:
 
     Raises
     ------
-    BadSchedule : a map gives times that are no quasi-affine expressions of the instance.
+    BadSchedule : a map gives times that are no quasi-affine expressions of the instance, or of different lengths;
+        something else is given.
     """
     match order:
         case Schedule():
             return _of_tree(order, params)
         case Map():
             return _of_map(order, params)
-    return order
+        case Mapping():
+            return order
+    raise BadSchedule(
+        f"an order is a schedule tree or a map from instances to times, not {kind_of(order)}",
+        hint='Map("{ S[i] -> [i] }"), for one',
+    )
 
 
 def parameters(order: Order) -> tuple[str, ...]:
@@ -114,6 +121,14 @@ def parameters(order: Order) -> tuple[str, ...]:
 def _of_map(order: Map, params: tuple[str, ...]) -> Clocks:
     order = order.align_params(params)
     found: dict[str, list[Clock]] = {}
+    spaces = [s for s, _ in order.parts]
+    other = next((s for s in spaces if s.n_out != spaces[0].n_out), None)
+    if other is not None:
+        raise BadSchedule(
+            f"{spaces[0].inp} has {spaces[0].n_out} times, {other.inp} has {other.n_out}",
+            where=str(order),
+            hint="fill the shorter ones up with zeros",
+        )
     for space, cs in order.parts:
         assert space.inp is not None
         names = (*params, *space.inp.dims)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from polyvolta.sched.dependences.canvas import Canvas, Dot, Svg
 from polyvolta.sched.dependences.memory import dependences as dependences_of
@@ -24,6 +24,7 @@ from polyvolta.sched.program.model import Program
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, NotPlottable, Set, UnknownName, aff, nearest
 from polyvolta.sets.conjunct import holds
+from polyvolta.sets.errors import kind_of
 
 MOST_DOTS = 600
 MOST_ARROWS = 2000
@@ -60,8 +61,9 @@ def draw(
 
     Raises
     ------
-    NotPlottable : three dimensions or more, or more instances than can be told apart.
-    UnknownName : a size that is no parameter, or a cut through no iterator.
+    NotPlottable : three dimensions or more, or more instances than can be told apart; something that is no nest.
+    UnknownName : a size that is no parameter, a cut through no iterator, coordinates that there are not.
+    Unbounded : a parameter without a value.
 
     >>> from polyvolta.sets import Map
     >>> square = Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N }")
@@ -71,7 +73,11 @@ def draw(
     (9, 1)
     """
     domain, found = _asked(nest, dependences)
-    _check_sizes(domain, schedule, sizes)
+    if coordinates not in get_args(Coordinates):
+        raise UnknownName(
+            f"there are no coordinates called {coordinates!r}", hint=nearest(str(coordinates), get_args(Coordinates))
+        )
+    _check_sizes(domain, found, schedule, sizes)
     instances = _instances(domain, sizes, cut or {})
     iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
     scene = _Scene(iterators, sizes, cut or {})
@@ -100,11 +106,16 @@ def _asked(nest: Program | Schedule | Set, given: Iterable[Dependence] | None) -
         return nest.domain, list(dependences_of(nest) if given is None else given)
     if isinstance(nest, Schedule):
         return nest.domain, list((nest.dependences or ()) if given is None else given)
+    if not isinstance(nest, Set):
+        raise NotPlottable(
+            f"a nest is a Program, a Schedule or a Set of instances, not {kind_of(nest)}", where=repr(nest)
+        )
     return nest, list(given or ())
 
 
-def _check_sizes(domain: Set, schedule: Schedule | None, sizes: Mapping[str, int]) -> None:
-    params = [*domain.param_names, *(parameters(schedule) if schedule is not None else ())]
+def _check_sizes(domain: Set, found: Iterable[Dependence], schedule: Schedule | None, sizes: Mapping[str, int]) -> None:
+    params = [*domain.param_names, *[p for d in found for p in d.relation.param_names]]
+    params += parameters(schedule) if schedule is not None else ()
     for name in sizes:
         if name not in params:
             raise UnknownName(f"no parameter is called {name!r}", where=str(domain), hint=nearest(name, params))
@@ -121,24 +132,27 @@ def _instances(domain: Set, sizes: Mapping[str, int], cut: Mapping[str, int]) ->
     for space, _ in domain.parts:
         name, own = space.out.name or "", domain.only(space.out.name)
         here = {d: v for d, v in cut.items() if d in space.out.dims}
-        if len(space.out.dims) - len(here) > 2:
+        free = [d for d in space.out.dims if d not in here]
+        if len(free) > 2:
             raise NotPlottable(
                 f"{space.out} has more than two dimensions",
                 where=str(domain),
-                hint=f"draw a slice: cut={{{space.out.dims[-1]!r}: 0}}",
+                hint=f"draw a slice: cut={ ({**cut, **dict.fromkeys(free[2:], 0)}) }",
             )
         own = own.fix(**here) if here else own
         for p in own.points(**known):
             out.append((name, p))
             if len(out) > MOST_DOTS:
                 at = ", ".join(f"{n}={v}" for n, v in known.items())
+                smaller = ", ".join(f"{n}=8" for n in known)
                 raise NotPlottable(
-                    f"more than {MOST_DOTS} instances at {at} are too many to be told apart",
+                    f"more than {MOST_DOTS} instances are too many to be told apart" + f" (at {at})" * bool(at),
                     where=str(domain),
-                    hint="smaller sizes show the same pattern: N=8, for one",
+                    hint=f"smaller sizes show the same pattern: {smaller}" if smaller else "draw a part of the set",
                 )
     if not out:
-        raise NotPlottable("there is no instance to be drawn", where=str(domain), hint="other sizes may have some")
+        at = ", ".join(f"{n}={v}" for n, v in {**known, **cut}.items())
+        raise NotPlottable("there is no instance to be drawn" + f" at {at}" * bool(at), where=str(domain))
     return out
 
 

@@ -28,12 +28,13 @@ from typing import Literal
 from polyvolta.sched.dependences.model import FLOWS, Flow
 from polyvolta.sched.dependences.order import BEFORE, Branch, Clock, Clocks, Order, clocks, compare, parameters
 from polyvolta.sched.errors import BadProgram
-from polyvolta.sets import Aff, Map, nearest
+from polyvolta.sets import Aff, Map, Unbounded, nearest
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets import project as pj
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.implies import subtract
 from polyvolta.sets.lexrel import optimum, solved_outputs
 from polyvolta.sets.shape import spaced
@@ -60,8 +61,10 @@ def dataflow(
 
     Raises
     ------
-    BadProgram : the order has no time for a statement.
-    BadSchedule : times that are no quasi-affine expressions.
+    BadProgram : the order has no time for a statement, or knows it with another number of iterators; accesses that are
+        no Map.
+    BadSchedule : an order that is none, or whose times are no quasi-affine expressions or of different lengths.
+    Unbounded : infinitely many sources run before a sink, and none of them is the last.
 
     >>> dom = "[N] -> { S1[i] : 0 <= i < N; S2[i] : 0 <= i < N }"
     >>> from polyvolta.sets import Set
@@ -77,6 +80,9 @@ def last_sources(sinks: Map, must: Map | None, may: Map | None, kills: Map | Non
     """`dataflow`, by array."""
     asked: dict[Kind, Map | None] = {"must": must, "may": may, "kill": kills}
     given: dict[Kind, Map] = {kind: m for kind, m in asked.items() if m is not None}
+    for m in (sinks, *given.values()):
+        if not isinstance(m, Map):
+            raise BadProgram(f"accesses are a Map from instances to elements, not {kind_of(m)}", where=repr(m))
     params = tuple(dict.fromkeys([p for m in (sinks, *given.values()) for p in m.param_names]))
     params = tuple(dict.fromkeys([*params, *parameters(order)]))
     times = clocks(order, params)
@@ -111,17 +117,23 @@ def accesses(m: Map, kind: Kind, times: Clocks, params: tuple[str, ...]) -> list
 
     Raises
     ------
-    BadProgram : the order has no time for a statement.
+    BadProgram : the order has no time for a statement that accesses something, or not for as many iterators.
     """
     out = []
     for space, cs in m.align_params(params).parts:
         assert space.inp is not None
         name = space.inp.name or ""
         if name not in times:
+            if all(c.is_empty for c in cs):
+                continue
             raise BadProgram(
                 f"the order has no time for {name}, which accesses {space.out}", hint=nearest(name, list(times))
             )
         for clock in times[name]:
+            if len(clock.iterators) != len(space.inp.dims):
+                raise BadProgram(
+                    f"the order is one of {name}[{', '.join(clock.iterators)}], the accesses are those of {space.inp}"
+                )
             for c in cs:
                 for piece in _at(clock, c, len(params)):
                     out.append(Accesses(kind, clock, space.inp, space.out, piece))
@@ -282,7 +294,14 @@ class _Sink:
         inp = Tuple(None, tuple(f"#{k}" for k in range(self.n_key - self.n_par)))
         if solved_outputs(c, self.n_par, Space(inp, event.instance)) is not None:
             return [c]
-        last = _lexmax(event.clock, c, self.params, self.n_key)
+        try:
+            last = _lexmax(event.clock, c, self.params, self.n_key)
+        except Unbounded as error:
+            raise Unbounded(
+                f"infinitely many {event.instance} access an element of {self.sink.array.name} before "
+                f"{self.sink.instance} does, and none of them is the last",
+                hint="intersect the accesses with a bounded domain",
+            ) from error
         return self.unbeaten(event, [c], [(event, [c])]) if last is None else last
 
     def unbeaten(self, event: Accesses, pieces: Pieces, others: Iterable[tuple[Accesses, Pieces]]) -> Pieces:

@@ -87,7 +87,8 @@ class Builder:
         rows = self.found(group, pieces, prior).rows or self.carrying(group, pieces)
         if not rows:
             self.explain(f"{self.text(group)} keep the order in which they were written")
-            why = "depend on each other in a cycle that no loop takes apart"
+            why = "depends on itself" if len(group) == 1 else "depend on each other"
+            why += " in a cycle that no loop takes apart"
             self.failures.append(self.impossible(group, pieces, why))
             return as_written(self.written, tuple([self.names[v] for v in group]))
         number, depths = self.numbered(group), self.depths(group)

@@ -16,12 +16,13 @@ Janssens, "Scheduling for PPCG" (CW 706, 2017).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import get_args
 
 from polyvolta.sched.dependences import Accessing
 from polyvolta.sched.dependences import dependences as dependences_of
-from polyvolta.sched.dependences.model import Dependence
-from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.dependences.model import Dependence, fitting
+from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Domain, Leaf
 from polyvolta.sched.program import Program
@@ -31,6 +32,7 @@ from polyvolta.sched.scheduler.pieces import pieces_of
 from polyvolta.sched.scheduler.written import in_order
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import nearest
+from polyvolta.sets.errors import kind_of
 
 
 def schedule(
@@ -49,7 +51,7 @@ def schedule(
     ----------
     fuse : which statements share a band: "paper" as long as neither width nor outer parallelism is lost, "max" as many
         as possible, "min" none that need not (module `fusion`).
-    dependences : what has to be respected; by default the program's.
+    dependences : what has to be respected between instances of the program; by default the program's.
     outer_parallel : whether a row without any distance is taken before others.
     negative : whether iterators may have negative coefficients, as in `[t, t - i]`; if not, they have them only where
         nothing else satisfies the dependences.
@@ -59,7 +61,8 @@ def schedule(
     Raises
     ------
     NoSchedule : the dependences have a cycle, which those of a program never have.
-    BadSchedule : `fuse` is no such choice.
+    BadSchedule : `fuse` is no such choice, or `explain` cannot be called.
+    BadProgram : what is given is no program, or are no dependences of one.
     BudgetExceeded : by one of the integer programs.
 
     Optimal row by row for the dependences' rational polyhedra: no row has shorter bounded distances (see `problem`).
@@ -76,11 +79,20 @@ def schedule(
     DOMAIN: S[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
       BAND: S[t, i] → [t, i + t]
     """
-    found = tuple(dependences_of(program) if dependences is None else dependences)
+    if not isinstance(program, Program):
+        raise BadProgram(
+            f"what is scheduled is a Program, not {kind_of(program)}",
+            where=repr(program),
+            hint="nest(function), Program.parse(text) and Program.of(graph) make one",
+        )
     domain = program.domain
     if fuse not in get_args(Fuse):
         raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
+    if explain is not None and not callable(explain):
+        raise BadSchedule(f"explain is called with each step, {explain!r} cannot be", hint="explain=print shows them")
     say: Callable[[str], object] = explain or (lambda text: None)
+    iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
+    found = tuple(dependences_of(program) if dependences is None else fitting(dependences, iterators))
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     order = in_order(program.schedule.root, tuple([s.out.name or "" for s, _ in domain.parts]))
     tuples = sorted([s.out for s, _ in domain.align_params(params).parts], key=lambda t: order.index(t.name or ""))
@@ -94,7 +106,10 @@ def schedule(
         negative=negative,
         explain=say,
     )
-    pieces = pieces_of(found, {name: k for k, name in enumerate(builder.names)}, params)
+    inside = found
+    if dependences is not None:
+        inside = [replace(d, relation=d.relation.intersect_domain(domain).intersect_range(domain)) for d in found]
+    pieces = pieces_of(inside, {name: k for k, name in enumerate(builder.names)}, params)
     for p in pieces:
         say(f"dependence {builder.describe(p)}")
     result = Schedule(Domain(domain, builder.tree(pieces) if tuples else Leaf()), found)

@@ -8,6 +8,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.dependences import dependences, flow, live_in, live_out
+from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.legality import violations
 from polyvolta.sched.program import nest
 from tests.sched.dependences.oracle import Ways, pairs
@@ -153,6 +154,13 @@ def last(A, B, N):
 def test_a_dependence_holds_in_the_context_of_its_program():
     found = dependences(nest(last, context="[N] -> { : N >= 4 }"))
     assert [str(d) for d in found] == ["RAW A  [N] -> { S1[i] -> S2[i'] : N >= 4 and i = 3 and 0 <= i' < N }"]
+
+
+@pytest.mark.parametrize("given", ["S", None, [1], nest(last).domain, nest(last).statements])
+def test_dependences_are_those_of_a_program(given):
+    for question in (dependences, flow, live_in, live_out):
+        with pytest.raises(BadProgram, match="of a Program or of the statements of a graph, not of"):
+            question(given)
 
 
 def test_the_table_of_dependences():

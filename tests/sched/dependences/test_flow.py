@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from polyvolta.sched.dependences import dataflow
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.tree import Band, Domain, Filter, Member, Schedule, Sequence
-from polyvolta.sets import BudgetExceeded, Map, Set, budget, var
+from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget, var
 from tests.sched.dependences.draw import programs
 from tests.sched.dependences.oracle import Flow, pairs
 
@@ -87,9 +87,39 @@ def test_an_order_must_have_a_time_for_every_statement():
         dataflow(on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }"), order=Map("{ S[i] -> [i] }"))
 
 
-def test_an_order_must_have_one_time_for_an_instance():
-    with pytest.raises(BadSchedule, match="quasi-affine"):
-        dataflow(on("{ S[i] -> a[] }"), on("{ S[i] -> a[] }"), order=Map("{ S[i] -> [t] : i <= t <= i + 1 }"))
+def test_a_statement_without_instances_needs_no_time():
+    order, nothing = Map("{ S[i] -> [i] }"), Map("[N] -> { T[i] -> a[] : 0 <= 2i < N and 2i >= N }")
+    flow = dataflow(on("{ S[i] -> a[] }"), nothing, order=order)
+    assert flow.must.is_empty() and flow.must_no_source.is_equal(on("{ S[i] -> a[] }"))
+
+
+@pytest.mark.parametrize(
+    "order, error, text",
+    [
+        (Map("{ S[i] -> [t] : i <= t <= i + 1 }"), BadSchedule, "quasi-affine"),
+        (Map("{ S[i] -> [i, 1]; T[i] -> [i] }"), BadSchedule, "has 2 times, .* has 1"),
+        (Map("{ S[i, j] -> [i, j] }"), BadProgram, "the order is one of S.i, j., the accesses are those of S.i."),
+        (Set("{ S[i] }"), BadSchedule, "not a Set"),
+    ],
+)
+def test_an_order_gives_each_instance_one_time_of_one_length(order, error, text):
+    with pytest.raises(error, match=text):
+        dataflow(on("{ S[i] -> a[] }"), on("{ S[i] -> a[] }"), order=order)
+
+
+def test_accesses_are_maps():
+    with pytest.raises(BadProgram, match="accesses are a Map from instances to elements, not a str"):
+        dataflow("{ S[i] -> a[] }", order=Map("{ S[i] -> [i] }"))
+    with pytest.raises(BadProgram, match="not a Set"):
+        dataflow(on("{ S[i] -> a[] }"), Set("{ S[i] }"), order=Map("{ S[i] -> [i] }"))
+
+
+def test_of_infinitely_many_sources_there_may_be_a_last_one():
+    reads, writes = on("{ S[i] -> a[] }"), Map("{ T[i] -> a[] }")
+    backwards = dataflow(reads, writes, order=Map("{ S[i] -> [0]; T[i] -> [-i] }"))
+    the(backwards, "must", "[N] -> { T[1] -> S[i] : 0 <= i < N }")
+    with pytest.raises(Unbounded, match=r"infinitely many T\[i\] access an element of a before S\[i\] does"):
+        dataflow(reads, writes, order=Map("{ S[i] -> [0, 0]; T[i] -> [-1, i] }"))
 
 
 def test_a_map_in_pieces_and_a_tree_that_filters_instances_are_orders_too():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from polyvolta.sched.dependences import Dependence
-from polyvolta.sched.errors import BadPath, IllegalTransformation
+from polyvolta.sched.errors import BadPath, BadProgram, IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, aff, var
@@ -175,6 +175,26 @@ def test_the_message_names_the_dependence_two_instances_and_the_node():
         "    BAND: S[i, j] → [j, i]   <-- here\n"
         "hint: skewing, or another order of the members, can make all distances positive"
     )
+
+
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        ([raw("{ S[i] -> S[i + 1] }")], r"relates S\[i\], its statement is S\[i, j\]"),
+        ([replace(RIGHT, relation=Map("{ T[i, j] -> S[i, j] }"))], r"relates T\[i, j\]"),
+        ("RAW", "several objects Dependence, not a str"),
+        (UP, "not a Dependence alone"),
+        ([UP, None], "not None"),
+    ],
+)
+def test_what_does_not_fit_the_domain_is_refused_and_not_passed_over(given, text):
+    tree = schedule(SQUARE, {"S": ("i", "j")}, [])
+    with pytest.raises(BadProgram, match=text):
+        list(violations(tree, given))
+
+
+def test_dependences_of_other_statements_are_passed_over():
+    assert legal("i", "j", dependences=[raw("{ S[i, j] -> T[i] }"), raw("{ T[i] -> T[i - 1] }")])
 
 
 def test_a_schedule_without_dependences_is_not_checked():

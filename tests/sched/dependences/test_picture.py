@@ -38,6 +38,7 @@ def lu(A, N):
                 A[i, j] -= A[i, k] * A[k, j]
 
 
+BOX = Set("{ S[i, j, k, l] : 0 <= i, j, k, l < 3 }")
 SKEWED = ("floor(t/2)", "floor((t + i)/3)", "t", "t + i")
 
 
@@ -134,7 +135,11 @@ def test_a_colour_for_each_value_of_an_expression():
         (lambda: draw(nest(heat), T=100, N=100), NotPlottable, "too many to be told apart"),
         (lambda: draw(nest(heat), T=3, N=4, M=4), UnknownName, "no parameter is called 'M'"),
         (lambda: draw(nest(heat), T=3), PolyvoltaError, "the parameter N has no value"),
-        (lambda: draw(nest(lu), N=4), NotPlottable, "more than two dimensions"),
+        (lambda: draw(nest(lu), N=4), NotPlottable, r"more than two dimensions(.|\n)*cut={'j': 0}"),
+        (lambda: draw(BOX, cut={"l": 3}), NotPlottable, r"cut={'l': 3, 'k': 0}"),
+        (lambda: draw(Set("{ S[i] : 0 <= i < 999 }")), NotPlottable, r"600 instances are too many.*\n.*\nhint: draw a"),
+        (lambda: draw(nest(heat), T=3, N=4, coordinates="instance"), UnknownName, "mean 'instances'"),
+        (lambda: draw("{ S[i] }"), NotPlottable, "not a str"),
         (lambda: draw(nest(lu), N=4, cut={"l": 0}), UnknownName, "no iterator is called 'l'"),
         (lambda: draw(nest(heat), T=0, N=4), NotPlottable, "no instance"),
         (lambda: draw(nest(jacobi), T=12, N=26), NotPlottable, "more arrows than can be followed"),
