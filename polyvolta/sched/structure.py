@@ -50,13 +50,13 @@ def way(schedule: Schedule, at: Path) -> list[Node]:
 
 def statements_at(schedule: Schedule, at: Path) -> tuple[str, ...]:
     """The statements that reach a node."""
-    found = _names(schedule.domain)
+    found = names_of(schedule.domain)
     for node in way(schedule, at)[:-1]:
         match node:
             case Filter(statements):
                 found = tuple(s for s in found if s in statements)
             case Extension(extension):
-                found += tuple(str(s.out.name) for s, _ in extension.parts)
+                found += names_of(extension)
     return found
 
 
@@ -95,7 +95,7 @@ def prefix(schedule: Schedule, at: Path) -> dict[str, tuple[Aff, ...]]:
     BadSchedule : a band above has no expression for a statement that has instances.
     NotAFunction : an extension adds an instance for several values of the members above; `prefix_schedule` has them.
     """
-    found: dict[str, tuple[Aff, ...]] = dict.fromkeys(_names(schedule.domain), ())
+    found: dict[str, tuple[Aff, ...]] = dict.fromkeys(names_of(schedule.domain), ())
     for depth, node in enumerate(way(schedule, at)[:-1]):
         match node:
             case Filter(statements):
@@ -247,8 +247,9 @@ def _spaces(schedule: Schedule) -> list[Space]:
     return [s for s, _ in schedule.domain.parts]
 
 
-def _names(instances: Set) -> tuple[str, ...]:
-    return tuple(str(s.out.name) for s, _ in instances.parts)
+def names_of(instances: Set | Map) -> tuple[str, ...]:
+    """The statements that a set has instances of, or that an extension adds; "" for a tuple without a name."""
+    return tuple(dict.fromkeys(s.out.name or "" for s, _ in instances.parts))
 
 
 # ---- whether a tree is a schedule
@@ -346,7 +347,7 @@ class _Check:
             if not isinstance(child, Filter):
                 raise self.bad((*at, k), f"the children of a {what} are filters, not a {type(child).__name__}")
             self.filter((*at, k), child, tuples)
-        for s in _names(instances):
+        for s in names_of(instances):
             left = instances.only(s)
             for k, child in enumerate(node.children):
                 if not isinstance(child, Filter) or s not in child.statements:
@@ -365,7 +366,7 @@ class _Check:
             table = dict(m.exprs)
             if len(table) < len(m.exprs):
                 raise self.bad(at, f"member {k} has two expressions for a statement")
-            for s in _names(instances):
+            for s in names_of(instances):
                 if s not in table and not instances.only(s).is_empty():
                     raise self.bad(at, f"member {k} of the band has no expression for {s}", "every statement needs one")
             for s, e in m.exprs:

@@ -33,7 +33,7 @@ from polyvolta.sched.passes.isolate import isolate_full_tiles
 from polyvolta.sched.passes.join import join
 from polyvolta.sched.passes.legal import reflagged
 from polyvolta.sched.passes.loop_type import set_loop_type, unroll
-from polyvolta.sched.passes.map_to_gpu import map_members
+from polyvolta.sched.passes.map_members import map_members
 from polyvolta.sched.passes.mark import insert_mark, remove_mark
 from polyvolta.sched.passes.prefetch import prefetch
 from polyvolta.sched.passes.reorder import reorder

@@ -10,6 +10,8 @@ guard says what the generated code tests at its place, so that nothing below nee
 from __future__ import annotations
 
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.example import example
+from polyvolta.sched.passes.arguments import of_kind
 from polyvolta.sched.passes.places import depth, inserted_at
 from polyvolta.sched.tree import Context, Guard, Path, Schedule
 from polyvolta.sets import Map, Set
@@ -72,7 +74,7 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
         lost = time.domain() - time.intersect_range(guard).domain()
         if not lost.is_empty():
             raise BadSchedule(
-                f"the guard is false for an instance: {lost.sample()}",
+                f"the guard is false for an instance: {example(lost)}",
                 where=schedule.marked(at),
                 hint="insert_sequence tells instances apart",
             )
@@ -81,7 +83,14 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
 
 def _over(schedule: Schedule, at: Path, known: Set, what: str) -> Set:
     """What is known, over the members above a node."""
+    of_kind(known, Set, f"a {what}", 'Set("[N] -> { : N > 0 }")')
     n, given = depth(schedule, at), known.space.n_out
+    if known.space.out.name is not None:
+        raise BadSchedule(
+            f"a {what} is a set over the members of bands, not over {known.space}",
+            where=schedule.marked(at),
+            hint="insert_filter speaks of instances",
+        )
     if given not in (0, n):
         raise BadSchedule(
             f"a {what} here is over {n} members of bands, not {given}",

@@ -15,9 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from polyvolta.sched.dependences.model import Dependence
-from polyvolta.sched.errors import BadTile, IllegalTransformation
+from polyvolta.sched.errors import IllegalTransformation
+from polyvolta.sched.example import example
+from polyvolta.sched.passes.arguments import of_kind, positive, table
 from polyvolta.sched.passes.legal import checked, reflagged
-from polyvolta.sched.passes.places import names_of
+from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets import conjunct as cj
@@ -36,7 +38,7 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
 
     Raises
     ------
-    BadTile : a factor is not positive.
+    BadTile, BadArgument : a factor is no positive integer; factors that are no mapping, a context that is no set.
     UnknownName : no such statement or iterator.
     IllegalTransformation : a tile reaches beyond the domain, or across iterations of an outer band; or two tiles depend
         on one another in the wrong order.
@@ -53,14 +55,18 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     domain = schedule.domain
     known = names_of(domain)
     if statement not in known:
-        raise UnknownName(f"no statement is called {statement!r}", where=str(schedule), hint=nearest(statement, known))
+        raise UnknownName(
+            f"no statement is called {statement!r}", where=str(schedule), hint=nearest(str(statement), known)
+        )
     mine = domain.only(statement)
     dims = mine.space.out.dims
-    for name, factor in factors.items():
-        if factor <= 0:
-            raise BadTile(f"a contraction factor is positive, not {factor}")
+    factors = table(factors, "the factors by iterator", '{"i": 16}')
+    for name in factors:
         if name not in dims:
-            raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(name, dims))
+            raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(str(name), dims))
+    factors = dict(zip(factors, positive(schedule, (), factors.values(), "contraction factors"), strict=True))
+    if context is not None:
+        of_kind(context, Set, "a context", 'Set("[M] -> { : M mod 16 = 0 }")')
     strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items() if f > 1]
     knife = RowBuilder((*domain.param_names, *dims)).conjunct(strides)
     fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,) if knife is not None else ())])
@@ -127,8 +133,10 @@ def _between(relation: Map, source: Mapping[str, int], sink: Mapping[str, int], 
     return Map._of(params, [(space, tuple(_images(left, (*params, *counts, *inside), stay, n, m)))])
 
 
-def _images(pieces: Iterable[Conjunct], names: tuple[str, ...], rows: list[tuple[str, Aff]], n: int, m: int) -> Iterator[Conjunct]:
-    """The images of conjuncts under a relation: `rows` over n parameters, m columns of the image and m of the pieces."""
+def _images(
+    pieces: Iterable[Conjunct], names: tuple[str, ...], rows: list[tuple[str, Aff]], n: int, m: int
+) -> Iterator[Conjunct]:
+    """Images of conjuncts under a relation: `rows` over n parameters, m columns of the image and m of the pieces."""
     box = RowBuilder(names).conjunct(rows)
     assert box is not None
     columns = tuple(range(n + m, n + 2 * m))
@@ -154,7 +162,7 @@ def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str,
     beyond = fewer.apply(tiles) - mine
     if not beyond.is_empty():
         raise IllegalTransformation(
-            f"a tile of {dict(factors)} reaches beyond the domain, for example to {beyond.sample()}",
+            f"a tile of {dict(factors)} reaches beyond the domain, for example to {example(beyond)}",
             where=str(schedule),
             hint="give the context in which sizes are multiples of the factors",
         )

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
+from polyvolta.sched.passes.arguments import items
 from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.subtree import restricted_members
 from polyvolta.sched.tree import Band, Filter, Leaf, Mark, Node, Path, Schedule, SetNode, with_children
@@ -70,7 +71,9 @@ def distribute(schedule: Schedule, at: Path, order: Sequence[str] | None = None)
         raise BadPath(
             f"below the band is a {type(below).__name__}, no sequence to distribute it over", where=schedule.marked(at)
         )
-    if order is not None and (not isinstance(below, Leaf) or sorted(order) != sorted(band.statements)):
+    if order is not None:
+        order = items(order, "statements", '("S", "T")')
+    if order is not None and not (isinstance(below, Leaf) and sorted(map(str, order)) == sorted(band.statements)):
         raise BadPath(f"{list(order)} does not order the statements of a leaf", where=schedule.marked(at))
     if isinstance(below, Leaf):
         if len(band.statements) < 2:

@@ -17,7 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.passes.places import depth, inserted_at, names_of
+from polyvolta.sched.passes.arguments import items, of_kind, table
+from polyvolta.sched.passes.places import depth, inserted_at
+from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Aff, Map, UnknownName, aff, nearest
@@ -72,8 +74,15 @@ def insert_extension(
     """
     inserted_at(schedule, at)
     n = depth(schedule, at)
+    of_kind(extension, Map, "an extension", 'Map("{ [t] -> copy[t] }")')
     added = names_of(extension)
     for space, _ in extension.parts:
+        if space.inp is None or space.inp.name is not None or len(added) < len(extension.parts):
+            raise BadSchedule(
+                f"an extension is a map from the members of bands to instances of other statements, not {space}",
+                where=schedule.marked(at),
+                hint="{ [t] -> copy[t] }",
+            )
         if space.n_in != n:
             raise BadSchedule(
                 f"the extension starts from {space.n_in} members, {n} stand above",
@@ -86,7 +95,7 @@ def insert_extension(
             what = "has no name" if not s else f"is called {s}, as another one of the tree"
             raise BadSchedule(f"a statement of the extension {what}", where=schedule.marked(at))
     extension = _named(extension)
-    inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, band or {})
+    inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, {} if band is None else band)
     old = schedule.node(at)
     mine = Filter(added, inside)
     rest = old.children if isinstance(old, InOrder) else (Filter(schedule.statements_at(at), old),)
@@ -122,12 +131,13 @@ def _present(schedule: Schedule) -> set[str]:
 def _band(schedule: Schedule, at: Path, extension: Map, given: Mapping[str, Sequence[Aff | str | int]]) -> Node:
     """The band of new instances, their members as expressions."""
     added = names_of(extension)
+    given = table(given, "expressions by statement", '{"copy": ["e"]}')
     for s in given:
         if s not in added:
-            raise UnknownName(f"the extension adds no statement {s!r}", hint=nearest(s, added))
+            raise UnknownName(f"the extension adds no statement {s!r}", hint=nearest(str(s), added))
     if not given:
         return Leaf()
-    exprs = {s: tuple(map(aff, given.get(s, ()))) for s in added}
+    exprs = {s: tuple(map(aff, items(given.get(s, ()), "expressions", '["e"]'))) for s in added}
     counts = {len(e) for e in exprs.values()}
     if len(counts) > 1:
         raise BadSchedule(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
+from polyvolta.sched.passes.arguments import whole
 from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.places import sequence_at
 from polyvolta.sched.tree import Band, Filter, Member, Node, Path, Schedule
@@ -68,8 +69,9 @@ def fuse(schedule: Schedule, at: Path, members: int | None = None) -> Schedule:
         bands.append(child.child)
     if members is None:
         members = min(len(b.members) for b in bands)
-    if isinstance(members, bool) or not isinstance(members, int) or members < 1:
-        raise BadPath(f"cannot fuse {members} members", where=schedule.marked(at))
+    asked, members = members, whole(members)
+    if members is None or members < 1:
+        raise BadPath(f"cannot fuse {asked!r} members", where=schedule.marked(at))
     for k, b in enumerate(bands):
         if len(b.members) < members:
             raise BadPath(

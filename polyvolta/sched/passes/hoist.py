@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.passes.arguments import whole
 from polyvolta.sched.passes.distribute import chain_below, flags_allow, pushed
 from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.tree import Band, Path, Schedule, SetNode
@@ -80,8 +81,13 @@ def hoist(schedule: Schedule, at: Path, keep: int | None = None) -> Schedule:
         if schedule.dependences is not None:
             flags = list(band_flags(schedule, at).coincident)
         keep = next((k for k, c in enumerate(flags) if not c), len(flags))
-    if isinstance(keep, bool) or not isinstance(keep, int) or not 0 <= keep <= len(band.members):
-        raise BadPath(f"cannot keep {keep} of {len(band.members)} members above", where=schedule.marked(at))
+    asked, keep = keep, whole(keep)
+    if keep is None or not 0 <= keep <= len(band.members):
+        raise BadPath(
+            f"cannot keep {asked!r} of {len(band.members)} members above",
+            where=schedule.marked(at),
+            hint="the number of members that stay around the sequence",
+        )
     inner = chain[1:]
     if keep < len(band.members):
         inner = [Band(band.members[keep:], permutable=band.permutable, isolate=band.isolate), *inner]

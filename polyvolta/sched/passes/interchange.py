@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.passes.arguments import items
 from polyvolta.sched.passes.legal import checked
 from polyvolta.sched.passes.places import MemberRef, members_at
 from polyvolta.sched.passes.subtree import rebased
@@ -24,7 +25,7 @@ def interchange(schedule: Schedule, at: Path, order: Sequence[MemberRef]) -> Sch
 
     Raises
     ------
-    BadPath : `order` does not name every member once.
+    BadPath, BadArgument : `order` does not name every member once.
     IllegalTransformation : a dependence forbids it; without dependences: the band is not permutable.
 
     Cost: the band's flags, and for a band that is not permutable a check of the new tree.
@@ -40,7 +41,7 @@ def interchange(schedule: Schedule, at: Path, order: Sequence[MemberRef]) -> Sch
       BAND: S[i, j] → [j, i]
     """
     band = schedule.band(at)
-    places = members_at(schedule, at, order)
+    places = members_at(schedule, at, items(order, "members", '("j", "i")'))
     if len(places) != len(band.members):
         raise BadPath(
             f"{len(places)} members in the new order, the band has {len(band.members)}", where=schedule.marked(at)

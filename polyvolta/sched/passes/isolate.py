@@ -20,7 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.passes.places import depth, names_of
+from polyvolta.sched.passes.places import depth
+from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Unbounded, var
 from polyvolta.sets import conjunct as cj

@@ -20,7 +20,8 @@ def join(schedule: Schedule, at: Path) -> Schedule:
           BAND: S[i, j] → [j]
 
     Two bands that the scheduler or a transformation left apart can be tiled together once they are one; whether they
-    may be is what the flags of the joined band say. Without dependences it is not permutable, for nobody knows. A part
+    may be is what the flags of the joined band say. Without dependences the inner band's flags are kept only below an
+    outer one that is all coincident: else dependences reach the joined band that did not reach the inner one. A part
     that the inner band isolates stays isolated; the outer band's own, a set over fewer members, is dropped.
 
     Raises
@@ -51,6 +52,8 @@ def join(schedule: Schedule, at: Path) -> Schedule:
             f"the outer band schedules {', '.join(outer.statements)}, the inner one {', '.join(inner.statements)}",
             where=schedule.marked(at),
         )
-    members = (*outer.members, *inner.members)
-    joined = replace(inner, members=members, permutable=False)
+    same = all(m.coincident for m in outer.members)  # all that reaches the outer band reaches the inner one
+    below = tuple(m if same or not m.coincident else replace(m, coincident=False) for m in inner.members)
+    permutable = same and outer.permutable and inner.permutable
+    joined = replace(inner, members=(*outer.members, *below), permutable=permutable)
     return reflagged(schedule.replace(at, joined), at)

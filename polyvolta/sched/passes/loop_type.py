@@ -40,6 +40,7 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
     >>> set_loop_type(tree, (0,), "i", "unroll").band((0,)).members[0].loop_type
     'unroll'
     """
+    schedule.band(at)
     if kind not in get_args(LoopType):
         raise BadPath(
             f"no loop type is called {kind!r}",

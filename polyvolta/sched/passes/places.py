@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.arguments import items, whole
+from polyvolta.sched.structure import way
 from polyvolta.sched.tree import Band, Path, Schedule, Sequence, SetNode
-from polyvolta.sets import Map, Set, nearest
+from polyvolta.sets import nearest
 from polyvolta.sets.text.show import PAPER, show_aff
 
 MemberRef = int | str
@@ -26,11 +28,12 @@ def member_at(schedule: Schedule, at: Path, member: MemberRef) -> int:
     BadPath : no band there, no such member, or several.
     """
     members = schedule.band(at).members
-    if isinstance(member, int) and not isinstance(member, bool):
-        if 0 <= member < len(members):
-            return member
+    position = whole(member)
+    if position is not None:
+        if 0 <= position < len(members):
+            return position
         raise BadPath(
-            f"the band has no member {member}: it has {len(members)}, the first is 0", where=schedule.marked(at)
+            f"the band has no member {position}: it has {len(members)}, the first is 0", where=schedule.marked(at)
         )
     if not isinstance(member, str):
         raise BadPath(f"a member is a position or a text, not {member!r}", where=schedule.marked(at))
@@ -51,36 +54,30 @@ def member_at(schedule: Schedule, at: Path, member: MemberRef) -> int:
     raise BadPath(f"the band has no member {member!r}", where=schedule.marked(at), hint=nearest(member, names))
 
 
-def members_at(schedule: Schedule, at: Path, members: Iterable[MemberRef]) -> tuple[int, ...]:
-    """The positions of several members, each named once.
+def members_at(schedule: Schedule, at: Path, members: MemberRef | Iterable[MemberRef]) -> tuple[int, ...]:
+    """The positions of one member or several, each named once.
 
     Raises
     ------
+    BadArgument : what is no member and no list of them.
     BadPath : one of them is no member, or is named twice.
     """
-    if isinstance(members, (str, int)):
-        members = (members,)
-    found = tuple(member_at(schedule, at, m) for m in members)
+    alone = isinstance(members, str) or whole(members) is not None
+    listed = (members,) if alone else items(members, "members", '("i", "j") or (0, 1)')
+    found = tuple(member_at(schedule, at, m) for m in listed)
     if len(set(found)) < len(found):
-        raise BadPath(f"a member is named twice in {list(members)}", where=schedule.marked(at))
+        raise BadPath(f"a member is named twice in {list(listed)}", where=schedule.marked(at))
     return found
 
 
 def bands_above(schedule: Schedule, at: Path) -> tuple[Band, ...]:
     """The bands on the way to a node, outermost first."""
-    schedule.node(at)
-    found = (schedule.node(at[:k]) for k in range(len(at)))
-    return tuple(node for node in found if isinstance(node, Band))
+    return tuple(node for node in way(schedule, at)[:-1] if isinstance(node, Band))
 
 
 def depth(schedule: Schedule, at: Path) -> int:
     """The number of band members above a node."""
     return sum(len(b.members) for b in bands_above(schedule, at))
-
-
-def names_of(instances: Set | Map) -> tuple[str, ...]:
-    """The names of the statements of a set."""
-    return tuple(dict.fromkeys(s.out.name or "" for s, _ in instances.parts))
 
 
 def inserted_at(schedule: Schedule, at: Path) -> None:

@@ -18,12 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from polyvolta.sched.errors import BadPath, IllegalTransformation
+from polyvolta.sched.errors import BadPath, BadTile, IllegalTransformation
+from polyvolta.sched.passes.arguments import table, whole
 from polyvolta.sched.passes.legal import settled
+from polyvolta.sched.passes.reorder import permutation
 from polyvolta.sched.passes.shift import shift
 from polyvolta.sched.tree import Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
-from polyvolta.sets import Set
+from polyvolta.sets import Set, UnknownName, nearest
 
 Touches = Mapping[str, tuple[frozenset[str], frozenset[str]]]
 """For each statement the arrays that its instances read and those that they write."""
@@ -31,6 +33,11 @@ Touches = Mapping[str, tuple[frozenset[str], frozenset[str]]]
 
 def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequence[int], touches: Touches) -> Schedule:
     """Shift statements along the one member of the band at a path and reorder the sequence below it.
+
+        BAND: load[k] → [k]; use[k] → [k]      =>      BAND: load[k] → [k - 1]; use[k] → [k]
+          SEQUENCE                                       SEQUENCE
+            FILTER: load[k]                                FILTER: use[k]
+            FILTER: use[k]                                 FILTER: load[k]
 
     Parameters
     ----------
@@ -41,9 +48,13 @@ def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequenc
     Raises
     ------
     BadPath : there is no one-member band with a sequence of filters there, or `order` is no permutation.
+    BadTile, BadArgument : iterations that are no integers; what is no list or mapping where one is.
+    UnknownName : `touches` does not have a statement of the sequence.
     IllegalTransformation : two iterations that touch the same array would change their order.
 
     Cost: one small emptiness test per pair of conflicting statements.
+
+    Source: M. Lam, "Software pipelining" (PLDI 1988); the paper, section "Prefetching and Hiding Latency".
 
     >>> from polyvolta.sched import Band, Domain, Filter, Member, Schedule, Sequence
     >>> from polyvolta.sets import var
@@ -61,12 +72,21 @@ def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequenc
           FILTER: use[k]
     """
     band = schedule.band(at)
+    by = table(by, "iterations by statement", '{"load": -1}')
+    touches = table(touches, "reads and writes by statement", '{"load": (frozenset(), frozenset({"tile"}))}')
     if len(band.members) != 1 or not isinstance(band.child, InOrder):
         raise BadPath("prefetching needs a band of one member above a sequence", where=schedule.marked(at))
     children = band.child.children
-    if sorted(order) != list(range(len(children))):
-        raise BadPath(f"{list(order)} is no order of {len(children)} children", where=schedule.marked((*at, 0)))
+    order = permutation(schedule, (*at, 0), order, len(children))
     place = {s: k for k, child in enumerate(children) if isinstance(child, Filter) for s in child.statements}
+    for s, n in by.items():
+        if whole(n) is None:
+            raise BadTile(f"{s} is shifted by a number of iterations, not by {n!r}", where=schedule.marked(at))
+    for s in place:
+        if s not in touches:
+            raise UnknownName(
+                f"what {s} reads and writes is not told", where=schedule.marked(at), hint=nearest(s, touches)
+            )
     _check(schedule, at, place, {s: order.index(k) for s, k in place.items()}, by, touches)
     ordered = schedule.replace((*at, 0), replace(band.child, children=tuple(children[k] for k in order)))
     unknown = {s for d in schedule.dependences or () for s in (d.source, d.sink)}.isdisjoint

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.arguments import items, whole
 from polyvolta.sched.passes.legal import checked
 from polyvolta.sched.passes.places import sequence_at
 from polyvolta.sched.tree import Path, Schedule
@@ -29,7 +30,7 @@ def reorder(schedule: Schedule, at: Path, order: Sequence[int]) -> Schedule:
 
     Raises
     ------
-    BadPath : no sequence there, or `order` is no permutation of its children.
+    BadPath, BadArgument : no sequence there, or `order` is no permutation of its children.
     IllegalTransformation : a dependence forbids it. (Without dependences nothing is known, and nothing is refused.)
 
     Cost: a check of the new tree.
@@ -44,19 +45,23 @@ def reorder(schedule: Schedule, at: Path, order: Sequence[int]) -> Schedule:
         FILTER: S[]
     """
     sequence = sequence_at(schedule, at)
-    permutation(schedule, at, order, len(sequence.children))
-    if list(order) == list(range(len(order))):
+    order = permutation(schedule, at, order, len(sequence.children))
+    if order == tuple(range(len(order))):
         return schedule
     new = schedule.replace(at, replace(sequence, children=tuple(sequence.children[k] for k in order)))
     return checked(schedule, new, "reordering the children", at)
 
 
-def permutation(schedule: Schedule, at: Path, order: Sequence[int], n: int) -> None:
-    """`order` names each of n children once.
+def permutation(schedule: Schedule, at: Path, order: Sequence[int], n: int) -> tuple[int, ...]:
+    """An order of n children, each named once by its position.
 
     Raises
     ------
-    BadPath : it does not.
+    BadPath : it is none.
+    BadArgument : it is no list.
     """
-    if any(isinstance(k, bool) or not isinstance(k, int) for k in order) or sorted(order) != list(range(n)):
-        raise BadPath(f"{list(order)} is no order of {n} children", where=schedule.marked(at))
+    given = items(order, "positions", "(1, 0)")
+    found = tuple(k for k in map(whole, given) if k is not None)
+    if len(found) < len(given) or sorted(found) != list(range(n)):
+        raise BadPath(f"{list(given)} is no order of {n} children", where=schedule.marked(at))
+    return found

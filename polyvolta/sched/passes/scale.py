@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polyvolta.sched.passes.arguments import positive, table
 from polyvolta.sched.passes.places import MemberRef, members_at
 from polyvolta.sched.passes.subtree import rebased
-from polyvolta.sched.passes.tile import check_sizes, not_mapped
+from polyvolta.sched.passes.tile import not_mapped
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
@@ -26,7 +27,7 @@ def scale(schedule: Schedule, at: Path, factors: Mapping[MemberRef, int]) -> Sch
     Raises
     ------
     BadPath : no such member.
-    BadTile : a factor is not positive.
+    BadTile, BadArgument : a factor is no positive integer; factors that are no mapping.
     IllegalTransformation : the member is mapped to a name.
 
     Cost: linear in the band.
@@ -41,10 +42,11 @@ def scale(schedule: Schedule, at: Path, factors: Mapping[MemberRef, int]) -> Sch
       BAND: S[i] → [4⌊i/4⌋]
     """
     band = schedule.band(at)
+    factors = table(factors, "the factors by member", "{0: 4}")
     found = members_at(schedule, at, factors)
-    check_sizes(schedule, at, tuple(factors.values()))
+    numbers = positive(schedule, at, factors.values(), "factors")
     not_mapped(schedule, at, found)
-    factor = dict(zip(found, factors.values(), strict=True))
+    factor = dict(zip(found, numbers, strict=True))
     if all(f == 1 for f in factor.values()):
         return schedule
     become = [var(f"x{k}") * factor.get(k, 1) for k in range(len(band.members))]

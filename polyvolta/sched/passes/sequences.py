@@ -16,10 +16,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.example import example
+from polyvolta.sched.passes.arguments import items, of_kind
 from polyvolta.sched.passes.legal import settled
-from polyvolta.sched.passes.places import inserted_at, names_of
+from polyvolta.sched.passes.places import inserted_at
 from polyvolta.sched.passes.subtree import not_anchored, restricted
-from polyvolta.sched.structure import only
+from polyvolta.sched.structure import names_of, only
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Set, UnknownName, nearest
@@ -45,6 +47,7 @@ def order_before(schedule: Schedule, at: Path, first: Part) -> Schedule:
     Raises
     ------
     BadPath, UnknownName : no such node, no such statement there.
+    BadSchedule, BadArgument : a set of instances with other iterators; what is no name, no list of names and no set.
     IllegalTransformation : a dependence forbids it; or a node below speaks of the members above it.
 
     Cost: for a set of instances a difference and a subset test; a check of the new tree and the flags of its bands.
@@ -121,7 +124,9 @@ def insert_sequence(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Sche
 
     Raises
     ------
-    BadSchedule : an instance that arrives is in none of the parts, or in two.
+    BadSchedule : an instance that arrives is in none of the parts, or in two, or has other iterators than the
+        statement.
+    BadArgument : parts that are no list of names and sets.
     IllegalTransformation : a dependence forbids it; or a node below speaks of the members above it.
 
     Cost: as for `order_before`.
@@ -189,14 +194,15 @@ def insert_filter(schedule: Schedule, at: Path, part: Part, narrow: bool = False
         known_statements(schedule, at, names, schedule.statements_at(at))
         found = Filter(names, instances=part if isinstance(part, Set) else None)
         return schedule.replace(at, replace(found, child=restricted(schedule.node(at), frozenset(names))))
-    (found,) = parted(schedule, at, [part])
-    return schedule.replace(at, Filter(found.statements, schedule.node(at), found.instances))
+    for found in parted(schedule, at, [part]):
+        return schedule.replace(at, Filter(found.statements, schedule.node(at), found.instances))
+    return schedule  # nothing arrives
 
 
 def _inserted(
     schedule: Schedule, at: Path, parts: Sequence[Part], kind: type[InOrder] | type[SetNode], doing: str
 ) -> Schedule:
-    filters = parted(schedule, at, parts)
+    filters = parted(schedule, at, items(parts, "the parts of a sequence", '["S", ("T", "U")]'))
     if len(filters) < 2:
         return schedule
     inserted_at(schedule, at)
@@ -229,9 +235,10 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
     BadSchedule : an instance is in no part, or in two.
     """
     arrived = schedule.statements_at(at)
-    by_name = [None if isinstance(p, Set) else _names(p) for p in parts]
-    for p, names in zip(parts, by_name):
-        known_statements(schedule, at, p if isinstance(p, Set) else names or (), arrived)
+    parts = [p if isinstance(p, Set) else _names(p) for p in parts]
+    by_name = [None if isinstance(p, Set) else p for p in parts]
+    for p in parts:
+        known_statements(schedule, at, p, arrived)
     pieces = [p for p in parts if isinstance(p, Set)]
     reach = schedule.instances_at(at) if pieces else None
     for k, p in enumerate(parts):
@@ -246,7 +253,7 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
         for p in pieces:
             lost = lost - p
         if not lost.is_empty():
-            raise BadSchedule(f"an instance would be lost: no part has {lost.sample()}", where=schedule.marked(at))
+            raise BadSchedule(f"an instance would be lost: no part has {example(lost)}", where=schedule.marked(at))
     filters = []
     for p, names in zip(parts, by_name):
         if isinstance(p, Set):
@@ -263,11 +270,21 @@ def known_statements(schedule: Schedule, at: Path, part: Iterable[str] | Set, ar
     Raises
     ------
     UnknownName : one of them does not; or a set has instances of what is no statement of the tree.
+    BadSchedule : a set has instances with other iterators than the statement.
     """
     known = (*arrived, *names_of(schedule.domain)) if isinstance(part, Set) else arrived
     for s in names_of(part) if isinstance(part, Set) else part:
         if s not in known:
-            raise UnknownName(f"no statement {s!r} arrives here", where=schedule.marked(at), hint=nearest(s, known))
+            raise UnknownName(
+                f"no statement {s!r} arrives here", where=schedule.marked(at), hint=nearest(str(s), known)
+            )
+    if isinstance(part, Set):
+        tuples = {s.out.name: s.out for s, _ in (*schedule.domain.parts, *schedule.instances_at(at).parts)}
+        for space, _ in part.parts:
+            if space.out.key != tuples[space.out.name].key:
+                raise BadSchedule(
+                    f"the statement is {tuples[space.out.name]}, not {space.out}", where=schedule.marked(at)
+                )
 
 
 def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None) -> None:
@@ -280,12 +297,17 @@ def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None)
     for part in (p, q):
         both = both & part if isinstance(part, Set) else only(both, _names(part))
     if not both.is_empty():
-        raise BadSchedule(f"an instance would run twice: two parts have {both.sample()}", where=schedule.marked(at))
+        raise BadSchedule(f"an instance would run twice: two parts have {example(both)}", where=schedule.marked(at))
 
 
 def _names(part: Part) -> tuple[str, ...]:
     """The statements that a part names."""
-    return names_of(part) if isinstance(part, Set) else (part,) if isinstance(part, str) else tuple(part)
+    if isinstance(part, Set):
+        return names_of(part)
+    listed = (part,) if isinstance(part, str) else items(part, "the statements of a part", '("S", "T")')
+    for name in listed:
+        of_kind(name, str, "the name of a statement", '"S"')
+    return tuple(dict.fromkeys(listed))
 
 
 def _filter_of(part: Set, reach: Set) -> list[Filter]:

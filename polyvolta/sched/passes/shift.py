@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polyvolta.sched.passes.arguments import table
 from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.places import MemberRef, member_at
 from polyvolta.sched.passes.subtree import Change, rebased
@@ -28,6 +29,7 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     ------
     BadPath : no such member.
     UnknownName : the band has no such statement, or an expression uses what is no parameter.
+    BadArgument, NotAffine : `by` is no mapping, or an amount no expression.
     IllegalTransformation : a dependence between statements that are shifted differently forbids it. (Without
         dependences nothing is known that would, and nothing is refused.)
 
@@ -47,12 +49,13 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     """
     band = schedule.band(at)
     k = member_at(schedule, at, member)
+    by = table(by, "what is added by statement", '{"T": 1}')
     amounts = {s: aff(e) for s, e in by.items()}
     iterators = {s.out.name: s.out.dims for s, _ in schedule.domain.parts}
     for s, e in amounts.items():
         if s not in band.statements:
             raise UnknownName(
-                f"the band has no statement {s!r}", where=schedule.marked(at), hint=nearest(s, band.statements)
+                f"the band has no statement {s!r}", where=schedule.marked(at), hint=nearest(str(s), band.statements)
             )
         inside = sorted(e.names().intersection(iterators.get(s, ())))
         if inside:

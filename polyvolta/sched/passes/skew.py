@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, BadTile, IllegalTransformation
+from polyvolta.sched.passes.arguments import whole
 from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.passes.places import MemberRef, member_at
 from polyvolta.sched.passes.subtree import rebased
@@ -48,15 +49,16 @@ def skew(schedule: Schedule, at: Path, member: MemberRef, other: MemberRef, fact
     k, o = member_at(schedule, at, member), member_at(schedule, at, other)
     if k == o:
         raise BadPath(f"member {k} is to be skewed by itself", where=schedule.marked(at), hint="scale multiplies it")
-    if isinstance(factor, bool) or not isinstance(factor, int):
+    times = whole(factor)
+    if times is None:
         raise BadTile(f"a skewing factor is an integer, not {factor!r}", where=schedule.marked(at))
-    if not factor:
+    if not times:
         return schedule
     not_mapped(schedule, at, (k,))
     by = band.members[o]
     coincident = band.members[k].coincident and by.coincident
-    skewed = replace(band.members[k].map(lambda s, e: e + by.of(s) * factor), coincident=coincident)
-    permutable = band.permutable and factor > 0
+    skewed = replace(band.members[k].map(lambda s, e: e + by.of(s) * times), coincident=coincident)
+    permutable = band.permutable and times > 0
     if schedule.dependences is None and o > k and not permutable:
         raise IllegalTransformation(
             f"member {k} may go ahead of member {o}, which runs inside it",
@@ -64,7 +66,7 @@ def skew(schedule: Schedule, at: Path, member: MemberRef, other: MemberRef, fact
             hint="a permutable band may be skewed by positive factors, any band by members further out",
         )
     x = [var(f"x{n}") for n in range(len(band.members))]
-    become = (len(x), [*x[:k], x[k] + x[o] * factor, *x[k + 1 :]])
+    become = (len(x), [*x[:k], x[k] + x[o] * times, *x[k + 1 :]])
     moved = rebased(schedule, at, {None: become})
     members = (*band.members[:k], skewed, *band.members[k + 1 :])
     new = schedule.replace(at, replace(moved, members=members, permutable=permutable))

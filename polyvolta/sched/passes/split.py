@@ -7,6 +7,7 @@ BAND: S → [a, b, c]       =>      BAND: S → [a, b]
 from __future__ import annotations
 
 from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.arguments import whole
 from polyvolta.sched.passes.legal import reflagged
 from polyvolta.sched.tree import Band, Path, Schedule
 
@@ -37,10 +38,15 @@ def split(schedule: Schedule, at: Path, where: int) -> Schedule:
         BAND: S[i, j] → [j]
     """
     band = schedule.band(at)
-    if isinstance(where, bool) or not isinstance(where, int) or not 0 < where < len(band.members):
-        raise BadPath(f"cannot split {len(band.members)} members at {where}", where=schedule.marked(at))
-    inner = Band(band.members[where:], band.child, band.permutable, band.isolate)
-    new = schedule.replace(at, Band(band.members[:where], inner, band.permutable))
+    outer = whole(where)
+    if outer is None or not 0 < outer < len(band.members):
+        raise BadPath(
+            f"cannot split {len(band.members)} members at {where!r}",
+            where=schedule.marked(at),
+            hint="the number of members that go outside",
+        )
+    inner = Band(band.members[outer:], band.child, band.permutable, band.isolate)
+    new = schedule.replace(at, Band(band.members[:outer], inner, band.permutable))
     if not band.permutable:
         new = reflagged(new, at)
     return new if band.permutable and all(m.coincident for m in inner.members) else reflagged(new, (*at, 0))

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polyvolta.sched.passes.arguments import positive, table
 from polyvolta.sched.passes.legal import reflagged
 from polyvolta.sched.passes.places import MemberRef, members_at
 from polyvolta.sched.passes.subtree import rebased
-from polyvolta.sched.passes.tile import check_sizes, not_mapped, two_levels
+from polyvolta.sched.passes.tile import not_mapped, two_levels
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import aff, var
 
@@ -37,7 +38,7 @@ def strip_mine(schedule: Schedule, at: Path, sizes: Mapping[MemberRef, int], nes
     Raises
     ------
     BadPath : no such member.
-    BadTile : a size is not positive.
+    BadTile, BadArgument : a size is no positive integer; sizes that are no mapping.
     IllegalTransformation : as for `tile`; without `nested` the order stays and nothing is refused.
 
     Cost: as for `tile`.
@@ -54,12 +55,13 @@ def strip_mine(schedule: Schedule, at: Path, sizes: Mapping[MemberRef, int], nes
         BAND: S[i, k] → [i, k - 8⌊k/8⌋]
     """
     band = schedule.band(at)
+    sizes = table(sizes, "the sizes of strips by member", '{"k": 8}')
     found = members_at(schedule, at, sizes)
-    check_sizes(schedule, at, tuple(sizes.values()))
+    lengths = positive(schedule, at, sizes.values())
     not_mapped(schedule, at, found)
     if not found:
         return schedule
-    size = dict(zip(found, sizes.values(), strict=True))
+    size = dict(zip(found, lengths, strict=True))
     if not nested:
         return _in_place(schedule, at, size)
     outer = tuple(

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
-from polyvolta.sched.passes.places import depth, names_of
-from polyvolta.sched.structure import only
+from polyvolta.sched.passes.places import depth
+from polyvolta.sched.structure import names_of, only
 from polyvolta.sched.tree import (
     Band,
     Context,

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polyvolta.sched.errors import BadTile, IllegalTransformation
+from polyvolta.sched.errors import BadArgument, BadTile, IllegalTransformation
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.passes.arguments import items, positive
 from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.passes.subtree import marked_node, rebased
 from polyvolta.sched.tree import Band, Member, Path, Schedule
@@ -39,6 +40,7 @@ def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (Non
     Raises
     ------
     BadTile : not one positive size per member.
+    BadArgument : sizes that are no list, marks that are no pair of names.
     IllegalTransformation : a dependence forbids it; without dependences: the band has several members and is not
         permutable. Or a member is mapped to a name and is no loop.
 
@@ -56,9 +58,11 @@ def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (Non
         BAND: S[i, j] → [i - 32⌊i/32⌋, j - 8⌊j/8⌋]
     """
     band = schedule.band(at)
+    sizes = items(sizes, "tile sizes", "(32, 32)")
     if len(sizes) != len(band.members):
         raise BadTile(f"{len(sizes)} tile sizes for a band of {len(band.members)} members", where=schedule.marked(at))
-    check_sizes(schedule, at, sizes)
+    sizes = positive(schedule, at, sizes)
+    _check_marks(marks)
     not_mapped(schedule, at, range(len(sizes)))
     tiles = tuple(_tiles(m, s) for m, s in zip(band.members, sizes))
     points = tuple(m.map(lambda _, e, s=s: e % s) for m, s in zip(band.members, sizes))
@@ -102,15 +106,14 @@ def two_levels(schedule: Schedule, at: Path, outer, inner, parts, doing: str, ma
     return reflagged(new, places, (*places, 0, *((0,) if marks[1] is not None else ())))
 
 
-def check_sizes(schedule: Schedule, at: Path, sizes: Sequence[int]) -> None:
-    """Sizes are positive integers.
-
-    Raises
-    ------
-    BadTile : one is not.
-    """
-    if any(isinstance(s, bool) or not isinstance(s, int) or s <= 0 for s in sizes):
-        raise BadTile(f"tile sizes are positive integers, not {list(sizes)}", where=schedule.marked(at))
+def _check_marks(marks: Marks) -> None:
+    pair = isinstance(marks, (tuple, list)) and len(marks) == 2
+    if not pair or not all(m is None or (isinstance(m, str) and m) for m in marks):
+        raise BadArgument(
+            "the marks are two names, above the tiles and above the points, None for no mark",
+            where=repr(marks),
+            hint='such as ("tiles", None)',
+        )
 
 
 def not_mapped(schedule: Schedule, at: Path, members) -> None:  # noqa: ANN001

@@ -484,3 +484,13 @@ def test_prefetching_statements_with_dependences_is_checked_against_them(pipelin
     uses = Dependence("RAW", "shared", "store", "use", Map("[N] -> { store[t] -> use[t] : 0 <= t < N }"))
     with pytest.raises(IllegalTransformation, match=r"store\[0\] must run before use\[0\]"):
         p.prefetch(replace(pipeline, dependences=(uses,)), (0,), {"use": -1}, (0, 1, 2), nothing)
+
+
+@pytest.mark.parametrize("outer, kept", [(True, True), (False, False)])
+def test_joining_without_dependences_keeps_flags_only_where_they_surely_hold(outer, kept):
+    t = Band((Member((("S", var("t")),), coincident=outer),), permutable=True)
+    i = Band((Member((("S", var("i")),), coincident=True),), permutable=True)
+    tree = Schedule(Domain(Set("{ S[t, i] : 0 <= t < 4 and 0 <= i < 4 }"), replace(t, child=i)))
+    joined = p.join(tree, (0,)).band((0,))
+    assert (joined.permutable, joined.members[1].coincident) == (kept, kept)
+    assert joined.members[0].coincident == outer

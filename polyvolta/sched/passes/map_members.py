@@ -17,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.dependences.model import Dependence
-from polyvolta.sched.errors import IllegalTransformation
+from polyvolta.sched.errors import BadArgument, IllegalTransformation
 from polyvolta.sched.legality import band_flags, violations
+from polyvolta.sched.passes.arguments import items, table
 from polyvolta.sched.passes.legal import checked
 from polyvolta.sched.passes.places import MemberRef, bands_above, members_at
 from polyvolta.sched.tree import Band, Path, Schedule
@@ -42,6 +43,7 @@ def map_members(
     Raises
     ------
     BadPath : no such member.
+    BadArgument : names that are no mapping to words.
     UnknownName : no dependence is because of such an array.
     IllegalTransformation : the iterations of a member depend on one another; without dependences: it is not coincident.
         Or a name is taken by another member above or below.
@@ -59,8 +61,9 @@ def map_members(
       BAND: S[i, k] → [blockIdx.x, k]
     """
     band = schedule.band(at)
-    chosen = dict(zip(members_at(schedule, at, names), names.values(), strict=True))
-    arrays = (reduction,) if isinstance(reduction, str) else tuple(reduction)
+    names = table(names, "the names by member", '{"i": "blockIdx.x"}')
+    chosen = dict(zip(members_at(schedule, at, names), map(_name, names.values()), strict=True))
+    arrays = (reduction,) if isinstance(reduction, str) else items(reduction, "the arrays of a reduction", '"C"')
     members = tuple(replace(m, name=chosen.get(k, m.name)) for k, m in enumerate(band.members))
     if members == band.members:
         return schedule
@@ -78,7 +81,9 @@ def map_members(
     for a in arrays:
         known = {d.array for d in schedule.dependences}
         if a not in known:
-            raise UnknownName(f"no dependence is because of {a!r}", where=schedule.marked(at), hint=nearest(a, known))
+            raise UnknownName(
+                f"no dependence is because of {a!r}", where=schedule.marked(at), hint=nearest(str(a), known)
+            )
     flags = band_flags(schedule, at)
     if all(flags.coincident[k] for k in chosen):
         return new
@@ -94,6 +99,13 @@ def map_members(
                 refusal.message, where=refusal.where, hint=f'{sums}: reduction="{found.dependence.array}"'
             ) from None
         raise
+
+
+def _name(given: object) -> str:
+    """The name of an index: one word, as code writes it."""
+    if not isinstance(given, str) or not given or given.split() != [given]:
+        raise BadArgument("a member is mapped to a name, one word", where=repr(given), hint='such as "blockIdx.x"')
+    return given
 
 
 def _distinct(schedule: Schedule, at: Path, members, names: Sequence[str]) -> None:  # noqa: ANN001

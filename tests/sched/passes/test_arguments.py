@@ -1,0 +1,170 @@
+"""What is passed is looked at before the tree: whatever it is, a transformation happens or says what it takes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polyvolta.sched import passes as p
+from polyvolta.sched import schedule
+from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule, BadTile
+from polyvolta.sched.program import nest
+from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Schedule, Sequence
+from polyvolta.sets import Map, PolyvoltaError, Set, UnknownName, var
+
+
+@nest
+def rows(A, x, y, M, N):
+    for i in range(M):
+        y[i] = 0
+        for j in range(N):
+            y[i] += A[i, j] * x[j]
+
+
+TREE = schedule(rows)
+JUNK = (
+    *(None, True, 0, -1, 3, 2.0, 2**70, "", "i", "S1", "nothing", b"S1", (), [], {}, set(), object()),
+    *(
+        (True, 1),
+        (2.0, 2),
+        ("i", "i"),
+        (0, 9),
+        ((), ()),
+        {"i": None},
+        {"nothing": 1},
+        {0: 2.5},
+        {"S1": "i"},
+        {0: "a b"},
+    ),
+    *(
+        Set("{ S1[i] }"),
+        Set("{ S1[i, j] }"),
+        Set("{ X[] }"),
+        Set("{ [a] }"),
+        Map("{ [] -> S1[i] }"),
+        Map("{ A[] -> X[] }"),
+    ),
+)
+CALLS = {
+    "contract": lambda t, at, x: p.contract(t, "S2", x),
+    "contract's statement": lambda t, at, x: p.contract(t, x, {"i": 1}),
+    "contract's context": lambda t, at, x: p.contract(t, "S2", {"i": 1}, x),
+    "distribute": lambda t, at, x: p.distribute(t, at, x),
+    "fuse": lambda t, at, x: p.fuse(t, at, x),
+    "hoist": lambda t, at, x: p.hoist(t, at, x),
+    "insert_context": p.insert_context,
+    "insert_extension": p.insert_extension,
+    "insert_extension's band": lambda t, at, x: p.insert_extension(t, at, Map("{ [] -> X[] }"), x),
+    "insert_filter": p.insert_filter,
+    "insert_guard": p.insert_guard,
+    "insert_mark": p.insert_mark,
+    "insert_sequence": p.insert_sequence,
+    "insert_sequence's part": lambda t, at, x: p.insert_sequence(t, at, [x, "S2"]),
+    "insert_set": p.insert_set,
+    "interchange": p.interchange,
+    "isolate_full_tiles": lambda t, at, x: p.isolate_full_tiles(p.tile(t, at, (4, 4)), at, x),
+    "map_members": p.map_members,
+    "map_members' reduction": lambda t, at, x: p.map_members(t, at, {"i": "x"}, x),
+    "order_after": p.order_after,
+    "order_before": p.order_before,
+    "prefetch": lambda t, at, x: p.prefetch(LOOP, at, x, (0, 1), TOUCHES),
+    "prefetch's order": lambda t, at, x: p.prefetch(LOOP, at, {}, x, TOUCHES),
+    "prefetch's touches": lambda t, at, x: p.prefetch(LOOP, at, {}, (0, 1), x),
+    "reflagged": lambda t, at, x: p.reflagged(t, x),
+    "reorder": lambda t, at, x: p.reorder(t, (*at, 0), x),
+    "reverse": p.reverse,
+    "scale": p.scale,
+    "set_loop_type": lambda t, at, x: p.set_loop_type(t, at, x, "unroll"),
+    "set_loop_type's kind": lambda t, at, x: p.set_loop_type(t, at, 0, x),
+    "shift": lambda t, at, x: p.shift(t, at, 0, x),
+    "skew": lambda t, at, x: p.skew(t, at, x, 0),
+    "skew's factor": lambda t, at, x: p.skew(t, at, 1, 0, x),
+    "split": p.split,
+    "strip_mine": p.strip_mine,
+    "tile": p.tile,
+    "tile's marks": lambda t, at, x: p.tile(t, at, (2, 2), x),
+    "unroll": p.unroll,
+}
+LOOP = Schedule(
+    Domain(
+        Set("{ S1[k] : 0 <= k < 9; S2[k] : 0 <= k < 9 }"),
+        Band((Member((("S1", var("k")), ("S2", var("k")))),), Sequence((Filter(("S1",)), Filter(("S2",))))),
+    )
+)
+TOUCHES = {"S1": (frozenset(), frozenset("T")), "S2": (frozenset("T"), frozenset())}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_whatever_is_passed_gives_a_tree_or_a_reason(call):
+    refused = 0
+    for tree in (TREE, replace(TREE, dependences=None)):
+        for junk in JUNK:
+            try:
+                str(CALLS[call](tree, (0,), junk).check_structure())
+            except PolyvoltaError as reason:
+                refused += 1
+                assert not str(reason).startswith("[PV307] the filter names a statement twice")
+    assert refused
+
+
+@pytest.mark.parametrize("name", sorted(set(p.__all__) - {"contract", "reflagged"}))
+def test_a_path_that_leads_nowhere(name):
+    given = {
+        **dict.fromkeys(("distribute", "fuse", "hoist", "isolate_full_tiles", "join", "remove_mark", "sink"), ()),
+        **dict.fromkeys(("insert_context", "insert_guard"), (Set("{ : }"),)),
+        **dict.fromkeys(("insert_sequence", "insert_set"), (["S1", "S2"],)),
+        **dict.fromkeys(("map_members", "strip_mine", "scale"), ({},)),
+        "insert_extension": (Map("{ [] -> X[] }"),),
+        "prefetch": ({}, (), {}),
+        "set_loop_type": (0, "unroll"),
+        "shift": (0, {}),
+        "skew": (1, 0),
+        "tile": ((2, 2),),
+    }
+    for at in ((0, 0, 0, 0, 0), (-1,), (True,)):
+        with pytest.raises(BadPath):
+            getattr(p, name)(TREE, at, *given.get(name, ("S1",)))
+
+
+def test_numbers_of_numpy_are_numbers():
+    n = np.int64
+    assert p.tile(TREE, (0,), np.array([4, 8])) == p.tile(TREE, (0,), (4, 8))
+    assert p.strip_mine(TREE, (0,), {n(1): n(8)}) == p.strip_mine(TREE, (0,), {1: 8})
+    assert p.scale(TREE, (0,), {0: n(2)}) == p.scale(TREE, (0,), {0: 2})
+    assert p.skew(TREE, (0,), n(1), 0, n(2)) == p.skew(TREE, (0,), 1, 0, 2)
+    assert p.split(TREE, (0,), n(1)) == p.split(TREE, (0,), 1)
+    assert p.hoist(TREE, (0,), n(1)) == p.hoist(TREE, (0,), 1)
+    assert p.interchange(TREE, (0,), np.arange(2)) == TREE
+    assert p.unroll(TREE, (0,), n(1)) == p.unroll(TREE, (0,), 1)
+
+
+@pytest.mark.parametrize(
+    "error, text, call",
+    [
+        (BadTile, r"tile sizes are positive integers, not \[4, 2.0\]", lambda: p.tile(TREE, (0,), (4, 2.0))),
+        (BadTile, "2 tile sizes|1 tile sizes for a band of 2", lambda: p.tile(TREE, (0,), (4,))),
+        (BadArgument, "tile sizes are listed, not an int", lambda: p.tile(TREE, (0,), 4)),
+        (BadArgument, "members are listed, not a str", lambda: p.interchange(TREE, (0,), "ji")),
+        (BadTile, "factors are positive integers", lambda: p.contract(TREE, "S2", {"i": 2.0})),
+        (BadArgument, "mapped to a name, one word", lambda: p.map_members(TREE, (0,), {"i": 0})),
+        (BadArgument, "a Map, not a Set", lambda: p.insert_extension(TREE, (0,), Set("{ X[] }"))),
+        (BadSchedule, "not over S1", lambda: p.insert_context(TREE, (0,), Set("{ S1[i] }"))),
+        (BadSchedule, r"the statement is S1\[i\], not S1", lambda: p.order_before(TREE, (0,), Set("{ S1[i, j] }"))),
+        (UnknownName, "what S2 reads and writes", lambda: p.prefetch(LOOP, (0,), {}, (0, 1), {"S1": TOUCHES["S1"]})),
+    ],
+)
+def test_a_refusal_says_what_is_taken(error, text, call):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_a_part_may_be_any_listing_and_names_count_once():
+    assert p.order_after(TREE, (0, 0, 0, 0), (s for s in ("S1",))) == TREE
+    flat = Schedule(Domain(Set("{ S[]; T[] }"), Leaf()))
+    assert p.order_before(flat, (0,), (s for s in ("T", "T"))) == p.order_before(flat, (0,), "T")
+    assert p.insert_sequence(flat, (0,), (s for s in "TS")) == p.order_before(flat, (0,), "T")
+
+
+def test_a_filter_where_nothing_arrives():
+    nothing = Schedule(Domain(Set("{ S[i] : false }")))
+    assert p.insert_filter(nothing, (0,), Set("{ S[i] : i > 1 }")) == nothing
