@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import gcd
 
-from polyvolta.sched.codegen.linear import FLOOR, LOOP, TWIN, Key, System, plus
-from polyvolta.sets import Aff, var
-from polyvolta.sets.aff import Floor, linear
+from polyvolta.sched.codegen.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, negated, plus
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.aff import Atom, Floor, linear
 
 Row = tuple[Key, int]
 
@@ -99,11 +99,38 @@ class Columns:
         return key, const
 
     def quotient(self, den: int, key: Key, const: int) -> Row:
-        """floor of a row over outer columns as a row."""
-        whole, shift, *rest = reduced_floor(den, key, const)
-        if rest[0] > 1:
-            whole = plus(1, whole, 1, ((self.floor(*rest), 1),))
+        """floor of a row over outer columns as a row.
+
+        floor((c - x)/d) is -floor((x + d - 1 - c)/d): both have one column, the upright one, whose first coefficient
+        is positive.
+        """
+        whole, shift, den, rest, c = reduced_floor(den, key, const)
+        if den > 1:
+            if rest[0][1] > 0:
+                whole = plus(1, whole, 1, ((self.floor(den, rest, c), 1),))
+            else:
+                whole = plus(1, whole, -1, ((self.floor(den, negated(rest), den - 1 - c), 1),))
         return whole, shift
+
+    def upright(self, e: Aff) -> Aff:
+        """The expression with its floors as `quotient` has them, so that equal ones are one and remainders show."""
+        if all(isinstance(atom, str) for atom, _ in e.terms):
+            return e
+        out = aff(e.const)
+        for atom, c in e.terms:
+            value = Aff(((atom, c),))
+            if isinstance(atom, Floor):
+                num = self.upright(atom.num)
+                if min(num.terms, key=lambda t: self._rank(t[0]))[1] > 0:
+                    value = c * num.floordiv(atom.den)
+                else:
+                    value = -c * (atom.den - 1 - num).floordiv(atom.den)
+            out = out + value
+        return out
+
+    def _rank(self, atom: Atom) -> tuple[int, str]:
+        """Names as their columns are, floors behind them."""
+        return (self.ids.get(atom, FLOOR), atom) if isinstance(atom, str) else (LOCAL, str(Aff(((atom, 1),))))
 
 
 def reduced_floor(den: int, key: Key, const: int) -> tuple[Key, int, int, Key, int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from polyvolta.sched.codegen.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.codegen.columns import Columns
 from polyvolta.sched.codegen.known import Known
-from polyvolta.sched.codegen.linear import LOCAL, Key, System
+from polyvolta.sched.codegen.linear import FLOOR, LOCAL, Key, System
 from polyvolta.sched.codegen.pieces import system_of
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjunct import Conjunct, normalise
@@ -50,11 +50,18 @@ def has_rows(system: System) -> bool:
 
 
 def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
-    """The rows of a system as conditions."""
+    """The rows of a system as conditions; of the bounds of one name the lower ones stand first."""
     out: list[Condition] = [("eq", tidy(columns.aff(*row))) for row in system.eqs]
     out += [("eq", tidy(columns.aff(key, const) % d)) for key, const, d in system.mods]
-    out += [("ge", tidy(columns.aff(*row))) for row in system.ineqs.items()]
+    out += [("ge", tidy(columns.aff(*row))) for row in sorted(system.ineqs.items(), key=_innermost)]
     return tuple(out)
+
+
+def _innermost(row: tuple[Key, int]) -> tuple[int, bool]:
+    """The innermost name that a row bounds, and whether from above."""
+    key, _ = row
+    named = [t for t in key if t[0] < FLOOR] or [key[-1]]
+    return named[-1][0], named[-1][1] < 0
 
 
 def exactly(columns: Columns, system: System) -> list[System]:

@@ -139,6 +139,15 @@ class Known:
 
     # ---- questions
 
+    def range(self, col: int) -> tuple[int | None, int | None]:
+        """The least and the greatest value of a column, None where there is no bound or nothing holds anywhere."""
+        if all(coefficient(key, col) == 0 or len(key) == 1 for key in self.ineqs):
+            return self.low.get(col), self.high.get(col)
+        tab = self._loaded()
+        row = self._dense(tab, ((col, 1),), 0)
+        low, high = (None, None) if tab.empty else (tab.minimum(row), tab.maximum(row))
+        return None if low is None else -(-low[0] // low[1]), None if high is None else high[0] // high[1]
+
     def says(self, key: Key, const: int) -> bool:
         """Whether `key . x + const >= 0` is plain to see."""
         if not key:

@@ -133,7 +133,7 @@ class Piece:
 
     def value(self, e: Aff) -> Value:
         """An expression in iterators, parameters and names."""
-        parts = [(e.const, ((), 1, 1))]
+        parts: list[tuple[int, Value]] = [(e.const, ((), 1, 1))]
         for atom, c in e.terms:
             if isinstance(atom, str):
                 image = self.images.get(atom)
@@ -167,9 +167,9 @@ class Piece:
             if f is None:
                 return found
             key, const = self.floors[f]
-            column = ((self.columns.floor(*f), 1),)
-            self.system.eq(plus(1, key, -1, column), const)
-            self.floors[f] = column, 0
+            column, shift = self.columns.quotient(*f)
+            self.system.eq(plus(1, key, -1, column), const - shift)
+            self.floors[f] = column, shift
             self.settle()
             found = True
         return found

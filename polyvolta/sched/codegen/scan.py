@@ -125,13 +125,7 @@ class Scanner(Writer):
         self.known = Known(self.columns)
         if context is not None:
             self.known = self.assuming(self.known, context, ())
-        super().__init__(
-            {
-                p: (0 if self.known.implies(((c, 1),), 0) else None, None)
-                for p, c in self.columns.ids.items()
-                if p in params
-            }
-        )
+        super().__init__(self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
         self.extents: dict[str, Aff] = {}
         if names:
             self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)
