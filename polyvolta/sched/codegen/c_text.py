@@ -118,7 +118,9 @@ class CPrinter:
                 case For():
                     self.loop(node, pad)
                 case If(conditions, inner):
-                    self.nested(f"{pad}if ({speller.conditions(conditions)})", inner, pad)
+                    head = f"{pad}if ({speller.conditions(conditions)})"
+                    with speller.assuming(conditions):
+                        self.nested(head, inner, pad)
                 case Block(mark, inner):
                     out.append(f"{pad}// {mark}")
                     self.block(inner, pad)

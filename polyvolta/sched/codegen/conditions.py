@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from polyvolta.sched.codegen.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.codegen.columns import Columns
-from polyvolta.sched.codegen.known import Known
-from polyvolta.sched.codegen.linear import FLOOR, LOCAL, Key, System
+from polyvolta.sched.codegen.known import Known, always
+from polyvolta.sched.codegen.linear import FLOOR, LOCAL, Key, System, negated
 from polyvolta.sched.codegen.pieces import system_of
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjunct import Conjunct, normalise
@@ -37,6 +37,10 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
             order = sorted(range(n), key=lambda k: -len(rows[k][0]))
             gone = {k for k in order if tab._relaxed_implies(-(last - n + k + 1))}
             rows = [r for k, r in enumerate(rows) if k not in gone]
+            for row in rows if len(rows) > 1 and any(abs(v) > 1 for key, _ in rows for _, v in key) else ():
+                rest = [r for r in rows if r is not row]
+                if always(known, known.tableau([*out.every_ge(), *rest]), *row):  # never missed by as much as 1
+                    rows = rest
     out.ineqs = dict(rows)
     for row in system.mods:
         if mine(row[0]) and not known.implies_mod(*row):
@@ -51,7 +55,8 @@ def has_rows(system: System) -> bool:
 
 def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
     """The rows of a system as conditions; of the bounds of one name the lower ones stand first."""
-    out: list[Condition] = [("eq", tidy(columns.aff(*row))) for row in system.eqs]
+    eqs = [(negated(key), -const) if _innermost((key, const))[1] else (key, const) for key, const in system.eqs]
+    out: list[Condition] = [("eq", tidy(columns.aff(*row))) for row in eqs]
     out += [("eq", tidy(columns.aff(key, const) % d)) for key, const, d in system.mods]
     out += [("ge", tidy(columns.aff(*row))) for row in sorted(system.ineqs.items(), key=_innermost)]
     return tuple(out)

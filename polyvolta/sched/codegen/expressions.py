@@ -11,7 +11,8 @@ terms on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from polyvolta.sched.codegen.ast import AnyOf, Bound, Condition, For
 from polyvolta.sets import Aff
@@ -209,6 +210,28 @@ class CSpeller(Speller):
         super().__init__(ranges, names)
         self.used: set[str] = set()
         self.scope: dict[str, For] = {}  # the loops around
+
+    @contextmanager
+    def assuming(self, conditions: Sequence[Condition]) -> Iterator[None]:
+        """What conditions say of single names, while what they guard is written."""
+        outer = self.ranges
+        inner = dict(outer)
+        for c in conditions:
+            if isinstance(c, AnyOf) or len(c[1].terms) != 1:
+                continue
+            kind, e = c
+            ((atom, v),) = e.terms
+            if isinstance(atom, str) and v in (1, -1):
+                low, high = inner.get(atom, UNKNOWN)
+                end = -v * e.const
+                if v == 1 or kind == "eq":
+                    low = end if low is None else max(low, end)
+                if v == -1 or kind == "eq":
+                    high = end if high is None else min(high, end)
+                inner[atom] = low, high
+        self.ranges = inner
+        yield
+        self.ranges = outer
 
     def unsigned(self, num: Aff) -> bool:
         """Whether an expression is known not to be negative."""
