@@ -15,9 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from polyvolta.sched.dependences.accesses import Accesses, accesses
 from polyvolta.sched.dependences.model import Dependence, Dependences, Flow, Kind
 from polyvolta.sched.dependences.order import AFTER, BEFORE, Clock, Clocks, Order, clocks, compare, parameters
-from polyvolta.sched.dependences.sources import Accesses, accesses, last_sources
+from polyvolta.sched.dependences.sources import last_sources
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var

@@ -22,13 +22,12 @@ section "Dependence Analysis", whose terms (sink, must and may sources, kills) t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
+from polyvolta.sched.dependences.accesses import Accesses, Kind, accesses
 from polyvolta.sched.dependences.model import FLOWS, Flow
-from polyvolta.sched.dependences.order import BEFORE, Branch, Clock, Clocks, Order, clocks, compare, parameters
+from polyvolta.sched.dependences.order import BEFORE, Branch, Clock, Order, clocks, compare, parameters
 from polyvolta.sched.errors import BadProgram
-from polyvolta.sets import Aff, Map, Unbounded, nearest
+from polyvolta.sets import Aff, Map, Unbounded
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets import project as pj
 from polyvolta.sets.budgets import metered
@@ -40,7 +39,6 @@ from polyvolta.sets.lexrel import optimum, solved_outputs
 from polyvolta.sets.shape import spaced
 from polyvolta.sets.space import Space, Tuple
 
-Kind = Literal["must", "may", "kill"]
 ONLY_BEFORE = frozenset({BEFORE})
 
 
@@ -96,66 +94,6 @@ def last_sources(sinks: Map, must: Map | None, may: Map | None, kills: Map | Non
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Accesses:
-    """One conjunct of an access relation, over (parameters, instance, element), and when its instances run.
-
-    Parameters
-    ----------
-    kind : as what it takes part, if it is a source.
-    """
-
-    kind: Kind
-    clock: Clock
-    instance: Tuple
-    array: Tuple
-    conjunct: Conjunct
-
-
-def accesses(m: Map, kind: Kind, times: Clocks, params: tuple[str, ...]) -> list[Accesses]:
-    """The conjuncts of an access relation, by the clocks of their instances.
-
-    Raises
-    ------
-    BadProgram : the order has no time for a statement that accesses something, or not for as many iterators.
-    """
-    out = []
-    for space, cs in m.align_params(params).parts:
-        assert space.inp is not None
-        name = space.inp.name or ""
-        if name not in times:
-            if all(c.is_empty for c in cs):
-                continue
-            raise BadProgram(
-                f"the order has no time for {name}, which accesses {space.out}", hint=nearest(name, list(times))
-            )
-        for clock in times[name]:
-            if len(clock.iterators) != len(space.inp.dims):
-                raise BadProgram(
-                    f"the order is one of {name}[{', '.join(clock.iterators)}], the accesses are those of {space.inp}"
-                )
-            for c in cs:
-                for piece in _at(clock, c, len(params)):
-                    out.append(Accesses(kind, clock, space.inp, space.out, piece))
-    return out
-
-
-def _at(clock: Clock, c: Conjunct, n_par: int) -> list[Conjunct]:
-    """The accesses of a conjunct by the instances that a clock is for."""
-    if clock.instances is None:
-        return [c]
-    n = n_par + len(clock.iterators)
-    tail = (0,) * (c.n - n + len(c.divs))
-    rows, eqs, out = set(c.ineqs), set(c.eqs), []
-    for d in clock.instances:
-        if not d.divs and rows.issuperset([r + tail for r in d.ineqs]) and eqs.issuperset([r + tail for r in d.eqs]):
-            return [c]
-        both = cj.conjoin(c, cj.reindex(d, c.n, tuple(range(n))))
-        if both is not None and not both.is_empty:
-            out.append(both)
-    return out
-
-
 Pieces = list[Conjunct]
 
 
@@ -203,6 +141,7 @@ class _Sink:
         self.n_key = self.n_own if self.plain else sink.conjunct.n
         key = pj.project(sink.conjunct, tuple(range(self.n_key, sink.conjunct.n)))
         self.left: Pieces = [] if key is None else [key]  # sinks that nothing covers yet
+        self.done: Pieces = []  # the others; `left` is often in more pieces than these
         self.whole = True  # whether `left` is still all of them
         self.doubtful: Pieces = []  # sinks that have a possible source
 
@@ -249,29 +188,40 @@ class _Sink:
     # ---- one place
 
     def at_place(self, group: list[tuple[Accesses, Conjunct]]) -> None:
-        """Take the sources at one place into account; all later places are done."""
-        here = [(e, c, found) for e, c in group if (found := self.within([c]))]
-        sure = [(e, self.latest(e, c, found)) for e, c, found in here if e.kind != "may"]
-        if len(sure) > 1:
-            sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds in sure if f is not e])) for e, cs in sure]
-        possible = [(e, self.unbeaten(e, cs, sure)) for e, _, cs in here if e.kind == "may"]
+        """Take the sources at one place into account; all later places are done.
+
+        Where the sinks that are left are in many pieces, the sources at this place are found for all sinks first.
+        """
+        one = len(self.left) == 1
+        cut = (lambda cs: cs) if one else self.within
+        here = [(e, found[0] if one else c) for e, c in group if (found := self.within([c]))]
+        late = [(e, self.latest(e, c)) for e, c in here if e.kind != "may"]
+        sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds in late if f is not e])) for e, cs in late]
+        possible = [(e, self.unbeaten(e, [c], sure)) for e, c in here if e.kind == "may"]
         for e, cs in sure:
             if e.kind == "must":
-                self.report("may", e, cs)
-                certain = self.unbeaten(e, cs, possible) if possible else cs
+                found = cut(cs)
+                self.report("may", e, found)
                 n = self.n_key + len(e.instance.dims)
+                certain = cut(self.unbeaten(e, cs, possible)) if possible else found
                 self.report("must", e, _without(certain, [self.over_pair(c, n) for c in self.doubtful]))
         for e, cs in possible:
-            self.report("may", e, cs)
-            self.doubtful += self.covered(cs)
+            found = cut(cs)
+            self.report("may", e, found)
+            self.doubtful += self.covered(found)
         if sure:
-            self.left = _without(self.left, self.covered([c for e, c, _ in here if e.kind != "may"]))
+            done = self.covered([c for e, c in here if e.kind != "may"])
+            self.left = _without(self.left, done)
+            self.done += done
             self.whole = False
 
     def within(self, pieces: Pieces) -> Pieces:
-        """The pairs whose sink is not covered yet."""
-        if not self.whole:
-            pieces = [d for c in pieces for r in self.left for d in _meet(c, self.over_pair(r, c.n))]
+        """The pairs whose sink is not covered yet; a piece stays one piece where the sinks left are in one."""
+        if not self.whole and pieces:
+            if len(self.left) == 1:
+                pieces = [d for c in pieces for d in _meet(c, self.over_pair(self.left[0], c.n))]
+            else:
+                pieces = _without(pieces, [self.over_pair(k, pieces[0].n) for k in self.done])
         return [c for c in pieces if not c.is_empty]
 
     def over_pair(self, key: Conjunct, n: int) -> Conjunct:
@@ -283,14 +233,8 @@ class _Sink:
         done = [pj.project(c, tuple(range(self.n_key, c.n))) for c in pieces]
         return [k for c in done if c is not None for k in pj.with_known_divs(c)]
 
-    def latest(self, event: Accesses, c: Conjunct, found: Pieces) -> Pieces:
-        """Of the pairs with one source, of which `found` are those whose sink is not covered, the ones that come last.
-
-        The sinks of different pieces of `found` are different, so that a piece has no rival in another one.
-        """
-        if len(found) > 1:
-            return self.within(self.latest(event, c, [c]))
-        (c,) = found
+    def latest(self, event: Accesses, c: Conjunct) -> Pieces:
+        """Of the pairs with one source the ones that come last."""
         inp = Tuple(None, tuple(f"#{k}" for k in range(self.n_key - self.n_par)))
         if solved_outputs(c, self.n_par, Space(inp, event.instance)) is not None:
             return [c]
