@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import prod
+from typing import NoReturn
 
 import numpy as np
 
+from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.exchange import plan_exchange
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import (
@@ -38,7 +40,7 @@ from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.movements import Movement, Tile
 from polyvolta.cuda.promote import Promotion
 from polyvolta.cuda.swizzle import Swizzle, choose
-from polyvolta.sched.codegen.ast import Ast, Call, For, If
+from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.codegen.scan import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff, var
@@ -47,6 +49,12 @@ from polyvolta.sets.text.show import PAPER_ASCII, show_aff
 
 LANES = 32
 EXCHANGE = "exchange"
+
+
+class NotLowered(CudaError):
+    """Loops that the kernel's language cannot say: bounds or conditions with alternatives."""
+
+    id = "PV516"
 
 
 def shared_name(tensor: str) -> str:
@@ -77,6 +85,7 @@ def lower(
     Raises
     ------
     NoSwizzle, NoExchange : no conflict-free layout of a tile, or of the accumulator exchange.
+    NotLowered : a bound or a condition of the loops has alternatives.
     """
     threads = scan.extents["linearId"].const
     exchange = plan_exchange(macro)
@@ -154,19 +163,39 @@ class _Lowering:
         self.promotion, self.macro, self.exchange, self.ranges = promotion, macro, exchange, ranges
 
     def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
-        return tuple(self.statement(n) for n in nodes)
+        return tuple(s for n in nodes for s in (self.body(n.body) if isinstance(n, Block) else (self.statement(n),)))
 
-    def statement(self, node: Ast) -> Stmt:
+    def statement(self, node: For | If | Call) -> Stmt:
         match node:
             case For(v, lower, upper, step, unroll, inner):
-                return Loop(v, lower, upper, step, unroll, self.body(inner), self.loop_comment(node))
-            case If(conditions, inner):
-                conditions = tuple(c for kind, e in conditions for c in ((e,) if kind == "ge" else (e, -e)))
+                lows, highs = self.single(lower, node), self.single(upper, node)
+                return Loop(v, lows, highs, step, unroll, self.body(inner), self.loop_comment(node))
+            case If(stated, inner):
+                conditions: list[Aff] = []
+                for c in stated:
+                    if isinstance(c, AnyOf):
+                        self.refuse("a condition with alternatives", node, "a filter or a guard in one piece")
+                    kind, e = c
+                    conditions += (e,) if kind == "ge" else (e, -e)
                 differs = any(e.names() & self.per_thread for e in conditions)
-                return When(conditions, self.body(inner), not differs, self.comment(inner))
+                return When(tuple(conditions), self.body(inner), not differs, self.comment(inner))
             case Call(name, args):
                 return self.operation(self.promotion.movements[name], args)
-        raise TypeError(type(node).__name__)
+
+    def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
+        """Bounds that are one expression each."""
+        return tuple(
+            b if isinstance(b, Aff) else self.refuse(f"a bound that is a {b.kind}imum", loop, '"separate" loops')
+            for b in bounds
+        )
+
+    def refuse(self, what: str, node: For | If, instead: str) -> NoReturn:
+        """A kernel's loops and conditions are plainer than those of a scan."""
+        raise NotLowered(
+            f"a kernel has no form for {what}, which the loops of this tree have",
+            where=self.schedule.marked(node.at),
+            hint=f"statements whose instances differ share this place of the tree; {instead} would do without",
+        )
 
     def loop_comment(self, loop: For) -> str:
         """The band member that a loop scans, by statement, and what happens if that is one thing."""
