@@ -34,6 +34,8 @@ def insert_context(schedule: Schedule, at: Path, context: Set) -> Schedule:
 
     Cost: none. That the context holds is the caller's word.
 
+    Source: isl's `isl_schedule_node_insert_context`.
+
     >>> from polyvolta.sched import Domain, Schedule
     >>> tree = insert_context(Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"))), (0,), Set("[N] -> { : N >= 8 }"))
     >>> type(tree.node((0,))).__name__
@@ -60,6 +62,8 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
     BadSchedule : a guard over another number of members, or one that is false for an instance that arrives.
 
     Cost: for each statement a difference and an emptiness test.
+
+    Source: isl's `isl_schedule_node_insert_guard`.
 
     >>> from polyvolta.sched import Domain, Schedule
     >>> tree = insert_guard(Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"))), (0,), Set("[N] -> { : N >= 1 }"))

@@ -4,7 +4,8 @@
 
 The instances whose iterators are multiples of the tile stay, and each now performs what the instances of its
 tile did; what that is (a macro-MMA) is for the statement's operation to say. That is legal when every tile is
-full, lies in one iteration of all bands but the innermost, and runs after what any of its instances depends on. The
+full, goes one way through the filters, lies in one iteration of all bands but the innermost, and runs after what any of
+its instances depends on. The
 dependences become those between the instances that stay: what depended on an instance of a tile depends on the one that
 stands for it.
 """
@@ -20,7 +21,7 @@ from polyvolta.sched.example import example
 from polyvolta.sched.passes.arguments import of_kind, positive, table
 from polyvolta.sched.passes.legal import checked, reflagged
 from polyvolta.sched.structure import names_of
-from polyvolta.sched.tree import Band, Schedule
+from polyvolta.sched.tree import Band, Filter, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets import project as pj
@@ -32,6 +33,8 @@ from polyvolta.sets.space import Space
 def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], context: Set | None = None) -> Schedule:
     """Keep the instances of a statement at multiples of `factors`, by iterator name.
 
+        DOMAIN: S[i] : 0 ≤ i < M      =>      DOMAIN: S[i] : 16⌊i/16⌋ = i ∧ 0 ≤ i < M
+
     Parameters
     ----------
     context : what is known of the parameters, a set without dimensions.
@@ -40,8 +43,8 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     ------
     BadTile, BadArgument : a factor is no positive integer; factors that are no mapping, a context that is no set.
     UnknownName : no such statement or iterator.
-    IllegalTransformation : a tile reaches beyond the domain, or across iterations of an outer band; or two tiles depend
-        on one another in the wrong order.
+    IllegalTransformation : a tile reaches beyond the domain, across iterations of an outer band or through several
+        filters; or two tiles depend on one another in the wrong order.
 
     Cost: one projection and one subset test; for a dependence of the statement two compositions, and a check of the
     new tree.
@@ -72,6 +75,7 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,) if knife is not None else ())])
     _check_full(schedule, mine, fewer, factors, context)
     _check_bands(schedule, statement, factors)
+    _check_filters(schedule, mine, fewer, factors)
     parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
     root = replace(schedule.root, domain=Set._of(domain.param_names, parts))
     factors = {n: f for n, f in factors.items() if f > 1}
@@ -149,23 +153,42 @@ def _images(
 
 def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None) -> None:
     """Every instance of a kept instance's tile is one of the domain."""
-    dims = mine.space.out.dims
     if context is not None:
         mine, fewer = mine.intersect_params(context), fewer.intersect_params(context)
-    inside = tuple(d + "'" for d in dims)
-    rows = []
-    for d, e in zip(dims, inside):
-        rows += [("ge", var(e) - var(d)), ("ge", var(d) + (factors.get(d, 1) - 1) - var(e))]
-    space = Space(mine.space.out, Tuple(mine.space.out.name, inside))
-    box = RowBuilder((*mine.param_names, *dims, *inside)).conjunct(rows)
-    tiles = Map._of(mine.param_names, [(space, (box,) if box is not None else ())])
-    beyond = fewer.apply(tiles) - mine
+    beyond = fewer.apply(_tiles(mine, factors)) - mine
     if not beyond.is_empty():
         raise IllegalTransformation(
             f"a tile of {dict(factors)} reaches beyond the domain, for example to {example(beyond)}",
             where=str(schedule),
             hint="give the context in which sizes are multiples of the factors",
         )
+
+
+def _tiles(mine: Set, factors: Mapping[str, int]) -> Map:
+    """The instances that stay -> all of their tiles, in the domain or not."""
+    dims = mine.space.out.dims
+    inside = tuple(d + "'" for d in dims)
+    rows = []
+    for d, e in zip(dims, inside):
+        rows += [("ge", var(e) - var(d)), ("ge", var(d) + (factors.get(d, 1) - 1) - var(e))]
+    space = Space(mine.space.out, Tuple(mine.space.out.name, inside))
+    box = RowBuilder((*mine.param_names, *dims, *inside)).conjunct(rows)
+    return Map._of(mine.param_names, [(space, (box,) if box is not None else ())])
+
+
+def _check_filters(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int]) -> None:
+    """No filter tells the instances of a tile apart."""
+    for at, node in schedule.walk():
+        if not isinstance(node, Filter) or node.instances is None or mine.space.out.name not in node.statements:
+            continue
+        inside = node.instances.only(mine.space.out.name)
+        apart = ((fewer & inside).apply(_tiles(mine, factors)) & mine) - inside
+        if not apart.is_empty():
+            raise IllegalTransformation(
+                f"a filter tells the instances of a tile of {dict(factors)} apart, for example {example(apart)}",
+                where=schedule.marked(at),
+                hint="contract first, or let the filter keep tiles together",
+            )
 
 
 def _check_bands(schedule: Schedule, statement: str, factors: Mapping[str, int]) -> None:

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.passes.arguments import items, of_kind, table
-from polyvolta.sched.passes.places import depth, inserted_at
+from polyvolta.sched.passes.places import depth, inserted_at, tuples_of
 from polyvolta.sched.structure import names_of
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Node, Path, Schedule
+from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Member, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Aff, Map, UnknownName, aff, nearest
 from polyvolta.sets.space import Space, distinct, renamed
@@ -89,7 +89,7 @@ def insert_extension(
                 where=schedule.marked(at),
                 hint="the members of all bands above, outermost first, mapped ones among them",
             )
-    present = _present(schedule)
+    present = tuples_of(schedule)
     for s in added:
         if not s or s in present:
             what = "has no name" if not s else f"is called {s}, as another one of the tree"
@@ -114,18 +114,6 @@ def _named(extension: Map) -> Map:
         inputs = inputs if len(set(inputs)) == len(inputs) else space.inp.dims
         parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
     return Map._of(extension.param_names, parts)
-
-
-def _present(schedule: Schedule) -> set[str]:
-    """All statements of a tree."""
-    found: set[str] = set()
-    for _, node in schedule.walk():
-        match node:
-            case Domain(domain):
-                found.update(names_of(domain))
-            case Extension(extension):
-                found.update(names_of(extension))
-    return found
 
 
 def _band(schedule: Schedule, at: Path, extension: Map, given: Mapping[str, Sequence[Aff | str | int]]) -> Node:

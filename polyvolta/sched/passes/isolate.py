@@ -18,13 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.places import depth
 from polyvolta.sched.structure import names_of
-from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule
+from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Node, Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Unbounded, var
 from polyvolta.sets import conjunct as cj
+
+R = TypeVar("R", Map, Set)
 
 
 def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None) -> Schedule:
@@ -82,10 +85,18 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
 def _reaching(schedule: Schedule, at: Path) -> tuple[Set, Set]:
     """The instances that arrive at a node, and what would if the domain had all iterators."""
     domain = schedule.domain
-    n = len(domain.param_names)
-    whole = Set._of(domain.param_names, [(s, (cj.universe(n + s.n_out),)) for s, _ in domain.parts])
-    unbounded = schedule.replace((), replace(schedule.root, domain=whole))
+    whole = replace(schedule.root, domain=_unbounded(domain))
+    unbounded = schedule.replace((), whole)
+    for place, node in schedule.walk():
+        if isinstance(node, Extension) and place == at[: len(place)]:
+            unbounded = unbounded.replace(place, replace(unbounded.node(place), extension=_unbounded(node.extension)))
     return schedule.instances_at(at), unbounded.instances_at(at)
+
+
+def _unbounded(relation: R) -> R:
+    """All that a relation could relate, or a set could have."""
+    n = len(relation.param_names)
+    return relation._of(relation.param_names, [(s, (cj.universe(n + s.n_in + s.n_out),)) for s, _ in relation.parts])
 
 
 def _below(schedule: Schedule, at: Path, statement: str) -> Iterator[tuple[tuple[Aff, ...], Set | None]]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
+from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Path, Schedule
 
 
@@ -42,7 +43,8 @@ def reflagged(schedule: Schedule, *places: Path) -> Schedule:
     """The bands at some paths, all bands by default, with the flags that the dependences allow.
 
     Which members are coincident and which bands permutable is what the dependences say exactly; flags that were set by
-    hand are found out. Without dependences the schedule stays as it is.
+    hand are found out. Without dependences the schedule stays as it is. Of a statement that an extension adds they say
+    nothing: a band with one loses flags and gets none.
 
     Raises
     ------
@@ -62,15 +64,19 @@ def reflagged(schedule: Schedule, *places: Path) -> Schedule:
     """
     if schedule.dependences is None:
         return schedule
+    known = set(names_of(schedule.domain))
     for at in places or schedule.bands():
         band = schedule.band(at)
         flags = band_flags(schedule, at)
+        coincident, permutable = flags.coincident, flags.permutable
+        if not known.issuperset(band.statements):
+            coincident = tuple(c and m.coincident for m, c in zip(band.members, coincident, strict=True))
+            permutable = permutable and band.permutable
         members = tuple(
-            m if m.coincident == c else replace(m, coincident=c)
-            for m, c in zip(band.members, flags.coincident, strict=True)
+            m if m.coincident == c else replace(m, coincident=c) for m, c in zip(band.members, coincident, strict=True)
         )
-        if members != band.members or flags.permutable != band.permutable:
-            schedule = schedule.replace(at, replace(band, members=members, permutable=flags.permutable))
+        if members != band.members or permutable != band.permutable:
+            schedule = schedule.replace(at, replace(band, members=members, permutable=permutable))
     return schedule
 
 

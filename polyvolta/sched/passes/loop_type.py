@@ -22,6 +22,9 @@ from polyvolta.sets import nearest
 def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[MemberRef, ...], kind: LoopType) -> Schedule:
     """Say how code is generated for members of the band at a path.
 
+        BAND: S[i] → [i]      =>      BAND: S[i] → [i]        set_loop_type(tree, at, "i", "unroll")
+                                            (unroll[0])
+
     Parameters
     ----------
     kind : "atomic" is one loop whatever runs in it, "separate" one loop for every set of statements that run together,
@@ -29,7 +32,9 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
 
     Raises
     ------
-    BadPath : no such member, or no such kind.
+    BadPath, BadArgument : no such member, or no such kind; members that are no list.
+
+    Cost: none.
 
     Source: T. Grosser, S. Verdoolaege, A. Cohen, "Polyhedral AST generation is more than scanning polyhedra" (TOPLAS
     2015), section 6.
@@ -53,9 +58,17 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
 def unroll(schedule: Schedule, at: Path, members: MemberRef | tuple[MemberRef, ...], on: bool = True) -> Schedule:
     """Request that the loops of members of the band at a path are unrolled (`#pragma unroll`).
 
+        for (i = 0; i < 4; i++)      =>      #pragma unroll
+          S(i);                              for (i = 0; i < 4; i++)
+                                               S(i);
+
     Raises
     ------
-    BadPath : no such member.
+    BadPath, BadArgument : no such member; members that are no list.
+
+    Cost: none.
+
+    Source: the paper, whose kernels' loops over fragments are unrolled.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var

@@ -73,9 +73,9 @@ def map_members(
         for k, name in chosen.items():
             if not (band.members[k].coincident or arrays):
                 raise IllegalTransformation(
-                    f"member {k} cannot be mapped to {name}: its iterations depend on one another",
+                    f"member {k} cannot be mapped to {name}: the band does not say that its iterations are independent",
                     where=schedule.marked(at),
-                    hint="a sum that each parallel part makes for itself is declared: reduction=...",
+                    hint="a schedule with dependences finds out; a sum that parts make for themselves: reduction=...",
                 )
         return new
     for a in arrays:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.places import inserted_at
 from polyvolta.sched.tree import Mark, Path, Schedule
+from polyvolta.sets.errors import kind_of
 
 
 def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
@@ -20,6 +21,10 @@ def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
     Raises
     ------
     BadPath : no such node, or the root or a child of a sequence, above which nothing can stand; a name that is no text.
+
+    Cost: none.
+
+    Source: isl's `isl_schedule_node_insert_mark`.
 
     >>> from polyvolta.sched import Domain, Schedule
     >>> from polyvolta.sets import Set
@@ -43,6 +48,10 @@ def remove_mark(schedule: Schedule, at: Path) -> Schedule:
     ------
     BadPath : there is no mark.
 
+    Cost: none.
+
+    Source: isl's `isl_schedule_node_delete`.
+
     >>> from polyvolta.sched import Domain, Schedule
     >>> from polyvolta.sets import Set
     >>> print(remove_mark(insert_mark(Schedule(Domain(Set("{ S[] }"))), (0,), "here"), (0,)))
@@ -50,5 +59,5 @@ def remove_mark(schedule: Schedule, at: Path) -> Schedule:
     """
     node = schedule.node(at)
     if not isinstance(node, Mark):
-        raise BadPath(f"the node at {list(at)} is a {type(node).__name__}, no Mark", where=schedule.marked(at))
+        raise BadPath(f"the node at {list(at)} is {kind_of(node)}, no Mark", where=schedule.marked(at))
     return schedule.replace(at, node.child)

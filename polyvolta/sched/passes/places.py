@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.arguments import items, whole
 from polyvolta.sched.structure import way
-from polyvolta.sched.tree import Band, Path, Schedule, Sequence, SetNode
-from polyvolta.sets import nearest
+from polyvolta.sched.tree import Band, Extension, Path, Schedule, Sequence, SetNode
+from polyvolta.sets import Tuple, nearest
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.text.show import PAPER, show_aff
 
 MemberRef = int | str
@@ -80,6 +81,13 @@ def depth(schedule: Schedule, at: Path) -> int:
     return sum(len(b.members) for b in bands_above(schedule, at))
 
 
+def tuples_of(schedule: Schedule) -> dict[str, Tuple]:
+    """All statements of a tree with their iterators, those that extensions add among them."""
+    nodes = (node for _, node in schedule.walk())
+    relations = [schedule.domain, *(node.extension for node in nodes if isinstance(node, Extension))]
+    return {s.out.name or "": s.out for r in relations for s, _ in r.parts}
+
+
 def inserted_at(schedule: Schedule, at: Path) -> None:
     """A place where a node can be inserted.
 
@@ -107,5 +115,5 @@ def sequence_at(schedule: Schedule, at: Path) -> Sequence | SetNode:
     """
     node = schedule.node(at)
     if not isinstance(node, (Sequence, SetNode)):
-        raise BadPath(f"the node at {list(at)} is a {type(node).__name__}, no Sequence", where=schedule.marked(at))
+        raise BadPath(f"the node at {list(at)} is {kind_of(node)}, no Sequence", where=schedule.marked(at))
     return node

@@ -72,7 +72,7 @@ def prefetch(schedule: Schedule, at: Path, by: Mapping[str, int], order: Sequenc
           FILTER: use[k]
     """
     band = schedule.band(at)
-    by = table(by, "iterations by statement", '{"load": -1}')
+    by = table(by, "the shifts by statement", '{"load": -1}')
     touches = table(touches, "reads and writes by statement", '{"load": (frozenset(), frozenset({"tile"}))}')
     if len(band.members) != 1 or not isinstance(band.child, InOrder):
         raise BadPath("prefetching needs a band of one member above a sequence", where=schedule.marked(at))

@@ -35,6 +35,9 @@ def reorder(schedule: Schedule, at: Path, order: Sequence[int]) -> Schedule:
 
     Cost: a check of the new tree.
 
+    Source: D. Padua and M. Wolfe, "Advanced compiler optimizations for supercomputers" (1986), on reordering
+    statements.
+
     >>> from polyvolta.sched import Domain, Filter, Schedule, Sequence
     >>> from polyvolta.sets import Set
     >>> print(reorder(Schedule(Domain(Set("{ S[]; T[] }"), Sequence((Filter(("S",)), Filter(("T",)))))), (0,), (1, 0)))

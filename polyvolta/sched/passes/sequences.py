@@ -19,7 +19,7 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.passes.arguments import items, of_kind
 from polyvolta.sched.passes.legal import settled
-from polyvolta.sched.passes.places import inserted_at
+from polyvolta.sched.passes.places import inserted_at, tuples_of
 from polyvolta.sched.passes.subtree import not_anchored, restricted
 from polyvolta.sched.structure import names_of, only
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule, SetNode
@@ -77,6 +77,8 @@ def order_after(schedule: Schedule, at: Path, last: Part) -> Schedule:
     ------
     As `order_before`.
 
+    Cost: as for `order_before`.
+
     Source: isl's `isl_schedule_node_order_after`.
 
     >>> from polyvolta.sched import Domain, Schedule
@@ -131,6 +133,8 @@ def insert_sequence(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Sche
 
     Cost: as for `order_before`.
 
+    Source: S. Verdoolaege, S. Guelton, T. Grosser, A. Cohen, "Schedule Trees" (IMPACT 2014), section 4.
+
     >>> from polyvolta.sched import Domain, Schedule
     >>> print(insert_sequence(Schedule(Domain(Set("{ S[]; T[]; U[] }"))), (0,), ["T", ("S", "U")]))
     DOMAIN: S[];
@@ -155,6 +159,10 @@ def insert_set(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
     Raises
     ------
     As `insert_sequence`. No instance may depend on one of another part.
+
+    Cost: as for `order_before`.
+
+    Source: S. Verdoolaege, S. Guelton, T. Grosser, A. Cohen, "Schedule Trees" (IMPACT 2014), section 2.
 
     >>> from polyvolta.sched import Domain, Schedule
     >>> print(insert_set(Schedule(Domain(Set("{ S[]; T[] }"))), (0,), ["S", "T"]))
@@ -181,7 +189,11 @@ def insert_filter(schedule: Schedule, at: Path, part: Part, narrow: bool = False
     Raises
     ------
     BadPath : no such node, or one that nothing can stand above: the root, a child of a sequence.
-    BadSchedule : an instance that arrives would be lost.
+    BadSchedule : an instance that arrives would be lost, or has other iterators than the statement.
+
+    Cost: for a set of instances a difference and a subset test.
+
+    Source: isl's `isl_schedule_node_insert_filter`; with `narrow`, PPCG's filters of blocks and threads.
 
     >>> from polyvolta.sched import Domain, Schedule
     >>> print(insert_filter(Schedule(Domain(Set("{ S[i] : 0 <= i < 9 }"))), (0,), "S"))
@@ -253,7 +265,11 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
         for p in pieces:
             lost = lost - p
         if not lost.is_empty():
-            raise BadSchedule(f"an instance would be lost: no part has {example(lost)}", where=schedule.marked(at))
+            raise BadSchedule(
+                f"an instance would be lost: no part has {example(lost)}",
+                where=schedule.marked(at),
+                hint="name it in a part; what is left of a set is one difference away",
+            )
     filters = []
     for p, names in zip(parts, by_name):
         if isinstance(p, Set):
@@ -279,11 +295,11 @@ def known_statements(schedule: Schedule, at: Path, part: Iterable[str] | Set, ar
                 f"no statement {s!r} arrives here", where=schedule.marked(at), hint=nearest(str(s), known)
             )
     if isinstance(part, Set):
-        tuples = {s.out.name: s.out for s, _ in (*schedule.domain.parts, *schedule.instances_at(at).parts)}
+        tuples = tuples_of(schedule)
         for space, _ in part.parts:
-            if space.out.key != tuples[space.out.name].key:
+            if space.out.key != tuples[space.out.name or ""].key:
                 raise BadSchedule(
-                    f"the statement is {tuples[space.out.name]}, not {space.out}", where=schedule.marked(at)
+                    f"the statement is {tuples[space.out.name or '']}, not {space.out}", where=schedule.marked(at)
                 )
 
 
@@ -297,7 +313,11 @@ def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None)
     for part in (p, q):
         both = both & part if isinstance(part, Set) else only(both, _names(part))
     if not both.is_empty():
-        raise BadSchedule(f"an instance would run twice: two parts have {example(both)}", where=schedule.marked(at))
+        raise BadSchedule(
+            f"an instance would run twice: two parts have {example(both)}",
+            where=schedule.marked(at),
+            hint="subtract one part from the other",
+        )
 
 
 def _names(part: Part) -> tuple[str, ...]:

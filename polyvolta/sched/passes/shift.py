@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from polyvolta.sched.passes.arguments import table
 from polyvolta.sched.passes.legal import settled
-from polyvolta.sched.passes.places import MemberRef, member_at
+from polyvolta.sched.passes.places import MemberRef, member_at, tuples_of
 from polyvolta.sched.passes.subtree import Change, rebased
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
@@ -28,7 +28,7 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     Raises
     ------
     BadPath : no such member.
-    UnknownName : the band has no such statement, or an expression uses what is no parameter.
+    UnknownName : the band has no such statement, or an expression uses an iterator.
     BadArgument, NotAffine : `by` is no mapping, or an amount no expression.
     IllegalTransformation : a dependence between statements that are shifted differently forbids it. (Without
         dependences nothing is known that would, and nothing is refused.)
@@ -49,15 +49,15 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     """
     band = schedule.band(at)
     k = member_at(schedule, at, member)
-    by = table(by, "what is added by statement", '{"T": 1}')
+    by = table(by, "the shifts by statement", '{"T": 1}')
     amounts = {s: aff(e) for s, e in by.items()}
-    iterators = {s.out.name: s.out.dims for s, _ in schedule.domain.parts}
+    tuples = tuples_of(schedule)
     for s, e in amounts.items():
         if s not in band.statements:
             raise UnknownName(
                 f"the band has no statement {s!r}", where=schedule.marked(at), hint=nearest(str(s), band.statements)
             )
-        inside = sorted(e.names().intersection(iterators.get(s, ())))
+        inside = sorted(e.names().intersection(tuples[s].dims))
         if inside:
             raise UnknownName(
                 f"{inside[0]!r} is an iterator of {s}, no parameter: shifting moves all instances alike",

@@ -31,6 +31,7 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, Tuple, var
 from polyvolta.sets.build import RowBuilder
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.space import Space
 
 
@@ -101,7 +102,7 @@ def not_anchored(schedule: Schedule, at: Path, doing: str) -> None:
     found = anchor(schedule.node(at), at)
     if found is not None:
         node = schedule.node(found)
-        what = "has an isolated part" if isinstance(node, Band) else f"is a {type(node).__name__}"
+        what = "has an isolated part" if isinstance(node, Band) else f"is {kind_of(node)}"
         raise IllegalTransformation(
             f"{doing} would change what a node below speaks of: it {what}, a set over the band members above it",
             where=schedule.marked(found),

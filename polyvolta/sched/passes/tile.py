@@ -34,7 +34,7 @@ def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (Non
 
     Parameters
     ----------
-    sizes : one for each member; 1 leaves the member to the tiles.
+    sizes : one for each member; 1 leaves the member to the tiles, and its points are 0.
     marks : names of mark nodes to put above the tiles and above the points.
 
     Raises
@@ -65,7 +65,7 @@ def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (Non
     _check_marks(marks)
     not_mapped(schedule, at, range(len(sizes)))
     tiles = tuple(_tiles(m, s) for m, s in zip(band.members, sizes))
-    points = tuple(m.map(lambda _, e, s=s: e % s) for m, s in zip(band.members, sizes))
+    points = tuple(_points(m, s) for m, s in zip(band.members, sizes))
     return two_levels(schedule, at, tiles, points, [(var(f"x{k}") // s, var(f"x{k}") % s) for k, s in enumerate(sizes)],
                   "tiling", marks)  # fmt: skip
 
@@ -73,6 +73,11 @@ def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (Non
 def _tiles(member: Member, size: int) -> Member:
     moved = member.map(lambda _, e: e // size)
     return replace(moved, unroll=False, loop_type="default") if moved.unroll or moved.loop_type != "default" else moved
+
+
+def _points(member: Member, size: int) -> Member:
+    inside = member.map(lambda _, e: e % size)
+    return replace(inside, coincident=True) if size == 1 else inside
 
 
 def two_levels(schedule: Schedule, at: Path, outer, inner, parts, doing: str, marks: Marks = (None, None)) -> Schedule:  # noqa: ANN001

@@ -168,3 +168,9 @@ def test_a_part_may_be_any_listing_and_names_count_once():
 def test_a_filter_where_nothing_arrives():
     nothing = Schedule(Domain(Set("{ S[i] : false }")))
     assert p.insert_filter(nothing, (0,), Set("{ S[i] : i > 1 }")) == nothing
+
+
+@pytest.mark.parametrize("name", sorted(set(p.__all__) - {"reflagged"}))
+def test_each_transformation_shows_itself_and_says_what_it_costs(name):
+    text = getattr(p, name).__doc__
+    assert all(part in text for part in ("=>", "Raises\n", "Cost: ", "Source: ", ">>> "))

@@ -8,7 +8,7 @@ import pytest
 from polyvolta.sched import Band, Domain, Member, Schedule
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
-from polyvolta.sched.passes import contract, reflagged
+from polyvolta.sched.passes import contract, insert_sequence, reflagged
 from polyvolta.sched.passes.contract import between_tiles
 from polyvolta.sets import Map, Set, Tuple, var
 from tests.sched.passes.brute import before, instances, times
@@ -111,3 +111,18 @@ def test_flags_hold_for_what_stays():
     new = contract(reflagged(tree), "S", {"i": 2})
     assert [m.coincident for m in new.band((0,)).members] == [False, False]
     assert not new.band((0,)).permutable
+
+
+@pytest.mark.parametrize("text", ["i <= 5", "i <= 3", "i mod 2 = 0", "j >= 1", "i >= 4 and j <= 3", "i + j <= 7"])
+@pytest.mark.parametrize("factors", FACTORS)
+def test_filters_keep_tiles_together(text, factors):
+    """Refused exactly if two instances of one tile go different ways."""
+    some = Set(f"{{ S[i, j] : {text} }}") & DOMAIN.only("S")
+    tree = insert_sequence(Schedule(Domain(DOMAIN.only("S"))), (0,), [some, DOMAIN.only("S") - some])
+    way = {a: some.contains(a[1]) for a in instances(tree)}
+    apart = any(way[a] != way[stands(a, factors)] for a in way)
+    if apart:
+        with pytest.raises(IllegalTransformation, match="a filter tells the instances of a tile of"):
+            contract(tree, "S", factors)
+    else:
+        assert len(instances(contract(tree, "S", factors))) == len({stands(a, factors) for a in way})

@@ -494,3 +494,12 @@ def test_joining_without_dependences_keeps_flags_only_where_they_surely_hold(out
     joined = p.join(tree, (0,)).band((0,))
     assert (joined.permutable, joined.members[1].coincident) == (kept, kept)
     assert joined.members[0].coincident == outer
+
+
+def test_the_points_of_tiles_of_one_are_one():
+    """Whatever the dependences along j are, one value has none."""
+    tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 }"), band("S", "i", "j", permutable=True)))
+    tiled = p.tile(tree, (0,), (4, 1))
+    assert str(tiled.band((0,)).schedule("S")) == str((i // 4, j))
+    assert [str(e) for e in tiled.band((0, 0)).schedule("S")] == [str(i % 4), "0"]
+    assert [m.coincident for m in tiled.band((0, 0)).members] == [False, True]
