@@ -109,9 +109,8 @@ class Piece:
             if coefficient(key, col):
                 self.images[d] = (*put(key, const, col, image, shift, den), own * den)
         moved = [f for f, v in self.floors.items() if coefficient(f[1], col) or coefficient(v[0], col)]
-        for f in moved:
+        for f, value in [(f, self.floors.pop(f)) for f in moved]:  # all of them go first: the image may hold `col` itself
             d, key, const = f
-            value = self.floors.pop(f)
             if coefficient(value[0], col):
                 if den != 1:
                     continue
