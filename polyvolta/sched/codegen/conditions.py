@@ -126,6 +126,22 @@ def any_of(cases: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
     return (*common, AnyOf(tuple(rest)))
 
 
+def loosened(known: Known, cases: list[System]) -> list[System]:
+    """Systems with the same union in which no case says what another one makes up for: `a or (not a and b)` is
+    `a or b`."""
+    out = list(cases)
+    for k, case in enumerate(out):
+        for key, const in list(case.ineqs.items()):
+            opposite = case.copy()
+            del opposite.ineqs[key]
+            looser = opposite.copy()
+            opposite.ge(negated(key), -const - 1)
+            there = known.given(opposite)
+            if opposite.empty or any(not has_rows(beyond(there, s)) for j, s in enumerate(out) if j != k):
+                case = out[k] = looser  # noqa: PLW2901
+    return out
+
+
 def fewer(columns: Columns, known: Known, systems: list[System]) -> list[System]:
     """Fewer systems over outer columns with the same union, within what is known, where two of them make one."""
     if len(systems) < 2:

@@ -11,6 +11,8 @@ cells, in each of which the same classes have values throughout. And what a band
     before      below a lower bound of what is isolated
     inside      isolated
     after       above an upper bound
+
+Where that is a union, its disjoint pieces cut one after another.
 """
 
 from __future__ import annotations
@@ -190,8 +192,8 @@ def _of_rows(rows: Sequence[tuple[Key, int]]) -> System:
 # ---- what is isolated
 
 
-def isolated(known: Known, lanes: Sequence[Lane], k: int, col: int, region: System) -> list[list[Lane]]:
-    """The lanes elsewhere, before, inside and after a region over what is outside and loop k."""
+def isolated(known: Known, lanes: Sequence[Lane], number: int, k: int, col: int, region: System) -> list[list[Lane]]:
+    """The lanes elsewhere, before, inside and after region `number` over what is outside and loop k."""
     aside, low, high = [], [], []
     for key, const in region.every_ge():
         if not known.says(key, const):
@@ -199,7 +201,7 @@ def isolated(known: Known, lanes: Sequence[Lane], k: int, col: int, region: Syst
             (low if v > 0 else high if v < 0 else aside).append((key, const))
     out: list[list[Lane]] = [[], [], [], []]
     for lane in lanes:
-        if not lane.isolated:
+        if number in lane.left:
             out[0].append(lane)
             continue
         rest = lane
@@ -210,9 +212,9 @@ def isolated(known: Known, lanes: Sequence[Lane], k: int, col: int, region: Syst
                 keep.ge(key, const)
                 part = rest.restrict(part, k)
                 if not part.empty and not known.excludes(part.shadows[k]):
-                    part.isolated = False
+                    part.left |= {number}
                     out[at].append(part)
                     rest = rest.restrict(keep, k)
         if not rest.empty and not known.excludes(rest.shadows[k]):
             out[2].append(rest)
-    return out
+    return [part for part in out if part]

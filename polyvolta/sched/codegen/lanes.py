@@ -18,18 +18,18 @@ class Lane:
 
     Parameters
     ----------
-    columns : the column of each member, 0 for one that has none.
-    isolated : whether the piece is within what the band isolates, as far as the loops outside decide.
+    left : numbers of the regions that the band isolates in which the piece is not, as far as the loops outside decide.
     """
 
-    __slots__ = ("isolated", "piece", "shadows")
+    __slots__ = ("left", "piece", "shadows")
 
     def __init__(self, piece: Piece, shadows: list[System]) -> None:
-        self.piece, self.shadows, self.isolated = piece, shadows, True
+        self.piece, self.shadows = piece, shadows
+        self.left: frozenset[int] = frozenset()
 
     @staticmethod
     def of(piece: Piece, columns: Sequence[int], known: Known, start: int = 0) -> Lane:
-        """The lane of a piece whose equalities with the columns are in its system."""
+        """The lane of a piece whose equalities with the columns, one for each member or 0, are in its system."""
         lane = Lane(piece, [])
         lane.project(columns, known, start)
         return lane
@@ -50,7 +50,7 @@ class Lane:
     def copy(self) -> Lane:
         """One that can be changed."""
         out = Lane(self.piece.copy(), [s.copy() for s in self.shadows])
-        out.isolated = self.isolated
+        out.left = self.left
         return out
 
     @property

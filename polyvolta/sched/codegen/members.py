@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as List
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.codegen.ast import Ast, Bound, Extreme, For
@@ -26,7 +26,7 @@ from polyvolta.sched.tree import Filter, Leaf, Member, Node, Path, Sequence, Set
 from polyvolta.sets import Aff, var
 
 if TYPE_CHECKING:
-    from polyvolta.sched.codegen.scan import Scanner
+    from polyvolta.sched.codegen.walk import Scanner
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
 
@@ -38,7 +38,7 @@ class Nest:
     Parameters
     ----------
     columns : of each member, 0 where all active statements have the same constant.
-    regions : what the band isolates, its shadow at each member.
+    regions : the pieces of what the band isolates, of each its shadow at each member.
     child : the node below, which says what may run first at equal values.
     """
 
@@ -47,7 +47,7 @@ class Nest:
     members: List[Member]
     columns: List[int]
     inside: Callable[[State], tuple[Ast, ...]]
-    regions: list[System] | None = None
+    regions: List[List[System]] = ()
     child: Node | None = None
 
     def visit(self, k: int, lanes: list[Lane], state: State) -> tuple[Ast, ...]:
@@ -62,12 +62,12 @@ class Nest:
         if not col:
             return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
         parts = [lanes]
-        if self.regions is not None:
-            parts = isolated(state.known, lanes, k, col, self.regions[k])
+        for r, shadows in enumerate(self.regions):
+            parts = [p for part in parts for p in isolated(state.known, part, r, k, col, shadows[k])]
         out: list[Ast] = []
         for part in parts:
             first = self.first if k + 1 == len(self.members) else None
-            for group in groups(state.known, part, k, col, m.loop_type, first) if part else ():
+            for group in groups(state.known, part, k, col, m.loop_type, first):
                 out += self.group(k, group, state)
         return tuple(out)
 
@@ -159,17 +159,17 @@ class Nest:
 
     def at_value(self, k: int, lanes: list[Lane], value: Value, state: State) -> tuple[Ast, ...]:
         """The code at one value of the member."""
-        col = self.columns[k]
-        fixed = [lane.fix(k, col, *value) for lane in lanes]
-        nest = self
-        if self.regions is not None:
-            regions = [s.copy() for s in self.regions]
-            for s in regions:
-                s.replace(col, *value)
-                s.mod(*value)
-            nest = Nest(self.scanner, self.at, self.members, self.columns, self.inside, regions, self.child)
+        fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
         e = self.scanner.tidy(state.known.columns.aff(*value))
-        return nest.visit(k + 1, [lane for lane in fixed if not lane.empty], state.below(e))
+        return self.moved(k, value).visit(k + 1, [lane for lane in fixed if not lane.empty], state.below(e))
+
+    def moved(self, k: int, value: Value) -> Nest:
+        """The nest with a value put in for a member in what it isolates."""
+        regions = [[s.copy() for s in shadows] for shadows in self.regions]
+        for s in [s for shadows in regions for s in shadows]:
+            s.replace(self.columns[k], *value)
+            s.mod(*value)
+        return replace(self, regions=regions) if regions else self
 
     def unrolled(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> tuple[Ast, ...]:
         """The iterations written out."""

@@ -41,17 +41,15 @@ class Piece:
     ----------
     images : iterator -> its value.
     system : the constraints, over outer and local columns.
-    isolated : whether the piece is part of what the band above isolates.
     """
 
-    __slots__ = ("columns", "floors", "images", "isolated", "statement", "system")
+    __slots__ = ("columns", "floors", "images", "statement", "system")
 
     def __init__(self, columns: Columns, statement: str) -> None:
         self.columns, self.statement = columns, statement
         self.system = System()
         self.images: dict[str, Value] = {}
         self.floors: dict[tuple[int, Key, int], tuple[Key, int]] = {}
-        self.isolated = False
 
     @staticmethod
     def of(columns: Columns, statement: str, dims: Sequence[str], values: Sequence[Value], c: Conjunct) -> Piece:
@@ -66,7 +64,6 @@ class Piece:
         """One that can be changed."""
         out = Piece(self.columns, self.statement)
         out.system, out.images, out.floors = self.system.copy(), dict(self.images), dict(self.floors)
-        out.isolated = self.isolated
         return out
 
     # ---- constraints
@@ -109,7 +106,7 @@ class Piece:
             if coefficient(key, col):
                 self.images[d] = (*put(key, const, col, image, shift, den), own * den)
         moved = [f for f, v in self.floors.items() if coefficient(f[1], col) or coefficient(v[0], col)]
-        for f, value in [(f, self.floors.pop(f)) for f in moved]:  # all of them go first: the image may hold `col` itself
+        for f, value in [(f, self.floors.pop(f)) for f in moved]:  # all go first: the image may hold `col` itself
             d, key, const = f
             if coefficient(value[0], col):
                 if den != 1:

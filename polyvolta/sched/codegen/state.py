@@ -12,7 +12,7 @@ from polyvolta.sched.tree import Path
 from polyvolta.sets import Aff, PolyvoltaError
 
 if TYPE_CHECKING:
-    from polyvolta.sched.codegen.scan import Scanner
+    from polyvolta.sched.codegen.walk import Scanner
 
 
 @dataclass(frozen=True, slots=True)
