@@ -19,7 +19,7 @@ from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.example import example
 from polyvolta.sched.passes.arguments import of_kind, positive, table
-from polyvolta.sched.passes.legal import checked, reflagged
+from polyvolta.sched.passes.legal import checked, reflagged, unflagged
 from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Filter, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
@@ -70,7 +70,10 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     factors = dict(zip(factors, positive(schedule, (), factors.values(), "contraction factors"), strict=True))
     if context is not None:
         of_kind(context, Set, "a context", 'Set("[M] -> { : M mod 16 = 0 }")')
-    strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items() if f > 1]
+    factors = {n: f for n, f in factors.items() if f > 1}
+    if not factors:
+        return schedule
+    strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items()]
     knife = RowBuilder((*domain.param_names, *dims)).conjunct(strides)
     fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,) if knife is not None else ())])
     _check_full(schedule, mine, fewer, factors, context)
@@ -78,14 +81,13 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
     _check_filters(schedule, mine, fewer, factors)
     parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
     root = replace(schedule.root, domain=Set._of(domain.param_names, parts))
-    factors = {n: f for n, f in factors.items() if f > 1}
-    new = Schedule(root, between_tiles(schedule.dependences, Tuple(statement, dims), factors))
-    if not schedule.dependences or not factors:
-        return new
+    new = replace(schedule, root=root, dependences=between_tiles(schedule.dependences, Tuple(statement, dims), factors))
     bands = [at for at in new.bands() if statement in new.band(at).statements]
-    checked(schedule, new, "contracting", bands[-1] if bands else ())
-    in_step = not bands or _in_step(new.band(bands[-1]), statement, factors)
-    return new if in_step else reflagged(new, bands[-1])
+    if schedule.dependences:
+        checked(schedule, new, "contracting", bands[-1] if bands else ())
+    if schedule.dependences == () or not bands or _in_step(new.band(bands[-1]), statement, factors):
+        return new
+    return unflagged(new, bands[-1]) if schedule.dependences is None else reflagged(new, bands[-1])
 
 
 def _in_step(band: Band, statement: str, factors: Mapping[str, int]) -> bool:

@@ -80,6 +80,16 @@ def reflagged(schedule: Schedule, *places: Path) -> Schedule:
     return schedule
 
 
+def unflagged(schedule: Schedule, at: Path) -> Schedule:
+    """The band at a path without flags, where nothing is known that would allow them.
+
+    A band of one member is permutable by itself.
+    """
+    band = schedule.band(at)
+    members = tuple(replace(m, coincident=False) for m in band.members)
+    return schedule.replace(at, replace(band, members=members, permutable=band.permutable and len(members) == 1))
+
+
 def settled(old: Schedule, new: Schedule, doing: str, at: Path) -> Schedule:
     """The new schedule, checked, the bands at and below a node with the flags that the dependences allow.
 

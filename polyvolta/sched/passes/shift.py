@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polyvolta.sched.passes.arguments import table
-from polyvolta.sched.passes.legal import settled
+from polyvolta.sched.passes.legal import settled, unflagged
 from polyvolta.sched.passes.places import MemberRef, member_at, tuples_of
 from polyvolta.sched.passes.subtree import Change, rebased
-from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sched.structure import names_of
+from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 
 
@@ -31,7 +32,7 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     UnknownName : the band has no such statement, or an expression uses an iterator.
     BadArgument, NotAffine : `by` is no mapping, or an amount no expression.
     IllegalTransformation : a dependence between statements that are shifted differently forbids it. (Without
-        dependences nothing is known that would, and nothing is refused.)
+        dependences nothing is known that would, and nothing is refused; flags that may no longer hold are lost.)
 
     Cost: a check of the new tree, if statements that depend on one another are shifted differently.
 
@@ -74,6 +75,10 @@ def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int 
     members = (*band.members[:k], band.members[k].map(lambda s, e: e + moves[s]), *band.members[k + 1 :])
     new = schedule.replace(at, replace(moved, members=members))
     pairs = [(moves.get(d.source, zero), moves.get(d.sink, zero)) for d in schedule.dependences or ()]
-    if all(a == b for a, b in pairs):
-        return new
-    return settled(schedule, new, "shifting", at)  # bands below may have to order what the shifted one did
+    if any(a != b for a, b in pairs):
+        new = settled(schedule, new, "shifting", at)  # bands below may have to order what the shifted one did
+    known = () if schedule.dependences is None else names_of(schedule.domain)
+    for place, node in new.walk(at):
+        if isinstance(node, Band) and len({moves.get(s, zero) for s in node.statements}) > 1:
+            new = new if set(node.statements) <= set(known) else unflagged(new, place)
+    return new

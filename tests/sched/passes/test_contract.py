@@ -126,3 +126,11 @@ def test_filters_keep_tiles_together(text, factors):
             contract(tree, "S", factors)
     else:
         assert len(instances(contract(tree, "S", factors))) == len({stands(a, factors) for a in way})
+
+
+@pytest.mark.parametrize("exprs, kept", [((j, i), True), ((i + j, i - j), False)])
+def test_without_dependences_flags_stay_where_they_surely_hold(exprs, kept):
+    members = tuple(Member((("S", e),), coincident=True) for e in exprs)
+    tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 }"), Band(members, permutable=True)))
+    band = contract(tree, "S", {"i": 2}).band((0,))
+    assert [band.permutable, *(m.coincident for m in band.members)] == [kept] * 3

@@ -210,3 +210,14 @@ def test_bands_below_have_to_order_what_a_shifted_band_does_no_more():
     tree = reflagged(tree)
     assert tree.band((0, 0)).members[0].coincident
     assert not p.shift(tree, (0,), 0, {"T": -1}).band((0, 0)).members[0].coincident
+
+
+@pytest.mark.parametrize("amounts, kept", [({"S": 1, "T": 1}, True), ({"T": 1}, False)])
+def test_shifting_without_dependences_keeps_flags_only_where_they_surely_hold(amounts, kept):
+    inner = replace(band("ST", (j,)), permutable=True)
+    outer = replace(band("ST", (i, i + j), inner), permutable=True)
+    outer = replace(outer, members=tuple(replace(m, coincident=True) for m in outer.members))
+    tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 4 and 0 <= j < 4; T[i, j] : 0 <= i < 4 and 0 <= j < 4 }"), outer))
+    new = p.shift(tree, (0,), 0, amounts).band((0,))
+    assert [new.permutable, *(m.coincident for m in new.members)] == [kept] * 3
+    assert new.child.permutable
