@@ -46,7 +46,7 @@ class Pairs:
         delta = self.distance(params, source, sink)
         if delta.is_constant:
             return None if delta.const else self
-        knife = _knife(params, source, sink, 0)
+        knife = _knife(_names(params, source[0], sink[0]), delta, 0)
         both = None if knife is None else cj.conjoin(self.conjunct, knife)
         return None if both is None else replace(self, conjunct=both, floors=(*self.floors, *_isolated(delta)))
 
@@ -66,7 +66,8 @@ class Pairs:
             return self if delta.const > 0 and not self.conjunct.is_empty else None
         if _never_positive(self.conjunct, params, source[0], sink[0], delta):
             return None
-        knife, other = (_knife(params, source, sink, s) for s in (sign, -2 * sign))
+        names = _names(params, source[0], sink[0])
+        knife, other = _knife(names, delta, 1), _knife(names, delta, -2)
         if knife is None or (other is not None and implied(self.conjunct, other)):
             return None
         both = cj.conjoin(self.conjunct, knife)
@@ -86,11 +87,10 @@ def _delta(source: Time, sink: Time) -> Aff:
 
 
 @lru_cache(maxsize=1 << 14)
-def _knife(params: tuple[str, ...], source: Time, sink: Time, sign: int) -> Conjunct | None:
-    """The pairs whose distance is > 0 (sign 1), < 0 (-1), 0, >= 0 (2) or <= 0 (-2)."""
-    delta = _delta(source, sink)
-    row = ("ge", sign * delta - 1) if abs(sign) == 1 else ("ge", (sign // 2) * delta) if sign else ("eq", delta)
-    return RowBuilder(_names(params, source[0], sink[0])).conjunct([row])
+def _knife(names: tuple[str, ...], delta: Aff, sign: int) -> Conjunct | None:
+    """The points where an expression is > 0 (sign 1), 0, or <= 0 (sign -2)."""
+    row = ("ge", delta - 1) if sign == 1 else ("ge", -delta) if sign else ("eq", delta)
+    return RowBuilder(names).conjunct([row])
 
 
 @lru_cache(maxsize=1 << 14)
