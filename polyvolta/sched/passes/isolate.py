@@ -83,13 +83,16 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
 
 
 def _reaching(schedule: Schedule, at: Path) -> tuple[Set, Set]:
-    """The instances that arrive at a node, and what would if the domain had all iterators."""
+    """The instances that arrive at a node, and what would if there were no bounds above it."""
     domain = schedule.domain
     whole = replace(schedule.root, domain=_unbounded(domain))
     unbounded = schedule.replace((), whole)
-    for place, node in schedule.walk():
-        if isinstance(node, Extension) and place == at[: len(place)]:
-            unbounded = unbounded.replace(place, replace(unbounded.node(place), extension=_unbounded(node.extension)))
+    for place in (at[:k] for k in range(len(at))):
+        node = unbounded.node(place)
+        if isinstance(node, Extension):
+            unbounded = unbounded.replace(place, replace(node, extension=_unbounded(node.extension)))
+        if isinstance(node, Filter) and node.instances is not None:
+            unbounded = unbounded.replace(place, replace(node, instances=_congruences(node.instances)))
     return schedule.instances_at(at), unbounded.instances_at(at)
 
 
@@ -97,6 +100,16 @@ def _unbounded(relation: R) -> R:
     """All that a relation could relate, or a set could have."""
     n = len(relation.param_names)
     return relation._of(relation.param_names, [(s, (cj.universe(n + s.n_in + s.n_out),)) for s, _ in relation.parts])
+
+
+def _congruences(instances: Set) -> Set:
+    """What a filter says without its bounds, which cut tiles as those of the domain do: every second instance, say."""
+    parts = []
+    for space, pieces in instances.parts:
+        head = 1 + len(instances.param_names) + space.n_out
+        loose = (cj.normalise(c.n, c.divs, c.eqs, [row for row in c.ineqs if any(row[head:])]) for c in pieces)
+        parts.append((space, tuple(c for c in loose if c is not None)))
+    return Set._of(instances.param_names, parts)
 
 
 def _below(schedule: Schedule, at: Path, statement: str) -> Iterator[tuple[tuple[Aff, ...], Set | None]]:

@@ -7,7 +7,7 @@ import pytest
 
 from polyvolta.sched import Band, Domain, Filter, Leaf, Member, Schedule, Sequence
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.passes import hoist, isolate_full_tiles, skew, split, strip_mine, tile
+from polyvolta.sched.passes import hoist, insert_filter, isolate_full_tiles, skew, split, strip_mine, tile
 from polyvolta.sets import Set, aff
 
 BOX = range(-9, 24)
@@ -109,3 +109,10 @@ def test_a_member_that_is_not_tiled_may_be_as_long_as_it_is():
 def test_there_must_be_points():
     with pytest.raises(BadPath, match="no band below"):
         isolate_full_tiles(nest("{ S[i] : 0 <= i < 4 }", S="i"), (0,))
+
+
+@pytest.mark.parametrize("text, full", [("i <= 5", {0}), ("i >= 6", {2, 3}), ("i mod 2 = 0", {0, 1, 2, 3})])
+def test_a_filter_above_cuts_tiles_by_its_bounds_but_not_by_its_strides(text, full):
+    line = nest("{ S[i] : 0 <= i < 16 }", S=["i"])
+    tree = tile(insert_filter(line, (0,), Set(f"{{ S[i] : {text} }}"), narrow=True), (0, 0), (4,))
+    assert {t for (t,) in isolate_full_tiles(tree, (0, 0)).band((0, 0)).isolate.points()} == full
