@@ -13,7 +13,7 @@ from polyvolta.sched.codegen.linear import System, without
 from polyvolta.sched.codegen.pieces import Piece
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.tree import Band, Extension, Node, Schedule
-from polyvolta.sets import Aff, Set
+from polyvolta.sets import Aff, Set, aff
 from polyvolta.sets.simplify import simplify
 
 if TYPE_CHECKING:
@@ -65,8 +65,11 @@ def values_of_names(schedule: Schedule, columns: Columns, known: Known) -> dict[
 def extents(
     schedule: Schedule, columns: Columns, known: Known, given: Mapping[str, int], ranges: Ranges
 ) -> tuple[dict[str, Aff], Known]:
-    """The number of values of each name, which start at 0, and what is known with that; `ranges` get theirs."""
-    found: dict[str, Aff] = {}
+    """The number of values of each name, which start at 0, and what is known with that; `ranges` get theirs.
+
+    A name without values, where no instance comes, has 0.
+    """
+    found: dict[str, Aff] = dict.fromkeys(mapped_names(schedule.root), aff(0))
     rows = System()
     for name, shadows in values_of_names(schedule, columns, known).items():
         col = columns.ids[name]
@@ -74,10 +77,12 @@ def extents(
             shadows = [System()]
             shadows[0].ge(((col, 1),), 0)
             shadows[0].ge(((col, -1),), given[name] - 1)
-        distinct = list({s.rows_of(col): s for s in shadows}.values())
-        b = bounds(known, distinct, col)
+        b = bounds(known, _distinct(known, shadows, col), col)
         text = f"the values of {name}"
-        if b is None or len(b.low) != 1 or len(b.high) != 1 or b.low[0][:2] != (((col, 1),), 0) or b.step != 1:
+        if b is None:
+            found[name] = aff(0)
+            continue
+        if len(b.low) != 1 or len(b.high) != 1 or b.low[0][:2] != (((col, 1),), 0) or b.step != 1:
             raise NotScannable(
                 f"{name} does not run from 0 to one bound in steps of 1", where=str(schedule), hint=f"shift {text}"
             )
@@ -88,3 +93,19 @@ def extents(
         last = found[name] - 1
         ranges[name] = (0, last.const if last.is_constant else None)
     return found, known.given(beyond(known, rows)) if found else known
+
+
+def _distinct(known: Known, shadows: list[System], col: int) -> list[System]:
+    """The different things that shadows say of a column; where several say the same, no more than that."""
+    same: dict[tuple, list[System]] = {}
+    for s in shadows:
+        if not known.excludes(s):
+            same.setdefault(s.rows_of(col), []).append(s)
+    out = []
+    for (ineqs, eqs, mods), found in same.items():
+        one = found[0]
+        if len(found) > 1:
+            one = System()
+            one.ineqs, one.eqs, one.mods = dict(ineqs), list(eqs), list(mods)
+        out.append(one)
+    return out
