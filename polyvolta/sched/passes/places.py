@@ -64,7 +64,7 @@ def members_at(schedule: Schedule, at: Path, members: MemberRef | Iterable[Membe
     BadPath : one of them is no member, or is named twice.
     """
     alone = isinstance(members, str) or whole(members) is not None
-    listed = (members,) if alone else items(members, "members", '("i", "j") or (0, 1)')
+    listed: tuple = (members,) if alone else items(members, "members", '("i", "j") or (0, 1)')
     found = tuple(member_at(schedule, at, m) for m in listed)
     if len(set(found)) < len(found):
         raise BadPath(f"a member is named twice in {list(listed)}", where=schedule.marked(at))
