@@ -100,7 +100,7 @@ class Speller:
             case str():
                 return self.names.get(atom, atom), c
             case Floor(num, den):
-                if self.turns(num, den):
+                if self.turns(num, den) or c < 0 and self.mixed(num):
                     num, c = den - 1 - num, -c
                 text, closed = self.quotient(num, den)
                 return (text if closed or abs(c) == 1 else f"({text})"), c
@@ -119,6 +119,10 @@ class Speller:
     def turns(self, num: Aff, den: int) -> bool:
         """Whether floor(num/den) is better written as -floor((den - 1 - num)/den)."""
         return bool(num.terms) and all(c < 0 for _, c in num.terms)
+
+    def mixed(self, num: Aff) -> bool:
+        """Whether -floor(num/den) is better written as floor((den - 1 - num)/den)."""
+        return len({c > 0 for _, c in num.terms}) == 2
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         """floor(num / den), and whether the text needs no parentheses as a factor."""
@@ -260,6 +264,9 @@ class CSpeller(Speller):
     def turns(self, num: Aff, den: int) -> bool:
         negative = any(c < 0 for _, c in num.terms)
         return negative and not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
+
+    def mixed(self, num: Aff) -> bool:
+        return super().mixed(num) and not self.unsigned(num)
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         if self.unsigned(num):

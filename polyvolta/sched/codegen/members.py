@@ -16,6 +16,7 @@ from polyvolta.sched.codegen.ast import Ast, Bound, Extreme, For
 from polyvolta.sched.codegen.bounds import Bounds, Side, bounds, constant_span, end, longest, single
 from polyvolta.sched.codegen.conditions import beyond, guarded, has_rows, stated
 from polyvolta.sched.codegen.groups import Group, groups, isolated
+from polyvolta.sched.codegen.interleave import Parts, interleaved
 from polyvolta.sched.codegen.known import Known
 from polyvolta.sched.codegen.lanes import Lane
 from polyvolta.sched.codegen.linear import System, without
@@ -99,7 +100,9 @@ class Nest:
         else:
             conditions = ()
         lanes = [lane for lane in lanes if not lane.empty]
-        group = Group(lanes, group.cell)
+        unroll = self.members[k].loop_type == "unroll"
+        parts = [(0, lanes)] if unroll else interleaved(known, lanes, k, col)
+        group = Group([lane for _, some in parts for lane in some], group.cell if len(parts) == 1 else None)
         shadows = group.classes(k, col)
         if group.cell is not None:
             cell = group.cell.copy()
@@ -121,11 +124,11 @@ class Nest:
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
         if value is not None:
-            body = self.at_value(k, lanes, value, state)
-        elif self.members[k].loop_type == "unroll":
+            body = self.at_value(k, parts, value, state)
+        elif unroll:
             body = self.unrolled(k, lanes, b, state)
         else:
-            body = self.loop(k, lanes, b, state)
+            body = self.loop(k, parts, b, state)
         return guarded(conditions, body, self.at)
 
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
@@ -157,11 +160,17 @@ class Nest:
         fewer = found is not None and len(found.low) + len(found.high) < len(b.low) + len(b.high)
         return rows, found if fewer else None
 
-    def at_value(self, k: int, lanes: list[Lane], value: Value, state: State) -> tuple[Ast, ...]:
+    def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
         """The code at one value of the member."""
-        fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
-        e = self.scanner.tidy(state.known.columns.aff(*value))
-        return self.moved(k, value).visit(k + 1, [lane for lane in fixed if not lane.empty], state.below(e))
+        out: list[Ast] = []
+        for shift, lanes in parts:
+            fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
+            key, const, den = value
+            there = (key, const + den * shift, den)
+            e = self.scanner.tidy(state.known.columns.aff(*there))
+            inside = [lane for lane in fixed if not lane.empty]
+            out += self.moved(k, there).visit(k + 1, inside, state.below(e))
+        return tuple(out)
 
     def moved(self, k: int, value: Value) -> Nest:
         """The nest with a value put in for a member in what it isolates."""
@@ -175,6 +184,8 @@ class Nest:
         """The iterations written out."""
         col = self.columns[k]
         shadows = Group(lanes).classes(k, col)
+        if all(state.known.tableau(list(s.every_ge())).empty for s in shadows):
+            return ()
         found = None if b.lows or b.highs else longest(state.known, b, col)
         found = found or constant_span(state.known, shadows, col, b.step)
         if found is None:
@@ -187,10 +198,10 @@ class Nest:
         key, const = end(state.known, side, col, 1, b.step, b.residue)
         out: list[Ast] = []
         for t in range(steps + 1):
-            out += self.at_value(k, lanes, (key, const + t * b.step, 1), state)
+            out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state)
         return tuple(out)
 
-    def loop(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> tuple[Ast, ...]:
+    def loop(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
         """One loop."""
         m, col, known, scanner = self.members[k], self.columns[k], state.known, self.scanner
         name = self.name(k)
@@ -198,14 +209,17 @@ class Nest:
         high = self.ends(known, b.high, b.highs, col, -1, b)
         inside = b.system(col)
         with scanner.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
-            inner = state.knowing(inside).below(var(name))
-            for lane in lanes:
-                if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
-                    lane.project(self.columns, inner.known, k + 1)
-            body = self.visit(k + 1, lanes, inner)
+            body: list[Ast] = []
+            for shift, lanes in parts:
+                inner = state.knowing(inside).below(var(name) + shift)
+                for lane in lanes:
+                    if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
+                        lane.project(self.columns, inner.known, k + 1)
+                nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self
+                body += nest.visit(k + 1, lanes, inner)
         if not body:
             return ()
-        return (For(name, low, high, b.step, m.unroll, body, self.at, k, m.coincident),)
+        return (For(name, low, high, b.step, m.unroll, tuple(body), self.at, k, m.coincident),)
 
     def name(self, k: int) -> str:
         """The variable of a member's loop."""

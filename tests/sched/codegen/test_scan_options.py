@@ -19,7 +19,7 @@ from polyvolta.sched.tree import (
     Schedule,
     Sequence,
 )
-from polyvolta.sets import Map, Set, aff
+from polyvolta.sets import BudgetExceeded, Map, Set, aff, budget
 from tests.sched.codegen.oracle import assert_scans
 
 
@@ -226,3 +226,77 @@ def test_what_is_known_of_a_name_holds_where_instances_come():
     below = Band(band_below.members, Context(Set("{ [p] : p >= 1 }")))
     order = Sequence((Filter(("S",), Leaf(), Set("{ S[i] : i > 1 }")), Filter(("S",), below, Set("{ S[i] : i = 1 }"))))
     assert_scans(tree("{ S[i] : 1 <= i < 6 }", order), [{}], None)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "loop", "calls"),
+    [
+        ("2i", "2i + 1", "c0 = 0; c0 <= 2 * N - 2; c0 += 2", ["S(c0 / 2)", "T(c0 / 2)"]),
+        ("3i", "3i + 1", "c0 = 0; c0 <= 3 * N - 3; c0 += 3", ["S(c0 / 3)", "T(c0 / 3)"]),
+        ("2i + N", "2i + N + 1", "c0 = N; c0 <= 3 * N - 2; c0 += 2", ["S(floord(c0 - N, 2))", "T(floord(c0 - N, 2))"]),
+        ("3i + 2", "3i + 1", "c0 = 1; c0 <= 3 * N - 2; c0 += 3", ["T((c0 + 2) / 3 - 1)", "S((c0 + 2) / 3 - 1)"]),
+    ],
+)
+def test_statements_that_take_turns_need_no_condition(first, second, loop, calls):
+    schedule = tree("[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }", band(S=[first], T=[second]))
+    got = text(schedule, values=[{"N": n} for n in range(6)])
+    assert got.split("\n") == [f"for (int {loop}) {{", *[f"  {c};" for c in calls], "}"]
+
+
+@pytest.mark.parametrize("second", ["4i + 1", "6i + 3", "5i", "7 - 2i"])
+def test_turns_of_other_steps(second):
+    schedule = tree(TWO, band(S=["2i", "i"], T=[second, "0"]))
+    text(schedule, values=SIZES)
+
+
+@pytest.mark.parametrize(
+    "isolate",
+    [
+        "[N] -> { [a, b] : a >= 0 and 4a + 3 < N and (b mod 4 <= 1 or a = 0) }",
+        "[N] -> { [a, b] : (1 <= a <= 2 and 4a <= b <= 4a + 3) or a = 5 }",
+        "{ [a, b] : a = 7 or 1 <= a <= 2 or a = 4 and b <= 18 }",
+        "{ [a, b] : a >= 1 and b <= 17 or a <= 3 and b >= 6 }",
+    ],
+)
+def test_unions_are_isolated(isolate):
+    both = {"S": ["floor(i/4)", "i"], "T": ["floor(i/4)", "i"]}
+    domain = "[N] -> { S[i] : 0 <= i < N; T[i] : 2 <= i <= N }"
+    values = [{"N": n} for n in (0, 1, 3, 8, 21, 31)]
+    plain = text(tree(domain, band(**both)), values=values)
+    assert text(tree(domain, band(isolate=Set(isolate), **both)), values=values) != plain
+
+
+def test_what_is_isolated_has_a_dimension_for_each_member():
+    wrong = tree("[N] -> { S[i] : 0 <= i < N }", band(S=["floor(i/4)", "i"], isolate=Set("{ [a] : a >= 0 }")))
+    with pytest.raises(BadSchedule, match="has 1 dimensions, not 2"):
+        scan(wrong)
+
+
+def test_a_remainder_is_the_bound_of_a_partial_tile():
+    isolate = Set("[N] -> { [a, b] : a >= 0 and 32a + 31 < N }")
+    schedule = tree("[N] -> { S[i] : 0 <= i < N }", band(S=["floor(i/32)", "i mod 32"], isolate=isolate))
+    got = text(schedule, "[N] -> { : N >= 1 }", [{"N": n} for n in (1, 31, 32, 33, 70)])
+    assert got.split("\n") == [
+        "for (int c0 = 0; c0 < N / 32; c0 += 1)",
+        "  for (int c1 = 0; c1 < 32; c1 += 1)",
+        "    S(32 * c0 + c1);",
+        "for (int c1 = 0; c1 < N % 32; c1 += 1)",
+        "  S(c1 + 32 * (N / 32));",
+    ]
+
+
+def test_alternatives_say_no_more_than_they_must():
+    """Not `N <= 3 or (N >= 4 and M <= 3)`."""
+    guard = Guard(Set("[N, M] -> { [] : N <= 3; [] : N >= 4 and M <= 3 }"), band(S=["i"]))
+    got = text(
+        tree("[N, M] -> { S[i] : 0 <= i < N }", guard), values=[{"N": n, "M": m} for n in (2, 4) for m in (3, 4)]
+    )
+    assert got.split("\n")[0] == "if (N <= 3 || M <= 3)"
+
+
+def test_a_scan_has_a_budget():
+    exprs = ["floor(i/32)", "floor(j/32)", "i mod 32", "j mod 32"]
+    schedule = tree("[N] -> { S[i, j] : 0 <= i < N and i <= j < N }", band(S=exprs))
+    with pytest.raises(BudgetExceeded, match="scan"), budget(1):
+        scan(schedule)
+    assert scan(schedule)
