@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from polyvolta.sched.dependences.model import Dependence, fitting
-from polyvolta.sched.dependences.order import Clock, clocks, preimage
+from polyvolta.sched.dependences.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependences.pairs import Pairs, Time, small_point
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.tree import (
@@ -202,29 +202,15 @@ class _Walk:
         given = self.dependences if self.dependences is not None else self.schedule.dependences or ()
         self.iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
         deps = fitting(given, self.iterators)
-        self.params = tuple(dict.fromkeys([*domain.param_names, *self._parameters(deps)]))
+        known = () if self.context is None else self.context.param_names
+        named = [*parameters(self.schedule), *known, *[p for d in deps for p in d.relation.param_names]]
+        self.params = tuple(dict.fromkeys(named))
         for d in deps:
             relation = d.relation.align_params(self.params)
             if self.context is not None:
                 relation = relation.intersect_params(self.context).align_params(self.params)
             pieces = [Pairs(d, c) for _, cs in relation.parts for c in cs]
             self.pending += [p for p in self.within(pieces, domain) if not p.conjunct.is_empty]
-
-    def _parameters(self, deps: Iterable[Dependence]) -> Iterator[str]:
-        """Names that the tree and the dependences use beside iterators."""
-        yield from self.context.param_names if self.context is not None else ()
-        for d in deps:
-            yield from d.relation.param_names
-        for _, node in self.schedule.walk():
-            match node:
-                case Context(found) | Guard(found):
-                    yield from found.param_names
-                case Filter(_, _, found) if found is not None:
-                    yield from found.param_names
-                case Band(members):
-                    for m in members:
-                        for s, e in m.exprs:
-                            yield from sorted(e.names().difference(self.iterators.get(s, e.names())))
 
     # ---- the walk
 

@@ -193,14 +193,11 @@ class _Arrows:
             used = taken.setdefault(frozenset((source, sink)), [])
             side = 1 if a <= b else -1  # of the line, whichever way the arrow goes
             free = [v for v in BENDS if v * side not in used] or [BENDS[0]]
-            bend = next((v for v in free if self.clear(a, b, v)), None)
+            bend = next((v for v in free if not self.hits(a, b, v)), None)
             if bend is None:
                 bend = min(free, key=lambda v: (self.hits(a, b, v), abs(v)))
             used.append(bend * side)
             yield self.arrow(a, b, bend, *KINDS[kind])
-
-    def clear(self, a: Point, b: Point, bend: float) -> bool:
-        return not self.hits(a, b, bend)
 
     def hits(self, a: Point, b: Point, bend: float) -> int:
         """How many points of the curve are on other dots."""

@@ -22,7 +22,7 @@ from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left
 from polyvolta.sched.scheduler.problem import Forms
 from polyvolta.sched.scheduler.written import as_written
 from polyvolta.sets import conjunct as cj
-from polyvolta.sets.aff import linear
+from polyvolta.sets.aff import Aff, linear
 from polyvolta.sets.engine.rows import Row
 
 
@@ -151,7 +151,7 @@ class Builder:
             self.explain(f"  {self.describe(pieces[k])}")
         return (forms,)
 
-    def expression(self, v: int, form: Row):  # noqa: ANN201
+    def expression(self, v: int, form: Row) -> Aff:
         """A form over (1, parameters, iterators) of a statement."""
         return linear(dict(zip((*self.params, *self.iterators[v]), form[1:], strict=True)), form[0])
 

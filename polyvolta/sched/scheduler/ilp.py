@@ -138,8 +138,7 @@ class _Node:
         for row in self.rows:
             if row[1] < 0:
                 return row
-        numbers, _ = self.point()
-        den = _
+        numbers, den = self.point()
         for group in (self.own, self.shared):
             for const, terms in group:
                 value = const * den

@@ -63,7 +63,8 @@ def schedule(
     NoSchedule : the dependences have a cycle, which those of a program never have.
     BadSchedule : `fuse` is no such choice, or `explain` cannot be called.
     BadProgram : what is given is no program, or are no dependences of one.
-    BudgetExceeded : by one of the integer programs.
+    BudgetExceeded : by the dataflow or one of the integer programs.
+    RuntimeError : the result is illegal, a defect of the scheduler.
 
     Optimal row by row for the dependences' rational polyhedra: no row has shorter bounded distances (see `problem`).
     Cost: a few small integer programs; milliseconds for a handful of statements.
@@ -117,7 +118,10 @@ def schedule(
     if wrong is not None:
         if builder.failures:
             raise builder.failures[0]
-        raise RuntimeError(f"the scheduler made an illegal schedule, which is a defect of it: {wrong}\n{result}")
+        raise RuntimeError(
+            f"the scheduler made an illegal schedule: {wrong}\n{result}\n"
+            "That is a defect of polyvolta; please report it with the program"
+        )
     return result
 
 
