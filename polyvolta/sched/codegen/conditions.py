@@ -29,6 +29,11 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
     for key, const in system.eqs:
         if mine(key) and not known.implies_zero(key, const):
             out.eqs.append((key, const))
+    for row in out.eqs[::-1] if len(out.eqs) > 1 else ():
+        rest = System()
+        rest.eqs = [r for r in out.eqs if r is not row]
+        if known.given(rest).implies_zero(*row):
+            out.eqs = rest.eqs
     rows = [r for r in system.ineqs.items() if mine(r[0]) and not known.implies(*r)]
     if len(rows) > 1 or (rows and out.eqs):
         tab = known.tableau([*out.every_ge(), *rows])
@@ -127,17 +132,24 @@ def any_of(cases: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
 
 
 def loosened(known: Known, cases: list[System]) -> list[System]:
-    """Systems with the same union in which no case says what another one makes up for: `a or (not a and b)` is
-    `a or b`."""
-    out = list(cases)
+    """Systems with the same union in which no case says what another one makes up for, and each says what all imply.
+
+    `a or (not a and b)` is `a or b`, and where a implies c, `a or (b and c)` is `c and (a or b)`.
+    """
+    out = [s.copy() for s in cases]
+    there = [known.given(s) for s in cases]
+    everywhere = [row for s in cases for row in s.ineqs.items() if all(place.implies(*row) for place in there)]
+    for s in out:
+        for row in everywhere:
+            s.ge(*row)
     for k, case in enumerate(out):
-        for key, const in list(case.ineqs.items()):
+        for key, const in [row for row in case.ineqs.items() if row not in everywhere]:
             opposite = case.copy()
             del opposite.ineqs[key]
             looser = opposite.copy()
             opposite.ge(negated(key), -const - 1)
-            there = known.given(opposite)
-            if opposite.empty or any(not has_rows(beyond(there, s)) for j, s in enumerate(out) if j != k):
+            beside = known.given(opposite)
+            if opposite.empty or any(not has_rows(beyond(beside, s)) for j, s in enumerate(out) if j != k):
                 case = out[k] = looser  # noqa: PLW2901
     return out
 

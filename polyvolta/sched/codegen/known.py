@@ -113,8 +113,13 @@ class Known:
             for c, _ in key:
                 if c in floors and c not in self._floors:
                     self._floors.add(c)
-                    for row in self.columns.floor_rows(c):
-                        self._add(*row)
+                    low, high = self.columns.floor_rows(c)
+                    den, inner, const = floors[c]
+                    rest = self._reduced(inner, const, den)
+                    if not rest[0]:  # the remainder is known
+                        low, high = (low[0], low[1] - rest[1]), (high[0], high[1] - (den - 1 - rest[1]))
+                    self._add(*low)
+                    self._add(*high)
                     self._round(c)
 
     def _round(self, c: int) -> None:
@@ -173,6 +178,10 @@ class Known:
         """Whether `key . x + const = 0 mod d` follows from the residues that are known of columns."""
         if (key, const % d, d) in self.mods:
             return True
+        return self._reduced(key, const, d) == ((), 0)
+
+    def _reduced(self, key: Key, const: int, d: int) -> tuple[Key, int]:
+        """A row modulo d, with what is known of the residues of columns put in."""
         for _ in range(1 + len(self.residues)):
             key = tuple([(c, v % d) for c, v in key if v % d])
             at = next((c for c, v in key if c in self.residues and v * self.residues[c][2] % d == 0), None)
@@ -181,7 +190,7 @@ class Known:
             v = coefficient(key, at)
             image, shift, _ = self.residues[at]
             key, const = plus(1, without(key, at), v, image), const + v * shift
-        return not key and const % d == 0
+        return key, const % d
 
     def excludes(self, system: System) -> bool:
         """Whether a system over outer columns contradicts what is known, over the rationals."""
