@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.scheduler.farkas import cone
 from polyvolta.sched.scheduler.problem import Edge, Forms
+from polyvolta.sets import Set
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.engine.rows import Row
+from polyvolta.sets.implies import implied
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,46 @@ class Piece:
         return Edge(number[self.source], number[self.sink], cone(self.conjunct), self.near)
 
 
-def pieces_of(dependences: Iterable[Dependence], number: dict[str, int], params: tuple[str, ...]) -> tuple[Piece, ...]:
-    """The pieces of all dependences between numbered statements; equal ones once, empty ones not."""
+def pieces_of(
+    dependences: Iterable[Dependence], number: dict[str, int], params: tuple[str, ...], domain: Set | None = None
+) -> tuple[Piece, ...]:
+    """The pieces of all dependences between numbered statements; equal ones once, empty ones not.
+
+    Parameters
+    ----------
+    domain : the instances that count, if there may be others in the dependences.
+    """
+    instances = {} if domain is None else {s.out.name or "": cs for s, cs in domain.align_params(params).parts}
     found: dict[tuple[int, int, Conjunct], dict[tuple[str, str], None]] = {}
     for d in dependences:
         for space, conjuncts in d.relation.align_params(params).parts:
-            for c in conjuncts:
-                names = (space.inp.name if space.inp else None) or "", space.out.name or ""
-                if names[0] in number and names[1] in number:
+            names = (space.inp.name if space.inp else None) or "", space.out.name or ""
+            if names[0] in number and names[1] in number:
+                split, n = len(params) + space.n_in, len(params) + space.n_in + space.n_out
+                sides = ((names[0], range(len(params), split)), (names[1], range(split, n)))
+                for c in conjuncts if domain is None else _inside(conjuncts, sides, instances, len(params)):
                     found.setdefault((number[names[0]], number[names[1]], c), {})[d.kind, d.array] = None
     return tuple([Piece(s, t, c, tuple(labels)) for (s, t, c), labels in found.items() if not cone(c).empty])
+
+
+Sides = tuple[tuple[str, range], ...]
+"""A statement, and the dimensions of a piece that are its iterators: of the source, of the sink."""
+
+
+def _inside(
+    pieces: Sequence[Conjunct], sides: Sides, instances: dict[str, tuple[Conjunct, ...]], params: int
+) -> Sequence[Conjunct]:
+    """The pairs of which both are instances."""
+    for name, at in sides:
+        out: list[Conjunct] = []
+        for c in pieces:
+            knives = [cj.reindex(k, c.n, (*range(params), *at)) for k in instances[name]]
+            if any(k.known and implied(c, k) for k in knives):
+                out.append(c)
+            else:
+                out += [both for k in knives if (both := cj.conjoin(c, k)) is not None]
+        pieces = out
+    return pieces
 
 
 def within(pieces: Sequence[Piece], group: Iterable[int]) -> tuple[Piece, ...]:

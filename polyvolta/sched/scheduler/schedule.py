@@ -16,7 +16,6 @@ Janssens, "Scheduling for PPCG" (CW 706, 2017).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import get_args
 
 from polyvolta.sched.dependences import Accessing
@@ -107,10 +106,8 @@ def schedule(
         negative=negative,
         explain=say,
     )
-    inside = found
-    if dependences is not None:
-        inside = [replace(d, relation=d.relation.intersect_domain(domain).intersect_range(domain)) for d in found]
-    pieces = pieces_of(inside, {name: k for k, name in enumerate(builder.names)}, params)
+    number = {name: k for k, name in enumerate(builder.names)}
+    pieces = pieces_of(found, number, params, None if dependences is None else domain)
     for p in pieces:
         say(f"dependence {builder.describe(p)}")
     result = Schedule(Domain(domain, builder.tree(pieces) if tuples else Leaf()), found)
