@@ -137,7 +137,7 @@ class CPrinter:
         if node.unroll:
             self.out.append(f"{pad}#pragma unroll")
         low = speller.bounds("max", node.lower)
-        strict = _strict(node.lower, node.upper)
+        strict = _strict(node.lower, node.upper, node.step)
         high = speller.bounds("min", node.upper, strict)
         name = speller.names.get(v, v)
         head = (
@@ -172,7 +172,7 @@ def statements(body: Sequence[Ast]) -> int:
     return sum([statements(node.body) if isinstance(node, Block) else 1 for node in body])
 
 
-def _strict(lower: Sequence[Bound], upper: Sequence[Bound]) -> bool:
+def _strict(lower: Sequence[Bound], upper: Sequence[Bound], step: int) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
     symbolic = False
     for b in upper:
@@ -181,7 +181,7 @@ def _strict(lower: Sequence[Bound], upper: Sequence[Bound]) -> bool:
                 if e.const == -1:
                     return True
                 symbolic = True
-    if symbolic or len(lower) > 1:
+    if symbolic or len(lower) > 1 or step > 1:
         return False
     low = lower[0]
     return isinstance(low, Aff) and not low.terms and not low.const

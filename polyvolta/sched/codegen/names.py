@@ -67,7 +67,8 @@ def extents(
 ) -> tuple[dict[str, Aff], Known]:
     """The number of values of each name, which start at 0, and what is known with that; `ranges` get theirs.
 
-    A name without values, where no instance comes, has 0.
+    A name without values, where no instance comes, has 0. Of several bounds a number counts; conditions inside see to
+    the others.
     """
     found: dict[str, Aff] = dict.fromkeys(mapped_names(schedule.root), aff(0))
     rows = System()
@@ -82,13 +83,14 @@ def extents(
         if b is None:
             found[name] = aff(0)
             continue
-        if len(b.low) != 1 or len(b.high) != 1 or b.low[0][:2] != (((col, 1),), 0) or b.step != 1:
+        high = b.high if len(b.high) == 1 else [side for side in b.high if len(side[0]) == 1]
+        if len(b.low) != 1 or len(high) != 1 or b.low[0][:2] != (((col, 1),), 0) or b.step != 1:
             raise NotScannable(
                 f"{name} does not run from 0 to one bound in steps of 1", where=str(schedule), hint=f"shift {text}"
             )
-        key, const, a = b.high[0]
+        key, const, a = high[0]
         found[name] = simplify(columns.aff(without(key, col), const) // a + 1, ranges)
-        for row in (*b.low, *b.high):
+        for row in (*b.low, *high):
             rows.ge(*row[:2])
         last = found[name] - 1
         ranges[name] = (0, last.const if last.is_constant else None)
