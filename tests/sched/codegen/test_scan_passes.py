@@ -32,7 +32,7 @@ def sizes(*ranges):
     return [dict(zip("MNK", v, strict=True)) for v in product(*ranges)]
 
 
-SOME = sizes((1, 3, 6, 8), (1, 4, 7), (1, 4, 8, 11, 17))
+SOME = sizes((1, 3, 6, 8), (1, 4, 10), (1, 4, 8, 11, 17))
 VALUES = {
     "none": [*SOME, *sizes((0, -3, 4), (0, -2, 5), (0, -5, 7, 12))],
     "positive": SOME,
