@@ -166,9 +166,10 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Sid
                 stated = other.ineqs.get(key)
                 if stated is not None and stated <= const:
                     continue
-                if tabs[k] is None:
-                    tabs[k] = known.tableau(other.every_ge())
-                if not always(known, tabs[k], key, const):
+                tab = tabs[k]
+                if tab is None:
+                    tab = tabs[k] = known.tableau(other.every_ge())
+                if not always(known, tab, key, const):
                     break
             else:
                 out.append(side)
@@ -283,6 +284,8 @@ def end(known: Known, side: Side, col: int, sign: int, step: int, residue: Row) 
 def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:
     """A lower bound and how many steps further the loop goes at most, if that has a limit."""
     tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
+    if tab.empty:
+        return None
     best = None
     for side in b.low:
         key, const, a = side

@@ -61,10 +61,9 @@ def has_rows(system: System) -> bool:
 def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
     """The rows of a system as conditions; of the bounds of one name the lower ones stand first."""
     eqs = [(negated(key), -const) if _innermost((key, const))[1] else (key, const) for key, const in system.eqs]
-    out: list[Condition] = [("eq", tidy(columns.aff(*row))) for row in eqs]
-    out += [("eq", tidy(columns.aff(key, const) % d)) for key, const, d in system.mods]
-    out += [("ge", tidy(columns.aff(*row))) for row in sorted(system.ineqs.items(), key=_innermost)]
-    return tuple(out)
+    values = [*[columns.aff(*row) for row in eqs], *[columns.aff(key, const) % d for key, const, d in system.mods]]
+    rows = [columns.aff(*row) for row in sorted(system.ineqs.items(), key=_innermost)]
+    return *[("eq", tidy(e)) for e in values], *[("ge", tidy(e)) for e in rows]
 
 
 def _innermost(row: tuple[Key, int]) -> tuple[int, bool]:

@@ -31,7 +31,7 @@ def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator
     for space, conjuncts in s.parts:
         values = [(*v, 1) for v in rows(columns, s.param_names, prefix if space.inp else ())]
         for c in disjoint(s, space, conjuncts):
-            piece = Piece.of(columns, space.out.name, space.out.dims, values, c)
+            piece = Piece.of(columns, space.out.name or "", space.out.dims, values, c)
             piece.promote(lambda col: col < LOOP + len(prefix) or FLOOR <= col < LOCAL)
             if not piece.system.empty:
                 yield piece

@@ -103,7 +103,8 @@ class Known:
 
     def _add(self, key: Key, const: int) -> None:
         self._know_floors(key)
-        self._tab.add_ineq(self._dense(self._tab, key, const))
+        tab = self._loaded()
+        tab.add_ineq(self._dense(tab, key, const))
 
     def _know_floors(self, key: Key) -> None:
         """Tell the tableau what the floors in a row are."""
@@ -124,7 +125,7 @@ class Known:
 
     def _round(self, c: int) -> None:
         """Round the bounds of a floor inward: between its rows it is a whole number."""
-        tab = self._tab
+        tab = self._loaded()
         for sign in (1, -1):
             least = None if tab.empty else tab.minimum(self._dense(tab, ((c, sign),), 0))
             if least is not None and least[1] > 1:

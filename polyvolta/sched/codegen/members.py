@@ -74,18 +74,17 @@ class Nest:
 
     def first(self, a: Lane, b: Lane) -> bool:
         """Whether one piece may run before another at equal values of all members."""
-        match self.child:
-            case None:
-                return False
-            case Leaf():
-                return True
-            case Sequence(children) | SetNode(children) if all(isinstance(c, Filter) for c in children):
-                mine = {k for k, c in enumerate(children) if a.piece.statement in c.statements}
-                other = {k for k, c in enumerate(children) if b.piece.statement in c.statements}
-                if isinstance(self.child, SetNode):
-                    return not mine & other
-                return max(mine, default=0) < min(other, default=0)
-        return False
+        child = self.child
+        if not isinstance(child, Sequence | SetNode):
+            return isinstance(child, Leaf)
+        filters = [c.statements for c in child.children if isinstance(c, Filter)]
+        if len(filters) < len(child.children):
+            return False
+        mine = {k for k, names in enumerate(filters) if a.piece.statement in names}
+        other = {k for k, names in enumerate(filters) if b.piece.statement in names}
+        if isinstance(child, SetNode):
+            return not mine & other
+        return max(mine, default=0) < min(other, default=0)
 
     def group(self, k: int, group: Group, state: State) -> tuple[Ast, ...]:
         """The code for lanes that share a loop."""
@@ -223,8 +222,7 @@ class Nest:
 
     def name(self, k: int) -> str:
         """The variable of a member's loop."""
-        (atom, _), *_ = self.scanner.columns.affs[self.columns[k]].terms
-        return atom
+        return str(self.scanner.columns.affs[self.columns[k]])
 
     def ends(
         self, known: Known, some: list[Side], each: list[list[Side]], col: int, sign: int, b: Bounds

@@ -38,10 +38,10 @@ def values_of_names(schedule: Schedule, columns: Columns, known: Known) -> dict[
 
     def instances(s: Set) -> dict[str, list[Piece]]:
         out: dict[str, list[Piece]] = {}
+        params = [(((columns.ids[p], 1),), 0, 1) for p in s.param_names]
         for space, pieces in s.parts:
-            for c in pieces:
-                params = [(((columns.ids[p], 1),), 0, 1) for p in s.param_names]
-                out.setdefault(space.out.name, []).append(Piece.of(columns, space.out.name, space.dims, params, c))
+            name = space.out.name or ""
+            out.setdefault(name, []).extend(Piece.of(columns, name, space.dims, params, c) for c in pieces)
         return out
 
     stack = [(schedule.root, instances(schedule.domain))]
@@ -51,7 +51,9 @@ def values_of_names(schedule: Schedule, columns: Columns, known: Known) -> dict[
             active = {**active, **instances(here.extension.range())}
         if isinstance(here, Band):
             for m in here.members:
-                for s, e in m.exprs if m.name else ():
+                if m.name is None:
+                    continue
+                for s, e in m.exprs:
                     for piece in active.get(s, ()):
                         pinned = piece.copy()
                         pinned.equate(columns.name(m.name), e)

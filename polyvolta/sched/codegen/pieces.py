@@ -183,7 +183,7 @@ def system_of(columns: Columns, c: Conjunct, values: Sequence[tuple[Key, int]]) 
         return piece.system
     out = System()  # equalities have tied floors together: as it stands, then
     table: list[Value] = [((), 1, 1), *((*v, 1) for v in values)]
-    for div in c.divs:
+    for div in filter(None, c.divs):
         key, const, _ = total(zip(div[1], table, strict=False))
         table.append((*columns.quotient(div[0], key, const), 1))
     for row in c.eqs:

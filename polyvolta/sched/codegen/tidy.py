@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polyvolta.sched.codegen.ast import AnyOf, Ast, Condition, For, If
+from polyvolta.sched.codegen.ast import AnyOf, Ast, Call, Condition, For, If
 
 
 def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code with neighbouring conditions joined and conditions hoisted out of loops."""
     out: list[Ast] = []
-    for node in body:
-        node = _inside(node)
+    for inside in body:
+        node = _inside(inside)
         last = out[-1] if out else None
         if isinstance(node, If) and isinstance(last, If):
             shared = tuple(c for c in last.conditions if c in node.conditions)
@@ -24,23 +24,22 @@ def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
 
 
 def _inside(node: Ast) -> Ast:
+    """A statement with what is in it tidied, and conditions around rather than inside it."""
+    if isinstance(node, Call):
+        return node
+    body = tidied(node.body)
+    inner = body[0] if len(body) == 1 else None
     if isinstance(node, For):
-        node = replace(node, body=tidied(node.body))
-        if len(node.body) == 1 and isinstance(node.body[0], If):
-            (inner,) = node.body
+        node = replace(node, body=body)
+        if isinstance(inner, If):
             fixed = tuple(c for c in inner.conditions if not _mentions(c, node.var))
             if fixed:
                 return If(fixed, (replace(node, body=_rest(inner, fixed)),), inner.at)
-    elif isinstance(node, If):
-        body = tidied(node.body)
-        node = replace(node, body=body)
-        if len(body) == 1 and isinstance(body[0], If):
-            (inner,) = body
-            new = tuple(c for c in inner.conditions if c not in node.conditions)
-            node = If((*node.conditions, *new), inner.body, node.at)
-    elif hasattr(node, "body"):
-        node = replace(node, body=tidied(node.body))
-    return node
+        return node
+    if isinstance(node, If) and isinstance(inner, If):
+        new = tuple(c for c in inner.conditions if c not in node.conditions)
+        return If((*node.conditions, *new), inner.body, node.at)
+    return replace(node, body=body)
 
 
 def _rest(node: If, without: tuple[Condition, ...]) -> tuple[Ast, ...]:
