@@ -68,8 +68,8 @@ def groups(
     col: int,
     loop_type: str,
     first: Callable[[Lane, Lane], bool] | None = None,
-) -> list[Group]:
-    """The groups of some lanes in the order in which they run.
+) -> list[Group] | None:
+    """The groups of some lanes in the order in which they run; None where there is too much to separate.
 
     Parameters
     ----------
@@ -78,8 +78,11 @@ def groups(
     each = classes(lanes, k, col)
     if len(each) == 1 or loop_type == "atomic":
         return [Group(list(lanes))]
-    found = cells(known, [shadow(c, k, col) for c in each]) if loop_type == "separate" and len(each) <= MANY else None
-    if found is not None:
+    found: list[System] | None = None
+    if loop_type == "separate":
+        found = cells(known, [shadow(c, k, col) for c in each]) if len(each) <= MANY else None
+        if found is None:
+            return None
         items = []
         for cell in found:
             inside = [lane.restrict(cell, k) for lane in lanes]

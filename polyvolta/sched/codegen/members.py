@@ -68,7 +68,13 @@ class Nest:
         out: list[Ast] = []
         for part in parts:
             first = self.first if k + 1 == len(self.members) else None
-            for group in groups(state.known, part, k, col, m.loop_type, first):
+            found = groups(state.known, part, k, col, m.loop_type, first)
+            if found is None:
+                names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
+                note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
+                self.scanner.notes += [] if note in self.scanner.notes else [note]
+                found = groups(state.known, part, k, col, "default", first) or ()
+            for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
 

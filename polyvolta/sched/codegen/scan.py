@@ -24,14 +24,16 @@ from dataclasses import dataclass
 
 from polyvolta.sched.codegen.ast import Ast
 from polyvolta.sched.codegen.instances import instances
+from polyvolta.sched.codegen.names import mapped_names
 from polyvolta.sched.codegen.state import State
 from polyvolta.sched.codegen.tidy import tidied
 from polyvolta.sched.codegen.walk import Scanner
 from polyvolta.sched.codegen.writer import Ranges
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.tree import Domain, Schedule
-from polyvolta.sets import Aff, Set
+from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered
+from polyvolta.sets.shape import need_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,13 @@ class Scan:
     body : the loops.
     extents : name that members are mapped to -> number of its values as an expression of the parameters.
     ranges : inclusive ranges of names and loop variables, None where there is no constant bound.
+    notes : what the tree asks for and was not done, a sentence each.
     """
 
     body: tuple[Ast, ...]
     extents: Mapping[str, Aff]
     ranges: Ranges
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         from polyvolta.sched.codegen.c_text import to_c
@@ -72,13 +76,15 @@ def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, i
     Raises
     ------
     NotScannable : an unbounded loop, or one that is to be unrolled and has no constant number of iterations.
-    BadSchedule : a statement that a band has no expression for, or that no child of a sequence takes.
+    BadSchedule : a statement that a band has no expression for, or that no child of a sequence takes; a context, a
+        guard or what is isolated has other dimensions than there are members.
+    UnknownName : an extent is given of a name that no member is mapped to.
 
     BudgetExceeded : the tree is too large for the steps of one operation; `with budget(...)` allows more.
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
     `separate` by the cells of a union, of which there are at most 24; beyond those, or beyond 6 different ranges, the
-    statements share a loop with conditions inside, as by default.
+    statements share a loop with conditions inside, as by default, and the notes say so.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var
@@ -91,7 +97,14 @@ def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, i
     """
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
-    scanner = Scanner(schedule, context, extents or {})
+    if context is not None:
+        need_set(context, "a context")
+    given = extents or {}
+    names = mapped_names(schedule.root)
+    for name in given:
+        if name not in names:
+            raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
+    scanner = Scanner(schedule, context, given)
     state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
-    return Scan(tidied(body), scanner.extents, {**scanner.ranges, **scanner.seen})
+    return Scan(tidied(body), scanner.extents, {**scanner.ranges, **scanner.seen}, tuple(scanner.notes))

@@ -56,6 +56,7 @@ class Scanner(Writer):
         if context is not None:
             self.known = self.assuming(self.known, context, ())
         super().__init__(self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
+        self.notes: list[str] = []
         self.extents: dict[str, Aff] = {}
         if names:
             self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)

@@ -19,7 +19,7 @@ from polyvolta.sched.tree import (
     Schedule,
     Sequence,
 )
-from polyvolta.sets import BudgetExceeded, Map, Set, aff, budget
+from polyvolta.sets import BudgetExceeded, Map, Set, UnknownName, aff, budget
 from tests.sched.codegen.oracle import assert_scans
 
 
@@ -300,3 +300,20 @@ def test_a_scan_has_a_budget():
     with pytest.raises(BudgetExceeded, match="scan"), budget(1):
         scan(schedule)
     assert scan(schedule)
+
+
+def test_what_is_too_much_to_separate_is_told():
+    names = "ABCDEFG"
+    domain = "; ".join(f"{s}[i] : 0 <= i < N{s}" for s in names)
+    schedule = tree(f"[{', '.join('N' + s for s in names)}] -> {{ {domain} }}",
+                    band(loop_type="separate", **dict.fromkeys(names, ["i"])))  # fmt: skip
+    found = scan(schedule)
+    (note,) = found.notes
+    assert "A, B, C, D, E, F, G along member 0" in note
+    assert to_c(found).count("for (") == 1
+    assert scan(tree(TWO, band(S=["i"], T=["i"], loop_type="separate"))).notes == ()
+
+
+def test_an_extent_of_an_unknown_name_is_refused():
+    with pytest.raises(UnknownName, match=r"no member is mapped to blockIdx.x"):
+        scan(tree("{ S[i] : 0 <= i < 4 }", band(S=["i"])), extents={"blockIdx.x": 4})
