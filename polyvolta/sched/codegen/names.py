@@ -69,13 +69,15 @@ def extents(
 ) -> tuple[dict[str, Aff], Known]:
     """The number of values of each name, which start at 0, and what is known with that; `ranges` get theirs.
 
-    A name without values, where no instance comes, has 0. Of several bounds a number counts; conditions inside see to
-    the others.
+    A name without values, where no instance comes, has the one value 0: the rest of the tree runs there. Of several
+    bounds a number counts; conditions inside see to the others.
     """
-    found: dict[str, Aff] = dict.fromkeys(mapped_names(schedule.root), aff(0))
+    found: dict[str, Aff] = {}
     rows = System()
-    for name, shadows in values_of_names(schedule, columns, known).items():
+    values = values_of_names(schedule, columns, known)
+    for name in mapped_names(schedule.root):
         col = columns.ids[name]
+        shadows = values.get(name, [])
         if name in given:
             shadows = [System()]
             shadows[0].ge(((col, 1),), 0)
@@ -83,7 +85,9 @@ def extents(
         b = bounds(known, _distinct(known, shadows, col), col)
         text = f"the values of {name}"
         if b is None:
-            found[name] = aff(0)
+            found[name], ranges[name] = aff(1), (0, 0)
+            rows.ge(((col, 1),), 0)
+            rows.ge(((col, -1),), 0)
             continue
         high = b.high if len(b.high) == 1 else [side for side in b.high if len(side[0]) == 1]
         if len(b.low) != 1 or len(high) != 1 or b.low[0][:2] != (((col, 1),), 0) or b.step != 1:

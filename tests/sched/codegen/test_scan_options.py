@@ -317,3 +317,12 @@ def test_what_is_too_much_to_separate_is_told():
 def test_an_extent_of_an_unknown_name_is_refused():
     with pytest.raises(UnknownName, match=r"no member is mapped to blockIdx.x"):
         scan(tree("{ S[i] : 0 <= i < 4 }", band(S=["i"])), extents={"blockIdx.x": 4})
+
+
+def test_a_name_without_values_leaves_the_rest_to_run():
+    """The members of T are mapped, but T has no instances; S runs all the same."""
+    mapped = Band((Member((("T", aff("i")),), True, "t"),))
+    order = Sequence((Filter(("S",), band(S=["i"])), Filter(("T",), mapped)))
+    schedule = tree("{ S[i] : 0 <= i < 3; T[i] : false }", order)
+    assert scan(schedule).extents["t"] == aff(1)
+    assert run(scan(schedule)) == [("S", (i,)) for i in range(3)]
