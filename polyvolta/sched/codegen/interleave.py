@@ -2,8 +2,8 @@
 
 A loop of step 1 over both would ask at every value whose it is. Instead the values are c + r for a loop variable c that
 steps from one multiple to the next: lanes whose residues modulo the step differ stand one after another in the body,
-in the order of r. Grosser, Verdoolaege and Cohen (TOPLAS 2015, section 4.6 of whose paper is on strides) shift the
-statements' values likewise.
+in the order of r. isl's generator shifts the statements' values likewise (Grosser, Verdoolaege and Cohen, TOPLAS 37,
+2015).
 """
 
 from __future__ import annotations
