@@ -41,6 +41,7 @@ from polyvolta.sched.tree import (
     Sequence as SequenceNode,
 )
 from polyvolta.sets import Aff, Map, Set, nearest, var
+from polyvolta.sets.conjunct import uses
 
 
 class Scanner(Writer):
@@ -167,9 +168,7 @@ class Scanner(Writer):
 
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree of which something is known."""
-        sizes = {self.columns.ids[p] for p in self.params} | {c for c in self.columns.floors if self.of_sizes(c)}
-        sizes_alone = all(s.columns() <= sizes for s in systems(self.columns, context, state.prefix, self.schedule))
-        reached = None if sizes_alone else self.reached(state)
+        reached = None if self.of_sizes_alone(context, state) else self.reached(state)
         conditions: tuple[Condition, ...] = ()
         if reached is not None:
             if not reached:
@@ -179,6 +178,17 @@ class Scanner(Writer):
                 state = state.knowing(reached[0])
         state = State(state.pieces, self.assuming(state.known, context, state.prefix), state.prefix)
         return guarded(conditions, self.visit(child, (*at, 0), state), at)
+
+    def of_sizes_alone(self, context: Set, state: State) -> bool:
+        """Whether a context speaks of parameters alone: of no name, and of no member, even if its value is known.
+
+        What it says of members is nothing where no instance comes by, and at some sizes there may be none.
+        """
+        params = len(context.param_names)
+        if any(uses(c, dim) for space, cs in context.parts for c in cs for dim in range(params, params + space.n_out)):
+            return False
+        sizes = {self.columns.ids[p] for p in self.params} | {c for c in self.columns.floors if self.of_sizes(c)}
+        return all(s.columns() <= sizes for s in systems(self.columns, context, state.prefix, self.schedule))
 
     def guard(self, guard: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree under a condition on the members above."""
