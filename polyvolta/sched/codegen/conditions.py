@@ -34,7 +34,15 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
         rest.eqs = [r for r in out.eqs if r is not row]
         if known.given(rest).implies_zero(*row):
             out.eqs = rest.eqs
+    for row in system.mods:
+        if mine(row[0]) and not known.implies_mod(*row):
+            out.mods.append(row)
     rows = [r for r in system.ineqs.items() if mine(r[0]) and not known.implies(*r)]
+    if rows and out.mods:
+        stepping = System()
+        stepping.mods = out.mods
+        beside = known.given(stepping)
+        rows = [r for r in rows if not known.implies(*beside.loose(*r))]
     if len(rows) > 1 or (rows and out.eqs):
         tab = known.tableau([*out.every_ge(), *rows])
         if not tab.empty:
@@ -47,9 +55,6 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
                 if always(known, known.tableau([*out.every_ge(), *rest]), *row):  # never missed by as much as 1
                     rows = rest
     out.ineqs = dict(rows)
-    for row in system.mods:
-        if mine(row[0]) and not known.implies_mod(*row):
-            out.mods.append(row)
     return out
 
 

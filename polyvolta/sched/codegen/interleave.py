@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from polyvolta.sched.codegen.bounds import stride
+from polyvolta.sched.codegen.bounds import sides, stride
 from polyvolta.sched.codegen.groups import classes, shadow
 from polyvolta.sched.codegen.known import Known
 from polyvolta.sched.codegen.lanes import Lane
-from polyvolta.sched.codegen.linear import plus
+from polyvolta.sched.codegen.linear import System, plus
 
 Parts = list[tuple[int, list[Lane]]]  # r, and the lanes at c + r, whose column is c
 
@@ -27,7 +27,7 @@ def interleaved(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Parts:
     """
     alone = [(0, list(lanes))]
     each = classes(lanes, k, col)
-    if len(each) < 2:
+    if len(each) == 1:
         return alone
     strides = [stride(known, shadow(c, k, col), col) for c in each]
     step = gcd(*[s for s, _, _ in strides])
@@ -40,7 +40,8 @@ def interleaved(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Parts:
     if len(set(residues)) == 1:
         return alone
     return min(
-        (_from(base, step, residues, each, k, col) for base in sorted(set(residues))), key=lambda p: _apart(p, k, col)
+        (_from(base, step, residues, each, k, col) for base in sorted(set(residues))),
+        key=lambda p: _apart(known, p, k, col),
     )
 
 
@@ -53,6 +54,13 @@ def _from(base: int, step: int, residues: list[int], each: list[list[Lane]], k: 
     return sorted(found.items())
 
 
-def _apart(parts: Parts, k: int, col: int) -> int:
-    """How many different things are said of the column."""
-    return len(classes([lane for _, lanes in parts for lane in lanes], k, col))
+def _apart(known: Known, parts: Parts, k: int, col: int) -> tuple[int, int]:
+    """How many different things are said of the column: bounds, within its residue class, and shadows."""
+    found = set()
+    each = [shadow(c, k, col) for c in classes([lane for _, lanes in parts for lane in lanes], k, col)]
+    for s in each:
+        stepping = System()
+        stepping.mods = s.mods
+        beside = known.given(stepping)
+        found |= {beside.tight(key, const) for low_or_high in sides(s, col) for key, const, _ in low_or_high}
+    return len(found), len(each)

@@ -41,11 +41,16 @@ class Known:
                 self._learn(key, const)
             for key, const, d in new.mods:
                 self.mods.append((key, const, d))
-                unit = next((c for c, v in key[::-1] if v in (1, -1) and c not in self.residues), None)
+                unit = next((c for c, v in key[::-1] if v in (1, -1) and self._finer(c, key, d)), None)
                 if unit is not None:
                     sign = -coefficient(key, unit)
                     rest = without(key, unit)
                     self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
+
+    def _finer(self, c: int, key: Key, d: int) -> bool:
+        """Whether a congruence says more of a column's residue than what is known of it."""
+        old = self.residues.get(c)
+        return old is None or (len(key) == 1 and not old[0] and d > old[2] and d % old[2] == 0)
 
     def _learn(self, key: Key, const: int) -> None:
         old = self.ineqs.get(key)
@@ -66,8 +71,16 @@ class Known:
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
-        if not self.residues:
-            return key, const
+        g, shift = self._grid(key)
+        return (key, (const + shift) // g * g - shift) if g > 1 else (key, const)
+
+    def loose(self, key: Key, const: int) -> tuple[Key, int]:
+        """The weakest parallel row `>= 0` with the same integer points, by the residues that are known."""
+        g, shift = self._grid(key)
+        return (key, (const + shift) // g * g - shift + g - 1) if g > 1 else (key, const)
+
+    def _grid(self, key: Key) -> tuple[int, int]:
+        """(g, r) such that the values of `key . x` are r modulo g, by the residues that are known."""
         g, shift = 0, 0
         for c, v in key:
             found = self.residues.get(c)
@@ -76,7 +89,7 @@ class Known:
             else:
                 g = gcd(g, v * found[2])
                 shift += v * found[1]
-        return (key, (const + shift) // g * g - shift) if g > 1 else (key, const)
+        return g, shift
 
     # ---- tableaus
 

@@ -91,10 +91,11 @@ def put(key: Key, const: int, col: int, image: Key, shift: int, den: int = 1) ->
 class System:
     """Equalities, inequalities and congruences over columns; `empty` once a contradiction is plain.
 
-    `exact` is False when a removed column may have left too much.
+    `exact` is False when a removed column may have left too much; `tied` is True once two inequalities may be an
+    equality.
     """
 
-    __slots__ = ("empty", "eqs", "exact", "ineqs", "mods")
+    __slots__ = ("empty", "eqs", "exact", "ineqs", "mods", "tied")
 
     def __init__(self) -> None:
         self.eqs: list[tuple[Key, int]] = []
@@ -102,12 +103,13 @@ class System:
         self.mods: list[Congruence] = []
         self.empty = False
         self.exact = True
+        self.tied = False
 
     def copy(self) -> System:
         """One that can be changed."""
         out = System()
         out.eqs, out.ineqs, out.mods = self.eqs[:], dict(self.ineqs), self.mods[:]
-        out.empty, out.exact = self.empty, self.exact
+        out.empty, out.exact, out.tied = self.empty, self.exact, self.tied
         return out
 
     # ---- adding
@@ -128,8 +130,17 @@ class System:
         if old is None or const < old:
             self.ineqs[key] = const
             opposite = self.ineqs.get(tuple([(c, -v) for c, v in key]))
-            if opposite is not None and opposite + const < 0:
-                self.empty = True
+            if opposite is not None and opposite + const <= 0:
+                self.tied = True
+                self.empty |= opposite + const < 0
+
+    def untie(self) -> None:
+        """Make one equality of every two inequalities that leave one value: of 1 <= i - 2*floor(i/2) <= 1, too."""
+        self.tied = False
+        for key, const in list(self.ineqs.items()):
+            if self.ineqs.get(negated(key)) == -const:
+                del self.ineqs[key], self.ineqs[negated(key)]
+                self.eq(key, const)
 
     def eq(self, key: Key, const: int) -> None:
         """Add `key . x + const = 0`."""

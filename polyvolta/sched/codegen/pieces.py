@@ -96,6 +96,8 @@ class Piece:
 
     def settle(self) -> None:
         """Use the equalities."""
+        if self.system.tied:
+            self.system.untie()
         if self.system.eqs:
             solve(self.system, LOCAL.__le__, self.replace)
 

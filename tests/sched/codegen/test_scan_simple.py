@@ -1,0 +1,62 @@
+"""Loops as one would write them by hand: strides, bounds and tests that say nothing twice."""
+
+from polyvolta.sched.codegen.c_text import to_c
+from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.tree import Domain, Filter, Schedule, Sequence
+from polyvolta.sets import Set
+from tests.sched.codegen.oracle import assert_scans
+from tests.sched.codegen.test_scan_golden import band
+
+SIZES = [{"N": n} for n in (2, 3, 4, 5, 6, 9, 30)]
+HALVES = "[N] -> { S1[i] : 1 <= i < N - 1 and i mod 2 = 0; S2[i] : 1 <= i < N - 1 and 2*floor(i/2) < i }"
+
+
+def order(*names):
+    return Sequence(tuple(Filter((name,)) for name in names))
+
+
+def text(domain, root, context=None, sizes=SIZES):
+    schedule, context = Schedule(Domain(Set(domain), root)), Set(context) if context else None
+    assert_scans(schedule, sizes, context)
+    return [line for line in to_c(scan(schedule, context)).splitlines() if line and not line.startswith("#define")]
+
+
+def test_an_inequality_that_leaves_one_residue_is_a_stride():
+    assert text("[N] -> { S[i] : 0 <= i < N and i mod 4 >= 3 }", band(S=["i"])) == [
+        "for (int c0 = 3; c0 < N; c0 += 4)",
+        "  S(c0);",
+    ]
+
+
+def test_the_other_branch_of_a_parity_is_a_stride():
+    root = Sequence((Filter(("S1",), band(S1=["i"])), Filter(("S2",), band(S2=["i"]))))
+    assert text(HALVES, root, "[N] -> { : N >= 2 }") == [
+        "for (int c0 = 2; c0 <= N - 2; c0 += 2)",
+        "  S1(c0);",
+        "for (int c0 = 1; c0 <= N - 2; c0 += 2)",
+        "  S2(c0);",
+    ]
+
+
+def test_both_branches_of_a_parity_take_turns():
+    """Counted from the odd values, both have the same lower bound."""
+    assert text(HALVES, band(order("S1", "S2"), S1=["i"], S2=["i"]), "[N] -> { : N >= 2 }") == [
+        "for (int c0 = 1; c0 <= N - 2; c0 += 2) {",
+        "  S2(c0);",
+        "  if (c0 + 3 <= N)",
+        "    S1(c0 + 1);",
+        "}",
+    ]
+
+
+def test_a_congruence_rounds_what_is_known():
+    """Of c0 >= 1 it makes c0 >= 3."""
+    domain = "[N] -> { S[i] : 1 <= i < N and i mod 6 = 1; T[i] : 1 <= i < N and i mod 4 = 3 }"
+    assert text(domain, band(order("S", "T"), S=["i"], T=["i"])) == [
+        "for (int c0 = 1; c0 < N; c0 += 2) {",
+        "  if ((c0 + 5) % 6 == 0)",
+        "    S(c0);",
+        "  if ((c0 + 1) % 4 == 0)",
+        "    T(c0);",
+        "}",
+    ]
