@@ -27,7 +27,7 @@ def interleaved(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Parts:
     """
     alone = [(0, list(lanes))]
     each = classes(lanes, k, col)
-    if len(each) == 1:
+    if len(each) < 2:
         return alone
     strides = [stride(known, shadow(c, k, col), col) for c in each]
     step = gcd(*[s for s, _, _ in strides])
