@@ -10,15 +10,14 @@ array will do.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from polyvolta.sched.codegen.ast import Ast
-from polyvolta.sched.codegen.c_bodies import Translator
+from polyvolta.sched.codegen.c_bodies import ONE, OTHER, TWO, Translator
 from polyvolta.sched.codegen.c_text import CPrinter
 from polyvolta.sched.codegen.interface import Interface
-from polyvolta.sched.codegen.python_text import spelled, variables
-from polyvolta.sets import Aff
+from polyvolta.sched.codegen.rename import cleared, spelled
+from polyvolta.sched.codegen.result import Scan
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
@@ -27,14 +26,12 @@ WORDS = tuple(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main "
     "floord modd floordiv floormod min max NAN INFINITY".split()
-)
+) + tuple(f"{n}{single}" for n in {*ONE, *OTHER.values(), *TWO.values()} for single in ("", "f"))
 
 
 def function(
     program: Program,
-    body: Sequence[Ast],
-    extents: Mapping[str, Aff],
-    ranges: Mapping[str, tuple[int | None, int | None]],
+    scan: Scan,
     integer: str,
     real: str | Mapping[str, str],
     parallel: str | None,
@@ -42,24 +39,22 @@ def function(
     """The lines of a C function, and the macros that it uses."""
     face = Interface.of(program)
     lengths = [f"{a}_{k}" for a, rank in face.ranks.items() for k in range(1, rank)]
-    mine = [n for n in face.names if n not in ("range", "min", "max")]
-    names = spelled([*mine, *lengths], WORDS)
-    taken = [names.get(n, n) for n in (*mine, *lengths)]
-    names |= spelled((*extents, *variables(body)), (*taken, *WORDS))
+    mine = [*face.names, *lengths]
+    names = spelled(mine, WORDS)
+    scan = cleared(scan, {*mine, *names.values(), *WORDS})
     types = _types(face, real)
     translator = Translator(program, face, types, names)
-    printer = CPrinter(ranges, integer, parallel == "openmp", translator.lines, names)
+    printer = CPrinter(scan.ranges, integer, parallel == "openmp", translator.lines, names)
     own = names.get(face.function, face.function)
     printer.out += signature(face, types, integer, own, names)
     printer.out += [f"  {types[x]} {names.get(x, x)} = 0;" for x in face.local]
     pad = "  "
-    for name, size in extents.items():
-        index = names.get(name, name)
+    for index, size in scan.extents.items():
         head = f"for ({integer} {index} = 0; {index} < {printer.speller.text(size)}; {index} += 1)"
         printer.out.append(f"{pad}{head} {{")
         pad += "  "
-    printer.block(body, pad)
-    printer.out += [f"{'  ' * (k + 1)}}}" for k in reversed(range(len(extents)))]
+    printer.block(scan.body, pad)
+    printer.out += [f"{'  ' * (k + 1)}}}" for k in reversed(range(len(scan.extents)))]
     printer.out.append("}")
     return printer.out, printer.speller.used | translator.used
 

@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING, Literal
 
 from polyvolta.sched.codegen.ast import Ast, Block, Bound, Call, For, If
 from polyvolta.sched.codegen.expressions import CSpeller
-from polyvolta.sched.codegen.run import body_of
-from polyvolta.sets import Aff
+from polyvolta.sched.codegen.given import check_program, loops
+from polyvolta.sched.codegen.result import Scan
+from polyvolta.sched.codegen.widths import integer_type
+from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Aff, nearest
 
 if TYPE_CHECKING:
-    from polyvolta.sched.codegen.scan import Scan
     from polyvolta.sched.program.model import Program
 
 MACROS = {
     "math": "#include <math.h>",
+    "stdint": "#include <stdint.h>",
     "floord": "#define floord(n, d) ((n) / (d) - ((n) % (d) < 0))",
     "modd": "#define modd(n, d) (((n) % (d) + (d)) % (d))",
     "floordiv": "#define floordiv(n, d) ((n) / (d) - ((n) % (d) != 0 && ((n) < 0) != ((d) < 0)))",
@@ -35,10 +39,10 @@ MACROS = {
 
 
 def to_c(
-    scan: Scan | Ast | Sequence[Ast],
+    scan: Scan | Schedule | Ast | Sequence[Ast],
     program: Program | None = None,
     *,
-    integer: str = "int",
+    integer: str | None = None,
     real: str | Mapping[str, str] = "double",
     parallel: Literal["openmp"] | None = None,
     macros: bool = True,
@@ -50,7 +54,9 @@ def to_c(
 
     Parameters
     ----------
-    integer : the type of loop variables and parameters, such as `long`.
+    scan : what `scan` returns, or loops alone; a tree is scanned.
+    integer : the type of loop variables and parameters: int, long, long long, int32_t or int64_t. By default `int`, and
+        `long long` where constants ask for it; that sizes fit is for the caller to see.
     real : the type of elements and scalars, or the type of each by name.
     parallel : "openmp" puts `#pragma omp parallel for` before the outermost coincident loops.
     macros : whether the definitions of min, max, floord and modd stand at the top, those that are used.
@@ -58,7 +64,9 @@ def to_c(
     Raises
     ------
     BadProgram : a statement of the loops has no body.
-    NotTranslatable : a body that is not C's arithmetic, such as the call of a Python function.
+    NotTranslatable : a body that is not C's arithmetic, such as the call of a Python function; a constant that does not
+        fit the type of loop variables.
+    BadArgument : there are no loops, or this is no program; a type or a way to be parallel that is not known.
 
     Cost: linear, a few microseconds a line.
 
@@ -71,16 +79,28 @@ def to_c(
       for (int c1 = 0; c1 < min(32, N - 32 * c0); c1 += 1)
         S(c1);
     """
-    body = body_of(scan)
-    ranges = getattr(scan, "ranges", {})
+    scan = loops(scan, "to_c")
+    if parallel not in (None, "openmp"):
+        hint = nearest(str(parallel), ["openmp"]) or "parallel='openmp', or nothing"
+        raise BadArgument(f"parallel={parallel!r} is no way to run C's loops in parallel", hint=hint)
     if program is not None:
-        from polyvolta.sched.codegen.c_program import function
+        check_program(program, "to_c")
 
-        lines, used = function(program, body, getattr(scan, "extents", {}), ranges, integer, real, parallel)
-    else:
-        printer = CPrinter(ranges, integer, parallel == "openmp")
-        printer.block(body, "")
-        lines, used = printer.out, printer.speller.used
+    def written(integer: str) -> tuple[list[str], set[str]]:
+        if program is not None:
+            from polyvolta.sched.codegen.c_program import function
+
+            return function(program, scan, integer, real, parallel)
+        printer = CPrinter(scan.ranges, integer, parallel == "openmp")
+        printer.block(scan.body, "")
+        return printer.out, printer.speller.used
+
+    lines, used = written(integer or "int")
+    fitting = integer_type(scan, integer, "\n".join(lines))
+    if fitting != (integer or "int"):
+        lines, used = written(fitting)
+    if fitting.endswith("_t"):
+        used = used | {"stdint"}
     head = [MACROS[m] for m in MACROS if m in used] if macros else []
     return "\n".join([*head, "", *lines] if head else lines)
 

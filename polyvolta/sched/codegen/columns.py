@@ -21,6 +21,7 @@ class Columns:
         self.floors: dict[int, tuple[int, Key, int]] = {}  # column -> (den, key, const)
         self._floor_ids: dict[tuple[int, Key, int], int] = {}
         self.place: dict[int, int] = {}  # columns in tableaus
+        self._taken: frozenset[str] = frozenset()
         for name in names:
             self.name(name)
 
@@ -33,14 +34,20 @@ class Columns:
         return self.ids[name]
 
     def loop(self, depth: int) -> int:
-        """The column of the loop variable number `depth`."""
+        """The column of the loop variable number `depth`, whose name nothing else has."""
         col = LOOP + depth
         if col not in self.affs:
             name = f"c{depth}"
+            while name in self.ids or name in self._taken:
+                name += "_"
             self.affs[col] = var(name)
             self.ids[name] = col
             self.place[col] = 1 + len(self.place)
         return col
+
+    def avoid(self, names: Iterable[str]) -> None:
+        """Keep loop variables from being called like other things, before the first of them is made."""
+        self._taken = frozenset(names)
 
     def twin(self, col: int) -> int:
         """A second column for the values of another loop variable."""

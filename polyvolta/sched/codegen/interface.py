@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,7 @@ class Interface:
     scalars : the other arguments, numbers that are read.
     written : arrays that are written.
     functions : other names in bodies -> what they stand for.
+    used : all names in bodies but iterators.
     """
 
     function: str
@@ -44,6 +46,7 @@ class Interface:
     scalars: tuple[str, ...]
     written: frozenset[str]
     functions: Mapping[str, object]
+    used: tuple[str, ...] = ()
 
     @staticmethod
     def of(program: Program) -> Interface:
@@ -57,10 +60,9 @@ class Interface:
         functions = _functions(program)
         passed = program.arguments
         if not passed:
-            used = _names(program)
             inside = {*local, *functions, *(i for s in program.statements for i in s.iterators)}
             passed = tuple(dict.fromkeys([*(a for a in rank if a not in local), *program.params]))
-            passed += tuple(n for n in used if n not in inside and n not in passed)
+            passed += tuple(n for n in _names(program) if n not in inside and n not in passed)
         held = tuple(a for a in local if rank[a] and a not in passed)
         params = tuple(p for p in passed if p in program.params)
         ranks = {a: rank[a] for a in (*passed, *held) if rank.get(a)}
@@ -69,14 +71,22 @@ class Interface:
         inner = tuple(a for a in local if not rank[a])
         name = sub(r"\W", "_", program.name) or "program"
         name = name if name.isidentifier() and not iskeyword(name) else f"_{name}"
-        return Interface(name, (*passed, *held), passed, params, ranks, cells, inner, scalars, written, functions)
+        while name in functions:  # which bodies call
+            name += "_"
+        iterators = {i for s in program.statements for i in s.iterators}
+        used = tuple(n for n in _names(program) if n not in iterators)
+        return Interface(name, (*passed, *held), passed, params, ranks, cells, inner, scalars, written, functions, used)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """All names that loop variables must keep clear of."""
-        return tuple(
-            dict.fromkeys((self.function, *self.arguments, *self.local, *self.functions, "range", "min", "max"))
-        )
+        """All names of a text of the program, which loop variables must keep clear of."""
+        return tuple(dict.fromkeys((self.function, *self.arguments, *self.local, *self.functions, *self.used)))
+
+    def meaning(self, helpers: tuple[str, ...]) -> set[str]:
+        """Which of Python's functions `helpers` have names that mean something else in a text of the program."""
+        mine = {self.function, *self.arguments, *self.local}
+        other = {n for n, f in self.functions.items() if f is not getattr(builtins, n, None)}
+        return {*helpers} & (mine | other)
 
 
 def _names(program: Program) -> list[str]:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from polyvolta.sched.codegen.ast import Ast
 from polyvolta.sched.codegen.bodies import python_lines
 from polyvolta.sched.codegen.interface import Interface
-from polyvolta.sched.codegen.python_text import PythonPrinter, spelled, variables
-from polyvolta.sets import Aff
+from polyvolta.sched.codegen.python_text import HELPERS, PythonPrinter, imported
+from polyvolta.sched.codegen.rename import cleared, spelled
+from polyvolta.sched.codegen.result import Scan
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
 
-def function(program: Program, body: Sequence[Ast], extents: Mapping[str, Aff]) -> list[str]:
+def function(program: Program, scan: Scan) -> list[str]:
     """The lines of a function of the program's arguments."""
     face = Interface.of(program)
-    taken = face.names
-    names = spelled((*extents, *variables(body)), taken)
+    helpers = spelled(HELPERS, face.meaning(HELPERS))
+    scan = cleared(scan, {*face.names, *HELPERS, *helpers.values()})
     cells = frozenset(face.cells)
-    printer = PythonPrinter(names, lambda call, speller: python_lines(call, program, speller, cells))  # type: ignore[arg-type]
+    printer = PythonPrinter({}, lambda call, speller: python_lines(call, program, speller, cells), helpers)  # type: ignore[arg-type]
     printer.out.append(f"def {face.function}({', '.join(face.arguments)}):")
     printer.out += [f"    {name} = 0.0" for name in face.local]
-    printer.mapped(extents, body, "    ")
-    return printer.out
+    printer.mapped(scan.extents, scan.body, "    ")
+    return [*imported(helpers, printer.out), *printer.out]

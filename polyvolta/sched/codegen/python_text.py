@@ -10,28 +10,37 @@ arguments, which `execute` compiles and runs.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from keyword import iskeyword
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.codegen.ast import Ast, Block, Call, For, If
 from polyvolta.sched.codegen.expressions import PythonSpeller
-from polyvolta.sched.codegen.run import body_of, free_names
+from polyvolta.sched.codegen.given import check_program, loops
+from polyvolta.sched.codegen.rename import cleared, spelled, statements
+from polyvolta.sched.codegen.result import Scan
+from polyvolta.sched.codegen.run import free_names
+from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff
 
 if TYPE_CHECKING:
-    from polyvolta.sched.codegen.scan import Scan
     from polyvolta.sched.program.model import Program
 
+HELPERS = ("range", "min", "max")  # what the text itself calls
 
-def to_python(scan: Scan | Ast | Sequence[Ast], program: Program | None = None) -> str:
+
+def to_python(scan: Scan | Schedule | Ast | Sequence[Ast], program: Program | None = None) -> str:
     """The Python text of loops; with a program, a function of its arguments.
 
     A name that band members are mapped to, such as `blockIdx.x`, is a loop over all its values outside of the others.
+    Where a parameter or statement is called `min`, `max` or `range`, the text imports Python's under another name.
+
+    Parameters
+    ----------
+    scan : what `scan` returns, or loops alone; a tree is scanned.
 
     Raises
     ------
+    BadArgument : there are no loops, or this is no program.
     BadProgram : a statement of the loops has no body.
 
     Cost: linear, a few microseconds a line.
@@ -42,14 +51,35 @@ def to_python(scan: Scan | Ast | Sequence[Ast], program: Program | None = None) 
     for c0 in range(1, N, 3):
         S(c0 // 2)
     """
-    body, extents = body_of(scan), getattr(scan, "extents", {})
+    scan = loops(scan, "to_python")
     if program is not None:
         from polyvolta.sched.codegen.python_program import function
 
-        return "\n".join(function(program, body, extents))
-    printer = PythonPrinter(spelled((*free_names(body), *variables(body))))
-    printer.mapped(extents, body, "")
-    return "\n".join(printer.out)
+        check_program(program, "to_python")
+        return "\n".join(function(program, scan))
+    names = {*free_names(scan.body), *statements(scan.body)} - {*scan.extents}
+    helpers = spelled(HELPERS, names)
+    scan = cleared(scan, {*names, *HELPERS, *helpers.values()})
+    printer = PythonPrinter(spelled(sorted(names - statements(scan.body))), helpers=helpers)
+    printer.mapped(scan.extents, scan.body, "")
+    return "\n".join([*imported(helpers, printer.out), *printer.out])
+
+
+def imported(helpers: Mapping[str, str], lines: Collection[str]) -> list[str]:
+    """The lines that give Python's functions the names that they have in other lines."""
+    used = [f"{name} as {new}" for name, new in helpers.items() if any(f"{new}(" in line for line in lines)]
+    return [f"from builtins import {', '.join(used)}", ""] if used else []
+
+
+class _Speller(PythonSpeller):
+    """Python with other names for `min` and `max`."""
+
+    def __init__(self, names: Mapping[str, str] | None, helpers: Mapping[str, str]) -> None:
+        super().__init__({}, names)
+        self.helpers = helpers
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        return super().extreme(self.helpers.get(kind, kind), texts)
 
 
 class PythonPrinter:
@@ -59,22 +89,25 @@ class PythonPrinter:
     ----------
     names : how names are spelled that are none in Python.
     statement : what a call becomes, some lines; None for the call itself.
+    helpers : other names of Python's `range`, `min` and `max`.
     """
 
     def __init__(
         self,
         names: Mapping[str, str] | None = None,
         statement: Callable[[Call, PythonSpeller], list[str]] | None = None,
+        helpers: Mapping[str, str] | None = None,
     ) -> None:
-        self.speller = PythonSpeller({}, names)
+        helpers = helpers or {}
+        self.speller = _Speller(names, helpers)
+        self.range = helpers.get("range", "range")
         self.statement = statement
         self.out: list[str] = []
 
     def mapped(self, extents: Mapping[str, Aff], body: Sequence[Ast], pad: str) -> None:
         """The loops below a loop for each mapped name."""
         for name, size in extents.items():
-            self.speller.names = {**self.speller.names, **spelled((name,))}
-            self.out.append(f"{pad}for {self.speller.names.get(name, name)} in range({self.speller.text(size)}):")
+            self.out.append(f"{pad}for {name} in {self.range}({self.speller.text(size)}):")
             pad += "    "
         self.block(body, pad)
 
@@ -109,37 +142,9 @@ class PythonPrinter:
             ends.append(str(node.step))
         elif node.lower == (aff(0),):
             del ends[0]
-        self.out.append(f"{pad}for {speller.names.get(v, v)} in range({', '.join(ends)}):")
+        self.out.append(f"{pad}for {v} in {self.range}({', '.join(ends)}):")
         known = v in speller.loops
         speller.loops.add(v)
         self.block(node.body, pad + "    ")
         if not known:
             speller.loops.discard(v)
-
-
-def variables(body: Sequence[Ast]) -> list[str]:
-    """The loop variables, each once, in the order in which they appear."""
-    found: dict[str, None] = {}
-    for node in body:
-        if isinstance(node, For):
-            found[node.var] = None
-        if not isinstance(node, Call):
-            found.update(dict.fromkeys(variables(node.body)))
-    return list(found)
-
-
-def spelled(names: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str]:
-    """Other spellings of the names that are no identifiers or that are taken."""
-    table: dict[str, str] = {}
-    used = {*names, *taken}
-    for name in names:
-        if name.isidentifier() and not iskeyword(name) and name not in taken:
-            continue
-        new = re.sub(r"\W", "_", name)
-        if not new[:1].isidentifier() or iskeyword(new):
-            new = f"_{new}"
-        while new in used:
-            new += "_"
-        used.add(new)
-        table[name] = new
-    return table

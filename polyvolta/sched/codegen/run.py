@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from operator import index
-from typing import TYPE_CHECKING
 
 from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Bound, Call, Condition, Extreme, For, If
+from polyvolta.sched.codegen.given import loops
+from polyvolta.sched.codegen.result import Scan
+from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, BudgetExceeded, NotAffine, UnknownName, nearest
-
-if TYPE_CHECKING:
-    from polyvolta.sched.codegen.scan import Scan
+from polyvolta.sets.errors import kind_of
 
 LIMIT = 10_000_000
 
@@ -29,7 +30,12 @@ Instance = tuple[str, tuple[int, ...]]
 
 
 def run(
-    scan: Scan | Ast | Sequence[Ast], params: Mapping[str, int] | None = None, /, *, limit: int = LIMIT, **more: int
+    scan: Scan | Schedule | Ast | Sequence[Ast],
+    params: Mapping[str, int] | None = None,
+    /,
+    *,
+    limit: int = LIMIT,
+    **more: int,
 ) -> list[Instance]:
     """The instances (statement, values of its iterators) in the order in which loops run them.
 
@@ -38,13 +44,14 @@ def run(
 
     Parameters
     ----------
-    scan : what `scan` returns, or loops alone.
+    scan : what `scan` returns, or loops alone; a tree is scanned.
     params : values of the parameters, by name; as keywords, too.
     limit : steps after which the run is given up; an iteration of a loop and a call are one each.
 
     Raises
     ------
     UnknownName : a parameter has no value.
+    BadArgument : a value is given of what is no parameter; or there are no loops to run.
     NotAffine : a value is no integer.
     BudgetExceeded : more steps than `limit`.
 
@@ -56,8 +63,17 @@ def run(
     >>> run(loop, N=5)
     [('S', (1,)), ('S', (3,)), ('S', (5,))]
     """
-    body, extents = body_of(scan), getattr(scan, "extents", {})
+    scan = loops(scan, "run")
+    body, extents = scan.body, scan.extents
+    if params is not None and not isinstance(params, Mapping):
+        raise BadArgument(f"values of parameters are a mapping, not {kind_of(params)}", hint='such as {"N": 4}, or N=4')
     values = _integers({**(params or {}), **more})
+    if scan.params is not None:
+        known = [*scan.params, *extents]
+        for name in values:
+            if name not in known:
+                where = f"parameters: {', '.join(known)}" if known else ""
+                raise BadArgument(f"the loops have no parameter {name}", where=where, hint=nearest(name, known))
     mapped = [n for n in extents if n not in values]
     needed = free_names(body) | {n for m in mapped for n in extents[m].names()}
     for name in sorted(needed - {*values, *mapped}):
@@ -70,13 +86,6 @@ def run(
     for at in product(*map(range, sizes)):
         out += interpreter.block(body, {**values, **dict(zip(mapped, at, strict=True))})
     return out
-
-
-def body_of(scan: Scan | Ast | Sequence[Ast]) -> tuple[Ast, ...]:
-    """The loops of a scan, or loops as they are."""
-    if isinstance(scan, Call | For | If | Block):
-        return (scan,)
-    return tuple(getattr(scan, "body", scan))  # type: ignore[arg-type]
 
 
 def free_names(body: Sequence[Ast]) -> set[str]:

@@ -20,57 +20,34 @@ shares a loop between statements whose values interleave and tests inside; `sepa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from operator import index
 
-from polyvolta.sched.codegen.ast import Ast
 from polyvolta.sched.codegen.instances import instances
 from polyvolta.sched.codegen.names import mapped_names
+from polyvolta.sched.codegen.result import Scan
 from polyvolta.sched.codegen.state import State
 from polyvolta.sched.codegen.tidy import tidied
 from polyvolta.sched.codegen.walk import Scanner
-from polyvolta.sched.codegen.writer import Ranges
-from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.tree import Domain, Schedule
-from polyvolta.sets import Aff, Set, UnknownName, nearest
+from polyvolta.sched.errors import BadArgument, NotScannable
+from polyvolta.sched.structure import names_of
+from polyvolta.sched.tree import Domain, Extension, Schedule
+from polyvolta.sets import Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered
-from polyvolta.sets.shape import need_set
+from polyvolta.sets.errors import kind_of
 
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """The result of `scan`.
-
-    Parameters
-    ----------
-    body : the loops.
-    extents : name that members are mapped to -> number of its values as an expression of the parameters.
-    ranges : inclusive ranges of names and loop variables, None where there is no constant bound.
-    notes : what the tree asks for and was not done, a sentence each.
-    """
-
-    body: tuple[Ast, ...]
-    extents: Mapping[str, Aff]
-    ranges: Ranges
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        from polyvolta.sched.codegen.c_text import to_c
-
-        return to_c(self)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
+__all__ = ["Scan", "scan"]
 
 
 @metered
-def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, int] | None = None) -> Scan:
+def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[str, int] | None = None) -> Scan:
     """Loops that visit exactly the instances of a schedule tree in its order.
+
+    Loop variables are called c0, c1, ... by their depth; one that the tree has as a name of something else gets an
+    underscore.
 
     Parameters
     ----------
-    context : what may be assumed of the parameters, a set without dimensions.
+    context : what may be assumed of the parameters, a set without dimensions, or its text.
     extents : numbers of values of names that members are mapped to, where they are given and not inferred.
 
     Raises
@@ -79,7 +56,7 @@ def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, i
     BadSchedule : a statement that a band has no expression for, or that no child of a sequence takes; a context, a
         guard or what is isolated has other dimensions than there are members.
     UnknownName : an extent is given of a name that no member is mapped to.
-
+    BadArgument : this is no schedule, the context no set, an extent no integer.
     BudgetExceeded : the tree is too large for the steps of one operation; `with budget(...)` allows more.
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
@@ -95,16 +72,51 @@ def scan(schedule: Schedule, context: Set | None = None, extents: Mapping[str, i
     >>> print(*inner.lower, *inner.upper, *inner.body[0].args)
     32*c0 N - 1 32*c0 + 31 c1
     """
+    if not isinstance(schedule, Schedule):
+        orders = hasattr(schedule, "schedule")  # a program, which has one
+        hint = "scan(program.schedule) is the order as written, scan(schedule(program)) a better one" if orders else ""
+        raise BadArgument(f"scan takes a Schedule, not {kind_of(schedule)}", hint=hint)
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
-    if context is not None:
-        need_set(context, "a context")
-    given = extents or {}
+    context = _context(context)
+    given = _extents(extents or {})
     names = mapped_names(schedule.root)
     for name in given:
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
     scanner = Scanner(schedule, context, given)
+    scanner.columns.avoid(_statements(schedule))
     state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
-    return Scan(tidied(body), scanner.extents, {**scanner.ranges, **scanner.seen}, tuple(scanner.notes))
+    ranges = {**scanner.ranges, **scanner.seen}
+    return Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
+
+
+def _context(context: object) -> Set | None:
+    """The context as a set."""
+    if isinstance(context, str):
+        context = Set(context)
+    if context is None or isinstance(context, Set):
+        return context
+    hint = 'such as "[N] -> { : N >= 1 }"'
+    raise BadArgument(f"a context is a Set or its text, not {kind_of(context)}", where=repr(context), hint=hint)
+
+
+def _extents(given: object) -> dict[str, int]:
+    """The extents as integers."""
+    hint = 'such as extents={"blockIdx.x": 16}'
+    if not isinstance(given, Mapping):
+        raise BadArgument(f"extents are numbers by name, not {kind_of(given)}", where=repr(given), hint=hint)
+    try:
+        return {str(n): index(v) for n, v in given.items()}
+    except TypeError:
+        raise BadArgument("an extent is an integer", where=repr(dict(given)), hint=hint) from None
+
+
+def _statements(schedule: Schedule) -> set[str]:
+    """The statements of a tree, those of its extensions, too."""
+    found = set(names_of(schedule.domain))
+    for _, node in schedule.walk():
+        if isinstance(node, Extension):
+            found.update(names_of(node.extension.range()))
+    return found
