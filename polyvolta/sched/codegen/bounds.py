@@ -95,8 +95,12 @@ def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
     step, residue = common_stride([stride(known, s, col)[:2] for s, _, _, _ in found])
-    lows = [] if low else [lo for _, lo, _, _ in found]
-    highs = [] if high else [hi for _, _, hi, _ in found]
+    lows = [] if low else _outermost(known, [lo for _, lo, _, _ in found], col, 1)
+    highs = [] if high else _outermost(known, [hi for _, _, hi, _ in found], col, -1)
+    if len(lows) == 1:
+        low, lows, tab = lows[0], [], None
+    if len(highs) == 1:
+        high, highs, tab = highs[0], [], None
     return Bounds(low, high, lows, highs, step, residue, [], tab)
 
 
@@ -178,6 +182,20 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Sid
         if side[0] not in best or side[1] < best[side[0]][1]:
             best[side[0]] = side
     return list(best.values())
+
+
+def _outermost(known: Known, each: list[list[Side]], col: int, sign: int) -> list[list[Side]]:
+    """The lower (sign 1) or upper (-1) bounds of shadows without those that are always within another one's."""
+    values = [[end(known, side, col, sign, 1, ((), 0)) for side in some] for some in each]
+
+    def beyond(a: Row, b: Row) -> bool:
+        return known.implies(plus(sign, b[0], -sign, a[0]), sign * (b[1] - a[1]))
+
+    kept = list(range(len(each)))
+    for p in range(len(each) - 1, -1, -1):
+        if any(q != p and values[q] and all(any(beyond(a, b) for b in values[p]) for a in values[q]) for q in kept):
+            kept.remove(p)
+    return [each[k] for k in kept]
 
 
 # ---- strides

@@ -60,3 +60,20 @@ def test_a_congruence_rounds_what_is_known():
         "    T(c0);",
         "}",
     ]
+
+
+def test_of_bounds_a_constant_apart_one_is_written():
+    domain = "[K] -> { A[k] : k = 0; S[k] : 0 <= k < K; Z[k] : k = K }"
+    sizes = [{"K": k} for k in range(-3, 4)]
+    assert text(domain, band(order("A", "S", "Z"), A=["k"], S=["k"], Z=["k"]), sizes=sizes)[0] == (
+        "for (int c0 = min(0, K); c0 <= max(0, K); c0 += 1) {"
+    )
+
+
+def test_a_bound_that_rounding_keeps_within_another_is_not_written():
+    """floor((K - 1)/8) is at most floor(K/8)."""
+    domain = "[K] -> { S[i] : i = 1; T[i] : -2 <= i and 8*i <= K; U[i] : -1 <= i and 8*i < K }"
+    sizes = [{"K": k} for k in (-20, -16, -9, -8, -1, 0, 1, 7, 8, 9, 16, 20)]
+    assert text(domain, band(order("S", "T", "U"), S=["i"], T=["i"], U=["i"]), sizes=sizes)[0] == (
+        "for (int c0 = -2; c0 <= max(1, floord(K, 8)); c0 += 1) {"
+    )
