@@ -12,20 +12,26 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
+from polyvolta.sched.codegen.complete import check_instances
+from polyvolta.sched.codegen.given import check_program
 from polyvolta.sched.codegen.interface import Interface
-from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.codegen.result import Scan
+from polyvolta.sched.codegen.run import free_names
+from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.codegen.widths import check_sizes, integer_type
+from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.tree import Context, Domain, Extension, Filter, Mark, Schedule
 from polyvolta.sets import Map, Set, Unbounded, nearest
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from polyvolta.sched.codegen.scan import Scan
     from polyvolta.sched.program.model import Program
-    from polyvolta.sched.tree import Schedule
 
 Language = Literal["python", "c"]
 C_TYPES = {"float64": "double", "float32": "float", "int64": "long", "int32": "int"}
@@ -34,7 +40,12 @@ _built: OrderedDict[tuple, tuple[Program, Schedule | None, Compiled]] = OrderedD
 
 
 def execute(
-    program: Program, schedule: Schedule | None = None, *, using: Language = "python", **arguments: object
+    program: Program,
+    schedule: Schedule | None = None,
+    *,
+    using: Language = "python",
+    parallel: bool = False,
+    **arguments: object,
 ) -> None:
     """Run a program in the order of a schedule, in place on the arrays that are passed.
 
@@ -42,15 +53,18 @@ def execute(
     ----------
     schedule : the program's own order by default.
     using : "python", or "c" for compiled code.
+    parallel : C code runs the outermost coincident loops on all cores, by OpenMP.
     arguments : what the program takes: numpy arrays, integer parameters, scalars, by name. For C an array has elements
         float64, float32, int64 or int32 and its last dimension is contiguous.
 
     Raises
     ------
-    BadArgument : an argument is missing, unknown, of another kind or size than the program needs.
+    BadArgument : an argument is missing, unknown, of another kind or size than the program needs, or so large that C's
+        integers may not hold what the loops compute.
     BadProgram : the body of a statement is not known.
+    BadSchedule : the tree does not run exactly the program's instances.
     NotScannable : there are no loops for the tree.
-    NoCompiler, NotTranslatable : using="c" without a C compiler, or with a body that C cannot say.
+    NoCompiler, NotTranslatable : using="c" without a C compiler, or with a body or a constant that C cannot say.
 
     Cost: generating and compiling on the first call with this program and schedule (some milliseconds, or 100 for C);
     then the loops, a microsecond an instance in Python.
@@ -64,13 +78,24 @@ def execute(
     >>> a
     array([ 0.,  1.,  3.,  6., 10.])
     """
-    key = (id(program), id(schedule), using)
+    key = (id(program), id(schedule), using, bool(parallel))
     if key not in _built:
-        _built[key] = (program, schedule, build(program, schedule, using=using))  # keeps both, so that ids stay theirs
+        made = build(program, schedule, using=using, parallel=parallel)
+        _built[key] = (program, schedule, made)  # keeps both, so that ids stay theirs
         if len(_built) > KEPT:
             _built.popitem(last=False)
     _built.move_to_end(key)
     _built[key][2](**arguments)
+
+
+def assumed(schedule: Schedule) -> list[Set]:
+    """What the nodes above all bands of a tree assume of the parameters."""
+    node, found = schedule.root, []
+    while isinstance(node, Domain | Context | Filter | Mark | Extension):
+        if isinstance(node, Context):
+            found.append(node.context)
+        node = node.child
+    return found
 
 
 def build(
@@ -78,32 +103,47 @@ def build(
 ) -> Compiled:
     """The function that computes a program in the order of a schedule; it takes the program's arguments by name.
 
-    Its `text` is the code. Parameters and errors are those of `execute`.
-
-    Parameters
-    ----------
-    parallel : C code runs the outermost coincident loops on all cores, by OpenMP.
+    Its `text` is the code. Parameters and errors are those of `execute`. An argument of the program that is called like
+    one of `execute` itself can be passed here.
     """
-    from polyvolta.sched.codegen.scan import scan
-
+    check_program(program, "execute")
     if using not in ("python", "c"):
-        raise BadArgument(f"using={using!r} is no language", hint=nearest(str(using), ["python", "c"]))
-    loops = scan(schedule or program.schedule, program.context)
-    return Compiled(program, loops, using, parallel)
+        hint = nearest(str(using), ["python", "c"]) or "using='python' or using='c'"
+        raise BadArgument(f"using={using!r} is no language", hint=hint)
+    if not isinstance(parallel, bool):
+        raise BadArgument(f"parallel is True or False, not {parallel!r}", hint="parallel=True, with using='c'")
+    if parallel and using != "c":
+        raise BadArgument("Python code runs loops one iteration after another", hint="parallel=True needs using='c'")
+    if schedule is not None and not isinstance(schedule, Schedule):
+        hint = "pass the tree that was scanned" if isinstance(schedule, Scan) else "schedule(program) makes one"
+        raise BadArgument(f"the order of a program is a Schedule, not {kind_of(schedule)}", hint=hint)
+    if schedule is not None and schedule is not program.schedule:
+        check_instances(schedule, program)
+    order = schedule or program.schedule
+    loops = scan(order, program.context)
+    used = free_names(loops.body).union(*[e.names() for e in loops.extents.values()])
+    for name in sorted(used - {*loops.extents, *program.params}):
+        raise BadSchedule(f"the tree speaks of {name}, no parameter of the program", where=str(order))
+    return Compiled(program, loops, using, parallel, assumed(order))
 
 
 class Compiled:
     """A program under a schedule, ready to run; make one with `build`."""
 
-    def __init__(self, program: Program, scan: Scan, using: Language, parallel: bool = False) -> None:
-        self.program, self.scan, self.using = program, scan, using
+    def __init__(
+        self, program: Program, scan: Scan, using: Language, parallel: bool = False, contexts: Iterable[Set] = ()
+    ) -> None:
+        self.program, self.scan, self.using, self.contexts = program, scan, using, tuple(contexts)
         self.parallel: Literal["openmp"] | None = "openmp" if parallel else None
         self.face = Interface.of(program)
         self._python: Callable[..., None] | None = None
         self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars
         self._boxes: dict[tuple[int, ...], dict[str, list[tuple[int, int]]]] = {}
+        self._sizes: set[tuple[int, ...]] = set()  # values of parameters with which all integers fit
         if using == "python":
             self._compile_python()
+        else:
+            integer_type(scan, "long")
 
     def __repr__(self) -> str:
         return f"<{self.program.name}({', '.join(self.face.passed)}) in {self.using}; print its text>"
@@ -118,7 +158,7 @@ class Compiled:
             return to_python(self.scan, self.program)
         return to_c(self.scan, self.program, integer="long", parallel=self.parallel)
 
-    def __call__(self, **arguments: object) -> None:
+    def __call__(self, /, **arguments: object) -> None:
         """Run on arguments by name."""
         values = self._checked(arguments)
         if self._python is not None:
@@ -143,6 +183,12 @@ class Compiled:
         from polyvolta.sched.codegen.compiler import compiled
 
         face, types, given = self.face, {}, dict(values)
+        params = {p: values[p] for p in face.params}
+        if tuple(params.values()) not in self._sizes:
+            check_sizes(self.scan, params)
+            if len(self._sizes) >= KEPT:
+                self._sizes.clear()
+            self._sizes.add(tuple(params.values()))
         for name in (*face.ranks, *face.cells):
             array = values[name]
             kind = C_TYPES.get(array.dtype.name)
@@ -155,6 +201,10 @@ class Compiled:
         for name in face.scalars:
             single = getattr(values[name], "dtype", None) == np.float32
             types[name] = "long" if isinstance(values[name], (int, np.integer)) else "float" if single else "double"
+            if types[name] == "long" and not -(2**63) <= int(values[name]) < 2**63:
+                raise BadArgument(f"{name} = {values[name]} does not fit 64 bits", hint="using='python' takes it")
+            if isinstance(values[name], complex | np.complexfloating):
+                raise BadArgument(f"{name} is complex, and C code takes real numbers", hint="using='python' takes it")
         key = tuple(types.values())
         if key not in self._c:
             text = to_c(self.scan, self.program, integer="long", real=types, parallel=self.parallel)
@@ -206,6 +256,9 @@ class Compiled:
         params = {p: values[p] for p in face.params}
         if not _holds(program.context, params):
             raise BadArgument(f"the program assumes {program.context} of its parameters, not {params}", where=signature)
+        for context in self.contexts:
+            if not _holds(context, params):
+                raise BadArgument(f"the tree assumes {context} of the parameters, not {params}", where=signature)
         for name in (*face.ranks, *face.cells):
             if name in face.passed:
                 _check_array(name, values[name], face.ranks.get(name, 0), name in face.written, signature)
@@ -219,6 +272,10 @@ class Compiled:
         for name, box in boxes.items():
             if name in face.passed:
                 _check_size(name, values[name], box, params)
+            elif min([low for low, _ in box], default=0) < 0:
+                raise BadArgument(
+                    f"the program touches its own {name} before the first element", where=f"{name}: {box}"
+                )
         real = [
             values[a].dtype for a in (*face.ranks, *face.cells) if a in face.passed and values[a].dtype.kind in "fc"
         ]

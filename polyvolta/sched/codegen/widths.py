@@ -18,6 +18,7 @@ from polyvolta.sets.aff import Atom, Floor
 from polyvolta.sets.simplify import Range
 
 BITS = {"int": 32, "long": 64, "long long": 64, "int32_t": 32, "int64_t": 64}  # the types of loop variables
+FIVE = re.compile(r"\d{5}")
 
 
 def integer_type(scan: Scan, wanted: str | None, text: str = "") -> str:
@@ -59,7 +60,7 @@ def check_sizes(scan: Scan, params: Mapping[str, int]) -> None:
     BadArgument : there is one, whose expression is shown.
     """
     most, what = largest(scan, {**_known(scan.ranges), **{p: abs(v) for p, v in params.items()}})
-    most, what = max((most, what), *((abs(v), p) for p, v in params.items())) if params else (most, what)
+    most, what = max((most, what), *((abs(v), p) for p, v in params.items()), (0, ""))
     if most >= 2**63:
         sizes = ", ".join(f"{p}={v}" for p, v in params.items())
         raise BadArgument(
@@ -146,8 +147,7 @@ def _known(ranges: Mapping[str, Range]) -> dict[str, int]:
 
 def _small(ranges: Mapping[str, Range], text: str) -> bool:
     """Whether constants and ranges are so small that no expression of the usual length is large."""
-    if not ranges:
+    if not ranges or FIVE.search(text):
         return False
-    constants = max([len(digits) for digits in re.findall(r"\d+", text)], default=0)
-    ends = max([max(abs(low or 0), abs(high or 0)) for low, high in ranges.values()])
-    return 10**constants * max(ends, 1) < 2**26
+    ends = [end for both in ranges.values() for end in both if end is not None]
+    return not ends or -4096 <= min(ends) and max(ends) <= 4096

@@ -13,10 +13,13 @@ import pytest
 from polyvolta.sched.codegen import build, execute
 from polyvolta.sched.codegen.c_text import to_c
 from polyvolta.sched.codegen.scan import scan
-from polyvolta.sched.errors import BadArgument, BadProgram, NoCompiler, NotTranslatable
+from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule, NoCompiler, NotTranslatable
+from polyvolta.sched.passes import contract, tile
 from polyvolta.sched.program import nest
 from polyvolta.sched.program.model import Program
-from polyvolta.sched.tree import Band, Member
+from polyvolta.sched.scheduler import schedule as best
+from polyvolta.sched.tree import Band, Context, Domain, Extension, Filter, Guard, Member, Schedule, Sequence
+from polyvolta.sets import Map, Set, var
 
 COMPILED = pytest.param("c", marks=pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler"))
 LANGUAGES = pytest.mark.parametrize("using", ["python", COMPILED])
@@ -347,12 +350,152 @@ def test_a_language_that_is_none():
 
 
 def test_extensions_have_no_bodies():
-    from polyvolta.sched.tree import Extension, Filter, Sequence
-    from polyvolta.sets import Map
-
     schedule = gemm.schedule
     copy = Extension(
         Map("{ [] -> X[i] : 0 <= i < 3 }"), Sequence((Filter(("X",)), Filter(("S1", "S2"), schedule.root.child)))
     )
-    with pytest.raises(BadProgram, match="the loops call X"):
+    with pytest.raises(BadSchedule, match=r"the extension adds X\[0\], which has no body"):
         build(gemm, schedule.replace((0,), copy))
+
+
+# ---- trees that are not the program's
+
+steps = Program.parse("[N] -> { S[i] : 0 <= i < N }", None, "{ S[i] -> a[i] }", bodies="a[i] = i + 1.0")
+
+
+def over(domain, *between):
+    """A tree over other instances, with nodes between the domain and the band."""
+    child = Band((Member((("S", var("i")),)),))
+    for node in reversed(between):
+        child = node(child)
+    return Schedule(Domain(Set(domain), child))
+
+
+@LANGUAGES
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (over("[N] -> { S[i] : 0 <= i < N - 1 }"), r"the tree misses S\[0\] for N = 1"),
+        (over("[N] -> { S[i] : 0 <= i < N + 200000 }"), r"the tree runs S\[0\] for N = 0"),
+        (over("[N] -> { S[i] : 0 <= i < N and N >= 3 }"), r"the tree misses S\[0\] for N = 1"),
+        (over("[N] -> { S[i, j] : 0 <= i < N and j = 0 }"), r"instances S\[i, j\]"),
+        (over("[N] -> { T[i] : 0 <= i < N }"), "no statement T|no expression"),
+        (over("[N, T] -> { S[i] : 0 <= i < N + T }"), "the tree (runs|misses)"),
+        (
+            over("[N] -> { S[i] : 0 <= i < N }", lambda c: Filter(("S",), c, Set("{ S[i] : i >= 1 }"))),
+            r"S\[0\] for N = 1 of the program does not pass",
+        ),
+        (
+            over("[N] -> { S[i] : 0 <= i < N }", lambda c: Guard(Set("[N] -> { : N >= 4 }"), c)),
+            r"S\[0\] for N = 1 of the program does not pass",
+        ),
+        (
+            over("[N] -> { S[i] : 0 <= i < N }", lambda c: Extension(Map("[N] -> { [] -> S[i] : i = N }"), c)),
+            "a second statement is called S",
+        ),
+    ],
+)
+def test_a_tree_runs_exactly_the_instances_of_the_program(using, tree, message):
+    with pytest.raises(BadSchedule, match=message) as error:
+        execute(steps, tree, using=using, a=np.zeros(5), N=5)
+    assert "DOMAIN" in error.value.where
+
+
+def test_a_contracted_tree_is_no_order_of_the_program():
+    tree = contract(over("{ S[i] : 0 <= i < 64 }"), "S", {"i": 16})
+    program = Program.parse("{ S[i] : 0 <= i < 64 }", None, "{ S[i] -> a[i] }", bodies="a[i] = i + 1.0")
+    with pytest.raises(BadSchedule, match=r"the tree misses S\[1\]") as error:
+        execute(program, tree, a=np.zeros(64))
+    assert "an instance stands for a tile" in error.value.hint
+
+
+@LANGUAGES
+def test_a_guard_that_always_holds_and_other_words_for_the_same_instances(using):
+    tree = over("[N] -> { S[i] : 0 <= i <= N - 1 and N >= 1 }", lambda c: Guard(Set("[N] -> { : N >= 1 }"), c))
+    a = np.zeros(4)
+    execute(steps, tree, using=using, a=a, N=4)
+    np.testing.assert_array_equal(a, [1, 2, 3, 4])
+
+
+@LANGUAGES
+def test_what_the_tree_assumes_of_parameters_is_checked(using):
+    """Without it, loops over full tiles would run beyond the array."""
+    tree = over("[N] -> { S[i] : 0 <= i < N }", lambda c: Context(Set("[N] -> { : N mod 8 = 0 }"), c))
+    with pytest.raises(BadArgument, match="the tree assumes"):
+        execute(steps, tree, using=using, a=np.zeros(5), N=5)
+    execute(steps, tree, using=using, a=np.zeros(8), N=8)
+
+
+def test_arguments_in_the_wrong_places():
+    with pytest.raises(BadArgument, match="takes a Program") as error:
+        execute(steps.schedule, steps, a=np.zeros(5), N=5)
+    assert "the program comes first" in error.value.hint
+    with pytest.raises(BadArgument, match="a Schedule, not a Scan") as error:
+        execute(steps, scan(steps.schedule), a=np.zeros(5), N=5)
+    assert "the tree that was scanned" in error.value.hint
+
+
+# ---- all cores
+
+
+@in_c
+def test_execute_runs_loops_in_parallel():
+    arguments = {"A": random(5, 7), "B": random(7, 4), "alpha": 0.3, "M": 5, "N": 4, "K": 7}
+    one, all_cores = np.zeros((5, 4)), np.zeros((5, 4))
+    order = best(gemm)
+    assert "#pragma omp parallel for" in build(gemm, order, using="c", parallel=True).text
+    execute(gemm, order, using="c", C=one, **arguments)
+    execute(gemm, order, using="c", parallel=True, C=all_cores, **arguments)
+    np.testing.assert_array_equal(one, all_cores)
+
+
+@pytest.mark.parametrize("call", [execute, build])
+def test_python_runs_on_one_core(call):
+    with pytest.raises(BadArgument, match="one iteration after another") as error:
+        call(gemm, parallel=True)
+    assert error.value.hint == "parallel=True needs using='c'"
+    with pytest.raises(BadArgument, match="parallel is True or False, not 'cuda'"):
+        call(gemm, using="c", parallel="cuda")
+
+
+# ---- large numbers
+
+
+@in_c
+def test_a_tile_that_no_integer_of_c_holds():
+    order = tile(over("[N] -> { S[i] : 0 <= i < N }"), (0,), (2**70,))
+    with pytest.raises(NotTranslatable, match="does not fit 64 bits"):
+        build(steps, order, using="c")
+    a = np.zeros(4)
+    execute(steps, order, a=a, N=4)
+    np.testing.assert_array_equal(a, [1, 2, 3, 4])
+
+
+@in_c
+@pytest.mark.parametrize("size", [2**31 - 1, 2**40])
+def test_a_large_tile_holds_all(size):
+    a = np.zeros(4)
+    execute(steps, tile(over("[N] -> { S[i] : 0 <= i < N }"), (0,), (size,)), using="c", a=a, N=4)
+    np.testing.assert_array_equal(a, [1, 2, 3, 4])
+
+
+@in_c
+@pytest.mark.parametrize("value", [2**63 - 1, 2**63, -(2**63), 2**100])
+def test_sizes_with_which_64_bits_overflow(value):
+    """The loops are empty or would touch nothing; in Python they may run."""
+    none = Program.parse("[N, M] -> { S[i] : 0 <= i < N and i < M }", None, "{ S[i] -> a[i] }", bodies="a[i] = 1.0")
+    with pytest.raises(BadArgument, match="may not fit 64 bits"):
+        execute(none, using="c", a=np.zeros(2), N=2, M=value)
+    a = np.zeros(2)
+    execute(none, a=a, N=2, M=value)
+    assert (a == (1 if value > 0 else 0)).all()
+
+
+@in_c
+def test_a_scalar_that_64_bits_do_not_hold():
+    scale = Program.parse("[N] -> { S[i] : 0 <= i < N }", None, "{ S[i] -> a[i] }", bodies="a[i] = x")
+    with pytest.raises(BadArgument, match="x = 9223372036854775808 does not fit"):
+        execute(scale, using="c", a=np.zeros(2), N=2, x=2**63)
+    a = np.zeros(2)
+    execute(scale, using="c", a=a, N=2, x=2**62)
+    assert (a == 2.0**62).all()
