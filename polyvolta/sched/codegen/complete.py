@@ -1,8 +1,8 @@
 """Whether a tree runs what a program consists of: every instance of every statement, no other.
 
 A tree may be written for another size, keep a part of the instances (`contract`), or add some (`insert_extension`).
-Loops can be made of each of these, but they do not compute what the program says. So nothing runs but what the program's
-accesses speak of, and their subscripts can be checked against the arrays.
+Loops can be made of each of these, but they do not compute what the program says. Where none of it is allowed, nothing
+runs but what the program's accesses speak of, and their subscripts can be checked against the arrays.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def check_instances(schedule: Schedule, program: Program) -> None:
 
     Raises
     ------
-    BadSchedule : an instance is missing or none of the program's, which is named; an extension adds
-        instances, whose statement has no body. The tree is shown with the node marked.
+    BadSchedule : an instance is missing or none of the program's, which is named; an extension adds instances,
+        whose statement has no body. The tree is shown with the node marked.
 
     Cost: a set difference for each statement whose instances are not the program's own, for each filter outside of
     sequences and for each guard.
