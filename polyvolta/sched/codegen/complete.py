@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.structure import instances_at, names_of, only, passed, prefix_schedule
-from polyvolta.sched.tree import Extension, Filter, Guard, Path, Schedule, Sequence, SetNode
+from polyvolta.sched.tree import Context, Extension, Filter, Guard, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Set, nearest
 
 if TYPE_CHECKING:
@@ -54,6 +54,23 @@ def check_instances(schedule: Schedule, program: Program) -> None:
         if isinstance(node, Guard):
             times = prefix_schedule(schedule, at)
             _none(schedule, at, times.subtract_range(node.guard).domain() & schedule.domain, program.context)
+
+
+def assumptions(schedule: Schedule) -> tuple[tuple[Set, Set], ...]:
+    """The contexts of a tree, each with the parameters for which it does not hold; loops are wrong for those.
+
+    A context on members above has to hold where instances come by, one on parameters alone everywhere.
+    """
+    found = []
+    for at, node in schedule.walk():
+        if isinstance(node, Context):
+            context = node.context
+            wrong = prefix_schedule(schedule, at).subtract_range(context).params()
+            sizes = context.params()
+            if (context.complement().intersect_params(sizes)).is_empty():  # it says nothing of members
+                wrong = wrong | sizes.complement()
+            found.append((context, wrong))
+    return tuple(found)
 
 
 def _same(schedule: Schedule, here: Set, wanted: Set, context: Set) -> None:

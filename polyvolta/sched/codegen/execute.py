@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
-from polyvolta.sched.codegen.complete import check_instances
+from polyvolta.sched.codegen.complete import assumptions, check_instances
 from polyvolta.sched.codegen.given import check_program
 from polyvolta.sched.codegen.interface import Interface
 from polyvolta.sched.codegen.result import Scan
@@ -24,7 +24,7 @@ from polyvolta.sched.codegen.run import free_names
 from polyvolta.sched.codegen.scan import scan
 from polyvolta.sched.codegen.widths import check_sizes, integer_type
 from polyvolta.sched.errors import BadArgument, BadSchedule
-from polyvolta.sched.tree import Context, Domain, Extension, Filter, Mark, Schedule
+from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, Unbounded, nearest
 from polyvolta.sets.errors import kind_of
 
@@ -88,16 +88,6 @@ def execute(
     _built[key][2](**arguments)
 
 
-def assumed(schedule: Schedule) -> list[Set]:
-    """What the nodes above all bands of a tree assume of the parameters."""
-    node, found = schedule.root, []
-    while isinstance(node, Domain | Context | Filter | Mark | Extension):
-        if isinstance(node, Context):
-            found.append(node.context)
-        node = node.child
-    return found
-
-
 def build(
     program: Program, schedule: Schedule | None = None, *, using: Language = "python", parallel: bool = False
 ) -> Compiled:
@@ -124,14 +114,19 @@ def build(
     used = free_names(loops.body).union(*[e.names() for e in loops.extents.values()])
     for name in sorted(used - {*loops.extents, *program.params}):
         raise BadSchedule(f"the tree speaks of {name}, no parameter of the program", where=str(order))
-    return Compiled(program, loops, using, parallel, assumed(order))
+    return Compiled(program, loops, using, parallel, assumptions(order))
 
 
 class Compiled:
     """A program under a schedule, ready to run; make one with `build`."""
 
     def __init__(
-        self, program: Program, scan: Scan, using: Language, parallel: bool = False, contexts: Iterable[Set] = ()
+        self,
+        program: Program,
+        scan: Scan,
+        using: Language,
+        parallel: bool = False,
+        contexts: Iterable[tuple[Set, Set]] = (),
     ) -> None:
         self.program, self.scan, self.using, self.contexts = program, scan, using, tuple(contexts)
         self.parallel: Literal["openmp"] | None = "openmp" if parallel else None
@@ -256,8 +251,8 @@ class Compiled:
         params = {p: values[p] for p in face.params}
         if not _holds(program.context, params):
             raise BadArgument(f"the program assumes {program.context} of its parameters, not {params}", where=signature)
-        for context in self.contexts:
-            if not _holds(context, params):
+        for context, wrong in self.contexts:
+            if _holds(wrong, params):
                 raise BadArgument(f"the tree assumes {context} of the parameters, not {params}", where=signature)
         for name in (*face.ranks, *face.cells):
             if name in face.passed:
@@ -324,9 +319,9 @@ def _box_of(relation: Map, params: Mapping[str, int]) -> list[tuple[int, int]] |
 
 
 def _holds(context: Set, params: Mapping[str, int]) -> bool:
-    return context.contains((), **{p: params[p] for p in context.param_names}) if set(context.param_names) <= set(
-        params
-    ) else True  # fmt: skip
+    """Whether a set of parameters has these; one that speaks of others is not asked."""
+    names = context.param_names
+    return not set(names) <= set(params) or context.contains((), **{p: params[p] for p in names})
 
 
 def _kind(value: object) -> str:

@@ -426,6 +426,19 @@ def test_what_the_tree_assumes_of_parameters_is_checked(using):
     execute(steps, tree, using=using, a=np.zeros(8), N=8)
 
 
+@LANGUAGES
+def test_what_the_tree_assumes_of_members_is_checked_where_instances_come_by(using):
+    band = Band((Member((("S", var("i") // 4),)),))
+    inner = Context(Set("[N] -> { [t] : 4t + 4 <= N }"), Band((Member((("S", var("i")),)),)))
+    tree = Schedule(Domain(steps.domain, Band(band.members, inner)))
+    with pytest.raises(BadArgument, match="the tree assumes"):
+        execute(steps, tree, using=using, a=np.zeros(5), N=5)
+    a = np.zeros(8)
+    execute(steps, tree, using=using, a=a, N=8)
+    np.testing.assert_array_equal(a, np.arange(1, 9))
+    execute(steps, tree, using=using, a=a, N=0)
+
+
 def test_arguments_in_the_wrong_places():
     with pytest.raises(BadArgument, match="takes a Program") as error:
         execute(steps.schedule, steps, a=np.zeros(5), N=5)
