@@ -317,6 +317,8 @@ class _Reader:
                     )
                 isolate = one.rename(None).flatten()
             elif out.name in LOOP_TYPES and len(out.dims) == 1:
+                if one.is_empty():  # an option that is said of nothing
+                    continue
                 chosen = [k for k in range(len(members)) if not one.fix({out.dims[0]: k}).is_empty()]
                 if not chosen:
                     raise self.mistake(

@@ -400,3 +400,12 @@ def test_a_tree_that_is_no_schedule_is_read_when_asked():
     with pytest.raises(BadSchedule, match=r"no child of the sequence has T\[\]"):
         Schedule.parse(text)
     assert isinstance(Schedule.parse(text, check=False).node((0,)), Sequence)
+
+
+@pytest.mark.parametrize("option", ["atomic[x] : 1 = 0", "separate[x] : x < 0 < x", "unroll[0] : 1 = 0"])
+def test_an_option_that_is_said_of_nothing_says_nothing(option):
+    band = 'schedule: "[{ S[i] -> [(i)] }]"'
+    text = f'{{ domain: "{{ S[i] : 0 <= i < 4 }}", child: {{ {band}%s }} }}'
+    assert Schedule.parse(text % f', options: "{{ {option} }}"') == Schedule.parse(text % "")
+    with pytest.raises(TreeSyntaxError, match="not supported"):
+        Schedule.parse(text % ', options: "{ [isolate[] -> unroll[x]] : 1 = 0 }"')
