@@ -30,7 +30,7 @@ from polyvolta.sched.program.bodies import assignment
 from polyvolta.sched.program.build import Draft, Loop, Order, build
 from polyvolta.sched.program.model import Program
 from polyvolta.sched.program.scope import Scope, surroundings, usual
-from polyvolta.sched.program.source import Source, parse_source, source_of
+from polyvolta.sched.program.source import Source, no_python, parse_source, source_of
 from polyvolta.sched.program.values import Value, compare, equals, negated
 from polyvolta.sets import Set, aff, var
 from polyvolta.sets.text.formulas import Tree
@@ -113,6 +113,11 @@ def nest_from_source(
     [M, N, K] -> { S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }
     """
     source = parse_source(text)
+    names_given: set[str] = set()
+    for x in (y for y in ast.walk(source.function.args) if isinstance(y, ast.arg)):
+        if x.arg in names_given:
+            raise source.error(x, f"a second argument is called {x.arg}")
+        names_given.add(x.arg)
     outside = {**usual(), **(names or {})}
     space = dict(outside)
     module = ast.Module([source.function], [])
@@ -123,7 +128,9 @@ def nest_from_source(
     source.function.returns = None
     try:
         exec(compile(module, source.file, "exec"), space)  # noqa: S102 - the user's own function, defined and not run
-    except NameError as error:
+    except SyntaxError as error:
+        raise no_python(error, text) from None
+    except Exception as error:  # whatever the text of a default value does
         raise source.error(source.function, f"a default value: {error}") from None
     return _read(source, outside, context, name, space[source.function.name])  # type: ignore[arg-type]
 

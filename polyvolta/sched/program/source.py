@@ -109,11 +109,7 @@ def parse_source(text: str, file: str = "<text>", first: int = 1) -> Source:
     try:
         tree = ast.parse("if 1:\n" + text if inside else text)
     except SyntaxError as error:
-        line = (error.lineno or 1) - inside
-        raise NotAffineProgram(
-            f"this is no Python: {error.msg}",
-            where=f"{file}, line {first + line - 1}\n    {(error.text or '').strip()}",
-        ) from None
+        raise no_python(error, text, file, first, inside) from None
     body: list[ast.stmt] = tree.body[0].body if inside else tree.body  # type: ignore[attr-defined]
     if inside:
         ast.increment_lineno(tree, -1)
@@ -126,6 +122,17 @@ def parse_source(text: str, file: str = "<text>", first: int = 1) -> Source:
             hint="def gemm(A, B, C, M, N, K): for i in range(M): ...",
         )
     return Source(function, tuple(text.splitlines()), file, first)
+
+
+def no_python(error: SyntaxError, text: str, file: str = "<text>", first: int = 1, shift: int = 0) -> NotAffineProgram:
+    """The error of Python's reader, at its line of a text, which it saw `shift` lines further down."""
+    at = (error.lineno or 1) - shift
+    lines = text.splitlines()
+    line = lines[at - 1] if 0 < at <= len(lines) else error.text or ""
+    margin = len(line) - len(line.lstrip())
+    caret = " " * max((error.offset or 1) - 1 - margin, 0) + "^"
+    where = f"{file}, line {first + at - 1}\n    {line.strip()}\n    {caret}"
+    return NotAffineProgram(f"this is no Python: {error.msg}", where=where)
 
 
 def _names(function: ast.FunctionDef) -> tuple[str, ...]:
