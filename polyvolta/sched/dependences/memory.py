@@ -17,11 +17,25 @@ from typing import Protocol
 
 from polyvolta.sched.dependences.accesses import Accesses, accesses
 from polyvolta.sched.dependences.model import Dependence, Dependences, Flow, Kind
-from polyvolta.sched.dependences.order import AFTER, BEFORE, Clock, Clocks, Order, clocks, compare, parameters
+from polyvolta.sched.dependences.order import (
+    AFTER,
+    APART,
+    BEFORE,
+    EQUAL,
+    Clock,
+    Clocks,
+    Order,
+    clocks,
+    compare,
+    parameters,
+)
+from polyvolta.sched.dependences.pairs import small_point
 from polyvolta.sched.dependences.sources import last_sources
-from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.program.assuming import without_assumptions
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var
+from polyvolta.sets import conjunct as cj
 from polyvolta.sets import project as pj
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.conjunct import Conjunct
@@ -50,6 +64,8 @@ def dependences(program: Program | Sequence[Accessing]) -> Dependences:
     Raises
     ------
     BadProgram : neither a program nor statements.
+    BadSchedule : the program's order gives two instances one time, or runs them in any order, though they access one
+        element and one of them writes it: what the program computes is then open. `Program.parse` takes such orders.
 
     Exact, within the program's context. See `dataflow` for RAW; the others are one composition per pair of accesses to
     the same array, and one conjunct for each place where the two can part.
@@ -70,8 +86,8 @@ def dependences(program: Program | Sequence[Accessing]) -> Dependences:
     reads, writes = accesses(p.reads, "must", times, params), []
     for m in (p.writes, p.may_writes):
         writes += accesses(m, "must", times, params)
-    out += _conflicts("WAR", reads, writes, params)
-    out += _conflicts("WAW", writes, writes, params)
+    out += _conflicts("WAR", reads, writes, params, p.order)
+    out += _conflicts("WAW", writes, writes, params, p.order)
     return Dependences([d for d in out if not d.relation.is_empty()])
 
 
@@ -144,7 +160,7 @@ def _read(program: Program | Sequence[Accessing]) -> _Program:
     ):
         together = _together([a.relation for a in chosen])
         relations.append(together.intersect_params(known) if knows and together.parts else together)
-    return _Program(*relations, order=program.schedule, local=program.local)
+    return _Program(*relations, order=without_assumptions(program.schedule, known), local=program.local)
 
 
 def _check_statements(statements: object) -> None:
@@ -181,13 +197,20 @@ def _dependence(kind: Kind, array: str, relation: Map) -> Dependence:
     return Dependence(kind, array, space.inp.name or "", space.out.name or "", relation)
 
 
-def _conflicts(kind: Kind, first: list[Accesses], second: list[Accesses], params: tuple[str, ...]) -> list[Dependence]:
-    """The pairs of accesses to one element of which the first runs before the second."""
+def _conflicts(
+    kind: Kind, first: list[Accesses], second: list[Accesses], params: tuple[str, ...], order: Order
+) -> list[Dependence]:
+    """The pairs of accesses to one element of which the first runs before the second.
+
+    Raises
+    ------
+    BadSchedule : the order leaves it open which of two runs first.
+    """
     found: dict[tuple, tuple[Accesses, Accesses, list[Conjunct]]] = {}
     for a in first:
         for b in second:
             if a.array.key == b.array.key:
-                pieces = _ordered(a, b, params)
+                pieces = _ordered(a, b, params, order)
                 if pieces:
                     key = (a.array.key, a.instance.key, b.instance.key)
                     found.setdefault(key, (a, b, []))[2].extend(pieces)
@@ -199,7 +222,7 @@ def _conflicts(kind: Kind, first: list[Accesses], second: list[Accesses], params
     ]
 
 
-def _ordered(a: Accesses, b: Accesses, params: tuple[str, ...]) -> list[Conjunct]:
+def _ordered(a: Accesses, b: Accesses, params: tuple[str, ...], order: Order) -> list[Conjunct]:
     """The pairs (instance of a, instance of b), over the parameters too, that touch one element, a's before b's."""
     n_par, n_a, n_b, n_e = len(params), len(a.instance.dims), len(b.instance.dims), len(a.array.dims)
     split, n = n_par + n_a, n_par + n_a + n_b
@@ -208,8 +231,46 @@ def _ordered(a: Accesses, b: Accesses, params: tuple[str, ...]) -> list[Conjunct
     pairs = pj.compose(a.conjunct, b.conjunct, n + n_e, first, second, elements)
     if pairs is None:
         return []
-    cases = compare(pairs, params, (a.clock, n_par), (b.clock, split), frozenset({BEFORE}))
-    return [c for _, _, c in cases if not c.is_empty]
+    cases = list(compare(pairs, params, (a.clock, n_par), (b.clock, split), frozenset({BEFORE, EQUAL, APART})))
+    same = a.instance.key == b.instance.key
+    for _, case, c in cases:
+        if case != BEFORE and (open_pairs := _different(c, n_par, n_a) if same else [c] if not c.is_empty else []):
+            raise _without_order(a, b, open_pairs, params, order)
+    return [c for _, case, c in cases if case == BEFORE and not c.is_empty]
+
+
+def _different(c: Conjunct, n_par: int, n: int) -> list[Conjunct]:
+    """The pairs of two instances of one statement that are not one instance."""
+    out = []
+    for k in range(n_par, n_par + n):
+        ahead = [0] * (1 + c.n + len(c.divs))
+        ahead[1 + k], ahead[1 + k + n] = 1, -1
+        if tuple(ahead) in c.eqs or tuple(-v for v in ahead) in c.eqs:
+            continue
+        for sign in (1, -1):
+            row = (-1, *(sign * v for v in ahead[1:]))
+            part = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, row))
+            if part is not None and not part.is_empty:
+                out.append(part)
+    return out
+
+
+def _without_order(
+    a: Accesses, b: Accesses, pieces: list[Conjunct], params: tuple[str, ...], order: Order
+) -> BadSchedule:
+    """The error that an order leaves two accesses open, with an example."""
+    point, n = small_point(pieces), len(params)
+    split = n + len(a.instance.dims)
+    names = [
+        f"{t.name}[{', '.join(map(str, p))}]" for t, p in ((a.instance, point[n:split]), (b.instance, point[split:]))
+    ]
+    at = ", ".join(f"{p} = {v}" for p, v in zip(params, point))
+    return BadSchedule(
+        f"the order does not say whether {names[0]} or {names[1]} runs first; both access an element "
+        f"of {a.array.name}, and one writes it" + f" (for {at})" * bool(at),
+        where=str(order),
+        hint="a program runs one instance after another: give the two different times, in no set and no mapped member",
+    )
 
 
 def _overwritten(a: Accesses, b: Accesses, params: tuple[str, ...]) -> list[Conjunct]:

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from polyvolta.sched.errors import NotAffineProgram
+from polyvolta.sched.program.assuming import assuming
 from polyvolta.sched.program.bodies import Assignment, Element
 from polyvolta.sched.program.model import Access, Program, Statement
 from polyvolta.sched.program.scope import Scope
 from polyvolta.sched.program.values import Value, both, compare, equals
-from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Node, Schedule, Sequence
+from polyvolta.sched.tree import Band, Filter, Leaf, Member, Node, Schedule, Sequence
 from polyvolta.sets import Map, Set, var
 from polyvolta.sets.space import Space, Tuple, distinct
 from polyvolta.sets.text.formulas import Tree, clauses, conjuncts
@@ -65,8 +66,15 @@ def build(
     domains = [_domain(d, params) for d in drafts]
     live = [k for k, d in enumerate(domains) if not d.is_empty()]
     if not live:
-        message = "no statement of the nest ever runs" if drafts else "the nest has no statement"
-        raise scope.source.error(scope.source.function, message, "such as C[i, j] += A[i, k] * B[k, j]")
+        if not drafts:
+            raise scope.source.error(
+                scope.source.function, "the nest has no statement", "such as C[i, j] += A[i, k] * B[k, j]"
+            )
+        raise scope.source.error(
+            drafts[0].node,
+            f"no statement of the nest ever runs{', this one for example' * (len(drafts) > 1)}",
+            "whatever the parameters, a range around it is empty or a condition false",
+        )
     taken = {*scope.arguments, *scope.local, *scope.iterators, *scope.functions}
     names = dict(zip(live, statement_names(len(live), taken), strict=True))
     statements = {k: _statement(drafts[k], domains[k], names[k], params, scope) for k in live}
@@ -75,7 +83,7 @@ def build(
     return Program(
         name,
         tuple(statements.values()),
-        Schedule(Domain(Set._of(params, parts), tree)),
+        Schedule(assuming(Set._of(params, parts), given, tree)),
         given,
         scope.arguments,
         tuple(v for v in scope.local if any(a.array == v for s in statements.values() for a in s.accesses)),

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.program.assuming import assuming
 from polyvolta.sched.program.from_map import schedule_of_map, textual_order
 from polyvolta.sched.program.model import Access, Program, Statement
 from polyvolta.sched.tree import Domain, Schedule
@@ -125,6 +126,8 @@ def parse(
         order = schedule_of_map(order, instances)
     elif order is None:
         order = Schedule(Domain(instances, textual_order(instances)))
+    if isinstance(order.root, Domain):
+        order = order.replace((), assuming(order.root.domain, given, order.root.child))
     outside = tuple(a for a in arrays if a not in local)
     arguments = (*outside, *params, *names.scalars)
     return Program(name, statements, order, given, arguments, tuple(local), names.functions)

@@ -15,11 +15,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyvolta.sets import Map, NotAFunction, Set
+from polyvolta.sched.program.assuming import without_assumptions
+from polyvolta.sets import Aff, Map, NotAFunction, Set
+from polyvolta.sets import conjunct as cj
+from polyvolta.sets.aff import Floor
 from polyvolta.sets.text.show import PAPER, piece_texts
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Access, Program, Statement
+    from polyvolta.sets.space import Tuple
 
 
 def show_program(program: Program) -> str:
@@ -31,7 +35,7 @@ def show_program(program: Program) -> str:
         lines.append(f"  local {', '.join(program.local)}")
     if not Set.universe(program.context).is_subset(program.context):
         lines.append("  given " + "; ".join(t.removeprefix("[]").lstrip(" :") for t in _texts(program.context)))
-    tree = str(program.schedule).splitlines()
+    tree = str(without_assumptions(program.schedule, program.context)).splitlines()
     first = next((k for k, line in enumerate(tree) if line.startswith("  ") and line[2:3] != " "), None)
     if first is not None:
         lines += ["  order", *("  " + line for line in tree[first:])]
@@ -59,21 +63,37 @@ def _elements(access: Access, domain: Set) -> list[str]:
     candidates = [relation._of(relation.param_names, [(space, (c,))]) for c in pieces]
     if candidates and domain.is_subset(relation.domain()):
         for one in candidates:  # an element that all instances access
-            general = _general(one)
+            general = _general(one, domain)
             if general is not None and relation.is_equal(general.intersect_domain(domain)):
                 return _ends(general)
     everywhere = Map.from_domain_and_range(domain, Set.universe(space.out))
     return _ends(relation.gist(everywhere))
 
 
-def _general(piece: Map) -> Map | None:
-    """The function on all instances whose expressions a piece has."""
+def _general(piece: Map, domain: Set) -> Map | None:
+    """The function on all instances whose expressions a piece has.
+
+    What the domain says of the iterators' remainders is not said again: of every second i, 2⌊i/2⌋ is i.
+    """
     space = piece.space
     try:
         affs = piece.as_affs()
     except NotAFunction:
         return None
+    affs = tuple(_without_floors(e, space.inp, domain) for e in affs)  # type: ignore[arg-type]
     return Map.from_affs(space.inp, affs, space.out.name).align_params(piece.param_names)  # type: ignore[arg-type]
+
+
+def _without_floors(e: Aff, instance: Tuple, domain: Set) -> Aff:
+    """An expression with f - r for d⌊f/d⌋, where f mod d is one number r on the whole domain."""
+    for atom, factor in e.terms:
+        if not isinstance(atom, Floor) or factor % atom.den:
+            continue
+        rest = Map.from_affs(instance, [atom.num % atom.den]).intersect_domain(domain).range()
+        at = next((p[-1] for _, cs in rest.parts for c in cs if (p := cj.sample(c)) is not None), 0)
+        if rest.is_subset(Set(f"{{ [{at}] }}")):
+            e = e - factor * (atom.num // atom.den) + factor // atom.den * (atom.num - at)
+    return e
 
 
 def _ends(relation: Map) -> list[str]:

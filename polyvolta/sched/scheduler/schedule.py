@@ -23,8 +23,9 @@ from polyvolta.sched.dependences import dependences as dependences_of
 from polyvolta.sched.dependences.model import Dependence, fitting
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
-from polyvolta.sched.nodes import Domain, Leaf
+from polyvolta.sched.nodes import Leaf
 from polyvolta.sched.program import Program
+from polyvolta.sched.program.assuming import assuming
 from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.fusion import Fuse
 from polyvolta.sched.scheduler.pieces import pieces_of
@@ -45,6 +46,9 @@ def schedule(
     explain: Callable[[str], object] | None = None,
 ) -> Schedule:
     """A schedule of a program with permutable bands as wide as possible, the parallel members first.
+
+    What the program assumes of its parameters stands in a context node below the domain; where it assumes nothing,
+    there is none.
 
     Parameters
     ----------
@@ -110,7 +114,7 @@ def schedule(
     pieces = pieces_of(found, number, params, None if dependences is None else domain)
     for p in pieces:
         say(f"dependence {builder.describe(p)}")
-    result = Schedule(Domain(domain, builder.tree(pieces) if tuples else Leaf()), found)
+    result = Schedule(assuming(domain, program.context, builder.tree(pieces) if tuples else Leaf()), found)
     wrong = next(violations(result), None) if (verify or builder.failures) and found else None
     if wrong is not None:
         if builder.failures:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polyvolta.sched.nodes import Band, Domain, Filter, Leaf, Node, SetNode, with_children
+from polyvolta.sched.nodes import Band, Context, Domain, Filter, Leaf, Node, SetNode, with_children
 from polyvolta.sched.nodes import Sequence as SequenceNode
 
 
@@ -26,7 +26,7 @@ def as_written(node: Node, names: tuple[str, ...]) -> Node:
     match node:
         case Leaf():
             return node
-        case Domain(_, child):
+        case Domain(_, child) | Context(_, child):
             return as_written(child, names)
         case Filter(statements, child):
             return replace(

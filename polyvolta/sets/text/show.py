@@ -122,8 +122,13 @@ def show_relation(r: Relation, style: Style = ISL) -> str:
 
 
 def piece_texts(r: Relation, style: Style = ISL) -> list[str]:
-    """The pieces, without parameters and braces; an empty relation shows its first space."""
-    return _piece_texts(_readable_names(r), style)
+    """The pieces, without parameters and braces; an empty relation shows its first space.
+
+    What is written for people keeps a program's own names, such as `max`, of which the notation makes `_max`.
+    """
+    names = {*r.param_names, *(d for s, _ in r.parts for d in s.dims)}
+    own = style != ISL and all(_speakable(n) or n.isidentifier() for n in names)
+    return _piece_texts(r if own else _readable_names(r), style)
 
 
 def _piece_texts(r: Relation, style: Style) -> list[str]:

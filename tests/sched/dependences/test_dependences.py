@@ -8,9 +8,9 @@ import pytest
 import polyvolta as pv
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.dependences import dependences, flow, live_in, live_out
-from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
-from polyvolta.sched.program import nest
+from polyvolta.sched.program import Program, nest
 from polyvolta.sets import budget
 from tests.sched.dependences.oracle import Ways, pairs
 
@@ -189,3 +189,35 @@ def test_the_table_of_dependences():
 def zero(A, N):
     for i in range(N):
         A[i] = 0
+
+
+SQUARE = "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N }"
+
+
+@pytest.mark.parametrize(
+    ("domain", "reads", "writes", "order", "pair"),
+    [
+        (SQUARE, "{ S[i, j] -> A[i, j] }", "{ S[i, j] -> A[i, j - 1] }", "{ S[i, j] -> [i] }", ("S[0, 0]", "S[0, 1]")),
+        (SQUARE, "{ }", "{ S[i, j] -> A[i] }", "{ S[i, j] -> [i + 2j] }", None),
+        (SQUARE, "{ }", "{ S[i, j] -> A[i] }", "{ S[i, j] -> [floor(j/2)] }", ("S[0, 1]", "S[0, 0]")),
+        (SQUARE, "{ S[i, j] -> A[i, j] }", "{ S[i, j] -> A[i, j] }", "{ S[i, j] -> [i] }", None),
+        (SQUARE, "{ S[i, j] -> A[j, i] }", "{ S[i, j] -> B[i, j] }", "{ S[i, j] -> [0] }", None),
+        ("{ S[]; T[] }", "{ S[] -> a[] }", "{ T[] -> a[] }", "{ S[] -> [0]; T[] -> [0] }", ("S[]", "T[]")),
+        ("{ S[]; T[] }", "{ S[] -> a[] }", "{ T[] -> a[] }", "{ S[] -> [0]; T[] -> [1] }", None),
+        (
+            "{ S[]; T[] }",
+            "{ S[] -> a[] }",
+            "{ T[] -> a[] }",
+            '{ domain: "{ S[]; T[] }", child: { set: [ { filter: "{ S[] }" }, { filter: "{ T[] }" } ] } }',
+            ("S[]", "T[]"),
+        ),
+    ],
+)
+def test_an_order_that_leaves_a_conflict_open_is_refused(domain, reads, writes, order, pair):
+    program = Program.parse(domain, reads, writes, order)
+    if pair is None:
+        dependences(program)
+        return
+    with pytest.raises(BadSchedule) as caught:
+        dependences(program)
+    assert all(x in caught.value.message for x in pair)

@@ -318,3 +318,26 @@ def test_bodies_say_what_an_instance_does():
 
 def test_a_scalar_that_is_never_used_is_not_local():
     assert nest_from_source("def f(A, N):\n if N > N: x = 1.0\n for i in range(N): A[i] = 1.0").local == ()
+
+
+@pytest.mark.parametrize(
+    ("loops", "body", "shown"),
+    [
+        ("for i in range(N, 0, -2):", "A[i] = A[i - 1]", "A[i - 1]"),
+        ("for i in range(0, N, 3):", "A[i] = A[i // 3]", "A[⌊i/3⌋]"),
+        ("for i in range(1, N, 3):", "A[i] = A[i // 2]", "A[⌊i/2⌋]"),
+        ("for i in range(N):\n  for j in range(i, N, 2):", "A[i, j] = B[i, j]", "B[i, j]"),
+        ("for i in range(0, N, 1000):", "A[i] = A[i + 7]", "A[i + 7]"),
+    ],
+)
+def test_accesses_of_loops_with_steps_are_shown_as_they_were_written(loops, body, shown):
+    text = f"def f(A, B, N):\n {loops}\n   {body}"
+    (s,) = nest_from_source(text).statements
+    assert f"reads  {shown}\n" in str(s)
+    assert str(s).endswith(f"writes {body.split(' = ')[0]}")
+
+
+def test_a_name_has_one_spelling():
+    text = str(nest_from_source("def f(A, min):\n  for max in range(min): A[max] = 1.0"))
+    assert "S[max] : 0 ≤ max < min" in text
+    assert "_m" not in text

@@ -94,7 +94,7 @@ del A                                            | del A       | `del` is no par
 with A: pass                                     | with A: pass | `with` is no part of a nest                  |
 global z                                         | global z    | a nest has no variables outside               |
 pass                                             | def f(A, B, N, M, alpha): | the nest has no statement       |
-if N > 3 and N < 2: A[0] = 1.0                   | def f(A, B, N, M, alpha): | no statement of the nest ever runs |
+if N > 3 and N < 2: A[0] = 1.0                   | A[0] = 1.0  | no statement of the nest ever runs            | a condition false
 """
 
 
@@ -173,3 +173,28 @@ def test_a_context_of_other_names():
 def test_a_context_that_never_holds():
     with pytest.raises(BadProgram, match="the context holds for no parameters at all"):
         nest_from_source("def f(A, N):\n assert N > N + 1\n for i in range(N): A[i] = 1.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "message"),
+    [
+        ("def f(A, N, N):\n  for i in range(N): A[i] = 1.0", "N", "a second argument is called N"),
+        ("def f(A, N):\n  for i in range(N)\n    A[i] = 1.0", "^", "this is no Python: expected ':'"),
+        ("  def f(A, N):\n    for i in range(N):\n      A[i) = 1.0", ")", "this is no Python: closing parenthesis"),
+        ("def f(A, N):\n  nonlocal x\n  A[0] = 1.0", "n", "this is no Python: no binding for nonlocal"),
+        ("def f(A, N=1/0):\n  for i in range(N): A[i] = 1.0", "def f(A, N=1/0):", "a default value: division by zero"),
+    ],
+)
+def test_what_is_no_function_is_shown_at_its_line(text, part, message):
+    with pytest.raises(NotAffineProgram) as caught:
+        nest_from_source(text)
+    assert message in caught.value.message
+    _, line, caret = caught.value.where.split("\n")
+    start = caret.index("^")
+    assert line[start : len(caret)] == part or len(line) == start  # behind the line's end
+    assert line.strip() in text
+
+
+def test_where_nothing_runs_the_hint_says_why():
+    error = refused("def f(A, N):\n  for i in range(5, 3): A[i] = 1.0")
+    assert (error.message, "range" in error.hint) == ("no statement of the nest ever runs", True)

@@ -1,0 +1,40 @@
+"""What a program assumes of its parameters, said in a tree: a context node right below the domain.
+
+    DOMAIN: S[i] : 0 ≤ i < N      =>      DOMAIN: S[i] : 0 ≤ i < N
+      BAND: S[i] → [i]                      CONTEXT: [] : N ≥ 1
+                                              BAND: S[i] → [i]
+
+There whoever walks the tree finds it: the generation of code, the check of an order, a reader. isl's scheduler puts it
+at the same place.
+"""
+
+from __future__ import annotations
+
+from polyvolta.sched.nodes import Context, Domain, Node
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Set
+
+
+def assuming(domain: Set, context: Set, child: Node) -> Domain:
+    """The root of a tree over some instances, with what is assumed, if that is anything and not said there already.
+
+    Cost: none, but a comparison where a context stands there.
+
+    >>> from polyvolta.sched.nodes import Leaf
+    >>> instances = Set("[N] -> { S[i] : 0 <= i < N }")
+    >>> type(assuming(instances, Set("[N] -> { : N >= 1 }"), Leaf()).child).__name__
+    'Context'
+    >>> type(assuming(instances, Set("[N] -> { : }"), Leaf()).child).__name__
+    'Leaf'
+    """
+    says = all(c.eqs or c.ineqs for _, cs in context.parts for c in cs)
+    there = isinstance(child, Context) and not child.context.space.n_out and child.context.is_equal(context)
+    return Domain(domain, Context(context, child) if says and not there else child)
+
+
+def without_assumptions(schedule: Schedule, context: Set) -> Schedule:
+    """A tree without the node that says a context, where it begins with that."""
+    root = schedule.root
+    if isinstance(root, Domain) and isinstance(root.child, Context) and root.child.context == context:
+        return schedule.replace((0,), root.child.child)
+    return schedule
