@@ -145,16 +145,27 @@ def check(
         raise IllegalTransformation(
             f"{doing} breaks a dependence: {found}",
             where=schedule.marked(place),
-            hint=_hint(found),
+            hint=_hint(schedule, found, doing),
         )
     return schedule
 
 
-def _hint(found: Violation) -> str:
+def _hint(schedule: Schedule, found: Violation, doing: str) -> str:
+    """What helps, where something does."""
+    d = found.dependence
     if found.member is None:
-        return "a sequence that puts the source's statement first orders them"
+        if d.source == d.sink:
+            return f"only a band, or a sequence of some instances each, orders instances of {d.source}"
+        back = any((o.source, o.sink) == (d.sink, d.source) for o in schedule.dependences or ())
+        if back:
+            return f"{d.source} and {d.sink} wait for one another: a band has to tell their instances apart"
+        return f"a sequence that puts {d.source} first orders them"
     if "at once" in found.why:
         return "only a member in which all dependences have distance 0 can be mapped to processors"
+    if doing.startswith("reversing"):
+        return "only a loop that carries no dependence runs both ways"
+    if doing.startswith("sinking"):
+        return "the loops below would have to respect the dependence, too"
     return "skewing, or another order of the members, can make all distances positive"
 
 

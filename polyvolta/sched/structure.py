@@ -32,6 +32,7 @@ from polyvolta.sched.nodes import (
 )
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest
+from polyvolta.sets.errors import kind_of
 
 
 def way(schedule: Schedule, at: Path) -> list[Node]:
@@ -285,7 +286,7 @@ class _Check:
                     raise self.bad(at, "a domain stands at the root alone", "an Extension adds instances below it")
                 instances, tuples = domain, self.declared(at, [s.out for s, _ in domain.parts], {})
             case _ if not at:
-                raise self.bad(at, f"the root is a {type(node).__name__}; a tree begins with its domain")
+                raise self.bad(at, f"the root is {kind_of(node)}; a tree begins with its domain")
             case Context(s) | Guard(s):
                 self.fits(at, s, depth, f"a {type(node).__name__.lower()}")
             case Filter():
@@ -345,7 +346,7 @@ class _Check:
             raise self.bad(at, f"a {what} without children")
         for k, child in enumerate(node.children):
             if not isinstance(child, Filter):
-                raise self.bad((*at, k), f"the children of a {what} are filters, not a {type(child).__name__}")
+                raise self.bad((*at, k), f"the children of a {what} are filters, not {kind_of(child)}")
             self.filter((*at, k), child, tuples)
         for s in names_of(instances):
             left = instances.only(s)

@@ -21,7 +21,7 @@ text and pictures in `polyvolta.sched.views`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,6 +49,7 @@ from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.sched.dependences.model import Dependence
+    from polyvolta.sched.program.model import Program
     from polyvolta.sched.views.diff import Diff
 
 __all__ = [
@@ -105,7 +106,7 @@ class Schedule:
         BadSchedule : the root is no Domain.
         """
         if not isinstance(self.root, Domain):
-            raise BadSchedule(f"the root is a {type(self.root).__name__}, no Domain", where=self.marked(()))
+            raise BadSchedule(f"the root is {kind_of(self.root)}, no Domain", where=self.marked(()))
         return self.root.domain
 
     # ---- places
@@ -129,7 +130,7 @@ class Schedule:
         here = self.root
         for depth, k in enumerate(at):
             children = here.children
-            if isinstance(k, bool) or not isinstance(k, int):
+            if not _is_number(k):
                 raise BadPath(f"a path is made of child numbers, not of {k!r}", where=self.marked(at[:depth]))
             if not 0 <= k < len(children):
                 raise self._no_child(at, depth, here)
@@ -141,11 +142,12 @@ class Schedule:
 
         n = len(here.children)
         count = f"{n or 'no'} {'child' if n == 1 else 'children'}"
+        way = _plain(at[:depth])
         listed = [f"{k} is {text}" for k, text in enumerate(heads(self, at[:depth]))]
         return BadPath(
-            f"path {list(at)} leaves the tree at step {depth}: the node at {list(at[:depth])} has {count}",
+            f"path {_plain(at)} leaves the tree at step {depth}: the node at {way} has {count}",
             where=self.marked(at[:depth]),
-            hint="; ".join(listed) or f"the longest path this way is {list(at[:depth])}",
+            hint="; ".join(listed) or f"the longest path this way is {way}",
         )
 
     def parent(self, at: Path) -> Path:
@@ -192,7 +194,7 @@ class Schedule:
             for k, child in enumerate(node.children):
                 yield from below((*at, k), child)
 
-        return below(tuple(at), self.node(at))
+        return below(tuple(_plain(at)), self.node(at))
 
     def bands(self) -> list[Path]:
         """The paths of the bands, outermost first."""
@@ -207,7 +209,7 @@ class Schedule:
         """
         node = self.node(at)
         if not isinstance(node, Band):
-            raise BadPath(f"the node at {list(at)} is a {type(node).__name__}, no Band", where=self.marked(at))
+            raise BadPath(f"the node at {_plain(at)} is {kind_of(node)}, no Band", where=self.marked(at))
         return node
 
     def find(self, kind: type | None = None, *, mark: str | None = None) -> list[Path]:
@@ -239,6 +241,35 @@ class Schedule:
             if isinstance(node, Mark):
                 found.setdefault(node.name, at)
         return found
+
+    def with_dependences(self, given: Program | Iterable[Dependence] | None) -> Schedule:
+        """The same tree, of which every transformation is checked against some dependences.
+
+        Parameters
+        ----------
+        given : a program, whose dependences are computed, or dependences; None for none known.
+
+        Raises
+        ------
+        BadProgram : what is given has no dependences, or they are of statements with other iterators.
+
+        Cost: that of `dependences`, for a program.
+
+        >>> from polyvolta.sched.program import Program
+        >>> sums = Program.parse("{ S[i] : 0 <= i < 8 }", "{ S[i] -> a[] }", "{ S[i] -> a[] }")
+        >>> tree = Schedule.parse(sums.schedule.to_isl())
+        >>> tree.dependences, len(tree.with_dependences(sums).dependences)
+        (None, 3)
+        """
+        from polyvolta.sched.dependences import dependences
+        from polyvolta.sched.dependences.model import fitting
+        from polyvolta.sched.program import Program
+
+        if given is None:
+            return replace(self, dependences=None)
+        iterators = {s.out.name or "": s.out.dims for s, _ in self.domain.parts}
+        found = dependences(given) if isinstance(given, Program) else given
+        return replace(self, dependences=tuple(fitting(found, iterators)))
 
     # ---- what a place means
 
@@ -414,3 +445,13 @@ class Schedule:
         from polyvolta.sched.views.diff import diff
 
         return diff(old, self)
+
+
+def _is_number(k: object) -> bool:
+    """Whether something is an integer of any make, numpy's among them."""
+    return not isinstance(k, bool) and (isinstance(k, int) or (hasattr(k, "__index__") and not hasattr(k, "__len__")))
+
+
+def _plain(at: Iterable[Any]) -> list:
+    """A path as plain integers, for messages; what is none stays as it is."""
+    return [int(k) if _is_number(k) else k for k in at]

@@ -21,6 +21,7 @@ from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.passes.subtree import restricted_members
 from polyvolta.sched.tree import Band, Filter, Leaf, Mark, Node, Path, Schedule, SetNode, with_children
 from polyvolta.sched.tree import Sequence as InOrder
+from polyvolta.sets.errors import kind_of
 
 
 def distribute(schedule: Schedule, at: Path, order: Sequence[str] | None = None) -> Schedule:
@@ -69,7 +70,7 @@ def distribute(schedule: Schedule, at: Path, order: Sequence[str] | None = None)
         )
     if not isinstance(below, (InOrder, SetNode, Leaf)):
         raise BadPath(
-            f"below the band is a {type(below).__name__}, no sequence to distribute it over", where=schedule.marked(at)
+            f"below the band is {kind_of(below)}, no sequence to distribute it over", where=schedule.marked(at)
         )
     if order is not None:
         order = items(order, "statements", '("S", "T")')

@@ -23,6 +23,7 @@ from polyvolta.sched.passes.distribute import chain_below, flags_allow, pushed
 from polyvolta.sched.passes.legal import settled
 from polyvolta.sched.tree import Band, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
+from polyvolta.sets.errors import kind_of
 
 
 def hoist(schedule: Schedule, at: Path, keep: int | None = None) -> Schedule:
@@ -72,7 +73,7 @@ def hoist(schedule: Schedule, at: Path, keep: int | None = None) -> Schedule:
     chain, below = chain_below(band)
     if not isinstance(below, (InOrder, SetNode)):
         raise BadPath(
-            f"below the band is a {type(below).__name__}, no sequence to hoist",
+            f"below the band is {kind_of(below)}, no sequence to hoist",
             where=schedule.marked(at),
             hint="distribute puts the statements of a leaf in a sequence",
         )

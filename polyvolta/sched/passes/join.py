@@ -11,6 +11,7 @@ from dataclasses import replace
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.legal import reflagged
 from polyvolta.sched.tree import Band, Path, Schedule
+from polyvolta.sets.errors import kind_of
 
 
 def join(schedule: Schedule, at: Path) -> Schedule:
@@ -43,7 +44,7 @@ def join(schedule: Schedule, at: Path) -> Schedule:
     inner = outer.child
     if not isinstance(inner, Band):
         raise BadPath(
-            f"only a band can be joined to a band; below this one is a {type(inner).__name__}",
+            f"only a band can be joined to a band; below this one is {kind_of(inner)}",
             where=schedule.marked(at),
             hint="sink, hoist or remove what stands between the two",
         )

@@ -76,7 +76,7 @@ class _Walk:
                     through = [x for x in through if self.contains(chosen, x)]
                 return self.order(child, through)
             case Extension() | Guard():
-                raise BadSchedule(f"a {type(node).__name__} changes which instances run", where=self.schedule.show())
+                raise BadSchedule(f"{kind_of(node)} changes which instances run", where=self.schedule.show())
         return self.order(node.children[0], here)
 
     def time(self, band: Band, instance: Instance) -> tuple[int, ...]:

@@ -200,3 +200,35 @@ def test_dependences_of_other_statements_are_passed_over():
 def test_a_schedule_without_dependences_is_not_checked():
     tree = replace(schedule(SQUARE, {"S": ("j", "i")}, [UP]), dependences=None)
     assert check(tree) is tree
+
+
+THERE = raw("[N] -> { T[i] -> S[i + 1] : 0 <= i < N - 1 }")
+
+
+@pytest.mark.parametrize(
+    ("tree", "doing", "hint"),
+    [
+        (Schedule(Domain(Set(TWO)), (THEN,)), "", "a sequence that puts S first orders them"),
+        (Schedule(Domain(Set(TWO)), (THEN, THERE)), "", "S and T wait for one another"),
+        (Schedule(Domain(Set(SQUARE)), (RIGHT,)), "", "orders instances of S"),
+        (schedule(SQUARE, {"S": ("j", "i")}, [UP]), "interchanging members", "skewing"),
+        (schedule(SQUARE, {"S": ("i", "-j")}, [RIGHT]), "reversing", "runs both ways"),
+        (schedule(SQUARE, {"S": ("j", "i")}, [UP]), "sinking the band", "the loops below"),
+    ],
+)
+def test_the_hint_is_what_would_help(tree, doing, hint):
+    with pytest.raises(IllegalTransformation) as caught:
+        check(tree, doing)
+    assert hint in caught.value.hint
+
+
+def test_dependences_are_given_to_a_tree():
+    tree = schedule(SQUARE, {"S": ("j", "i")}, [UP])
+    bare = replace(tree, dependences=None)
+    assert bare.with_dependences([UP]).dependences == (UP,)
+    assert bare.with_dependences([UP]).with_dependences(None) == bare
+    assert len(list(violations(bare.with_dependences([UP])))) == 1
+    with pytest.raises(BadProgram):
+        bare.with_dependences([3])
+    with pytest.raises(BadProgram):
+        bare.with_dependences(7)
