@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 
 from polyvolta.sched.errors import BadArgument, BadTile
 from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sets import Map, Set
 from polyvolta.sets.errors import kind_of
 
 T = TypeVar("T")
+R = TypeVar("R", Set, Map)
 
 
 def whole(value: object) -> int | None:
@@ -68,6 +70,20 @@ def of_kind(given: Any, kind: type[T], what: str, such_as: str) -> T:  # noqa: A
             f"{what} is a {kind.__name__}, not {kind_of(given)}", where=repr(given), hint=f"such as {such_as}"
         )
     return given
+
+
+def relation(given: Any, kind: type[R], what: str, such_as: str) -> R:  # noqa: ANN401
+    """A set or map, or what a text in isl's notation says.
+
+    Raises
+    ------
+    BadArgument : it is neither.
+    SetSyntaxError : the text is no set or map.
+
+    >>> relation("{ : }", Set, "a context", "")
+    Set('{ : }')
+    """
+    return kind(given) if isinstance(given, str) else of_kind(given, kind, what, such_as)
 
 
 def positive(schedule: Schedule, at: Path, sizes: Iterable[object], what: str = "tile sizes") -> tuple[int, ...]:

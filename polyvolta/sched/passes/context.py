@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
-from polyvolta.sched.passes.arguments import of_kind
+from polyvolta.sched.passes.arguments import relation
 from polyvolta.sched.passes.places import depth, inserted_at
 from polyvolta.sched.tree import Context, Guard, Path, Schedule
 from polyvolta.sets import Map, Set
 
 
-def insert_context(schedule: Schedule, at: Path, context: Set) -> Schedule:
+def insert_context(schedule: Schedule, at: Path, context: Set | str) -> Schedule:
     """Say at a node what is known of the parameters and of the members of the bands above.
 
         BAND: S[i] → [i]      =>      CONTEXT: [] : N mod 32 = 0
@@ -25,12 +25,13 @@ def insert_context(schedule: Schedule, at: Path, context: Set) -> Schedule:
 
     Parameters
     ----------
-    context : over the members of the bands above, outermost first, or without dimensions.
+    context : over the members of the bands above, outermost first, or without dimensions; or a text that says one.
 
     Raises
     ------
     BadPath : no such node, or the root.
     BadSchedule : a context over another number of members.
+    SetSyntaxError : a text that is no set.
 
     Cost: none. That the context holds is the caller's word.
 
@@ -46,7 +47,7 @@ def insert_context(schedule: Schedule, at: Path, context: Set) -> Schedule:
     return schedule.replace(at, Context(context, schedule.node(at)))
 
 
-def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
+def insert_guard(schedule: Schedule, at: Path, guard: Set | str) -> Schedule:
     """Say at a node what the generated code tests there.
 
         BAND: S[i] → [i]      =>      GUARD: [] : N ≥ 1
@@ -54,12 +55,13 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
 
     Parameters
     ----------
-    guard : over the members of the bands above, outermost first, or without dimensions.
+    guard : over the members of the bands above, outermost first, or without dimensions; or a text that says one.
 
     Raises
     ------
     BadPath : no such node, or the root.
     BadSchedule : a guard over another number of members, or one that is false for an instance that arrives.
+    SetSyntaxError : a text that is no set.
 
     Cost: for each statement a difference and an emptiness test.
 
@@ -85,9 +87,9 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set) -> Schedule:
     return schedule.replace(at, Guard(guard, schedule.node(at)))
 
 
-def _over(schedule: Schedule, at: Path, known: Set, what: str) -> Set:
+def _over(schedule: Schedule, at: Path, known: Set | str, what: str) -> Set:
     """What is known, over the members above a node."""
-    of_kind(known, Set, f"a {what}", 'Set("[N] -> { : N > 0 }")')
+    known = relation(known, Set, f"a {what}", '"[N] -> { : N > 0 }"')
     n, given = depth(schedule, at), known.space.n_out
     if known.space.out.name is not None:
         raise BadSchedule(

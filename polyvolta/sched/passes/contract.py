@@ -18,7 +18,7 @@ from dataclasses import replace
 from polyvolta.sched.dependences.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.example import example
-from polyvolta.sched.passes.arguments import of_kind, positive, table
+from polyvolta.sched.passes.arguments import positive, relation, table
 from polyvolta.sched.passes.legal import checked, reflagged, unflagged
 from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Filter, Schedule
@@ -30,18 +30,21 @@ from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.space import Space
 
 
-def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], context: Set | None = None) -> Schedule:
+def contract(
+    schedule: Schedule, statement: str, factors: Mapping[str, int], context: Set | str | None = None
+) -> Schedule:
     """Keep the instances of a statement at multiples of `factors`, by iterator name.
 
         DOMAIN: S[i] : 0 ≤ i < M      =>      DOMAIN: S[i] : 16⌊i/16⌋ = i ∧ 0 ≤ i < M
 
     Parameters
     ----------
-    context : what is known of the parameters, a set without dimensions.
+    context : what is known of the parameters, a set without dimensions, or a text that says one.
 
     Raises
     ------
     BadTile, BadArgument : a factor is no positive integer; factors that are no mapping, a context that is no set.
+    SetSyntaxError : a text that is no set.
     UnknownName : no such statement or iterator.
     IllegalTransformation : a tile reaches beyond the domain, across iterations of an outer band or through several
         filters; or two tiles depend on one another in the wrong order.
@@ -69,7 +72,7 @@ def contract(schedule: Schedule, statement: str, factors: Mapping[str, int], con
             raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(str(name), dims))
     factors = dict(zip(factors, positive(schedule, (), factors.values(), "contraction factors"), strict=True))
     if context is not None:
-        of_kind(context, Set, "a context", 'Set("[M] -> { : M mod 16 = 0 }")')
+        context = relation(context, Set, "a context", '"[M] -> { : M mod 16 = 0 }"')
     factors = {n: f for n, f in factors.items() if f > 1}
     if not factors:
         return schedule

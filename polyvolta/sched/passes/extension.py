@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.passes.arguments import items, of_kind, table
+from polyvolta.sched.passes.arguments import items, relation, table
 from polyvolta.sched.passes.places import depth, inserted_at, tuples_of
 from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Member, Node, Path, Schedule
@@ -29,7 +29,7 @@ from polyvolta.sets.space import Space, distinct, renamed
 def insert_extension(
     schedule: Schedule,
     at: Path,
-    extension: Map,
+    extension: Map | str,
     band: Mapping[str, Sequence[Aff | str | int]] | Node | None = None,
     before: bool = True,
 ) -> Schedule:
@@ -44,7 +44,8 @@ def insert_extension(
 
     Parameters
     ----------
-    extension : from the values of all members of the bands above, outermost first, to the new instances.
+    extension : from the values of all members of the bands above, outermost first, to the new instances; or a text
+        that says such a map.
     band : the order of the new instances: for each of their statements expressions in its dimensions, or a subtree; by
         default none, for a statement with one instance.
     before : whether they run before what arrives at the node, or after it.
@@ -54,6 +55,7 @@ def insert_extension(
     BadPath : no such node, or the root.
     BadSchedule : the extension does not start from the members of the bands above, or adds a statement that there is;
         expressions that are not equally many.
+    SetSyntaxError : a text that is no map.
     UnknownName : expressions for a statement that the extension does not add.
 
     Cost: linear in the tree.
@@ -74,7 +76,7 @@ def insert_extension(
     """
     inserted_at(schedule, at)
     n = depth(schedule, at)
-    of_kind(extension, Map, "an extension", 'Map("{ [t] -> copy[t] }")')
+    extension = relation(extension, Map, "an extension", '"{ [t] -> copy[t] }"')
     added = names_of(extension)
     for space, _ in extension.parts:
         if space.inp is None or space.inp.name is not None or len(added) < len(extension.parts):

@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.arguments import relation
 from polyvolta.sched.passes.places import depth
 from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Node, Path, Schedule
@@ -30,7 +31,7 @@ from polyvolta.sets import conjunct as cj
 R = TypeVar("R", Map, Set)
 
 
-def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None) -> Schedule:
+def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | str | None = None) -> Schedule:
     """Let code for the full tiles of the band at a path be generated apart: the band's `isolate` is the set of them.
 
         BAND: S[i] → [⌊i/32⌋]      =>      BAND: S[i] → [⌊i/32⌋]     isolate [N] -> { [t] : 0 <= 32*t <= N - 32 }
@@ -40,11 +41,12 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
 
     Parameters
     ----------
-    context : what is known of the parameters, a set without dimensions.
+    context : what is known of the parameters, a set without dimensions, or a text that says one.
 
     Raises
     ------
     BadPath : no band there, or no band below it.
+    BadArgument, SetSyntaxError : a context that is no set, a text that is none.
 
     Exact. Cost: for each statement an image of its domain, a difference and two projections.
 
@@ -57,6 +59,8 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | None = None)
     [N] -> { [o0] : 0 <= 32*o0 <= N - 32 }
     """
     band = schedule.band(at)
+    if context is not None:
+        context = relation(context, Set, "a context", '"[N] -> { : N > 0 }"')
     n = depth(schedule, at) + len(band.members)
     above = schedule.prefix(at)
     reach, everything = _reaching(schedule, at)
@@ -96,10 +100,10 @@ def _reaching(schedule: Schedule, at: Path) -> tuple[Set, Set]:
     return schedule.instances_at(at), unbounded.instances_at(at)
 
 
-def _unbounded(relation: R) -> R:
+def _unbounded(r: R) -> R:
     """All that a relation could relate, or a set could have."""
-    n = len(relation.param_names)
-    return relation._of(relation.param_names, [(s, (cj.universe(n + s.n_in + s.n_out),)) for s, _ in relation.parts])
+    n = len(r.param_names)
+    return r._of(r.param_names, [(s, (cj.universe(n + s.n_in + s.n_out),)) for s, _ in r.parts])
 
 
 def _congruences(instances: Set) -> Set:

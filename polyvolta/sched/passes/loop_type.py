@@ -1,7 +1,8 @@
 """How code is generated for a loop: unrolled, atomic, separate.
 
-These say nothing about the order, and are always legal. `unroll` asks the compiler to do it, with a pragma; the loop
-type "unroll" makes the generated code write the iterations out.
+These say nothing about the order, and are always legal. "Unroll" is said of two things: `unroll(...)` keeps the loop
+and asks the compiler that reads it to unroll it, with a pragma; `set_loop_type(..., "unroll")`, isl's meaning, makes
+the generated code write the iterations out, and there is no loop left.
 
     BAND: S[i] → [i]      =>      #pragma unroll
                                   for (i = 0; i < 4; i++)
@@ -28,7 +29,8 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
     Parameters
     ----------
     kind : "atomic" is one loop whatever runs in it, "separate" one loop for every set of statements that run together,
-        "unroll" no loop but its iterations written out, "default" what the generator finds best.
+        "unroll" no loop but its iterations written out (for a loop with a pragma see `unroll`), "default" what the
+        generator finds best.
 
     Raises
     ------
@@ -56,7 +58,9 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
 
 
 def unroll(schedule: Schedule, at: Path, members: MemberRef | tuple[MemberRef, ...], on: bool = True) -> Schedule:
-    """Request that the loops of members of the band at a path are unrolled (`#pragma unroll`).
+    """Request that the compiler unrolls the loops of members of the band at a path (`#pragma unroll` above each).
+
+    The loops stay in the code. To have their iterations written out: `set_loop_type(schedule, at, members, "unroll")`.
 
         for (i = 0; i < 4; i++)      =>      #pragma unroll
           S(i);                              for (i = 0; i < 4; i++)

@@ -21,7 +21,7 @@ from polyvolta.sched.errors import BadArgument, IllegalTransformation
 from polyvolta.sched.legality import band_flags, violations
 from polyvolta.sched.passes.arguments import items, table
 from polyvolta.sched.passes.legal import checked
-from polyvolta.sched.passes.places import MemberRef, bands_above, members_at
+from polyvolta.sched.passes.places import MemberRef, bands_above, members_at, words_of
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, Map, UnknownName, nearest, var
 from polyvolta.sets.build import RowBuilder
@@ -43,7 +43,7 @@ def map_members(
     Raises
     ------
     BadPath : no such member.
-    BadArgument : names that are no mapping to words.
+    BadArgument : names that are no mapping to words; the name of a parameter, an iterator, a statement or an array.
     UnknownName : no dependence is because of such an array.
     IllegalTransformation : the iterations of a member depend on one another; without dependences: it is not coincident.
         Or a name is taken by another member above or below.
@@ -109,7 +109,15 @@ def _name(given: object) -> str:
 
 
 def _distinct(schedule: Schedule, at: Path, members, names: Sequence[str]) -> None:  # noqa: ANN001
-    """A name is one index: no two members on one way down the tree have it."""
+    """A name is one index: no two members on one way down the tree have it, and nothing else has."""
+    words = words_of(schedule)
+    for n in names:
+        if n in words:
+            raise BadArgument(
+                f"a member cannot be mapped to {n}, which is {words[n]}",
+                where=schedule.marked(at),
+                hint="a name of its own, such as blockIdx.x or tile_i",
+            )
     nested = (n for _, n in schedule.walk((*at, 0)) if isinstance(n, Band))
     taken = {m.name for b in (*bands_above(schedule, at), *nested) for m in b.members}
     here = [m.name for m in members if m.name is not None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polyvolta.sched.errors import BadPath
+from polyvolta.sched.nodes import relations
 from polyvolta.sched.passes.arguments import items, whole
 from polyvolta.sched.structure import way
 from polyvolta.sched.tree import Band, Extension, Path, Schedule, Sequence, SetNode
@@ -86,6 +87,29 @@ def tuples_of(schedule: Schedule) -> dict[str, Tuple]:
     nodes = (node for _, node in schedule.walk())
     relations = [schedule.domain, *(node.extension for node in nodes if isinstance(node, Extension))]
     return {s.out.name or "": s.out for r in relations for s, _ in r.parts}
+
+
+def words_of(schedule: Schedule) -> dict[str, str]:
+    """The names that a tree and its dependences use, and what each is: a parameter, an array, an iterator, a statement.
+
+    Cost: linear in the tree.
+    """
+    tuples = tuples_of(schedule)
+    found: dict[str, str] = {}
+    for d in schedule.dependences or ():
+        found[d.array] = "an array"
+        found.update(dict.fromkeys(d.relation.param_names, "a parameter"))
+    for s, t in tuples.items():
+        found.update(dict.fromkeys(t.dims, f"an iterator of {s}"))
+    for _, node in schedule.walk():
+        for r in relations(node):
+            found.update(dict.fromkeys(r.param_names, "a parameter"))
+        for m in node.members if isinstance(node, Band) else ():
+            for s, e in m.exprs:
+                own = tuples[s].dims if s in tuples else e.names()
+                found.update(dict.fromkeys(e.names().difference(own), "a parameter"))
+    found.update(dict.fromkeys(tuples, "a statement"))
+    return found
 
 
 def inserted_at(schedule: Schedule, at: Path) -> None:

@@ -6,8 +6,8 @@
                                     FILTER: S[i] : i ≥ 9
                                       BAND: S[i] → [i]
 
-What goes a way is told by the name of a statement, by several names, or by a set of instances. Together the ways take
-all instances, each once: `parted` finds out and says which instance is lost or goes twice.
+What goes a way is told by the name of a statement, by several names, or by a set of instances, a text of one too.
+Together the ways take all instances, each once: `parted` finds out and says which instance is lost or goes twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Set, UnknownName, nearest
 
 Part = str | Iterable[str] | Set
-"""Statements by name, or a set of instances."""
+"""Statements by name, or a set of instances, which a text in isl's notation may say."""
 Kind = type[InOrder] | type[SetNode]
 
 
@@ -93,6 +93,7 @@ def order_after(schedule: Schedule, at: Path, last: Part) -> Schedule:
 
 
 def _ordered(schedule: Schedule, at: Path, part: Part, doing: str, first: bool) -> Schedule:
+    part = _read(part)
     arrived = schedule.statements_at(at)
     if isinstance(part, Set):
         reach = schedule.instances_at(at)
@@ -201,6 +202,7 @@ def insert_filter(schedule: Schedule, at: Path, part: Part, narrow: bool = False
       FILTER: S[i]
     """
     inserted_at(schedule, at)
+    part = _read(part)
     if narrow:
         names = _names(part)
         known_statements(schedule, at, names, schedule.statements_at(at))
@@ -247,7 +249,7 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
     BadSchedule : an instance is in no part, or in two.
     """
     arrived = schedule.statements_at(at)
-    parts = [p if isinstance(p, Set) else _names(p) for p in parts]
+    parts = [p if isinstance(p, Set) else _names(p) for p in map(_read, parts)]
     by_name = [None if isinstance(p, Set) else p for p in parts]
     for p in parts:
         known_statements(schedule, at, p, arrived)
@@ -318,6 +320,11 @@ def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None)
             where=schedule.marked(at),
             hint="subtract one part from the other",
         )
+
+
+def _read(part: Part) -> Part:
+    """A set of instances where it is given as a text, which has braces; names have none."""
+    return Set(part) if isinstance(part, str) and "{" in part else part
 
 
 def _names(part: Part) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ import pytest
 
 from polyvolta.sched import passes as p
 from polyvolta.sched import schedule
-from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule, BadTile
-from polyvolta.sched.program import nest
+from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule, BadTile, IllegalTransformation
+from polyvolta.sched.program import nest, nest_from_source
 from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Schedule, Sequence
-from polyvolta.sets import Map, PolyvoltaError, Set, UnknownName, var
+from polyvolta.sets import Map, PolyvoltaError, Set, SetSyntaxError, UnknownName, var
 
 
 @nest
@@ -174,3 +174,65 @@ def test_a_filter_where_nothing_arrives():
 def test_each_transformation_shows_itself_and_says_what_it_costs(name):
     text = getattr(p, name).__doc__
     assert all(part in text for part in ("=>", "Raises\n", "Cost: ", "Source: ", ">>> "))
+
+
+# ---- texts, and names that are taken
+
+
+LINE = schedule(nest_from_source("def line(A, N):\n  for i in range(N): A[i] = A[i] + 1.0"))
+
+
+@pytest.mark.parametrize(
+    ("op", "kind", "text"),
+    [
+        (lambda x: p.insert_filter(LINE, (0,), x), Set, "{ S[i] : i >= 0 }"),
+        (lambda x: p.insert_filter(LINE, (0,), x, narrow=True), Set, "{ S[i] : i >= 7 }"),
+        (lambda x: p.insert_context(LINE, (0,), x), Set, "[N] -> { : N >= 1 }"),
+        (lambda x: p.insert_guard(LINE, (0, 0), x), Set, "[N] -> { [i] : 0 <= i < N }"),
+        (lambda x: p.insert_extension(LINE, (0,), x), Map, "{ [] -> copy[] }"),
+        (lambda x: p.contract(LINE, "S", {"i": 8}, context=x), Set, "[N] -> { : N mod 8 = 0 }"),
+        (lambda x: p.isolate_full_tiles(p.tile(LINE, (0,), [4]), (0,), context=x), Set, "[N] -> { : N >= 1 }"),
+        (lambda x: p.order_before(LINE, (0,), x), Set, "{ S[i] : i >= 5 }"),
+        (lambda x: p.insert_sequence(LINE, (0,), [x, "{ S[i] : i < 5 }"]), Set, "{ S[i] : i >= 5 }"),
+    ],
+)
+def test_a_text_is_the_set_or_map_that_it_says(op, kind, text):
+    assert op(text) == op(kind(text))
+    with pytest.raises(SetSyntaxError) as caught:
+        op(text.replace("}", "and and }"))
+    assert "^" in caught.value.where
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("N", "a parameter"), ("i", "an iterator of S"), ("S", "a statement"), ("A", "an array"), ("", "one word")],
+)
+def test_a_member_is_mapped_to_a_name_of_its_own(name, what):
+    summed = schedule(nest_from_source("def line(A, N):\n  for i in range(N): A[0] = A[0] + 1.0"))
+    with pytest.raises(BadArgument) as caught:
+        p.map_members(summed, (0,), {0: name})
+    assert what in caught.value.message
+
+
+def test_a_name_is_one_index():
+    line = p.tile(LINE, (0,), [4])
+    for outer, inner in (((0,), (0, 0)), ((0, 0), (0,))):
+        with pytest.raises(IllegalTransformation, match="x is taken"):
+            p.map_members(p.map_members(line, outer, {0: "x"}), inner, {0: "x"})
+    square = schedule(nest_from_source("def f(A, N):\n  for i in range(N):\n    for j in range(N): A[i, j] = 1.0"))
+    with pytest.raises(IllegalTransformation, match="x is taken"):
+        p.map_members(square, (0,), {0: "x", 1: "x"})
+
+
+def test_paths_are_of_integers_of_any_make():
+    at = tuple(np.zeros(1, int))
+    assert p.tile(LINE, at, [4]) == p.tile(LINE, (0,), [4])
+    assert [place for place, _ in LINE.walk(at)] == [place for place, _ in LINE.walk((0,))]
+    with pytest.raises(BadPath, match=r"the node at \[0, 0\] is a Leaf, no Band"):
+        LINE.band((*at, *at))
+
+
+def test_an_article_fits_its_word():
+    added = p.insert_extension(LINE, (0,), "{ [] -> copy[] }")
+    with pytest.raises(BadPath, match="is an Extension, no Band"):
+        added.band((0,))
