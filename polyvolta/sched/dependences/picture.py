@@ -23,6 +23,7 @@ from polyvolta.sched.dependences.order import Branch, Clock, clocks, parameters
 from polyvolta.sched.program.model import Program
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, NotPlottable, Set, UnknownName, aff, nearest
+from polyvolta.sets.aff import Floor
 from polyvolta.sets.conjunct import holds
 from polyvolta.sets.errors import kind_of
 
@@ -52,8 +53,8 @@ def draw(
     nest : a program, a schedule or the instances alone.
     dependences : what the arrows are; by default those of the program, or those that the schedule carries.
     schedule : its times are the axes, or with coordinates="instances" its outer times make tiles of the iterators'
-        space. Of several times the last two that differ and are no floors are the axes, and what is outside them makes
-        the tiles.
+        space. Of several times the last two of loops that differ are the axes, places in a tile as what they were
+        before tiling, and what is outside them makes the tiles. Statements that a sequence parts stand side by side.
     colour : an expression in iterators and parameters; instances with one value have one colour. By default a colour
         for each statement.
     cut : iterators with a fixed value, for a slice through a nest of more dimensions.
@@ -227,7 +228,7 @@ class _Times:
         instances: list[Instance],
     ) -> None:
         params = parameters(schedule)
-        table, self.rows, self.texts = clocks(schedule, params), {}, {}
+        table, self.rows, self.spots, self.texts = clocks(schedule, params), {}, {}, {}
         at = [sizes.get(p, 0) for p in params]
         for s, p in instances:
             clock = next((c for c in table.get(s, ()) if _has(c, (*at, *p))), None)
@@ -236,20 +237,17 @@ class _Times:
             values = {**sizes, **dict(zip(clock.iterators, p, strict=True))}
             exprs = [t.value if isinstance(t, Branch) else t for t in clock.times]
             self.rows[s, p] = [e.evaluate(values) for e in exprs]
-            self.texts[s] = exprs
+            self.texts[s] = [_untiled(e) for e in exprs]
+            self.spots[s, p] = [e.evaluate(values) for e in self.texts[s]]
         width = max(len(r) for r in self.rows.values())
-        for r in self.rows.values():
+        for r in (*self.rows.values(), *self.spots.values()):
             r += [0] * (width - len(r))
         moving = [k for k in range(width) if len({r[k] for r in self.rows.values()}) > 1]
-        plain = [k for k in moving if not any(self._floor(e, k) for e in self.texts.values())]
-        sequence = [k for k in plain if all(k >= len(e) or e[k].is_constant for e in self.texts.values())]
-        loops = [k for k in plain if k not in sequence]
-        self.shown = (loops or moving)[-2:]
-        self.outer = [k for k in moving if k not in self.shown and k not in sequence]
-
-    @staticmethod
-    def _floor(exprs: list[Aff], k: int) -> bool:
-        return k < len(exprs) and any(not isinstance(atom, str) for atom, _ in exprs[k].terms)
+        sequence = [k for k in moving if all(k >= len(e) or e[k].is_constant for e in self.texts.values())]
+        loops = [k for k in moving if k not in sequence]
+        plain = [k for k in loops if not any(k < len(e) and _has_floor(e[k]) for e in self.texts.values())]
+        self.shown = (plain or loops)[-2:]
+        self.outer = [k for k in loops if k not in self.shown]
 
     def names(self) -> tuple[str, ...]:
         """What the axes are called: the expressions, if all statements have the same."""
@@ -260,11 +258,26 @@ class _Times:
         return (*out, "")[:2] if out else ("time", "")
 
     def places(self) -> dict[Instance, tuple[int, int]]:
-        return {x: (*[r[k] for k in self.shown], 0, 0)[:2] for x, r in self.rows.items()}  # type: ignore[misc]
+        return {x: (*[r[k] for k in self.shown], 0, 0)[:2] for x, r in self.spots.items()}  # type: ignore[misc]
 
     def tiles(self) -> dict[Instance, tuple[int, ...]]:
         """The outer times of each instance."""
         return {x: tuple([r[k] for k in self.outer]) for x, r in self.rows.items()} if self.outer else {}
+
+
+def _untiled(e: Aff) -> Aff:
+    """What an expression is the place in a tile of: f for f - d⌊f/d⌋; itself else."""
+    floors = [(a, c) for a, c in e.terms if not isinstance(a, str)]
+    if len(floors) == 1 and isinstance(floors[0][0], Floor):
+        atom, c = floors[0]
+        whole = e - c * (atom.num // atom.den)
+        if c == -atom.den and whole == atom.num:
+            return whole
+    return e
+
+
+def _has_floor(e: Aff) -> bool:
+    return any(not isinstance(atom, str) for atom, _ in e.terms)
 
 
 def _has(clock: Clock, point: tuple[int, ...]) -> bool:

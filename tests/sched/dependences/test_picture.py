@@ -8,7 +8,9 @@ import pytest
 
 from polyvolta.sched.dependences import dependences
 from polyvolta.sched.dependences.picture import draw
+from polyvolta.sched.passes import tile
 from polyvolta.sched.program import nest
+from polyvolta.sched.scheduler.schedule import schedule
 from polyvolta.sched.tree import Band, Domain, Member, Schedule
 from polyvolta.sets import NotPlottable, PolyvoltaError, Set, UnknownName, aff
 
@@ -154,3 +156,19 @@ def test_a_picture_is_saved_and_shown_as_text(tmp_path):
     picture = draw(Set("{ S[i] : 0 <= i < 3; T[] }"))
     picture.save(tmp_path / "nest.svg")
     assert (tmp_path / "nest.svg").read_text(encoding="utf-8") == picture.text == picture._repr_svg_()
+
+
+def test_statements_that_a_sequence_parts_share_a_cell_of_the_tiled_loops():
+    """Tiled by 2 x 4, S1[t, i] is in column t and row i + 2t, S2[t, i] in row i + 2t + 1, whatever their tile."""
+    program = nest(jacobi)
+    tiled = tile(schedule(program), (0,), [2, 4])
+    dots, _, texts = parts(draw(program, [], schedule=tiled, T=4, N=7))
+    (x0, y0, _), (x1, y1, _) = dots["S1[0, 1]"], dots["S2[3, 5]"]  # alone in their cells (0, 1) and (3, 12)
+    width, height = (x1 - x0) / 3, (y0 - y1) / 11
+    for t in range(4):
+        for i in range(1, 6):
+            for s, up in (("S1", 0), ("S2", 1)):
+                cx, cy, _ = dots[f"{s}[{t}, {i}]"]
+                assert abs(cx - x0 - t * width) < width / 2
+                assert abs(y0 - cy - (i + 2 * t + up - 1) * height) < height / 2
+    assert "t" in texts
