@@ -83,22 +83,16 @@ def to_c(
     if parallel not in (None, "openmp"):
         hint = nearest(str(parallel), ["openmp"]) or "parallel='openmp', or nothing"
         raise BadArgument(f"parallel={parallel!r} is no way to run C's loops in parallel", hint=hint)
+    fitting = integer_type(scan, integer)
     if program is not None:
+        from polyvolta.sched.codegen.c_program import function
+
         check_program(program, "to_c")
-
-    def written(integer: str) -> tuple[list[str], set[str]]:
-        if program is not None:
-            from polyvolta.sched.codegen.c_program import function
-
-            return function(program, scan, integer, real, parallel)
-        printer = CPrinter(scan.ranges, integer, parallel == "openmp")
+        lines, used = function(program, scan, fitting, real, parallel)
+    else:
+        printer = CPrinter(scan.ranges, fitting, parallel == "openmp")
         printer.block(scan.body, "")
-        return printer.out, printer.speller.used
-
-    lines, used = written(integer or "int")
-    fitting = integer_type(scan, integer, "\n".join(lines))
-    if fitting != (integer or "int"):
-        lines, used = written(fitting)
+        lines, used = printer.out, printer.speller.used
     if fitting.endswith("_t"):
         used = used | {"stdint"}
     head = [MACROS[m] for m in MACROS if m in used] if macros else []

@@ -33,6 +33,7 @@ def cleared(scan: Scan, taken: Collection[str]) -> Scan:
         {table.get(n, n): r for n, r in scan.ranges.items()},
         scan.notes,
         scan.params,
+        scan.largest,
     )
 
 

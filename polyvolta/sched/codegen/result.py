@@ -21,6 +21,8 @@ class Scan:
     ranges : inclusive ranges of names and loop variables, None where there is no constant bound.
     notes : what the tree asks for and was not done, a sentence each.
     params : the parameters of the tree and of the context, None for loops that come from elsewhere.
+    largest : a bound of what the loops compute where sizes are small, and the expression that has it (`widths`); None
+        if it is not known yet.
     """
 
     body: tuple[Ast, ...]
@@ -28,6 +30,7 @@ class Scan:
     ranges: Mapping[str, Range] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     params: tuple[str, ...] | None = None
+    largest: tuple[int, str] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         from polyvolta.sched.codegen.c_text import to_c

@@ -20,6 +20,7 @@ shares a loop between statements whose values interleave and tests inside; `sepa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from operator import index
 
 from polyvolta.sched.codegen.instances import instances
@@ -28,6 +29,7 @@ from polyvolta.sched.codegen.result import Scan
 from polyvolta.sched.codegen.state import State
 from polyvolta.sched.codegen.tidy import tidied
 from polyvolta.sched.codegen.walk import Scanner
+from polyvolta.sched.codegen.widths import largest
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Domain, Extension, Schedule
@@ -89,7 +91,8 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
     state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
     ranges = {**scanner.ranges, **scanner.seen}
-    return Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
+    made = Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
+    return replace(made, largest=largest(made))
 
 
 def _context(context: object) -> Set | None:
