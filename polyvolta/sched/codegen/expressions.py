@@ -5,8 +5,9 @@ zero, so they stand for a floor only where the dividend cannot be negative. What
 of names; where it does not suffice, C gets a macro `floord`, and a kernel for the GPU, which has no use for slow
 divisions, an error. Python's `//` and `%` are floors.
 
-Two rewritings avoid the question: the ceiling `-floor(-x/4)` is `(x + 3)/4`, and a comparison is written with positive
-terms on both sides.
+Three rewritings avoid the question: the ceiling `-floor(-x/4)` is `(x + 3)/4`, a comparison is written with positive
+terms on both sides, and where the steps of the loops around leave one remainder r, floor(x/4) is the exact `(x - r)/4`,
+which rounds nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from polyvolta.sched.codegen.ast import AnyOf, Bound, Condition, For
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, var
 from polyvolta.sets.aff import Atom, Floor, Xor
 from polyvolta.sets.digits import mod_parts
 from polyvolta.sets.simplify import Range, interval
@@ -261,6 +262,26 @@ class CSpeller(Speller):
             ranges[v] = (max(lows, default=None), min(highs, default=None))
         return ranges
 
+    def remains(self, num: Aff, den: int) -> int | None:
+        """The remainder of a division, where the steps of the loops around leave one.
+
+        A loop variable is congruent to the bound it starts from.
+        """
+        loops = list(self.scope.values())
+        todo, found = [(num, len(loops))], set()
+        while todo:
+            num, inner = todo.pop()
+            left = {a: c for a, c in num.terms if c % den}
+            at = next((k for k in range(inner - 1, -1, -1) if loops[k].var in left), None)
+            if not left:
+                found.add(num.const % den)
+            elif at is None or left[loops[at].var] * loops[at].step % den or len(found) > 1:
+                return None
+            else:
+                v, c = loops[at].var, left[loops[at].var]
+                todo += [(num + c * (start - var(v)), at) for start in _leaves(loops[at].lower)]
+        return found.pop() if len(found) == 1 else None
+
     def turns(self, num: Aff, den: int) -> bool:
         negative = any(c < 0 for _, c in num.terms)
         return negative and not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
@@ -271,12 +292,18 @@ class CSpeller(Speller):
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         if self.unsigned(num):
             return f"{self.operand(num)} / {den}", False
+        rest = self.remains(num, den) if self.scope else None
+        if rest is not None:
+            return f"{self.operand(num - rest)} / {den}", False
         self.used.add("floord")
         return f"floord({self.text(num)}, {den})", True
 
     def remainder(self, num: Aff, den: int) -> str:
         if self.unsigned(num):
             return f"{self.operand(num)} % {den}"
+        rest = self.remains(num, den) if self.scope else None
+        if rest is not None:
+            return str(rest)
         self.used.add("modd")
         return f"modd({self.text(num)}, {den})"
 
@@ -288,6 +315,15 @@ class CSpeller(Speller):
         for t in reversed(texts[:-1]):
             whole = f"{kind}({t}, {whole})"
         return whole
+
+
+def _leaves(bounds: Sequence[Bound]) -> Iterator[Aff]:
+    """The expressions of which bounds are extremes."""
+    for b in bounds:
+        if isinstance(b, Aff):
+            yield b
+        else:
+            yield from _leaves(b.terms)
 
 
 def _end(b: Bound, which: int, ranges: Mapping[str, Range]) -> int | None:

@@ -77,3 +77,16 @@ def test_a_bound_that_rounding_keeps_within_another_is_not_written():
     assert text(domain, band(order("S", "T", "U"), S=["i"], T=["i"], U=["i"]), sizes=sizes)[0] == (
         "for (int c0 = -2; c0 <= max(1, floord(K, 8)); c0 += 1) {"
     )
+
+
+def test_divisions_that_steps_make_exact_need_no_floor():
+    """c1 starts where c0 + c1 is even and takes steps of 2."""
+    assert text("{ S[i, j] : 0 <= i < 5 and 0 <= j < 5 }", band(S=["-j - 2*i", "j"]), sizes=[{}]) == [
+        "for (int c0 = -12; c0 <= 0; c0 += 1)",
+        "  for (int c1 = max(-c0 - 8, modd(c0, 2)); c1 <= min(4, -c0); c1 += 2)",
+        "    S(-(c0 + c1) / 2, c1);",
+    ]
+    assert text("[N] -> { S[i] : 0 <= i < N }", band(S=["-3*i"])) == [
+        "for (int c0 = -3 * N + 3; c0 <= 0; c0 += 3)",
+        "  S(-c0 / 3);",
+    ]
