@@ -117,6 +117,8 @@ class _Body:
             case ast.Constant(value=bool(truth)):
                 return Text(str(int(truth)), PRIMARY, "int")
             case ast.Constant(value=int(number)):
+                if number >= 2**63:
+                    raise self.refused(node, "an integer of more than 64 bits", "a number such as 1e20 is a double")
                 return Text(str(number), PRIMARY, "int")
             case ast.Constant(value=float(number)):
                 return self.number(number)
@@ -201,6 +203,8 @@ class _Body:
     def subscript(self, node: ast.expr) -> str:
         e = affine(node, self.values)
         if e is not None:
+            if abs(e.const) >= 2**63 or any(abs(c) >= 2**63 for _, c in e.terms):
+                raise self.refused(node, "an integer of more than 64 bits")
             return self.speller.text(e)
         made = self.visit(node)
         if made.kind != "int":

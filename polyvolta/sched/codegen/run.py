@@ -83,7 +83,7 @@ def run(
     sizes = [extents[n].evaluate(values) for n in mapped]
     interpreter = _Interpreter(limit)
     out: list[Instance] = []
-    for at in product(*map(range, sizes)):
+    for at in product(*map(range, sizes)):  # type: ignore[arg-type]
         out += interpreter.block(body, {**values, **dict(zip(mapped, at, strict=True))})
     return out
 

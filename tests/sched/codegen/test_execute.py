@@ -512,3 +512,11 @@ def test_a_scalar_that_64_bits_do_not_hold():
     a = np.zeros(2)
     execute(scale, using="c", a=a, N=2, x=2**62)
     assert (a == 2.0**62).all()
+
+
+@in_c
+@pytest.mark.parametrize("body", [f"a[i] = {2**63}", f"a[{2**70} * i] = 1.0"])
+def test_constants_of_a_body_that_64_bits_do_not_hold(body):
+    large = Program.parse("[N] -> { S[i] : 0 <= i < N }", None, "{ S[i] -> a[i] }", bodies=body)
+    with pytest.raises(NotTranslatable, match="an integer of more than 64 bits"):
+        to_c(large.schedule, large)
