@@ -267,12 +267,9 @@ class _Times:
 
 def _untiled(e: Aff) -> Aff:
     """What an expression is the place in a tile of: f for f - d⌊f/d⌋; itself else."""
-    floors = [(a, c) for a, c in e.terms if not isinstance(a, str)]
-    if len(floors) == 1 and isinstance(floors[0][0], Floor):
-        atom, c = floors[0]
-        whole = e - c * (atom.num // atom.den)
-        if c == -atom.den and whole == atom.num:
-            return whole
+    match [t for t in e.terms if not isinstance(t[0], str)]:
+        case [(Floor(num, den), factor)] if factor == -den and e + den * (num // den) == num:
+            return num
     return e
 
 
