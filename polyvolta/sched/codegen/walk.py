@@ -177,7 +177,8 @@ class Scanner(Writer):
             if len(reached) == 1:
                 state = state.knowing(reached[0])
         state = State(state.pieces, self.assuming(state.known, context, state.prefix), state.prefix)
-        return guarded(conditions, self.visit(child, (*at, 0), state), at)
+        with self.within(state.known):
+            return guarded(conditions, self.visit(child, (*at, 0), state), at)
 
     def of_sizes_alone(self, context: Set, state: State) -> bool:
         """Whether a context speaks of parameters alone: of no name, and of no member, even if its value is known.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from polyvolta.sched.codegen.ast import Bound
 from polyvolta.sched.codegen.columns import Columns
+from polyvolta.sched.codegen.known import Known
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.simplify import Range, simplify
 
@@ -60,6 +61,14 @@ class Writer:
         return self.columns.upright(whole + rest)
 
     @contextmanager
+    def within(self, known: Known) -> Iterator[None]:
+        """What is known of names besides while a part of the loops is made."""
+        outer = self.ranges
+        self.ranges = {v: _both(old, known.range(self.columns.ids[v])) for v, old in outer.items()}
+        yield
+        self.ranges = outer
+
+    @contextmanager
     def ranging(
         self, name: str, low: Sequence[Bound], high: Sequence[Bound], step: int, residue: Aff
     ) -> Iterator[None]:
@@ -83,3 +92,10 @@ def _either(a: Range, b: Range) -> Range:
     low = None if a[0] is None or b[0] is None else min(a[0], b[0])
     high = None if a[1] is None or b[1] is None else max(a[1], b[1])
     return low, high
+
+
+def _both(a: Range, b: Range) -> Range:
+    """What two ranges share, the first of them where that is nothing."""
+    lows, highs = [e for e in (a[0], b[0]) if e is not None], [e for e in (a[1], b[1]) if e is not None]
+    low, high = max(lows, default=None), min(highs, default=None)
+    return a if low is not None and high is not None and low > high else (low, high)

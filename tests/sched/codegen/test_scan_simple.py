@@ -2,7 +2,7 @@
 
 from polyvolta.sched.codegen.c_text import to_c
 from polyvolta.sched.codegen.scan import scan
-from polyvolta.sched.tree import Domain, Filter, Schedule, Sequence
+from polyvolta.sched.tree import Context, Domain, Filter, Schedule, Sequence
 from polyvolta.sets import Set
 from tests.sched.codegen.oracle import assert_scans
 from tests.sched.codegen.test_scan_golden import band
@@ -89,4 +89,14 @@ def test_divisions_that_steps_make_exact_need_no_floor():
     assert text("[N] -> { S[i] : 0 <= i < N }", band(S=["-3*i"])) == [
         "for (int c0 = -3 * N + 3; c0 <= 0; c0 += 3)",
         "  S(-c0 / 3);",
+    ]
+
+
+def test_a_context_reduces_residues():
+    filtered = Filter(("S",), band(S=["i"]), Set("[b] -> { S[i] : i mod 4 = b }"))
+    root = Context(Set("[b] -> { [] : 0 <= b < 4 }"), filtered)
+    sizes = [{"N": n, "b": b} for n in (5, 9) for b in range(4)]
+    assert text("[N, b] -> { S[i] : 0 <= i < N }", root, sizes=sizes) == [
+        "for (int c0 = b; c0 < N; c0 += 4)",
+        "  S(c0);",
     ]
