@@ -25,8 +25,18 @@ if TYPE_CHECKING:
 WORDS = tuple(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main "
+    "asm typeof linux unix _Bool _Complex _Imaginary bool true false nullptr NULL "
     "floord modd floordiv floormod min max NAN INFINITY".split()
 ) + tuple(f"{n}{single}" for n in {*ONE, *OTHER.values(), *TWO.values()} for single in ("", "f"))
+
+# other functions of the library, beside which a function of that name cannot stand
+LIBRARY = tuple(
+    f"{n}{kind}"
+    for n in "gamma lgamma tgamma j0 j1 jn y0 y1 yn signgam abs labs div rint lrint llrint round lround llround "
+    "nearbyint frexp ldexp modf logb ilogb scalb scalbn scalbln significand drem remainder remquo nan nextafter nexttoward "
+    "fdim fmax fmin fma finite isinf isnan isfinite isnormal signbit fpclassify pow10 exp10 sincos".split()
+    for kind in ("", "f", "l")
+)
 
 
 def function(
@@ -38,14 +48,13 @@ def function(
 ) -> tuple[list[str], set[str]]:
     """The lines of a C function, and the macros that it uses."""
     face = Interface.of(program)
-    lengths = [f"{a}_{k}" for a, rank in face.ranks.items() for k in range(1, rank)]
-    mine = [*face.names, *lengths]
+    mine = [*face.names, *lengths(face).values()]
     names = spelled(mine, WORDS)
     scan = cleared(scan, {*mine, *names.values(), *WORDS})
     types = _types(face, real)
     translator = Translator(program, face, types, names)
     printer = CPrinter(scan.ranges, integer, parallel == "openmp", translator.lines, names)
-    own = names.get(face.function, face.function)
+    own = identifier(face.function)
     printer.out += signature(face, types, integer, own, names)
     printer.out += [f"  {types[x]} {names.get(x, x)} = 0;" for x in face.local]
     pad = "  "
@@ -72,12 +81,13 @@ def _types(face: Interface, real: str | Mapping[str, str]) -> dict[str, str]:
 def signature(face: Interface, types: Mapping[str, str], integer: str, own: str, names: Mapping[str, str]) -> list[str]:
     """The head of the function, wrapped at 100 characters."""
     named = lambda n: names.get(n, n)  # noqa: E731
+    length = lengths(face)
     parts = [f"{integer} {named(p)}" for p in face.params]
-    parts += [f"{integer} {named(f'{a}_{k}')}" for a, rank in face.ranks.items() for k in range(1, rank)]
+    parts += [f"{integer} {named(n)}" for n in length.values()]
     for a in face.arguments:
         const = "" if a in face.written else "const "
         if a in face.ranks:
-            inner = "".join(f"[{named(f'{a}_{k}')}]" for k in range(1, face.ranks[a]))
+            inner = "".join(f"[{named(length[a, k])}]" for k in range(1, face.ranks[a]))
             parts.append(f"{const}{types[a]} {named(a)}[]{inner}")
         elif a in face.cells:
             parts.append(f"{types[a]} {named(a)}[]")
@@ -95,12 +105,23 @@ def signature(face: Interface, types: Mapping[str, str], integer: str, own: str,
     return [*lines, "{"]
 
 
+def lengths(face: Interface) -> dict[tuple[str, int], str]:
+    """The names of the lengths of arrays' dimensions but the first: `A_1`, unless that is something else."""
+    found: dict[tuple[str, int], str] = {}
+    for a, rank in face.ranks.items():
+        for k in range(1, rank):
+            name = f"{a}_{k}"
+            while name in face.names or name in found.values():
+                name += "_"
+            found[a, k] = name
+    return found
+
+
 def order(face: Interface) -> list[str]:
-    """What `signature` takes, by name: parameters, lengths `A_1`, then arrays and scalars."""
-    lengths = [f"{a}_{k}" for a, rank in face.ranks.items() for k in range(1, rank)]
-    return [*face.params, *lengths, *(a for a in face.arguments if a not in face.params)]
+    """What `signature` takes, by name: parameters, lengths, then arrays and scalars."""
+    return [*face.params, *lengths(face).values(), *(a for a in face.arguments if a not in face.params)]
 
 
 def identifier(name: str) -> str:
     """The name of the C function of a program."""
-    return spelled((re.sub(r"\W", "_", name),), WORDS).get(name, name)
+    return spelled((re.sub(r"\W", "_", name),), (*WORDS, *LIBRARY)).get(name, name)

@@ -80,6 +80,11 @@ def execute(
     """
     key = (id(program), id(schedule), using, bool(parallel))
     if key not in _built:
+        check_program(program, "execute")
+        own = [n for n in ("program", "schedule", "using", "parallel") if n in Interface.of(program).passed]
+        if own:
+            hint = f"build({program.name})(...) takes it"
+            raise BadArgument(f"{own[0]} is an argument of {program.name} and one of execute itself", hint=hint)
         made = build(program, schedule, using=using, parallel=parallel)
         _built[key] = (program, schedule, made)  # keeps both, so that ids stay theirs
         if len(_built) > KEPT:
@@ -93,8 +98,8 @@ def build(
 ) -> Compiled:
     """The function that computes a program in the order of a schedule; it takes the program's arguments by name.
 
-    Its `text` is the code. Parameters and errors are those of `execute`. An argument of the program that is called like
-    one of `execute` itself can be passed here.
+    Its `text` is the code. Parameters and errors are those of `execute`. The function
+    takes arguments of all names, even those of `execute` itself.
     """
     check_program(program, "execute")
     if using not in ("python", "c"):
@@ -138,7 +143,10 @@ class Compiled:
         if using == "python":
             self._compile_python()
         else:
+            from polyvolta.sched.codegen.c_program import lengths, order
+
             integer_type(scan, "long")
+            self._lengths, self._order = lengths(self.face), order(self.face)
 
     def __repr__(self) -> str:
         return f"<{self.program.name}({', '.join(self.face.passed)}) in {self.using}; print its text>"
@@ -173,7 +181,7 @@ class Compiled:
     def _run_c(self, values: Mapping[str, Any]) -> None:
         import numpy as np
 
-        from polyvolta.sched.codegen.c_program import identifier, order
+        from polyvolta.sched.codegen.c_program import identifier
         from polyvolta.sched.codegen.c_text import to_c
         from polyvolta.sched.codegen.compiler import compiled
 
@@ -192,7 +200,7 @@ class Compiled:
                 raise BadArgument(f"elements of {name} are {array.dtype}, and C code takes {known}")
             types[name] = kind
             for k, length in enumerate(_lengths(name, array)):
-                given[f"{name}_{k + 1}"] = length
+                given[self._lengths[name, k + 1]] = length
         for name in face.scalars:
             single = getattr(values[name], "dtype", None) == np.float32
             types[name] = "long" if isinstance(values[name], (int, np.integer)) else "float" if single else "double"
@@ -207,7 +215,7 @@ class Compiled:
             self._c[key].restype = None
         function = self._c[key]
         made: list[object] = []
-        for name in order(face):
+        for name in self._order:
             value = given[name]
             if name in types and (name in face.ranks or name in face.cells):
                 made.append(ctypes.c_void_p(value.ctypes.data))

@@ -1,9 +1,10 @@
 """What is given by mistake is named, with what to give instead; and how wide integers are in C."""
 
+import numpy as np
 import pytest
 
 from polyvolta.sched import Band, Domain, Member, Schedule
-from polyvolta.sched.codegen import execute, run, scan, to_c, to_python
+from polyvolta.sched.codegen import Scan, build, execute, run, scan, to_c, to_python
 from polyvolta.sched.codegen.ast import Call, For
 from polyvolta.sched.codegen.widths import largest
 from polyvolta.sched.errors import BadArgument, NotTranslatable
@@ -70,6 +71,15 @@ def test_what_is_given_by_mistake(call, message, hint):
     assert hint in error.value.hint
 
 
+def test_an_argument_called_like_one_of_execute():
+    scaled = Program.parse("[N] -> { S[i] : 0 <= i < N }", None, "{ S[i] -> a[i] }", bodies="a[i] = using")
+    with pytest.raises(BadArgument, match="using is an argument of program and one of execute itself"):
+        execute(scaled, a=np.zeros(2), N=2, using="c")
+    a = np.zeros(2)
+    build(scaled)(a=a, N=2, using=2.5)
+    assert (a == 2.5).all()
+
+
 def test_values_of_mapped_names_and_of_parameters_without_a_use_are_taken():
     mapped = Schedule(Domain(Set("[N, M] -> { S[i] : 0 <= i < N }"), Band((Member((("S", var("i")),), name="t"),))))
     assert run(mapped, N=3, M=1, t=2) == [("S", (2,))]
@@ -121,10 +131,4 @@ def test_the_bound_of_all_values_is_one():
     nest = For("c0", (aff(0),), (var("N") - 1,), 1, False, (inner,))
     for n in (1, 4, 9):
         values = [abs(v) for c0 in range(n) for c1 in range(-7 * c0, 5 * c0 + 4, 3) for v in (n, 7 * c0, 11 * c1 - 2)]
-        assert largest(scan_of(nest), {"N": n})[0] >= max(values)
-
-
-def scan_of(*body):
-    from polyvolta.sched.codegen import Scan
-
-    return Scan(tuple(body))
+        assert largest(Scan((nest,)), {"N": n})[0] >= max(values)

@@ -157,3 +157,23 @@ def test_only_the_loop_is_renamed():
 
 def test_names_that_nothing_else_has_are_counted():
     assert "c0_" not in to_c(one_band("[N] -> { S[i, j] : 0 <= i, j < N }", var("i"), var("j")))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("gamma", {}),
+        ("exp", {}),
+        ("f", {"linux": 1.5}),
+        ("f", {"asm": 1.5, "typeof": 2}),
+        ("f", {"a_1": 0.5, "a_2": 2}),
+    ],
+)
+@LANGUAGES
+def test_names_that_c_and_its_library_have_already(using, name, arguments):
+    more = "".join(f", {n}" for n in arguments)
+    total = " + ".join(["math.exp(a[i, 0])", *arguments])
+    program = nest_from_source(f"def {name}(a{more}, N):\n for i in range(N):\n  a[i, 0] = {total}\n")
+    a = np.ones((3, 2))
+    execute(program, using=using, a=a, N=3, **arguments)
+    np.testing.assert_array_equal(a[:, 0], [np.exp(1.0) + sum(arguments.values())] * 3)
