@@ -33,8 +33,8 @@ WORDS = tuple(
 LIBRARY = tuple(
     f"{n}{kind}"
     for n in "gamma lgamma tgamma j0 j1 jn y0 y1 yn signgam abs labs div rint lrint llrint round lround llround "
-    "nearbyint frexp ldexp modf logb ilogb scalb scalbn scalbln significand drem remainder remquo nan nextafter nexttoward "
-    "fdim fmax fmin fma finite isinf isnan isfinite isnormal signbit fpclassify pow10 exp10 sincos".split()
+    "nearbyint frexp ldexp modf logb ilogb scalb scalbn scalbln significand drem remainder remquo nan nextafter "
+    "nexttoward fdim fmax fmin fma finite isinf isnan isfinite isnormal signbit fpclassify pow10 exp10 sincos".split()
     for kind in ("", "f", "l")
 )
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
+from polyvolta.sched.codegen.arrays import check_array, check_size, kind, row_lengths, touched
 from polyvolta.sched.codegen.complete import assumptions, check_instances
 from polyvolta.sched.codegen.given import check_program
 from polyvolta.sched.codegen.interface import Interface
@@ -25,12 +26,10 @@ from polyvolta.sched.codegen.scan import scan
 from polyvolta.sched.codegen.widths import check_sizes, integer_type
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Map, Set, Unbounded, nearest
+from polyvolta.sets import Set, nearest
 from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from polyvolta.sched.program.model import Program
 
 Language = Literal["python", "c"]
@@ -194,12 +193,12 @@ class Compiled:
             self._sizes.add(tuple(params.values()))
         for name in (*face.ranks, *face.cells):
             array = values[name]
-            kind = C_TYPES.get(array.dtype.name)
-            if kind is None or not array.dtype.isnative:
+            element = C_TYPES.get(array.dtype.name)
+            if element is None or not array.dtype.isnative:
                 known = ", ".join(C_TYPES)
                 raise BadArgument(f"elements of {name} are {array.dtype}, and C code takes {known}")
-            types[name] = kind
-            for k, length in enumerate(_lengths(name, array)):
+            types[name] = element
+            for k, length in enumerate(row_lengths(name, array)):
                 given[self._lengths[name, k + 1]] = length
         for name in face.scalars:
             single = getattr(values[name], "dtype", None) == np.float32
@@ -264,17 +263,17 @@ class Compiled:
                 raise BadArgument(f"the tree assumes {context} of the parameters, not {params}", where=signature)
         for name in (*face.ranks, *face.cells):
             if name in face.passed:
-                _check_array(name, values[name], face.ranks.get(name, 0), name in face.written, signature)
+                check_array(name, values[name], face.ranks.get(name, 0), name in face.written, signature)
         for name in face.scalars:
             value = values[name]
             if isinstance(value, np.ndarray) and not value.ndim:
                 values[name] = value[()]
             elif not isinstance(value, int | float | complex | np.number | np.bool_):
-                raise BadArgument(f"{name} is a number, not {_kind(value)}", where=signature)
+                raise BadArgument(f"{name} is a number, not {kind(value)}", where=signature)
         boxes = self._box(params)
         for name, box in boxes.items():
             if name in face.passed:
-                _check_size(name, values[name], box, params)
+                check_size(name, values[name], box, params)
             elif min([low for low, _ in box], default=0) < 0:
                 raise BadArgument(
                     f"the program touches its own {name} before the first element", where=f"{name}: {box}"
@@ -298,90 +297,7 @@ class Compiled:
         return self._boxes[key]
 
 
-def touched(program: Program, params: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
-    """Of each array that instances access, the least and the greatest subscript in every dimension.
-
-    Exact at these parameters; two integer programs a dimension and access. An access without a bound is left out.
-    """
-    found: dict[str, list[tuple[int, int]]] = {}
-    accesses = {(a.array, a.relation): a for s in program.statements for a in (*s.reads, *s.writes)}
-    for array, relation in accesses:
-        box = _box_of(relation, params)
-        if box:
-            old = found.get(array, box)
-            found[array] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, box, strict=True)]
-    return found
-
-
-def _box_of(relation: Map, params: Mapping[str, int]) -> list[tuple[int, int]] | None:
-    """The box around the elements that an access touches; None if there is none, or no box."""
-    known = {p: v for p, v in params.items() if p in relation.param_names}
-    here = relation.fix(known).project_out_params(*known) if known else relation  # type: ignore[arg-type]
-    elements = here.range()
-    if elements.is_empty():
-        return None
-    try:
-        return [(elements.min(d), elements.max(d)) for d in elements.space.out.dims]  # type: ignore[misc]
-    except Unbounded:
-        return None
-
-
 def _holds(context: Set, params: Mapping[str, int]) -> bool:
     """Whether a set of parameters has these; one that speaks of others is not asked."""
     names = context.param_names
     return not set(names) <= set(params) or context.contains((), **{p: params[p] for p in names})
-
-
-def _kind(value: object) -> str:
-    return f"a {type(value).__name__}"
-
-
-def _check_array(name: str, value: object, rank: int, written: bool, signature: str) -> None:
-    import numpy as np
-
-    if not isinstance(value, np.ndarray):
-        hint = "np.array(...) makes one" if isinstance(value, list | tuple) else ""
-        raise BadArgument(f"{name} is an array, not {_kind(value)}", where=signature, hint=hint)
-    if value.ndim != rank:
-        raise BadArgument(
-            f"{name} has {rank} dimension{'s' * (rank != 1)} in {signature.split('(')[0]}, not {value.ndim}",
-            where=f"{name}.shape = {value.shape}",
-        )
-    if written and not value.flags.writeable:
-        raise BadArgument(f"{name} is written, but the array is read-only", where=signature)
-
-
-def _check_size(name: str, array: np.ndarray, box: list[tuple[int, int]], params: Mapping[str, int]) -> None:
-    for k, ((low, high), size) in enumerate(zip(box, array.shape, strict=True)):
-        if low < 0 or high >= size:
-            sizes = ", ".join(f"{p}={v}" for p, v in params.items())
-            raise BadArgument(
-                f"the program touches {name} from {low} to {high} in dimension {k}, whose size is {size}",
-                where=f"{name}.shape = {array.shape}" + (f" with {sizes}" if sizes else ""),
-            )
-
-
-def _lengths(name: str, array: np.ndarray) -> list[int]:
-    """The lengths in memory of the dimensions of an array but the first.
-
-    Raises
-    ------
-    BadArgument : the elements do not lie as in an array of C.
-    """
-    sizes = [array.itemsize]
-    lengths: list[int] = []
-    for k in reversed(range(array.ndim)):
-        inner, stride, last = sizes[-1], array.strides[k], k == array.ndim - 1
-        if array.shape[k] <= 1 and not last:  # its stride says nothing
-            stride = inner * max(1, array.shape[k + 1]) if lengths or k + 1 < array.ndim else inner
-        fits = stride == inner if last else stride % inner == 0 and stride // inner >= array.shape[k + 1]
-        if not fits and array.shape[k] > 1:
-            raise BadArgument(
-                f"the elements of {name} do not lie row by row in memory, as C code needs them",
-                where=f"{name}.strides = {array.strides}",
-                hint=f"pass np.ascontiguousarray({name}), or use Python",
-            )
-        if not last:
-            lengths.append(stride // inner)
-            sizes.append(stride)
-    return lengths[::-1]

@@ -1,0 +1,104 @@
+"""Arrays that a program is run on: whether they have the elements that it touches, and how these lie in memory.
+
+The least and the greatest subscript of each dimension come from the accesses; so loops without any test of their own
+stay inside, in C, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from polyvolta.sched.errors import BadArgument
+from polyvolta.sets import Map, Unbounded
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polyvolta.sched.program.model import Program
+
+
+def touched(program: Program, params: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
+    """Of each array that instances access, the least and the greatest subscript in every dimension.
+
+    Exact at these parameters; two integer programs a dimension and access. An access without a bound is left out.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    accesses = {(a.array, a.relation): a for s in program.statements for a in (*s.reads, *s.writes)}
+    for array, relation in accesses:
+        box = _box_of(relation, params)
+        if box:
+            old = found.get(array, box)
+            found[array] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, box, strict=True)]
+    return found
+
+
+def _box_of(relation: Map, params: Mapping[str, int]) -> list[tuple[int, int]] | None:
+    """The box around the elements that an access touches; None if there is none, or no box."""
+    known = {p: v for p, v in params.items() if p in relation.param_names}
+    here = relation.fix(known).project_out_params(*known) if known else relation  # type: ignore[arg-type]
+    elements = here.range()
+    if elements.is_empty():
+        return None
+    try:
+        return [(elements.min(d), elements.max(d)) for d in elements.space.out.dims]  # type: ignore[misc]
+    except Unbounded:
+        return None
+
+
+def kind(value: object) -> str:
+    """What a value is, for messages."""
+    return f"a {type(value).__name__}"
+
+
+def check_array(name: str, value: object, rank: int, written: bool, signature: str) -> None:
+    """Refuse what is no array of so many dimensions, or cannot be written."""
+    import numpy as np
+
+    if not isinstance(value, np.ndarray):
+        hint = "np.array(...) makes one" if isinstance(value, list | tuple) else ""
+        raise BadArgument(f"{name} is an array, not {kind(value)}", where=signature, hint=hint)
+    if value.ndim != rank:
+        raise BadArgument(
+            f"{name} has {rank} dimension{'s' * (rank != 1)} in {signature.split('(')[0]}, not {value.ndim}",
+            where=f"{name}.shape = {value.shape}",
+        )
+    if written and not value.flags.writeable:
+        raise BadArgument(f"{name} is written, but the array is read-only", where=signature)
+
+
+def check_size(name: str, array: np.ndarray, box: list[tuple[int, int]], params: Mapping[str, int]) -> None:
+    """Refuse an array that does not have all elements that are touched."""
+    for k, ((low, high), size) in enumerate(zip(box, array.shape, strict=True)):
+        if low < 0 or high >= size:
+            sizes = ", ".join(f"{p}={v}" for p, v in params.items())
+            raise BadArgument(
+                f"the program touches {name} from {low} to {high} in dimension {k}, whose size is {size}",
+                where=f"{name}.shape = {array.shape}" + (f" with {sizes}" if sizes else ""),
+            )
+
+
+def row_lengths(name: str, array: np.ndarray) -> list[int]:
+    """The lengths in memory of the dimensions of an array but the first.
+
+    Raises
+    ------
+    BadArgument : the elements do not lie as in an array of C.
+    """
+    sizes = [array.itemsize]
+    lengths: list[int] = []
+    for k in reversed(range(array.ndim)):
+        inner, stride, last = sizes[-1], array.strides[k], k == array.ndim - 1
+        if array.shape[k] <= 1 and not last:  # its stride says nothing
+            stride = inner * max(1, array.shape[k + 1]) if lengths or k + 1 < array.ndim else inner
+        fits = stride == inner if last else stride % inner == 0 and stride // inner >= array.shape[k + 1]
+        if not fits and array.shape[k] > 1:
+            raise BadArgument(
+                f"the elements of {name} do not lie row by row in memory, as C code needs them",
+                where=f"{name}.strides = {array.strides}",
+                hint=f"pass np.ascontiguousarray({name}), or use Python",
+            )
+        if not last:
+            lengths.append(stride // inner)
+            sizes.append(stride)
+    return lengths[::-1]
