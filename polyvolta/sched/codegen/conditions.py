@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from polyvolta.sched.codegen.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.codegen.columns import Columns
 from polyvolta.sched.codegen.known import Known, always
-from polyvolta.sched.codegen.linear import FLOOR, LOCAL, Key, System, negated
+from polyvolta.sched.codegen.linear import FLOOR, LOCAL, Congruence, Key, System, negated, plus
 from polyvolta.sched.codegen.pieces import system_of
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjunct import Conjunct, normalise
@@ -19,6 +19,7 @@ from polyvolta.sets.project import project, with_known_divs
 from polyvolta.sets.space import Space, Tuple
 
 NOWHERE = Space(None, Tuple(None, ()))
+FACTORS = 64  # multiples of an equality that are tried
 
 
 def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = None) -> System:
@@ -35,7 +36,7 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
         if known.given(rest).implies_zero(*row):
             out.eqs = rest.eqs
     for row in system.mods:
-        if mine(row[0]) and not known.implies_mod(*row):
+        if mine(row[0]) and not known.implies_mod(*row) and not _multiple(row, out.eqs):
             out.mods.append(row)
     rows = [r for r in system.ineqs.items() if mine(r[0]) and not known.implies(*r)]
     if rows and out.mods:
@@ -56,6 +57,16 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
                     rows = rest
     out.ineqs = dict(rows)
     return out
+
+
+def _multiple(row: Congruence, eqs: Sequence[tuple[Key, int]]) -> bool:
+    """Whether a congruence follows from one equality: c0 + 2*c1 = 1 makes c0 odd."""
+    key, const, d = row
+    return any(
+        (const - t * c) % d == 0 and all(v % d == 0 for _, v in plus(1, key, -t, e))
+        for e, c in eqs
+        for t in range(1, min(d, FACTORS))
+    )
 
 
 def has_rows(system: System) -> bool:

@@ -134,12 +134,18 @@ class Speller:
         raise NotImplementedError
 
     def divisible(self, e: Aff) -> str | None:
-        """`num % den == 0` for num - den*floor(num/den) = 0, which is right whatever the sign is."""
+        """`num % den == 0` for num - den*floor(num/den) = 0, which is right whatever the sign is; constants small."""
         parts = mod_parts(e)
         if len(parts) != 1 or parts[0][2] is None:
             return None
         _, num, den, _ = parts[0]
+        if 2 * num.const > den and self.as_good(num, num - den):
+            num = num - den
         return f"{self.operand(num)} % {den} == 0"
+
+    def as_good(self, num: Aff, other: Aff) -> bool:
+        """Whether a sum may stand for another one before `%`."""
+        return True
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
         """The least or the greatest of some values."""
@@ -297,6 +303,9 @@ class CSpeller(Speller):
             return f"{self.operand(num - rest)} / {den}", False
         self.used.add("floord")
         return f"floord({self.text(num)}, {den})", True
+
+    def as_good(self, num: Aff, other: Aff) -> bool:
+        return self.unsigned(other) or not self.unsigned(num)  # names of the machine may be unsigned: no sum below 0
 
     def remainder(self, num: Aff, den: int) -> str:
         if self.unsigned(num):

@@ -54,7 +54,7 @@ def test_a_congruence_rounds_what_is_known():
     domain = "[N] -> { S[i] : 1 <= i < N and i mod 6 = 1; T[i] : 1 <= i < N and i mod 4 = 3 }"
     assert text(domain, band(order("S", "T"), S=["i"], T=["i"])) == [
         "for (int c0 = 1; c0 < N; c0 += 2) {",
-        "  if ((c0 + 5) % 6 == 0)",
+        "  if ((c0 - 1) % 6 == 0)",
         "    S(c0);",
         "  if ((c0 + 1) % 4 == 0)",
         "    T(c0);",
@@ -99,4 +99,18 @@ def test_a_context_reduces_residues():
     assert text("[N, b] -> { S[i] : 0 <= i < N }", root, sizes=sizes) == [
         "for (int c0 = b; c0 < N; c0 += 4)",
         "  S(c0);",
+    ]
+
+
+def test_an_equality_makes_a_residue():
+    """2*c1 = c0 - 1 where c0 is odd; nothing else is asked."""
+    domain = "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }"
+    assert text(domain, band(order("S", "T"), S=["2*i + 1", "i"], T=["i", "0"])) == [
+        "for (int c0 = 0; c0 < 2 * N; c0 += 1)",
+        "  for (int c1 = 0; c1 < max(1, (c0 + 1) / 2); c1 += 1) {",
+        "    if (2 * c1 + 1 == c0)",
+        "      S((c0 + 1) / 2 - 1);",
+        "    if (c1 == 0 && c0 < N)",
+        "      T(c0);",
+        "  }",
     ]
