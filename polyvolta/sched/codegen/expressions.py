@@ -136,9 +136,9 @@ class Speller:
     def divisible(self, e: Aff) -> str | None:
         """`num % den == 0` for num - den*floor(num/den) = 0, which is right whatever the sign is; constants small."""
         parts = mod_parts(e)
-        if len(parts) != 1 or parts[0][2] is None:
+        _, num, den, _ = parts[0] if len(parts) == 1 else (0, e, None, e)
+        if den is None:
             return None
-        _, num, den, _ = parts[0]
         if 2 * num.const > den and self.as_good(num, num - den):
             num = num - den
         return f"{self.operand(num)} % {den} == 0"
