@@ -115,9 +115,12 @@ class _Work(Columns):
                 return False
             if self.settled():
                 return True
-        if self.unsolved and not self.solve():
-            return False
-        self.sort_divs()
+        for _ in range(ROUNDS):  # it stays as it is, but equal divs must be one: others rely on it
+            if self.unsolved and not self.solve():
+                return False
+            self.tidy_divs()
+            if not self.unsolved:
+                break
         return self.tighten()
 
     def settled(self) -> bool:

@@ -1,10 +1,13 @@
 """Coalescing: fewer pieces, the same points."""
 
 import time
+from itertools import product
 
 import pytest
 
 from polyvolta.sets import BudgetExceeded, Map, Set, budget
+from polyvolta.sets.conjunct import holds, normalise
+from polyvolta.sets.engine.rows import dot
 
 ONE = [
     ("{ [i] : 0 <= i < 5; [i] : 5 <= i < 9 }", "{ [i] : 0 <= i < 9 }"),
@@ -127,3 +130,22 @@ def test_a_crowd_of_pieces_stops_at_its_budget():
     pieces = Set("{ " + "; ".join(f"[i, j] : {k}i <= j <= {k}i + 5 and 0 <= i < {k}" for k in range(1, 60)) + " }")
     with budget(500), pytest.raises(BudgetExceeded, match="coalesce of 59 pieces"):
         pieces.coalesce()
+
+
+TANGLED = (  # 2*b = c, and d, e, f, g roundings of b, c and d; no order of rewritings settles it in the usual rounds
+    [(0, 2, -1, 0, 0, 0, 0)],
+    [(0, 1, 0, 0, 0, 0, 0), (3, -1, 0, 0, 0, 0, 0), (0, -1, 0, 2, 0, 0, 0), (1, 1, 0, -2, 0, 0, 0), (0, 0, 1, 0, -2, 0, 0),
+     (1, 0, -1, 0, 2, 0, 0), (2, 0, 1, 2, 0, -4, 0), (1, 0, -1, -2, 0, 4, 0), (0, 1, 0, 0, 0, 0, -2),
+     (1, -1, 0, 0, 0, 0, 2)],
+)  # fmt: skip
+
+
+def test_equal_floors_are_one_div_even_where_rewriting_does_not_settle():
+    """Coalescing relies on it: with two divs for one floor a union lost points."""
+    eqs, ineqs = TANGLED
+    c = normalise(6, (), eqs, ineqs)
+    width = 1 + c.n + len(c.divs)
+    assert len({(den, (*row, *[0] * (width - len(row)))) for den, row in c.divs}) == len(c.divs)
+    for point in product(range(4), range(7), range(3), range(4), range(3), range(2)):
+        meant = all(dot(r, (1, *point)) == 0 for r in eqs) and all(dot(r, (1, *point)) >= 0 for r in ineqs)
+        assert holds(c, point) == meant
