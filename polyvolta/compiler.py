@@ -34,8 +34,8 @@ from polyvolta.graph.tensors import Size, Tensor
 from polyvolta.kernel import Kernel, NotAMultiple, Stages
 from polyvolta.options import BadOption, Options
 from polyvolta.sched import Schedule, initial
-from polyvolta.sched.passes import contract, map_members, prefetch, tile
 from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.passes import contract, map_members, prefetch, tile
 from polyvolta.sets import Set, nearest
 
 if TYPE_CHECKING:

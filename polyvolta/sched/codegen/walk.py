@@ -26,6 +26,7 @@ from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.tree import (
     Band,
     Context,
+    Domain,
     Extension,
     Filter,
     Guard,
@@ -56,6 +57,11 @@ class Scanner(Writer):
         self.known = Known(self.columns)
         if context is not None:
             self.known = self.assuming(self.known, context, ())
+        node = schedule.root.child if isinstance(schedule.root, Domain) else schedule.root
+        while isinstance(node, Context):  # what the tree assumes of everything counts as if it had been given
+            if not node.context.space.n_out:
+                self.known = self.assuming(self.known, node.context, ())
+            node = node.child
         super().__init__(self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
         self.notes: list[str] = []
         self.extents: dict[str, Aff] = {}

@@ -29,3 +29,13 @@ def test_a_context_of_sizes_is_trusted():
     tree = parsed("[N] -> { S[i] : 0 <= i < N }", "{ S[i] -> [(i)] }", "[N] -> { [p] : N >= 1 }")
     found = assert_scans(tree, [{"N": n} for n in (1, 2, 3)])
     assert "if" not in str(found)
+
+
+def test_a_context_at_the_top_is_as_good_as_one_that_is_given():
+    """With N >= 1 known the quotient is C's own; else it would be floord(N + 3, 4)."""
+    text = (
+        '{ domain: "[N] -> { S[i] : 0 <= i < N }", child: { context: "[N] -> { : N >= 1 }", '
+        'child: { schedule: "[N] -> [{ S[i] -> [(floor(i/4))] }]" } } }'
+    )
+    found = assert_scans(Schedule.parse(text), [{"N": n} for n in (1, 4, 9)])
+    assert "c0 < (N + 3) / 4" in str(found)
