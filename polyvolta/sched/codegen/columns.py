@@ -128,7 +128,7 @@ class Columns:
             value = Aff(((atom, c),))
             if isinstance(atom, Floor):
                 num = self.upright(atom.num)
-                if min(num.terms, key=lambda t: self._rank(t[0]))[1] > 0:
+                if not num.terms or min(num.terms, key=lambda t: self._rank(t[0]))[1] > 0:
                     value = c * num.floordiv(atom.den)
                 else:
                     value = -c * (atom.den - 1 - num).floordiv(atom.den)
