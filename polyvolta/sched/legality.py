@@ -26,8 +26,9 @@ from itertools import product
 
 from polyvolta.sched.dependences.model import Dependence, fitting
 from polyvolta.sched.dependences.order import Clock, clocks, parameters, preimage
-from polyvolta.sched.dependences.pairs import Pairs, Time, small_point
+from polyvolta.sched.dependences.pairs import Pairs, Time
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
+from polyvolta.sched.example import small_point
 from polyvolta.sched.tree import (
     Band,
     Context,

@@ -29,9 +29,9 @@ from polyvolta.sched.dependences.order import (
     compare,
     parameters,
 )
-from polyvolta.sched.dependences.pairs import small_point
 from polyvolta.sched.dependences.sources import last_sources
 from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.example import small_point
 from polyvolta.sched.program.assuming import without_assumptions
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var

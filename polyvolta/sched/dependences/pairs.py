@@ -8,23 +8,19 @@ left, floors are compared in couples, for floor(a/d) >= floor(b/d) where a >= b;
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyvolta.sched.dependences.model import Dependence
-from polyvolta.sets import Aff, Set, var
+from polyvolta.sets import Aff, var
 from polyvolta.sets import conjunct as cj
 from polyvolta.sets.aff import Atom, Floor, linear
 from polyvolta.sets.build import RowBuilder, affs_of, expression
 from polyvolta.sets.conjunct import Conjunct
 from polyvolta.sets.implies import doubtful, implied
-from polyvolta.sets.space import Space, Tuple
 
 Time = tuple[tuple[str, ...], Aff]
 """Iterators, and an expression in them and the parameters."""
-
-BOXES = (0, 1, 2, 3, 4, 6, 8, 16, 32, 64, 256, 4096)  # where a small example is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,22 +147,3 @@ def _never_positive(c: Conjunct, params: tuple[str, ...], xs: tuple[str, ...], y
     rows = [("ge", f) for f in forms if not (f.is_constant and f.const >= 0)]
     knife = RowBuilder(_names(params, xs, ys)).conjunct(rows)
     return not rows or (knife is not None and knife.known and not doubtful(c, knife))
-
-
-def small_point(pieces: Iterable[Conjunct]) -> tuple[int, ...]:
-    """An integer point of some conjuncts, none of them empty, in the smallest box around 0 that has one."""
-    pieces = tuple(pieces)
-    n = pieces[0].n
-    names = tuple(f"x{k}" for k in range(n))
-    for bound in BOXES:
-        rows = [("ge", s * var(x) + bound) for x in names for s in (1, -1)]
-        knife = RowBuilder(names).conjunct(rows)
-        assert knife is not None
-        boxed = Set._of((), [(Space(None, Tuple(None, names)), pieces)]) & Set._of(
-            (), [(Space(None, Tuple(None, names)), (knife,))]
-        )
-        if not boxed.is_empty():
-            return next(iter(boxed.lexmin().points()))
-    point = cj.sample(pieces[0])
-    assert point is not None
-    return point

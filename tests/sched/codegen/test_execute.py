@@ -55,7 +55,7 @@ def random(*shape, dtype=np.float64):
     return np.random.default_rng(len(shape)).normal(size=shape).astype(dtype)
 
 
-def same(program, using, schedule=None, **arguments):
+def assert_same(program, using, schedule=None, **arguments):
     """Runs the nest and the generated code on copies; the arrays that they leave behind are the same bits."""
     copies = [{k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()} for _ in range(2)]
     program(**copies[0])
@@ -69,19 +69,19 @@ def same(program, using, schedule=None, **arguments):
 
 @LANGUAGES
 def test_a_product_is_the_nests(using):
-    same(gemm, using, A=random(5, 7), B=random(7, 4), C=random(5, 4), alpha=0.3, M=5, N=4, K=7)
+    assert_same(gemm, using, A=random(5, 7), B=random(7, 4), C=random(5, 4), alpha=0.3, M=5, N=4, K=7)
 
 
 @LANGUAGES
 def test_scalars_functions_choices_and_integers(using):
-    same(filters, using, x=random(23), y=random(23), N=23)
+    assert_same(filters, using, x=random(23), y=random(23), N=23)
 
 
 @LANGUAGES
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
 def test_integers_divide_as_python_does(using, dtype):
     numbers = np.arange(-9, 12, dtype=dtype)
-    same(counts, using, n=numbers, h=np.zeros(21, dtype), N=21)
+    assert_same(counts, using, n=numbers, h=np.zeros(21, dtype), N=21)
 
 
 @LANGUAGES
@@ -96,7 +96,7 @@ def test_single_precision_stays_single(using):
             y[i] *= 1.7
             y[i] -= x[i] * i
 
-    same(smooth, using, x=x, y=y, a=0.7, N=23)
+    assert_same(smooth, using, x=x, y=y, a=0.7, N=23)
 
 
 @LANGUAGES
@@ -114,7 +114,7 @@ def test_another_order_computes_the_same(using):
     i, j = band.schedule("S")
     exprs = (j // 3, i // 3, j, i)
     tiled = outer.schedule.replace(path, Band(tuple(Member((("S", e),)) for e in exprs), band.child))
-    same(outer, using, tiled, a=random(8), b=random(10), C=random(8, 10), M=8, N=10)
+    assert_same(outer, using, tiled, a=random(8), b=random(10), C=random(8, 10), M=8, N=10)
     assert "// 3" in build(outer, tiled).text or "3 *" in build(outer, tiled).text
 
 
@@ -149,7 +149,7 @@ def test_an_array_without_dimensions_carries_a_sum(using):
 @in_c
 def test_c_takes_parts_of_larger_arrays():
     big = random(9, 20)
-    same(gemm, "c", A=big[2:7, 3:10], B=big[:7, 5:9], C=random(5, 4), alpha=2.0, M=5, N=4, K=7)
+    assert_same(gemm, "c", A=big[2:7, 3:10], B=big[:7, 5:9], C=random(5, 4), alpha=2.0, M=5, N=4, K=7)
     C = np.zeros((6, 12))
     execute(gemm, A=big[2:7, 3:10], B=big[:7, 5:9], C=C[:5, 4:8], alpha=1.0, M=5, N=4, K=7, using="c")
     np.testing.assert_allclose(C[:5, 4:8], big[2:7, 3:10] @ big[:7, 5:9])
@@ -185,7 +185,7 @@ def doubled(a, N):
 
 
 def test_python_runs_any_function():
-    same(doubled, "python", a=random(5), N=5)
+    assert_same(doubled, "python", a=random(5), N=5)
 
 
 # ---- texts
@@ -240,7 +240,7 @@ def test_loop_variables_keep_clear_of_arguments():
         for i in range(N):
             c0[i] *= 3
 
-    same(scaled, "python", c0=random(4), N=4)
+    assert_same(scaled, "python", c0=random(4), N=4)
     assert "for c0_ in range(N)" in build(scaled).text
 
 
@@ -251,7 +251,7 @@ def test_words_of_c_are_spelled_otherwise():
         for i in range(N):
             register[i] += int_1[i, 0]
 
-    same(double, "c", register=random(4), int_1=random(4, 2), N=4)
+    assert_same(double, "c", register=random(4), int_1=random(4, 2), N=4)
 
 
 # ---- refusals
