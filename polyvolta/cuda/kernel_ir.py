@@ -8,20 +8,22 @@ expressions, the interpreter evaluates them for all threads at once, the verifie
 reader has index arithmetic of its own.
 
 Units: shared memory is addressed in chunks of eight fp16 values (16 bytes), registers in elements of their
-array (a half8 for staging and operand fragments, eight fp32 values for an accumulator fragment).
+array: a group of fp16 or fp32 values, eight on the way between memories, more in the fragments of a macro-MMA.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.sets import Aff
+from polyvolta.graph.formula import Formula
+from polyvolta.sets import Aff, aff
 
 CHUNK = 8  # fp16 values in a 128-bit access
 CHUNK_BYTES = 16
+ZERO = aff(0)
 
 
 # ---- memories
@@ -29,15 +31,31 @@ CHUNK_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class GlobalTensor:
-    """A tensor argument. `dims` are size names or numbers; `order` lists the dimensions, outermost first.
+    """A tensor argument: a pointer and, with two dimensions, a leading dimension.
 
-    The element at index x lies at sum over order of x[d] * (product of the extents of the later ones).
+    The element at index x lies at `x[line] * ld + x[run]`, where `order` is (line, run), outermost first; of one
+    dimension at `x[0]`.
+
+    Parameters
+    ----------
+    name : of the argument.
+    dims : size names or numbers, one or two.
+    order : the dimensions, outermost first.
+    written : whether it is an output.
+    align : how many consecutive values one access may move: 8, 4, 2 or 1. The pointer and the leading dimension
+        are multiples of so many values.
     """
 
     name: str
     dims: tuple[str | int, ...]
     order: tuple[int, ...]
     written: bool = False
+    align: int = CHUNK
+
+    @property
+    def ld(self) -> str | None:
+        """The name of the leading dimension, an int argument; None for a vector."""
+        return f"ld{self.name}" if len(self.dims) == 2 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +65,41 @@ class SharedTile:
     Parameters
     ----------
     name : of the C array.
-    chunks : its size in chunks of 8 fp16 values.
+    start : its first chunk in the block's shared memory; tiles that are not alive together may overlap.
+    chunks : the size of one buffer in chunks of 8 fp16 values.
     layout : tile-local element index -> chunk; None for the exchange buffer, which `Exchange` addresses itself.
-    of : the tensor whose tile it holds.
+    order : the dimensions of the layout's elements, outermost first: consecutive values of the last share a chunk.
+    buffers : how many copies of the tile there are, one after the other.
     """
 
     name: str
+    start: int
     chunks: int
-    layout: IndexMap | None
-    of: str
+    layout: IndexMap | None = None
+    order: tuple[int, ...] = ()
+    buffers: int = 1
 
     @property
     def bytes(self) -> int:
-        return self.chunks * CHUNK_BYTES
+        return self.buffers * self.chunks * CHUNK_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterArray:
-    """An array that each thread has for itself: `kind` is "half8" (8 fp16) or "float8" (8 fp32) per element."""
+    """An array that each thread has for itself.
+
+    Each element is `width` values, a multiple of 8, of `kind` "half" (fp16) or "float" (fp32).
+    """
 
     name: str
     kind: str
     shape: tuple[int, ...]
+    width: int = CHUNK
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of a register array."""
+    """One element of a register array: all its values."""
 
     array: str
     index: tuple[Aff, ...]
@@ -91,31 +117,80 @@ class Zero:
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """An accumulator fragment is multiplied by a number, in fp32."""
+
+    target: Element
+    factor: float
+    statement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GlobalLoad:
-    """Each thread loads 8 consecutive fp16 values of a tensor, the first at `index`."""
+    """Each thread loads 8 fp16 values of a tensor: at `index`, and the next seven along dimension `along`.
+
+    `along` None: all eight are the one at `index`. Along the contiguous dimension the values are moved in accesses
+    of `align` values, along another one by one. With `guarded`, values outside of the tensor are not accessed and
+    count as 0; without it there are none.
+    """
 
     target: Element
     tensor: str
     index: tuple[Aff, ...]
+    along: int | None
+    guarded: bool = False
+    statement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Which of eight values count: value v, at `index` and v further along dimension `along`, is inside where each
+    coordinate d is less than `extents[d]`. `along` None: all eight have one index.
+    """
+
+    index: tuple[Aff, ...]
+    extents: tuple[Aff, ...]
+    along: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """`target[v] = formula(operands[v])` for each of eight values v, computed in fp32.
+
+    Operands are half or float elements, or names of scalar arguments; a half target is rounded to nearest even.
+    With `inside`, values outside are 0 whatever the formula says.
+
+    Parameters
+    ----------
+    name : what the helper function is called after, such as "relu_add".
+    formula : an expression over the operands, `Input(n)` being operand n.
+    """
+
+    target: Element
+    name: str
+    formula: Formula
+    operands: tuple[Element | str, ...]
+    inside: Inside | None = None
     statement: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """Each thread stores one chunk of its registers to a tile, at tile-local element `index`."""
+    """Each thread stores one chunk of its registers to buffer number `buffer` of a tile, at tile-local `index`."""
 
     source: Element
     tile: str
     index: tuple[Aff, ...]
+    buffer: Aff = ZERO
     statement: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FragmentLoad:
-    """Each lane loads one operand fragment: the chunk of the tile that holds `origin + ownership(lane)`.
+    """Each lane loads one operand fragment: value i is the tile's element `origin + ownership(lane, i)`.
 
-    `operand` is "a" or "b"; `ownership` maps [lane, i] to the fragment-local element of value i, in the
-    tensor's dimension order, and is contiguous in i so that it is one chunk.
+    Values come `access` at a time (8: 128-bit, 4: 64-bit), consecutive ones within a chunk. `operand` is "a" or "b";
+    `ownership` maps [lane, i] to the fragment-local element, in the tile's dimension order.
     """
 
     target: Element
@@ -123,6 +198,8 @@ class FragmentLoad:
     origin: tuple[Aff, ...]
     operand: str
     ownership: IndexMap
+    access: int = CHUNK
+    buffer: Aff = ZERO
     statement: str = ""
 
 
@@ -139,45 +216,89 @@ class Mma:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """How a warp turns accumulator fragments into rows of 8 fp16 values, through its own shared buffer.
+    """How a warp turns an accumulator fragment into runs of 8 consecutive values, through its own shared buffer.
 
-    Lane l packs values `registers[p]` of its fragment, as fp16, into the 64-bit word number `store(l)[p]` of its
-    warp's buffer, for each piece p. Then it loads chunk `load(l)` of that buffer, whose 32-bit words it takes in
-    the order `words`, and has the 8 consecutive values that start at element `owns(l)` of the fragment. Warp w's
-    buffer starts at chunk `w * chunks` of the tile.
+    Lane l stores, for each piece p, the values `pieces[p]` of its fragment, converted to `kind`, to place
+    `store(l)[p]` of its warp's buffer, counted in pieces. In round r it then loads the 128-bit vectors
+    `load(l, r)` of the buffer; value v of its run is number `words[v]` of the values loaded, and is the fragment's
+    element `owns(l, r)`, v further along dimension `along`.
+
+    Parameters
+    ----------
+    kind : "half" or "float", what lies in the buffer.
+    pieces : numbers of values of a lane's fragment, all pieces of one length.
+    store : { [lane] -> [piece0, piece1, ...] }.
+    load : { [lane, round] -> [vector0, ...] }, one vector for half, two for float.
+    words : of the 8 loaded values the one that is value v.
+    owns : { [lane, round] -> [row, col] }.
+    along : the dimension along which a run's values are consecutive: 1 for a row-major result, 0 for a column-major.
+    rounds : how many runs of 8 a lane takes: its fragment's values / 8.
+    chunks : the size of a warp's buffer in chunks of 16 bytes.
     """
 
-    registers: tuple[tuple[int, ...], ...]
+    kind: str
+    pieces: tuple[tuple[int, ...], ...]
     store: IndexMap
     load: IndexMap
     words: tuple[int, ...]
     owns: IndexMap
+    along: int
+    rounds: int
     chunks: int
 
 
 @dataclass(frozen=True, slots=True)
-class StoreAccumulator:
-    """An accumulator fragment goes to global memory, converted to fp16 and exchanged within the warp.
-
-    The fragment's element (0, 0) is the tensor's element `index`.
-    """
+class ExchangeStore:
+    """Each lane stores its accumulator fragment to its warp's buffer, which starts at chunk `slot * exchange.chunks`."""
 
     source: Element
-    tensor: str
-    index: tuple[Aff, ...]
     buffer: str
+    slot: Aff
     exchange: Exchange
     statement: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
-    """All threads of the block wait for one another, and see one another's shared-memory writes."""
+class ExchangeLoad:
+    """Each lane loads its run of round `round` into 8 values; with several parts the sum over the buffers
+    `slot`, `slot + stride`, ..., added in that order in fp32 (the reduction of a split K)."""
 
+    target: Element
+    buffer: str
+    slot: Aff
+    exchange: Exchange
+    round: Aff
+    parts: int = 1
+    stride: int = 0
     statement: str = ""
 
 
-Op = Zero | GlobalLoad | SharedStore | FragmentLoad | Mma | StoreAccumulator | Barrier
+@dataclass(frozen=True, slots=True)
+class GlobalStore:
+    """Each thread stores 8 values at `index` and further along dimension `along` of a tensor, as fp16.
+
+    `source` is a half or float element (rounded to nearest even). Along the contiguous dimension the values are
+    moved in accesses of `align` values. With `guarded`, values outside of the tensor are not written.
+    """
+
+    source: Element
+    tensor: str
+    index: tuple[Aff, ...]
+    along: int
+    guarded: bool = False
+    statement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the block, or of a warp, wait for one another and see one another's shared-memory writes."""
+
+    scope: str = "block"  # or "warp"
+    statement: str = ""
+
+
+Op = (Zero | Scale | GlobalLoad | Pointwise | SharedStore | FragmentLoad | Mma | ExchangeStore | ExchangeLoad
+      | GlobalStore | Barrier)  # fmt: skip
 
 
 # ---- control
@@ -198,12 +319,17 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The body runs where all conditions `e >= 0` hold; `uniform` says that all threads of the block agree."""
+    """The body runs where all conditions `e >= 0` hold, `orelse` elsewhere.
+
+    `uniform` says that all threads of the block agree; else the lanes of each warp do, when there are operations
+    below that a warp does together.
+    """
 
     conditions: tuple[Aff, ...]
     body: tuple[Stmt, ...]
     uniform: bool = True
     comment: str = ""
+    orelse: tuple[Stmt, ...] = ()
 
 
 Stmt = Op | Loop | When
@@ -218,13 +344,16 @@ class KernelIR:
     name : of the C function.
     sizes : the symbolic sizes, int arguments in this order.
     tensors : the tensor arguments in order, outputs last.
+    scalars : fp32 arguments, after the sizes.
     tiles, registers : shared memory and register arrays.
     threads : threads per block; linearId runs over them.
     derived : names computed per thread from `linearId` or from one another, in order: warp, lane, warpIdx_x, ...
     ranges : for every name an inclusive (low, high) that its values keep to; high None when unknown.
     grid : numbers of blocks (x, y, z) as expressions of the sizes.
-    context : what is required of the sizes: (size, multiple).
+    context : what is required of the sizes: (size, multiple); () where any size will do.
     body : the program.
+
+    The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension.
     """
 
     name: str
@@ -238,6 +367,7 @@ class KernelIR:
     grid: tuple[Aff, Aff, Aff] = ()
     context: tuple[tuple[str, int], ...] = ()
     body: tuple[Stmt, ...] = ()
+    scalars: tuple[str, ...] = ()
 
     def tensor(self, name: str) -> GlobalTensor:
         return next(t for t in self.tensors if t.name == name)
@@ -251,17 +381,8 @@ class KernelIR:
     @property
     def shared_bytes(self) -> int:
         """Dynamic shared memory of a block."""
-        return sum(t.bytes for t in self.tiles)
+        return max((t.start * CHUNK_BYTES + t.bytes for t in self.tiles), default=0)
 
     @property
     def warps(self) -> int:
         return self.threads // 32
-
-
-def operations(body: tuple[Stmt, ...]) -> Iterator[Op]:
-    """Every operation in a body, in program order, each once."""
-    for s in body:
-        if isinstance(s, Loop | When):
-            yield from operations(s.body)
-        else:
-            yield s
