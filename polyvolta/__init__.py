@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
-    from polyvolta.compiler import Options as Options
     from polyvolta.compiler import compile as compile
     from polyvolta.graph.expr import relu as relu
     from polyvolta.graph.expr import sigmoid as sigmoid
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from polyvolta.graph.reference import reference as reference
     from polyvolta.graph.tensors import sizes as sizes
     from polyvolta.graph.tensors import tensor as tensor
+    from polyvolta.options import Options as Options
     from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
 
 __version__ = "0.1.0"
@@ -37,7 +37,7 @@ _HOMES = {
     "tanh": "polyvolta.graph.expr",
     "reference": "polyvolta.graph.reference",
     "compile": "polyvolta.compiler",
-    "Options": "polyvolta.compiler",
+    "Options": "polyvolta.options",
     "PolyvoltaError": "polyvolta.sets.errors",
 }
 _SUBPACKAGES = ("sched", "sets")

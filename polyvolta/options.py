@@ -1,4 +1,4 @@
-"""Options of a compilation, checked on their own, against the macro-MMA and against the target."""
+"""Options of a compilation, checked on their own and against what a graph needs and a target has."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from polyvolta.sets import PolyvoltaError, nearest
 
 if TYPE_CHECKING:
-    from polyvolta.cuda.macro_mma import MacroMma
     from polyvolta.cuda.target import Target
+
+PARTIAL = ("guard", "pad")
+ACCUMULATORS = ("auto", "one", "separate")
+SHAPES = {"m16n16k8": (16, 16, 8), "m32n32k8": (32, 32, 8)}  # of the macro-MMAs: rows, columns, depth
 
 
 class BadOption(PolyvoltaError, ValueError):
@@ -25,24 +28,34 @@ class Options:
 
     Parameters
     ----------
-    block_tile : (rows, columns, depth) of the result tile of a thread block and of one step along K, in elements.
+    block_tile : (rows, columns, depth) of the result tile of a thread block, and of one step of a warp along K, in
+        elements. A split K makes the block's own step `split_k` times as deep.
     warp_tile : likewise for a warp; its depth equals the block's. By default see `default_warp_tile`.
     macro_mma : name of the macro-MMA.
-    split_k : parts into which a block splits K; 1 is supported.
+    split_k : parts into which a block splits K, each for warps of its own (a power of 2).
+    buffers : 1 shared-memory buffer for each operand and two barriers a step, or 2 and one barrier.
+    partial : what happens at the edges of tensors that tiles don't divide: "guard" tests indices in the tiles at the
+        edges alone; "pad" leaves the tests out and wants sizes that are multiples of the tiles, to which the arrays of
+        a call are padded.
+    accumulators : "one" accumulator for the products of a sum, "separate" ones, or "auto": one where it is possible.
 
     Raises
     ------
     BadOption : an unknown option (suggests the nearest), or a value that makes no sense on its own.
 
     >>> from polyvolta import Options
-    >>> Options(block_tile=(64, 64, 32))
-    Options(block_tile=(64, 64, 32), warp_tile=(64, 32, 32), macro_mma='m16n16k8', split_k=1)
+    >>> options = Options(block_tile=(64, 64, 32), split_k=2)
+    >>> options.warp_tile, options.warps, options.threads
+    ((64, 32, 32), (1, 2, 2), 128)
     """
 
     block_tile: tuple[int, int, int]
     warp_tile: tuple[int, int, int]
     macro_mma: str
     split_k: int
+    buffers: int
+    partial: str
+    accumulators: str
 
     def __init__(
         self,
@@ -50,109 +63,162 @@ class Options:
         warp_tile: tuple[int, int, int] | None = None,
         macro_mma: str = "m16n16k8",
         split_k: int = 1,
+        buffers: int = 1,
+        partial: str = "guard",
+        accumulators: str = "auto",
         **unknown: object,
     ) -> None:
         if unknown:
             name = next(iter(unknown))
             raise BadOption(f"no option is called {name!r}", hint=nearest(name, [f.name for f in fields(type(self))]))
         block = _triple("block_tile", block_tile)
-        if warp_tile is None:
-            warp_tile = default_warp_tile(block)
-        warp = _triple("warp_tile", warp_tile)
         if not isinstance(macro_mma, str):
-            raise BadOption(f"macro_mma is a name, not {macro_mma!r}")
-        if isinstance(split_k, bool) or not isinstance(split_k, int) or split_k < 1:
-            raise BadOption(f"split_k is a positive int, not {split_k!r}")
-        for name, value in zip(("block_tile", "warp_tile", "macro_mma", "split_k"), (block, warp, macro_mma, split_k)):
-            object.__setattr__(self, name, value)
+            raise BadOption(f"macro_mma is a name, not {macro_mma!r}", hint=f"one of {', '.join(SHAPES)}")
+        warp = default_warp_tile(block, macro_mma) if warp_tile is None else _triple("warp_tile", warp_tile)
+        _whole("split_k", split_k)
+        if split_k & (split_k - 1):
+            raise BadOption(f"split_k is a power of 2, not {split_k}", hint="try 1, 2, 4 or 8")
+        _whole("buffers", buffers)
+        if buffers > 2:
+            raise BadOption(f"buffers is 1 or 2, not {buffers}")
+        _word("partial", partial, PARTIAL)
+        _word("accumulators", accumulators, ACCUMULATORS)
+        values = (block, warp, macro_mma, split_k, buffers, partial, accumulators)
+        for f, value in zip(fields(type(self)), values, strict=True):
+            object.__setattr__(self, f.name, value)
 
     @property
-    def warps(self) -> tuple[int, int]:
-        """Warps along the rows and columns of a block's tile."""
-        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1]
+    def warps(self) -> tuple[int, int, int]:
+        """Warps along the rows, columns and depth of a block's tile: warpIdx_y, warpIdx_x and warpIdx_z count them."""
+        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return 32 * self.warps[0] * self.warps[1]
+        y, x, z = self.warps
+        return 32 * y * x * z
 
     @property
-    def shared_bytes(self) -> int:
-        """Shared memory of a block: the tiles of A and B, and 512 bytes a warp to exchange accumulators in."""
-        m, n, k = self.block_tile
-        return 2 * (m + n) * k + 512 * (self.threads // 32)
+    def step(self) -> tuple[int, int, int]:
+        """(rows, columns, depth) of what a block computes in one step along K: the block tile, p times as deep."""
+        return (*self.block_tile[:2], self.block_tile[2] * self.split_k)
 
-    def registers(self, macro: MacroMma) -> int:
-        """32-bit registers that a thread needs at least: accumulators, operand fragments, staged copies."""
-        return registers(self.block_tile, self.warp_tile, macro.shape)
+    def tile_bytes(self) -> int:
+        """Shared memory of the operands' tiles, which one product after the other uses."""
+        m, n, k = self.step
+        return 2 * (m + n) * k * self.buffers
 
-    def check(self, target: Target, macro: MacroMma) -> None:
+    def exchange_bytes(self, needs: Needs) -> int:
+        """Shared memory in which warps exchange accumulators: one fragment of fp16 or fp32 values for each warp."""
+        m, n, _ = SHAPES[self.macro_mma]
+        return m * n * needs.exchange * (self.threads // 32)
+
+    def shared_bytes(self, needs: Needs, most: int) -> int:
+        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in `most` bytes."""
+        tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs)
+        return tiles + exchange if tiles + exchange <= most else max(tiles, exchange)
+
+    def registers(self, needs: Needs) -> int:
+        """32-bit registers that hold values in the main loop: accumulators, fragments of one strip, staged copies."""
+        return registers(self.block_tile, self.warp_tile, self.split_k, needs)
+
+    def check(self, target: Target, needs: Needs) -> None:
         """Whether the target can serve these options.
 
         Raises
         ------
         BadOption : the first problem, with both numbers.
         """
-        for problem, hint in self.problems(target, macro):
+        for problem, hint in self.problems(target, needs):
             raise BadOption(problem, where=repr(self), hint=hint)
 
-    def problems(self, target: Target, macro: MacroMma) -> Iterator[tuple[str, str]]:
-        """(problem, hint) for everything that the target or the macro-MMA rules out."""
-        if self.split_k != 1:
-            yield f"split_k={self.split_k} is not supported, only 1", "leave split_k out"
+    def problems(self, target: Target, needs: Needs) -> Iterator[tuple[str, str]]:
+        """(problem, hint) for everything that the macro-MMA or the target rules out."""
+        if self.macro_mma not in target.macro_mmas or self.macro_mma not in SHAPES:
+            known = [n for n in target.macro_mmas if n in SHAPES]
+            yield f"{target.name} has no macro-MMA called {self.macro_mma!r}", nearest(self.macro_mma, known)
+            return
+        shape = SHAPES[self.macro_mma]
+        fits = True
         for what, big, small, name in (
             ("block_tile", self.block_tile, self.warp_tile, "warp_tile"),
-            ("warp_tile", self.warp_tile, macro.shape, f"the macro-MMA {macro.name}"),
+            ("warp_tile", self.warp_tile, shape, f"the macro-MMA {self.macro_mma}"),
         ):
             for axis, b, s in zip("MNK", big, small):
-                if b % s:
-                    near = max(s, b // s * s)
-                    yield (
-                        f"{what} is no multiple of {name} along {axis}: {b} and {s}",
-                        f"try {near} along {axis}",
-                    )
+                if b % s and not (what == "block_tile" and axis == "K"):
+                    fits = False
+                    yield f"{what} is no multiple of {name} along {axis}: {b} and {s}", f"try {max(s, b // s * s)}"
         if self.warp_tile[2] != self.block_tile[2]:
+            fits = False
             yield (
                 f"block_tile and warp_tile have different depths, {self.block_tile[2]} and {self.warp_tile[2]}",
-                "warps share the depth of the block tile",
+                "warps share the depth of the block tile; split_k makes the block's step deeper",
             )
+        if not fits:
+            return
         limits = (
-            ("threads", self.threads, target.threads, "fewer warps: a larger warp_tile"),
-            ("bytes of shared memory", self.shared_bytes, target.shared_bytes, "a smaller block_tile"),
-            ("registers a thread", self.registers(macro), target.registers, "a smaller warp_tile"),
+            ("threads", self.threads, target.threads, "fewer warps: a larger warp_tile, a smaller split_k"),
             (
-                "registers a block",
-                self.registers(macro) * self.threads,
-                target.block_registers,
-                "a smaller block_tile",
+                "bytes of shared memory",
+                self.shared_bytes(needs, target.shared_bytes),
+                target.shared_bytes,
+                "a smaller block_tile"
+                + (", or a smaller split_k" if self.split_k > 1 else "")
+                + (", or buffers=1" if self.buffers > 1 else ""),
             ),
+            ("registers a thread", self.registers(needs), target.registers, "a smaller warp_tile"),
+            ("registers a block", self.registers(needs) * self.threads, target.block_registers, "a smaller block_tile"),
         )
         for what, need, limit, hint in limits:
             if need > limit:
                 yield f"these tiles need at least {need} {what}, {target.name} has {limit}", f"try {hint}"
 
 
-def registers(block: tuple[int, int, int], warp: tuple[int, int, int], mma: tuple[int, int, int]) -> int:
-    """32-bit registers of a thread: fp32 accumulators, fp16 operand fragments, and chunks on their way."""
-    m, n, k = mma
-    threads = 32 * (block[0] // warp[0]) * (block[1] // warp[1])
-    copies = sum(-(-side * block[2] // 8 // threads) for side in block[:2])
-    fragments = (warp[0] // m + warp[1] // n) * (16 * k // 64)
-    return warp[0] * warp[1] // 32 + 2 * fragments + 4 * copies
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a graph asks of a block, beside its tiles.
+
+    Parameters
+    ----------
+    accumulators : arrays that products accumulate in.
+    loads : for each product how many matrices are loaded for its left and for its right operand.
+    exchange : bytes of a value on its way through the exchange buffer: 2 where results are only stored, else 4.
+    operands : matrices and vectors that the epilogue loads.
+    """
+
+    accumulators: int = 1
+    loads: tuple[tuple[int, int], ...] = ((1, 1),)
+    exchange: int = 2
+    operands: int = 0
 
 
-def default_warp_tile(block: tuple[int, int, int]) -> tuple[int, int, int]:
-    """The largest warp tile of at most 64x64 that divides the block tile and needs at most 192 registers.
+def registers(block: tuple[int, int, int], warp: tuple[int, int, int], split_k: int = 1, needs: Needs = Needs()) -> int:
+    """32-bit registers of a thread: fp32 accumulators, fp16 fragments of a strip, chunks of 8 fp16 values on their way.
 
-    Ties go to the squarer one. Without any, a 16x16 tile, for `check` to judge.
+    >>> registers((128, 128, 32), (64, 64, 32))  # 128 of accumulators, 32 of fragments, 32 on their way
+    192
+    """
+    threads = 32 * (block[0] // warp[0]) * (block[1] // warp[1]) * split_k
+    chunks = [-(-side * block[2] * split_k // 8 // threads) for side in block[:2]]
+    copies = max(a * chunks[0] + b * chunks[1] for a, b in needs.loads)
+    return needs.accumulators * warp[0] * warp[1] // 32 + (warp[0] + warp[1]) // 4 + 4 * copies
+
+
+def default_warp_tile(
+    block: tuple[int, int, int], macro_mma: str = "m16n16k8", split_k: int = 1, needs: Needs = Needs(), most: int = 192
+) -> tuple[int, int, int]:
+    """The largest warp tile of at most 64x64 that divides the block tile and needs at most `most` registers.
+
+    Ties go to the squarer one. Without any, the macro-MMA's own, for `check` to judge.
 
     >>> default_warp_tile((128, 128, 32)), default_warp_tile((96, 64, 32))
     ((64, 64, 32), (48, 64, 32))
     """
-    sides = [[d for d in (64, 48, 32, 16) if side % d == 0] for side in block[:2]]
+    shape = SHAPES.get(macro_mma, (16, 16, 8))
+    sides = [[d for d in (64, 48, 32, 16) if side % d == 0 and d % least == 0] for side, least in zip(block[:2], shape)]
     tiles = [(m, n, block[2]) for m in sides[0] for n in sides[1]]
-    fitting = [t for t in tiles if registers(block, t, (16, 16, 8)) <= 192]
-    return max(fitting, key=lambda t: (t[0] * t[1], -abs(t[0] - t[1])), default=(16, 16, block[2]))
+    fitting = [t for t in tiles if registers(block, t, split_k, needs) <= most]
+    return max(fitting, key=lambda t: (t[0] * t[1], -abs(t[0] - t[1])), default=(*shape[:2], block[2]))
 
 
 def _triple(name: str, value: object) -> tuple[int, int, int]:
@@ -160,3 +226,14 @@ def _triple(name: str, value: object) -> tuple[int, int, int]:
     if not ok or any(isinstance(v, bool) or not isinstance(v, int) or v <= 0 for v in value):
         raise BadOption(f"{name} is three positive ints (rows, columns, depth), not {value!r}")
     return tuple(value)
+
+
+def _whole(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadOption(f"{name} is a positive int, not {value!r}")
+
+
+def _word(name: str, value: object, words: tuple[str, ...]) -> None:
+    if value not in words:
+        hint = nearest(value, words) if isinstance(value, str) else ""
+        raise BadOption(f"{name} is {' or '.join(map(repr, words))}, not {value!r}", hint=hint or None)
