@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polyvolta.cuda.kernel_ir import Op, RegisterArray, SharedTile
-from polyvolta.sched.tree import Node
-from polyvolta.sets import Aff, Map
+from polyvolta.cuda.macro_mma import MacroMma
+from polyvolta.sched.tree import Member, Node
+from polyvolta.sets import Aff, Map, Set
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +55,62 @@ class Piece:
     movements: tuple[Movement, ...]
     tiles: tuple[SharedTile, ...] = ()
     registers: tuple[RegisterArray, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A statement's schedule, read off the tree: the members of its bands from the root, wherever bands are cut.
+
+    For a product they are (by, bx, k tile, wy, wx, wz, 0, 0, strip, point, point, point); a member without a loop is a
+    constant. `BLOCK`, `TILE`, `WARP` and `STRIP` say how many of them a level has above it.
+
+    Parameters
+    ----------
+    statement : its name.
+    iterators : its dimensions.
+    members : those of its bands, outermost first.
+    names : what promotion calls the values of the members above the points, None for a constant one.
+    real : its scalar instances.
+    padded : those of every started tile: what the kernel computes on, with zeros where there is no data.
+    """
+
+    statement: str
+    iterators: tuple[str, ...]
+    members: tuple[Member, ...]
+    names: tuple[str | None, ...]
+    real: Set
+    padded: Set
+
+
+BLOCK, TILE, WARP, STRIP = 2, 3, 6, 9
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The k loops of a plan's products, one piece each, and the macro-MMAs that they use.
+
+    The macro-MMAs have one accumulator map. The instances of a product's statement add to `hmma_<accumulator>[m][n]`,
+    where m and n number the fragments of a warp's tile of the result by rows and columns.
+    """
+
+    pieces: tuple[Piece, ...]
+    macros: tuple[MacroMma, ...]
+
+
+def accumulator_name(array: str) -> str:
+    """The register array of an accumulator's fragments; likewise below, operand fragments and tiles."""
+    return f"hmma_{array}"
+
+
+def fragment_name(operand: str) -> str:
+    return f"hmma_{operand}"
+
+
+def shared_name(operand: str) -> str:
+    """The tile in shared memory."""
+    return f"shared_{operand}"
+
+
+def staging_name(tensor: str) -> str:
+    """The registers on the way from global memory to shared memory."""
+    return f"private_{tensor}"

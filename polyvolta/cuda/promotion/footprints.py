@@ -1,0 +1,215 @@
+"""Footprints: which data the instances below a level of the schedule touch, asked of the access relations.
+
+The inverse of the members above a level, followed by an access, is the level's *footprint*, { [members] -> A[element] };
+its box hull is a data tile, at an offset in the members, of constant size (the paper's "Global, Shared and Register
+Data Tiles").
+
+Sizes need not be multiples of tiles. A kernel computes on whole tiles, so the instances are first widened to those
+of every *started* tile, whose footprints are boxes always. What is really there is the footprint of the real
+instances. Where the box has more than that, a copy must be guarded; the tiles in which it has not are *full*, and a
+conjunction such as `M >= 128*by + 128 and K >= 32*kt + 32` says which these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.promotion.model import BLOCK, TILE, Nest
+from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Aff, Map, Set, Tuple, var
+from polyvolta.sets.box import Box, box_hull
+from polyvolta.sets.build import RowBuilder, affs_of, expression
+from polyvolta.sets.conjunct import universe
+from polyvolta.sets.space import Space, distinct
+
+MEMBER_NAMES = ("by", "bx", "kt", "wy", "wx", "wz", "sy", "sx", "ks")
+Dims = Sequence[tuple[str | None, Aff]]
+
+
+class CannotPromote(CudaError):
+    """A data tile that cannot be copied as asked."""
+
+    id = "PV512"
+
+
+# ---- schedules as lists of members
+
+
+def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] = ()) -> Nest:
+    """A statement's nest in a tree of scalar instances.
+
+    Parameters
+    ----------
+    context : what may be assumed of the sizes.
+    taken : names that the members' names must keep off.
+    """
+    domain = fine.domain.only(statement)
+    iterators = domain.space.out.dims
+    members = tuple(_members(fine.root, statement))
+    names = distinct(MEMBER_NAMES, (*domain.param_names, *iterators, *taken))
+    named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
+    real = domain.intersect_params(context)
+    nest = Nest(statement, iterators, members, named, real, real)
+    above = members_map(nest, TILE)
+    return Nest(statement, iterators, members, named, real, real.apply(above).apply(above.reverse()))
+
+
+def _members(node: Node, statement: str) -> Iterable[Member]:
+    if isinstance(node, Band):
+        yield from node.members
+    for child in node.children:
+        if not isinstance(child, Filter) or statement in child.statements:
+            yield from _members(child, statement)
+
+
+def level(nest: Nest, depth: int) -> tuple[tuple[str, Aff], ...]:
+    """(name, expression in the iterators) of the members above a level that are not constant."""
+    pairs = zip(nest.names[:depth], nest.members[:depth], strict=True)
+    return tuple((n, m.of(nest.statement)) for n, m in pairs if n is not None)
+
+
+def members_map(nest: Nest, depth: int) -> Map:
+    """{ statement[iterators] -> [members above a level] }."""
+    return members_of(nest, level(nest, depth))
+
+
+def members_of(nest: Nest, dims: Dims) -> Map:
+    """{ statement[iterators] -> [dims] } for named expressions in the iterators."""
+    params = nest.real.param_names
+    names = tuple(d for d, _ in dims)
+    c = RowBuilder((*params, *nest.iterators, *names)).conjunct([("eq", e - var(d)) for d, e in dims])
+    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(None, names)), (c,))])
+
+
+def widened(schedule: Schedule, nests: Iterable[Nest]) -> Schedule:
+    """The tree with the instances of every started tile, as many as its contraction leaves of them.
+
+        DOMAIN: S[i] : 0 <= i < M and 16*floor(i/16) = i     =>     DOMAIN: S[i] : 0 <= i and 128*floor(i/128) < M
+                                                                             and 16*floor(i/16) = i
+    """
+    parts = []
+    for nest in nests:
+        mine = schedule.domain.only(nest.statement)
+        stays = mine.gist(nest.real)  # the multiples of the macro-MMA's shape
+        real = nest.padded & stays
+        parts += real.coalesce().parts
+    assert isinstance(schedule.root, Domain)
+    return schedule.replace((), Domain(Set._of(schedule.domain.param_names, parts), schedule.root.child))
+
+
+# ---- footprints
+
+
+def footprint(nest: Nest, dims: Dims, access: Map, real: bool = False) -> Map:
+    """{ [dims] -> array[element] }: what the instances at given members touch.
+
+    Parameters
+    ----------
+    access : { statement[iterators] -> array[element] }; it need not be restricted to the instances.
+    real : of the real instances, not of those of started tiles.
+    """
+    instances = nest.real if real else nest.padded
+    return members_of(nest, dims).intersect_domain(instances).reverse().apply_range(access)
+
+
+def element_map(nest: Nest, array: str, index: Sequence[Aff | str]) -> Map:
+    """{ statement[iterators] -> array[index] } for all values of the iterators."""
+    params = nest.real.param_names
+    outs = distinct((f"x{k}" for k in range(len(index))), (*params, *nest.iterators))
+    exprs = [var(e) if isinstance(e, str) else e for e in index]
+    c = RowBuilder((*params, *nest.iterators, *outs)).conjunct([("eq", e - var(o)) for o, e in zip(outs, exprs)])
+    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(array, outs)), (c,))])
+
+
+def data_tile(nest: Nest, depth: int, access: Map, what: str) -> tuple[Map, Box]:
+    """The footprint of started tiles at a level and its box, which is exactly the footprint.
+
+    Raises
+    ------
+    CannotPromote : the box has elements that no instance touches.
+    """
+    touched = footprint(nest, level(nest, depth), access)
+    box = box_hull(touched)
+    if not box.relation(touched).is_subset(touched):
+        raise CannotPromote(
+            f"the tile of {what} is not full: its box reaches beyond what is accessed",
+            where=str(touched),
+            hint="tiles must divide the tiles around them",
+        )
+    return touched, box
+
+
+def full_where(nest: Nest, depth: int, access: Map, touched: Map, context: Set) -> tuple[Aff, ...]:
+    """Conditions `e >= 0` on members and sizes under which a tile has no element beside the real instances'.
+
+    Parameters
+    ----------
+    touched : the tile, { [members above the level] -> array[element] }.
+    context : what may be assumed of the sizes; conditions that follow from it are left out.
+
+    Raises
+    ------
+    CannotPromote : the full tiles are no conjunction of inequalities.
+
+    Cost: a difference, a projection, a complement and a gist of small sets, a few milliseconds.
+    """
+    there = footprint(nest, level(nest, depth), access, real=True)
+    tiles = touched.domain()
+    full = (tiles - (touched - there).domain()).gist(tiles.intersect_params(context))
+    return conditions_of(full)
+
+
+def conditions_of(where: Set) -> tuple[Aff, ...]:
+    """The inequalities `e >= 0` of a set that is one conjunction.
+
+    Raises
+    ------
+    CannotPromote : it is none.
+    """
+    pieces = where.parts[0][1] if where.parts else ()
+    if len(pieces) != 1 or None in pieces[0].divs:
+        raise CannotPromote("the full tiles are no conjunction of inequalities", where=str(where))
+    table = affs_of(pieces[0], (*where.param_names, *where.space.out.dims))
+    equal = [expression(r, table) for r in pieces[0].eqs]
+    return (*(expression(r, table) for r in pieces[0].ineqs), *(s for e in equal for s in (e, -e)))
+
+
+# ---- instances that extensions add
+
+
+def instances(
+    name: str, dims: Sequence[str], prefix: Sequence[str | None], of: Set, bounds: Sequence[tuple[Aff, int]], context: Set
+) -> Map:  # fmt: skip
+    """The extension { [outer members] -> name[dims] }.
+
+    Parameters
+    ----------
+    dims : of the added statement; the leading ones are a point of `of`.
+    prefix : for each outer member the dimension that equals it; None for a member that is constant.
+    bounds : pairs (e, extent): 0 <= e < extent.
+    context : what need not be said of the sizes.
+    """
+    params = of.param_names
+    anything = Set._of(params, [(of.space, (universe(len(params) + len(of.space.out.dims)),))])
+    of = of.gist(anything.intersect_params(context))
+    inputs = tuple(d + "@" if d else f"_{k}" for k, d in enumerate(prefix))
+    rows = [("eq", var(i) - var(d)) for i, d in zip(inputs, prefix) if d]
+    rows += [b for e, extent in bounds for b in (("ge", e), ("ge", extent - 1 - e))]
+    (piece,) = of.parts[0][1]
+    table = affs_of(piece, (*params, *dims[: len(of.space.out.dims)]))
+    rows += [("ge", expression(r, table)) for r in piece.ineqs] + [("eq", expression(r, table)) for r in piece.eqs]
+    c = RowBuilder((*params, *inputs, *dims)).conjunct(rows)
+    return Map._of(params, [(Space(Tuple(None, inputs), Tuple(name, tuple(dims))), () if c is None else (c,))])
+
+
+def union(maps: Sequence[Map]) -> Map:
+    """Extensions together."""
+    parts = [p for m in maps for p in m.parts]
+    return Map._of(maps[0].param_names, parts)
+
+
+def block_members(nest: Nest) -> tuple[str | None, ...]:
+    """What extensions of the block's band start from."""
+    return nest.names[:BLOCK]
