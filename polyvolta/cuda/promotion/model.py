@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polyvolta.cuda.kernel_ir import Op, RegisterArray, SharedTile
+from polyvolta.cuda.kernel_ir import Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.sched.tree import Member, Node
 from polyvolta.sets import Aff, Map, Set
@@ -23,7 +23,8 @@ class Movement:
     Parameters
     ----------
     statement, dims : its name and dimensions.
-    ops : operations in expressions of `dims`, in order. Those that may reach outside of a tensor are guarded.
+    ops : operations in expressions of `dims`, in order, unrolled loops of operations among them. Those that may reach
+        outside of a tensor are guarded.
     full : conditions `e >= 0` in `dims` and sizes under which no value is outside, so that the guards can be left
         out; () where nothing is guarded. They don't depend on the dimensions of the copies' own loops.
     phrase : what it does, in a few words, for comments.
@@ -31,7 +32,7 @@ class Movement:
 
     statement: str
     dims: tuple[str, ...]
-    ops: tuple[Op, ...]
+    ops: tuple[Op | Loop, ...]
     full: tuple[Aff, ...] = ()
     phrase: str = ""
 
@@ -44,9 +45,9 @@ class Piece:
     ----------
     statements : those of its filter, added ones and the tree's own.
     node : the subtree below the filter.
-    extensions : { [members of the block's band] -> statement[dims] } for the added statements that enter above it.
+    extensions : { [by, bx] -> statement[dims] } for the added statements that enter below the block's band.
     movements : what the instances of its statements do, added ones and the tree's own.
-    tiles, registers : the arrays that it introduces.
+    tiles, registers : the arrays that it introduces; the tiles start at chunk 0, the assembly moves them.
     """
 
     statements: tuple[str, ...]
