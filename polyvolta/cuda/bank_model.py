@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from polyvolta.cuda.errors import CudaError
 
 BANKS, WORD, LANES = 32, 4, 32
@@ -67,3 +69,25 @@ def conflict_degree(byte_addresses: Sequence[int], width_bytes: int) -> int:
     1
     """
     return max(phases(byte_addresses, width_bytes))
+
+
+def worst_degree(byte_addresses: np.ndarray, width_bytes: int) -> int:
+    """The worst phase of many accesses at once.
+
+    Parameters
+    ----------
+    byte_addresses : [..., 32], multiples of the width; negative where a lane takes no part.
+    width_bytes : bytes per lane: 4, 8 or 16.
+
+    >>> worst_degree(np.arange(64).reshape(2, 32) * 64, 16)
+    4
+    """
+    group = LANES * WORD // width_bytes  # lanes of a phase; as many units of this width span the banks
+    units = np.sort(np.asarray(byte_addresses).reshape(-1, group) // width_bytes, axis=-1)
+    new = np.ones(units.shape, bool)
+    new[:, 1:] = units[:, 1:] != units[:, :-1]  # a unit that several lanes want counts once
+    new &= units >= 0
+    phase, _ = np.nonzero(new)
+    if not len(phase):
+        return 1
+    return int(np.bincount(phase * group + units[new] % group).max())

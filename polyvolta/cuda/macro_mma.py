@@ -1,19 +1,28 @@
 """Tensor-core instructions and the macro-MMAs composed from them.
 
 `mma.sync.m8n8k4` multiplies 8x4 by 4x8 in each of a warp's four quad-pairs: lanes 4q..4q+3 and 16+4q..16+4q+3
-are quad-pair q. A macro-MMA gives every quad-pair a part of a larger tile by an *interleave*: a map from
-(quad-pair, row of the instruction) to the row of the tile, and one for columns. Its ownership maps are the
-instruction's own maps followed by the interleave; nothing about the larger tile is typed in.
+are quad-pair q. A macro-MMA gives every quad-pair one or more such products of a larger tile, its *sub-tiles*, by
+an `Interleave`: which bit of (quad-pair, sub-tile, row of the instruction) is which bit of the tile's row, and
+likewise for columns. Its ownership maps are the instruction's own maps followed by the interleave; nothing about
+the larger tile is typed in. All rows of A and of the result go the same way, so the accumulator's map does not depend
+on the layouts of A and B.
+
+A lane's values of an operand are numbered as they lie in memory: values along the contiguous dimension first.
+So eight (or four) consecutive values are what one 128-bit (64-bit) load brings.
 
 Source: PTX ISA, "Matrix Fragments for mma.m8n8k4"; the paper's section "Macro-MMA" and its second figure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import groupby, permutations
 
 from polyvolta.cuda.index_map import IndexMap
-from polyvolta.sets import Aff, var
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.simplify import simplify
 
 LANE, I = var("lane"), var("i")
 QUAD_PAIR = LANE % 16 // 4
@@ -47,6 +56,54 @@ class Step:
     a: tuple[int, ...]
     b: tuple[int, ...]
     d: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interleave:
+    """Where the bits of a tile's row and column numbers come from, the lowest bit first.
+
+    Parameters
+    ----------
+    rows, cols : for each bit its source and which bit of it: "r" is the instruction's row (in `cols`: column), "q"
+        the number of the quad-pair, "s" the number of the sub-tile.
+
+    >>> paper = Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1"))
+    >>> print(paper.row(var("r"), var("q"), var("s")))
+    r mod 4 + 4*(q mod 2) + 8*floor(r/4)
+    """
+
+    rows: tuple[str, ...]
+    cols: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, n) of the tile."""
+        return 2 ** len(self.rows), 2 ** len(self.cols)
+
+    @property
+    def subtiles(self) -> tuple[int, int]:
+        """How many sub-tiles each quad-pair has along rows and columns."""
+        return tuple(2 ** sum(bit[0] == "s" for bit in bits) for bits in (self.rows, self.cols))
+
+    def row(self, r: Aff, q: Aff, s: Aff) -> Aff:
+        """The tile's row of the instruction's row r in sub-tile s of quad-pair q."""
+        return _placed(self.rows, {"r": r, "q": q, "s": s})
+
+    def col(self, r: Aff, q: Aff, s: Aff) -> Aff:
+        """The tile's column, likewise."""
+        return _placed(self.cols, {"r": r, "q": q, "s": s})
+
+
+def _placed(bits: tuple[str, ...], sources: Mapping[str, Aff]) -> Aff:
+    """The number whose bits are the given bits of some sources; neighbours that stay neighbours move together."""
+    top = {name: max((int(b[1:]) for b in bits if b[0] == name), default=0) for name in sources}
+    e = aff(0)
+    for (name, _), run in groupby(enumerate(bits), key=lambda kb: (kb[1][0], int(kb[1][1:]) - kb[0])):
+        at, low, high = (run := list(run))[0][0], int(run[0][1][1:]), int(run[-1][1][1:])
+        part = sources[name] // 2**low
+        whole = name != "q" and high == top[name]  # the highest bit that there is
+        e = e + 2**at * (part if whole else part % 2 ** (high - low + 1))
+    return e
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,34 +153,96 @@ def m8n8k4(a_layout: str, b_layout: str) -> Instruction:
     )
 
 
-def m16n16k8(a_layout: str = "row", b_layout: str = "col") -> MacroMma:
-    """Four quad-pairs as 2 x 2 products of 8x8, k in two steps of 4 (the paper's second figure).
-
-    Rows are interleaved in fours, so that each quad owns four consecutive rows; columns in eights.
-    """
+def compose(name: str, interleave: Interleave, k_steps: int, a_layout: str, b_layout: str) -> MacroMma:
+    """The macro-MMA of an interleave: every quad-pair multiplies its sub-tiles, `k_steps` instructions deep each."""
     instruction = m8n8k4(a_layout, b_layout)
-    step = I // 4
-    value = {"i": I % 4}
-
-    def row_of(r: Aff) -> Aff:
-        return r % 4 + 4 * (QUAD_PAIR % 2) + 8 * (r // 4)
-
-    def col_of(c: Aff) -> Aff:
-        return c + 8 * (QUAD_PAIR // 2)
-
-    a_row, a_k = (e.subs(value) for e in instruction.a.exprs)
-    b_k, b_col = (e.subs(value) for e in instruction.b.exprs)
-    d_row, d_col = instruction.d.exprs
-    quarter = lambda s: tuple(range(4 * s, 4 * s + 4))  # noqa: E731
-    return MacroMma(
-        "m16n16k8",
-        (16, 16, 8),
-        instruction,
-        _own(8, row=row_of(a_row), k=a_k + 4 * step),
-        _own(8, k=b_k + 4 * step, col=col_of(b_col)),
-        _own(8, row=row_of(d_row), col=col_of(d_col)),
-        tuple(Step(quarter(s), quarter(s), tuple(range(8))) for s in range(2)),
+    _, _, depth = instruction.shape
+    count_m, count_n = interleave.subtiles
+    inner, s, step = var("inner"), var("s"), var("step")
+    a_row, a_k = (e.subs({"i": inner}) for e in instruction.a.exprs)
+    b_k, b_col = (e.subs({"i": inner}) for e in instruction.b.exprs)
+    d_row, d_col = (e.subs({"i": I % 8}) for e in instruction.d.exprs)
+    a = {"row": interleave.row(a_row, QUAD_PAIR, s), "k": a_k + depth * step}
+    b = {"k": b_k + depth * step, "col": interleave.col(b_col, QUAD_PAIR, s)}
+    a_map, a_at = _operand(a, "k" if a_layout == "row" else "row", count_m, k_steps)
+    b_map, b_at = _operand(b, "k" if b_layout == "col" else "col", count_n, k_steps)
+    d_map = _own(
+        8 * count_m * count_n,
+        row=interleave.row(d_row, QUAD_PAIR, I // (8 * count_n)),
+        col=interleave.col(d_col, QUAD_PAIR, I // 8 % count_n),
     )
+    steps = tuple(
+        Step(a_at[mm, k], b_at[mn, k], tuple(range(8 * (mm * count_n + mn), 8 * (mm * count_n + mn) + 8)))
+        for k in range(k_steps)
+        for mm in range(count_m)
+        for mn in range(count_n)
+    )
+    return MacroMma(name, (*interleave.shape, depth * k_steps), instruction, a_map, b_map, d_map, steps)
 
 
-MACRO_MMAS = {"m16n16k8": m16n16k8}
+def _operand(
+    place: Mapping[str, Aff], run: str, subtiles: int, k_steps: int
+) -> tuple[IndexMap, dict[tuple[int, int], tuple[int, ...]]]:
+    """An operand's ownership map, and the values that each (sub-tile, k step) multiplies.
+
+    `place` is the element in terms of the lane, the instruction's value `inner`, the sub-tile `s` and the step `step`.
+    The bits of these three are the bits of a value's number, in the order of the places that they lead to.
+    """
+    parts = {"inner": 4, "s": subtiles, "step": k_steps}
+    origin = {"lane": 0, **dict.fromkeys(parts, 0)}
+    bits = [(n, k) for n, count in parts.items() for k in range((count - 1).bit_length())]
+
+    def distance(bit: tuple[str, int]) -> tuple[int, int]:
+        """How far a bit leads across lines, then along them."""
+        there = {d: e.evaluate({**origin, bit[0]: 2 ** bit[1]}) - e.evaluate(origin) for d, e in place.items()}
+        return sum(x for d, x in there.items() if d != run), there[run]
+
+    number = {bit: at for at, bit in enumerate(sorted(bits, key=distance))}
+    values = {n: _placed_bits([number[n, k] for k in range((c - 1).bit_length())]) for n, c in parts.items()}
+    own = IndexMap(
+        (("lane", 32), ("i", 2 ** len(bits))),
+        tuple((d, simplify(e, {"lane": (0, 31), "i": (0, 2 ** len(bits) - 1)}, values)) for d, e in place.items()),
+    )
+    held: dict[tuple[int, int], list[int]] = {}
+    for i in range(2 ** len(bits)):
+        inner, s, step = (values[n].evaluate({"i": i}) for n in ("inner", "s", "step"))
+        held.setdefault((s, step), []).append((inner, i))
+    return own.simplified(), {key: tuple(i for _, i in sorted(pairs)) for key, pairs in held.items()}
+
+
+def _placed_bits(numbers: list[int]) -> Aff:
+    """The number made of the given bits of a value's number i, runs of bits together."""
+    e = aff(0)
+    for _, run in groupby(enumerate(numbers), key=lambda kb: kb[1] - kb[0]):
+        run = list(run)
+        at, low = run[0]
+        e = e + 2**at * (I // 2**low % 2 ** len(run))
+    return e
+
+
+INTERLEAVES = {
+    "m16n16k8": Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1")),
+    "m32n32k8": Interleave(("r0", "r1", "s0", "q0", "r2"), ("r0", "r1", "s0", "q1", "r2")),
+}
+"""For each macro-MMA the preferred interleave: the paper's second figure; and the one that gives each quad eight
+consecutive rows and columns, so that operands of either layout are loaded 128 bits at a time."""
+K_STEPS = 2
+
+
+@lru_cache(maxsize=256)
+def macro_mma(name: str, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None) -> MacroMma:
+    """A macro-MMA by name, for one pair of operand layouts ("row" or "col"), with the preferred interleave or another."""
+    return compose(name, interleave or INTERLEAVES[name], K_STEPS, a_layout, b_layout)
+
+
+def orders(bits: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The ways to interleave the rows (columns) of a macro-MMA: the preferred one, then others, least changes first.
+
+    The two lowest bits stay: they are the four rows that an instruction keeps together.
+    """
+    others = permutations(bits[2:])  # in the order of `bits` first
+    return tuple((*bits[:2], *rest) for rest in others)
+
+
+m16n16k8, m32n32k8 = (partial(macro_mma, name) for name in INTERLEAVES)
+MACRO_MMAS = {"m16n16k8": m16n16k8, "m32n32k8": m32n32k8}

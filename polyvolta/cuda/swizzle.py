@@ -2,25 +2,33 @@
 
 A tile lies in shared memory in chunks of 8 fp16 values (16 bytes), the unit of a 128-bit access. The plain
 layout is `chunk = line * width + position`. Where several lanes of one access phase want the same position of
-different lines they meet in one bank; a swizzle sends position p of a line to
+different lines they meet in one bank; a swizzle flips bits of the position by bits of the line's number,
 
-    p ^ (floor(line / 2**shift) mod 2**bits)
+    p ^ (floor(line/2) mod 4)            p ^ (line mod 4 + 4 * (floor(line/8) mod 2))
 
-which permutes each line and spreads a column over the banks. The accesses that the kernel will make, as
-index maps of the lane, choose among the candidates: the first without a conflict in any phase.
+which permutes each line and spreads a column over the banks. Eight chunks span all banks, so only the three lowest
+bits of a position matter; each may be flipped by one of the six lowest bits of the line, or by none. The accesses that
+the kernel will make choose among these candidates: the first without a conflict in any phase, in an order that puts
+few bits first. A bit that is not flipped is one that constant offsets of an unrolled loop pass through.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
-from polyvolta.cuda.bank_model import conflict_degree
+from polyvolta.cuda.bank_model import worst_degree
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.index_map import IndexMap
-from polyvolta.sets import Aff, var, xor
+from polyvolta.sets import Aff, aff, var, xor
+
+CHUNK_BYTES = 16
+LINE_BITS = 6  # of a line's number that a swizzle may use
+POSITION_BITS = 3  # of a position: eight chunks span the banks
 
 
 class NoSwizzle(CudaError):
@@ -31,33 +39,65 @@ class NoSwizzle(CudaError):
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """`position ^ (floor(line / 2**shift) mod 2**bits)`; the identity for 0 bits.
+    """An exclusive-or of bits of a line's number into bits of the position in the line; the identity without runs.
+
+    Parameters
+    ----------
+    runs : (position bit, line bit, how many): bits of the line's number from the second on flip the bits of the
+        position from the first on.
 
     >>> from polyvolta.sets import var
-    >>> print(Swizzle(shift=1, bits=2)(var("row"), var("p"), 4))
+    >>> print(Swizzle(((0, 1, 2),))(var("row"), var("p"), 4))
     (p ^ floor(row/2) mod 4)
+    >>> print(Swizzle(((0, 0, 2), (2, 3, 1))))
+    p ^ 4*(floor(line/8) mod 2) + (line mod 4)
     """
 
-    shift: int
-    bits: int
+    runs: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def bits(self) -> int:
+        """How many low bits of a position it may change."""
+        return max((at + count for at, _, count in self.runs), default=0)
+
+    def flips(self, line: Aff) -> Aff:
+        """What is combined with the position."""
+        return sum((2**at * (line // 2**low % 2**count) for at, low, count in self.runs), aff(0))
 
     def __call__(self, line: Aff, position: Aff, width: int) -> Aff:
         """The place of a position in a line of `width` chunks, a multiple of 2**bits."""
-        if not self.bits:
-            return position
-        return xor(position, line // 2**self.shift % 2**self.bits, (width - 1).bit_length())
+        return xor(position, self.flips(line), (width - 1).bit_length()) if self.runs else position
+
+    def __str__(self) -> str:
+        return f"p ^ {self.flips(var('line'))}" if self.runs else "p"
 
 
-def candidates(width: int) -> Iterable[Swizzle]:
-    """The identity, then every swizzle that permutes lines of `width` chunks, widest first.
+def candidates(width: int) -> tuple[Swizzle, ...]:
+    """The identity, then every swizzle that permutes lines of `width` chunks: fewest bits first, then fewest runs.
 
     An exclusive-or with numbers below 2**bits maps 0 <= p < width to itself when 2**bits divides the width.
+
+    >>> [str(s) for s in candidates(2)[:3]]
+    ['p', 'p ^ line mod 2', 'p ^ floor(line/2) mod 2']
     """
-    yield Swizzle(0, 0)
-    for bits in range(width.bit_length() - 1, 0, -1):
-        if width % 2**bits == 0:
-            for shift in range(6):
-                yield Swizzle(shift, bits)
+    low_zeros = (width & -width).bit_length() - 1
+    return _family(min(POSITION_BITS, low_zeros))
+
+
+@lru_cache(maxsize=8)
+def _family(bits: int) -> tuple[Swizzle, ...]:
+    found = []
+    for sources in product((None, *range(LINE_BITS)), repeat=bits):
+        runs: list[tuple[int, int, int]] = []
+        for at, low in enumerate(sources):
+            if low is None:
+                continue
+            if runs and runs[-1][0] + runs[-1][2] == at and runs[-1][1] + runs[-1][2] == low:
+                runs[-1] = (*runs[-1][:2], runs[-1][2] + 1)
+            else:
+                runs.append((at, low, 1))
+        found.append(Swizzle(tuple(runs)))
+    return tuple(sorted(found, key=lambda s: (sum(count for *_, count in s.runs), len(s.runs), s.runs)))
 
 
 def tile_layout(
@@ -65,7 +105,7 @@ def tile_layout(
 ) -> IndexMap:
     """{ [element index] -> [chunk] } for a tile, contiguous along its last dimension in `order`.
 
-    >>> print(tile_layout(("i", "k"), (128, 32), (0, 1), Swizzle(1, 2), 8)["chunk"])
+    >>> print(tile_layout(("i", "k"), (128, 32), (0, 1), Swizzle(((0, 1, 2),)), 8)["chunk"])
     4*i + (floor(i/2) mod 4 ^ floor(k/8))
     """
     line_dim, run_dim = order
@@ -82,46 +122,68 @@ def is_one_to_one(layout: IndexMap, order: Sequence[int], chunk: int) -> bool:
     return np.array_equal(np.sort(numbers, axis=None), np.arange(lines.size))
 
 
-def degree(chunks: Iterable[int], chunk_bytes: int = 16) -> int:
-    """The conflict degree of one 128-bit access, given each lane's chunk."""
-    return conflict_degree([c * chunk_bytes for c in chunks], chunk_bytes)
+@dataclass(frozen=True, slots=True, eq=False)
+class Accesses:
+    """Warp-wide accesses to a tile.
+
+    Parameters
+    ----------
+    points : [access, lane, dimension], the first element that each lane names; negative where it takes no part.
+    width : how many values a lane moves, 8 or a part of it.
+    """
+
+    points: np.ndarray
+    width: int
+
+
+def conflicts(layout: IndexMap, order: Sequence[int], chunk: int, accesses: Iterable[Accesses]) -> int:
+    """The worst conflict degree of some accesses to a tile; 1 is free of conflicts."""
+    dims = [n for n, _ in layout.inputs]
+    worst = 1
+    for a in accesses:
+        if not a.points.size:
+            continue
+        (chunks,) = layout.evaluate({dim: a.points[..., d] for d, dim in enumerate(dims)})
+        lane_bytes = CHUNK_BYTES * a.width // chunk
+        addresses = CHUNK_BYTES * chunks + a.points[..., order[-1]] % chunk * CHUNK_BYTES // chunk
+        addresses = np.where(a.points[..., 0] < 0, -lane_bytes, addresses)
+        worst = max(worst, worst_degree(addresses, lane_bytes))
+    return worst
 
 
 def choose(
     dims: Sequence[str],
     size: Sequence[int],
     order: Sequence[int],
-    accesses: Sequence[Sequence[tuple[int, ...]]],
+    accesses: Sequence[Accesses],
     chunk: int,
-    prefer: Swizzle | None = None,
 ) -> tuple[Swizzle, IndexMap]:
     """The first swizzle for which every access is free of bank conflicts, and the layout with it.
 
+    Candidates are tried on a few accesses, and the one chosen proved on all of them.
+
     Parameters
     ----------
-    accesses : for each warp-wide 128-bit access the element indices that the 32 lanes name.
-    prefer : tried first; operands with one swizzle share address arithmetic.
+    accesses : all that the kernel makes to the tile.
 
     Raises
     ------
     NoSwizzle : none of the candidates will do; the error tells the least degree found.
     """
     width = size[order[1]] // chunk
-    points = np.array(accesses)  # [access, lane, dimension]
-    places = {dim: points[:, :, d] for d, dim in enumerate(dims)}
+    few = [Accesses(a.points[:: max(1, len(a.points) // 12)], a.width) for a in accesses]
     best: tuple[int, Swizzle] | None = None
-    for swizzle in (*([prefer] if prefer and width % 2**prefer.bits == 0 else []), *candidates(width)):
+    for swizzle in candidates(width):
         layout = tile_layout(dims, size, order, swizzle, chunk)
-        if not is_one_to_one(layout, order, chunk):
-            continue
-        (chunks,) = layout.evaluate(places)
-        worst = max(degree(lanes) for lanes in chunks.tolist())
-        if worst == 1:
+        degree = conflicts(layout, order, chunk, few)
+        if degree == 1:
+            degree = conflicts(layout, order, chunk, accesses)
+        if degree == 1 and is_one_to_one(layout, order, chunk):
             return swizzle, layout
-        if best is None or worst < best[0]:
-            best = (worst, swizzle)
+        if best is None or degree < best[0]:
+            best = (degree, swizzle)
     raise NoSwizzle(
         f"no exclusive-or swizzle makes the {'x'.join(map(str, size))} tile free of bank conflicts",
         where=f"the best, {best[1]}, leaves a {best[0]}-way conflict" if best else "",
-        hint="choose a tile depth of 16, 32 or 64",
+        hint=f"choose a tile of which the contiguous side ({dims[order[1]]}) is 16, 32, 64, 128 or 256",
     )

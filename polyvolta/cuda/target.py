@@ -41,7 +41,7 @@ class Target:
     macro_mmas: tuple[str, ...]
 
 
-TARGETS = {"sm_70": Target("sm_70", 1024, 255, 65536, 96 * 1024, (2**31 - 1, 65535, 65535), ("m16n16k8",))}
+TARGETS = {"sm_70": Target("sm_70", 1024, 255, 65536, 96 * 1024, (2**31 - 1, 65535, 65535), ("m16n16k8", "m32n32k8"))}
 
 
 def target_of(name: str | Target) -> Target:
