@@ -31,7 +31,12 @@ from polyvolta.sets.space import Space
 
 
 def contract(
-    schedule: Schedule, statement: str, factors: Mapping[str, int], context: Set | str | None = None
+    schedule: Schedule,
+    statement: str,
+    factors: Mapping[str, int],
+    context: Set | str | None = None,
+    *,
+    partial: bool = False,
 ) -> Schedule:
     """Keep the instances of a statement at multiples of `factors`, by iterator name.
 
@@ -40,14 +45,16 @@ def contract(
     Parameters
     ----------
     context : what is known of the parameters, a set without dimensions, or a text that says one.
+    partial : whether a tile may reach beyond the domain. Its base point, the instance that stays, must be inside;
+        points outside are no instances, and what the statement does on a tile has to leave them alone.
 
     Raises
     ------
     BadTile, BadArgument : a factor is no positive integer; factors that are no mapping, a context that is no set.
     SetSyntaxError : a text that is no set.
     UnknownName : no such statement or iterator.
-    IllegalTransformation : a tile reaches beyond the domain, across iterations of an outer band or through several
-        filters; or two tiles depend on one another in the wrong order.
+    IllegalTransformation : an instance is in no tile that stays; a tile reaches beyond the domain, across iterations of
+        an outer band or through several filters; or two tiles depend on one another in the wrong order.
 
     Cost: one projection and one subset test; for a dependence of the statement two compositions, and a check of the
     new tree.
@@ -57,6 +64,8 @@ def contract(
     >>> from polyvolta.sched import Domain, Schedule
     >>> print(contract(Schedule(Domain(Set("{ S[i, j] : 0 <= i < 64 and 0 <= j < 8 }"))), "S", {"i": 16}))
     DOMAIN: S[i, j] : 0 ≤ i ≤ 48 ∧ 0 ≤ j ≤ 7 ∧ 16⌊i/16⌋ = i
+    >>> print(contract(Schedule(Domain(Set("[M] -> { S[i] : 0 <= i < M }"))), "S", {"i": 16}, partial=True))
+    DOMAIN: S[i] : 0 ≤ i < M ∧ 16⌊i/16⌋ = i
     """
     domain = schedule.domain
     known = names_of(domain)
@@ -79,7 +88,7 @@ def contract(
     strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items()]
     knife = RowBuilder((*domain.param_names, *dims)).conjunct(strides)
     fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,) if knife is not None else ())])
-    _check_full(schedule, mine, fewer, factors, context)
+    _check_tiles(schedule, mine, fewer, factors, context, partial)
     _check_bands(schedule, statement, factors)
     _check_filters(schedule, mine, fewer, factors)
     parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
@@ -156,16 +165,26 @@ def _images(
             yield image
 
 
-def _check_full(schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None) -> None:
-    """Every instance of a kept instance's tile is one of the domain."""
+def _check_tiles(
+    schedule: Schedule, mine: Set, fewer: Set, factors: Mapping[str, int], context: Set | None, partial: bool
+) -> None:
+    """The tiles of the instances that stay are the domain, or with `partial` hold it."""
     if context is not None:
         mine, fewer = mine.intersect_params(context), fewer.intersect_params(context)
-    beyond = fewer.apply(_tiles(mine, factors)) - mine
-    if not beyond.is_empty():
+    reached = fewer.apply(_tiles(mine, factors))
+    missed = mine - reached
+    if not missed.is_empty():
+        raise IllegalTransformation(
+            f"no tile of {dict(factors)} that stays has {example(missed)}: its tile starts outside of the domain",
+            where=str(schedule),
+            hint="domains that start at multiples of the factors keep the base point of every tile",
+        )
+    beyond = None if partial else reached - mine
+    if beyond is not None and not beyond.is_empty():
         raise IllegalTransformation(
             f"a tile of {dict(factors)} reaches beyond the domain, for example to {example(beyond)}",
             where=str(schedule),
-            hint="give the context in which sizes are multiples of the factors",
+            hint="give the context in which sizes are multiples of the factors, or allow partial tiles: partial=True",
         )
 
 
