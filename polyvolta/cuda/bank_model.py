@@ -91,3 +91,22 @@ def worst_degree(byte_addresses: np.ndarray, width_bytes: int) -> int:
     if not len(phase):
         return 1
     return int(np.bincount(phase * group + units[new] % group).max())
+
+
+def conflict_free(units: np.ndarray, width_bytes: int) -> np.ndarray:
+    """Which of some programs have no conflict in any access.
+
+    Parameters
+    ----------
+    units : [program, access, 32], where each lane reads or writes, counted in widths.
+    width_bytes : bytes per lane: 4, 8 or 16.
+
+    Returns
+    -------
+    array [program] of bools.
+    """
+    group = LANES * WORD // width_bytes
+    phases_of = units.reshape(len(units), -1, group)
+    keys = np.sort(phases_of % group << 32 | phases_of, axis=-1)  # by bank, then by place
+    same_bank = keys[..., 1:] >> 32 == keys[..., :-1] >> 32
+    return ~(same_bank & (keys[..., 1:] != keys[..., :-1])).any((1, 2))

@@ -2,9 +2,9 @@
 
 A macro-MMA's ownership maps say which elements each lane wants; the interleave decides which rows these are, the
 swizzle in which banks they lie, and neither is good or bad without the other. So for every candidate interleave, the
-preferred one first, a swizzle is searched for each operand, under all accesses that the kernel will make to its tile: the
-shared stores, and the fragment loads at every position of the tile. The first pair for which all of them are free
-of bank conflicts wins. The proof is an enumeration over all lanes of all accesses, so it is exact.
+preferred one first, a swizzle is searched for each operand, under all accesses that the kernel will make to its tile:
+the shared stores, and the fragment loads at every position of the tile. The first pair for which all of them are
+free of bank conflicts wins. The proof is an enumeration over all lanes of all accesses, so it is exact.
 
 The rows of A and of the accumulator interleave alike, and so do the columns of B and of the accumulator; several
 contractions into one kernel share them, whatever their layouts.

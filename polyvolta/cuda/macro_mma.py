@@ -69,7 +69,7 @@ class Interleave:
 
     >>> paper = Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1"))
     >>> print(paper.row(var("r"), var("q"), var("s")))
-    r mod 4 + 4*(q mod 2) + 8*floor(r/4)
+    r + 4*floor(r/4) + 4*(q mod 2)
     """
 
     rows: tuple[str, ...]
@@ -230,7 +230,9 @@ K_STEPS = 2
 
 
 @lru_cache(maxsize=256)
-def macro_mma(name: str, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None) -> MacroMma:
+def macro_mma(
+    name: str, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None
+) -> MacroMma:
     """A macro-MMA by name, for one pair of operand layouts ("row" or "col"), with the preferred interleave or another."""
     return compose(name, interleave or INTERLEAVES[name], K_STEPS, a_layout, b_layout)
 

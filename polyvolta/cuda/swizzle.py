@@ -14,14 +14,14 @@ few bits first. A bit that is not flipped is one that constant offsets of an unr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
 
-from polyvolta.cuda.bank_model import worst_degree
+from polyvolta.cuda.bank_model import conflict_free, worst_degree
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.sets import Aff, aff, var, xor
@@ -50,7 +50,7 @@ class Swizzle:
     >>> print(Swizzle(((0, 1, 2),))(var("row"), var("p"), 4))
     (p ^ floor(row/2) mod 4)
     >>> print(Swizzle(((0, 0, 2), (2, 3, 1))))
-    p ^ 4*(floor(line/8) mod 2) + (line mod 4)
+    p ^ (line mod 4) + 4*(floor(line/8) mod 2)
     """
 
     runs: tuple[tuple[int, int, int], ...] = ()
@@ -160,7 +160,7 @@ def choose(
 ) -> tuple[Swizzle, IndexMap]:
     """The first swizzle for which every access is free of bank conflicts, and the layout with it.
 
-    Candidates are tried on a few accesses, and the one chosen proved on all of them.
+    Candidates are sifted on a few accesses, many at once; the one chosen is proved on all accesses.
 
     Parameters
     ----------
@@ -170,20 +170,47 @@ def choose(
     ------
     NoSwizzle : none of the candidates will do; the error tells the least degree found.
     """
-    width = size[order[1]] // chunk
-    few = [Accesses(a.points[:: max(1, len(a.points) // 12)], a.width) for a in accesses]
-    best: tuple[int, Swizzle] | None = None
-    for swizzle in candidates(width):
+    for swizzle in _sifted(size, order, accesses, chunk):
         layout = tile_layout(dims, size, order, swizzle, chunk)
-        degree = conflicts(layout, order, chunk, few)
-        if degree == 1:
-            degree = conflicts(layout, order, chunk, accesses)
-        if degree == 1 and is_one_to_one(layout, order, chunk):
+        if conflicts(layout, order, chunk, accesses) == 1 and is_one_to_one(layout, order, chunk):
             return swizzle, layout
-        if best is None or degree < best[0]:
-            best = (degree, swizzle)
+    layouts = {s: tile_layout(dims, size, order, s, chunk) for s in candidates(size[order[1]] // chunk)}
+    degree, best = min(((conflicts(f, order, chunk, accesses), s) for s, f in layouts.items()), key=lambda t: t[0])
     raise NoSwizzle(
         f"no exclusive-or swizzle makes the {'x'.join(map(str, size))} tile free of bank conflicts",
-        where=f"the best, {best[1]}, leaves a {best[0]}-way conflict" if best else "",
-        hint=f"choose a tile of which the contiguous side ({dims[order[1]]}) is 16, 32, 64, 128 or 256",
+        where=f"the best, {best}, leaves a {degree}-way conflict",
+        hint=f"choose a tile whose contiguous side, {dims[order[1]]}, is 16, 32, 64, 128 or 256",
     )
+
+
+def _sifted(size: Sequence[int], order: Sequence[int], accesses: Sequence[Accesses], chunk: int) -> Iterator[Swizzle]:
+    """The candidates, in order, that are free of conflicts on a sample of the accesses."""
+    width = size[order[1]] // chunk
+    tried, batch = candidates(width), 48
+    sample = [_numbers(a, order, chunk) for a in accesses if a.points.size]
+    for first in range(0, len(tried), batch):
+        flips = _flips(tried)[first : first + batch]
+        free = np.ones(len(flips), bool)
+        for lines, positions, parts, per_chunk in sample:
+            places = width * lines + (positions ^ flips[:, lines % 2**LINE_BITS])
+            free &= conflict_free(places * per_chunk + parts, CHUNK_BYTES // per_chunk)
+        yield from (tried[first + k] for k in np.flatnonzero(free))
+
+
+def _numbers(a: Accesses, order: Sequence[int], chunk: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Of a dozen accesses by all lanes: line, position, part of the chunk; and how many parts a chunk has."""
+    whole = a.points[(a.points >= 0).all((1, 2))]
+    few = whole[:: max(1, len(whole) // 12)]
+    lines, runs = few[..., order[0]], few[..., order[1]]
+    return lines, runs // chunk, runs % chunk // a.width, chunk // a.width
+
+
+@lru_cache(maxsize=8)
+def _flips(family: tuple[Swizzle, ...]) -> np.ndarray:
+    """[swizzle, line]: what each of some swizzles combines with the positions of a line."""
+    lines = np.arange(2**LINE_BITS)
+    table = np.zeros((len(family), len(lines)), np.int64)
+    for row, swizzle in zip(table, family):
+        for at, low, count in swizzle.runs:
+            row += (lines >> low) % 2**count << at
+    return table
