@@ -1,0 +1,1 @@
+"""The lockstep machine: thread blocks as numpy arrays (`machine`), and what each operation does to them."""

@@ -1,0 +1,29 @@
+"""What the interpreter refuses, each with a stable id."""
+
+from __future__ import annotations
+
+from polyvolta.cuda.errors import CudaError
+
+
+class OutOfBounds(CudaError, IndexError):
+    """A thread reached outside a tensor, a tile or a register array, or a name left its range."""
+
+    id = "PV520"
+
+
+class Diverged(CudaError):
+    """Threads that must agree, or act together, don't."""
+
+    id = "PV521"
+
+
+class NotAChunk(CudaError, ValueError):
+    """Values that are to be one wide access don't lie in one aligned chunk in order."""
+
+    id = "PV522"
+
+
+class BadTensor(CudaError, ValueError):
+    """An array, a scalar or a size isn't what the kernel's signature says."""
+
+    id = "PV523"
