@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
 from polyvolta.graph.errors import BadOperand, ShapeMismatch
+from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.sets.errors import nearest
 
 if TYPE_CHECKING:
     from polyvolta.graph.tensors import Dim, Tensor
 
 _INTERNED: WeakValueDictionary[tuple, Expr] = WeakValueDictionary()
-
-FUNCTIONS: dict[str, int] = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "relu": 1, "sigmoid": 1, "tanh": 1}
-"""The pointwise functions, each with its number of operands."""
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
 _BINDING = {"+": 1, "-": 1, "*": 2, "@": 2, "-x": 3}
@@ -169,8 +167,9 @@ def pointwise(function: str, *operands: object) -> Expr:
     """
     if function not in FUNCTIONS:
         raise BadOperand(f"there is no pointwise function {function!r}", hint=nearest(function, FUNCTIONS))
-    if len(operands) != FUNCTIONS[function]:
-        raise BadOperand(f"{function} takes {FUNCTIONS[function]} operands, not {len(operands)}")
+    arity = FUNCTIONS[function].arity
+    if len(operands) != arity:
+        raise BadOperand(f"{function} takes {arity} operand{'s' * (arity != 1)}, not {len(operands)}")
     arguments = tuple(_operand(x, _INFIX.get(function, function)) for x in operands)
     if all(isinstance(x, Constant) for x in arguments):
         raise BadOperand(

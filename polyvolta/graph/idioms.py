@@ -7,11 +7,23 @@ in is decided here too: products that only enter a sum share one accumulator.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import sympy
+
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.formula import Formula
+from polyvolta.graph.formula import Call, Formula, Input, Number
 from polyvolta.graph.statements import Access, Statement
+from polyvolta.graph.tensors import Tensor
+from polyvolta.sets.errors import PolyvoltaError
+
+
+class Unsupported(PolyvoltaError, ValueError):
+    """A graph for which no kernel is made: says which node, why, and what would be possible."""
+
+    id = "PV402"
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +100,95 @@ class Plan:
 
 
 def plan(graph: Graph, accumulators: str = "auto") -> Plan:
-    """A graph as one of the idioms; see the module."""
-    raise NotImplementedError
+    """A graph as one of the idioms; see the module.
+
+    Parameters
+    ----------
+    accumulators : "auto": products that only enter a sum share an accumulator; "one": all must, "separate": none do.
+
+    Raises
+    ------
+    Unsupported : the graph is outside the idioms.
+
+    Cost: linear in the graph's nodes.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> A, B, bias = pv.tensor("A", (M, K)), pv.tensor("B", (K, N)), pv.tensor("bias", (N,))
+    >>> found = plan(Graph.of(pv.relu(pv.relu(A) @ B + bias)))
+    >>> found.contractions[0].left.formula == Call("relu", (Input(0),))
+    True
+    >>> found.steps[0].name, [str(a) for a in found.steps[0].accesses], found.outputs
+    ('relu_add', ['C[i, j]', 'bias[j]'], ('D',))
+    """
+    arrays = graph.arrays
+    taken = set(arrays) | set(graph.params)
+    contractions, steps = [], []
+    for s in graph.statements:
+        if s.is_matmul:
+            i, j, k = s.iterators
+            left, right = (
+                _operand(s, side, index, arrays, taken)
+                for side, index in zip(s.expression.args[1:], ((i, k), (k, j)), strict=True)
+            )
+            contractions.append(Contraction(s, left, right, s.write.tensor))
+        else:
+            accesses, scalars, formula = _formula(s, s.expression)
+            steps.append(Step(s, s.operation, accesses, scalars, formula))
+    return Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs))
+
+
+def _operand(
+    statement: Statement, side: sympy.Basic, index: tuple[str, str], arrays: dict[str, Tensor], taken: set[str]
+) -> Operand:
+    """One side of a product; its name is noted in `taken`."""
+    accesses, scalars, formula = _formula(statement, side)
+    matrices = [a for a in accesses if a.index == index] or [a for a in accesses if len(a.index) == 2]
+    first = (matrices or accesses)[0].tensor
+    layout = arrays[first].layout if matrices else "row"
+    plain = f"operand {first}"  # each tensor's first operand has its name
+    name, number = first, 1
+    while (plain if name == first else name) in taken:
+        number += 1
+        name = f"{first}_{number}"
+    taken.add(plain if name == first else name)
+    return Operand(name, index, accesses, scalars, formula, layout)
+
+
+def _formula(statement: Statement, tree: sympy.Basic) -> tuple[tuple[Access, ...], tuple[str, ...], Formula]:
+    """An expression tree as (read accesses, scalars, formula over both)."""
+    leaves: dict[sympy.Basic, None] = {}
+    scalars: dict[sympy.Basic, None] = {}
+    order = _postorder(tree)
+    for node in order:
+        if isinstance(node, sympy.Indexed):
+            leaves[node] = None
+        elif isinstance(node, sympy.Symbol):
+            scalars[node] = None
+    place = {node: Input(at) for at, node in enumerate((*leaves, *scalars))}
+    made: dict[sympy.Basic, Formula] = {}
+    for node in order:
+        if node in place:
+            made[node] = place[node]
+        elif isinstance(node, sympy.Number):
+            made[node] = Number(float(node))
+        else:
+            made[node] = Call(node.func.__name__, tuple(made[x] for x in node.args))
+    accesses = tuple(statement.access(leaf) for leaf in leaves)
+    return accesses, tuple(str(s) for s in scalars), made[tree]
+
+
+def _postorder(tree: sympy.Basic) -> Sequence[sympy.Basic]:
+    """Every node of an expression tree once, operands first; leaves are not opened."""
+    order: dict[sympy.Basic, None] = {}
+    stack: list[tuple[sympy.Basic, bool]] = [(tree, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in order:
+            continue
+        if ready or isinstance(node, sympy.Indexed | sympy.Symbol | sympy.Number):
+            order[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((x, False) for x in reversed(node.args) if x not in order)
+    return tuple(order)

@@ -6,7 +6,7 @@ and this one is the kernel's own rounding (and the fp16 rounding of its output).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,24 +15,13 @@ from numpy.typing import NDArray
 from polyvolta.graph.binding import as_outputs, bind
 from polyvolta.graph.errors import BadArguments
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, inputs_of, walk
+from polyvolta.graph.meaning import MEANING
 from polyvolta.graph.tensors import Tensor, check_names
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
 
 Float64 = NDArray[np.float64]
-
-MEANING: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "neg": np.negative,
-    "relu": lambda x: np.maximum(x, 0.0),
-    "sigmoid": lambda x: 0.5 * (1.0 + np.tanh(0.5 * x)),  # overflows nowhere
-    "tanh": np.tanh,
-}
-"""Each function of `expr.FUNCTIONS` over float64 arrays."""
-
 
 def reference(
     outputs: Expr | Sequence[Expr] | Mapping[str, Expr] | Graph, /, *arrays: Any, **named: Any

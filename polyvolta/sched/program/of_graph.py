@@ -87,7 +87,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
         local, arguments = (), arrays
     meaning: dict[str, object] = {}
     if functions:
-        from polyvolta.graph.reference import MEANING
+        from polyvolta.graph.meaning import MEANING
 
         meaning = {f: MEANING[f] for f in functions if f in MEANING}
     order = Schedule(Domain(domain, textual_order(domain)))
