@@ -3,9 +3,10 @@
     DOMAIN: S[i] : 0 ≤ i < M      =>      DOMAIN: S[i] : 16⌊i/16⌋ = i ∧ 0 ≤ i < M
 
 The instances whose iterators are multiples of the tile stay, and each now performs what the instances of its
-tile did; what that is (a macro-MMA) is for the statement's operation to say. That is legal when every tile is
-full, goes one way through the filters, lies in one iteration of all bands but the innermost, and runs after what any of
-its instances depends on. The
+tile did; what that is (a macro-MMA) is for the statement's operation to say. That is legal when every instance has such
+a tile, every tile is full, goes one way through the filters, lies in one iteration of all bands but the innermost, and
+runs after what any of its instances depends on. A tile may be partial where the operation can do with fewer instances
+than the tile has points: one that reads zeros outside of its operands, and writes nothing outside of its result. The
 dependences become those between the instances that stay: what depended on an instance of a tile depends on the one that
 stands for it.
 """

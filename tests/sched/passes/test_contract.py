@@ -69,22 +69,26 @@ def test_the_tiles_that_stay(factors):
     assert set(instances(new)) == {stands(a, factors) for a in instances(Schedule(Domain(DOMAIN)))}
 
 
-@pytest.mark.parametrize("exprs", BANDS)
-def test_contraction_is_refused_exactly_when_two_tiles_would_run_in_the_wrong_order(exprs):
+@pytest.mark.parametrize("exprs, rows", list(product(BANDS, (8, 7))))
+def test_contraction_is_refused_exactly_when_two_tiles_would_run_in_the_wrong_order(exprs, rows):
+    """Also where 7 rows leave the last tiles partial."""
     members = tuple(Member((("S", e),)) for e in exprs)
-    tree = Schedule(Domain(DOMAIN.only("S"), Band(members)), ())
+    domain = DOMAIN.only("S") & Set(f"{{ S[i, j] : i < {rows} }}")
+    partial = rows != 8
+    tree = Schedule(Domain(domain, Band(members)), ())
     time = times(tree)
     for text, factors in product(RELATIONS[:4], FACTORS):
         d = dependence(text)
+        d = replace(d, relation=d.relation.intersect_domain(domain).intersect_range(domain))
         if not all(before(time[a], time[b]) for a, b in pairs(d.relation)):
             continue
         try:
-            later = times(contract(replace(tree, dependences=()), "S", factors))
+            later = times(contract(replace(tree, dependences=()), "S", factors, partial=partial))
         except IllegalTransformation:  # a tile that spans several iterations of an outer band
             continue
         ordered = all(before(later[a], later[b]) for a, b in between(d, factors))
         try:
-            contract(replace(tree, dependences=(d,)), "S", factors)
+            contract(replace(tree, dependences=(d,)), "S", factors, partial=partial)
         except IllegalTransformation:
             assert not ordered, (text, factors)
         else:
@@ -134,3 +138,48 @@ def test_without_dependences_flags_stay_where_they_surely_hold(exprs, kept):
     tree = Schedule(Domain(Set("{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 }"), Band(members, permutable=True)))
     band = contract(tree, "S", {"i": 2}).band((0,))
     assert [band.permutable, *(m.coincident for m in band.members)] == [kept] * 3
+
+
+# ---- partial tiles
+
+SHAPES = (
+    "{ S[i, j] : 0 <= i < 7 and 0 <= j < 8 }",
+    "{ S[i, j] : 0 <= i < 8 and 0 <= j < 1 }",
+    "{ S[i, j] : 1 <= i < 8 and 0 <= j < 8 }",
+    "{ S[i, j] : 0 <= j < 8 and 0 <= i <= j }",
+    "{ S[i, j] : 0 <= i < 8 and i <= j < 8 }",
+    "{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 and (i < 4 or j >= 5) }",
+    "{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 and i mod 4 = 0 }",
+    "{ S[i, j] : 0 <= i < 8 and 0 <= j < 8 and not (i = 2 and j = 3) }",
+)
+
+
+@pytest.mark.parametrize("text, factors", list(product(SHAPES, FACTORS[:4])))
+def test_a_partial_tile_needs_its_base_point_alone(text, factors):
+    tree = Schedule(Domain(Set(text)))
+    points = set(instances(tree))
+    bases = {stands(p, factors) for p in points}
+    reached = {("S", (x + a, y + b)) for _, (x, y) in bases & points
+               for a, b in product(range(factors.get("i", 1)), range(factors.get("j", 1)))}  # fmt: skip
+    for partial, legal in ((True, bases <= points), (False, bases <= points and reached <= points)):
+        if legal:
+            assert set(instances(contract(tree, "S", factors, partial=partial))) == bases
+        else:
+            with pytest.raises(IllegalTransformation, match="tile"):
+                contract(tree, "S", factors, partial=partial)
+
+
+@pytest.mark.parametrize("m", [1, 15, 16, 17, 33])
+def test_any_size_has_its_started_tiles(m):
+    """For a symbolic size, and what the size then is."""
+    tree = Schedule(Domain(Set("[M] -> { S[i] : 0 <= i < M }")))
+    new = contract(tree, "S", {"i": 16}, "[M] -> { : M >= 1 }", partial=True)
+    here = new.domain.intersect_params(Set(f"[M] -> {{ : M = {m} }}"))
+    assert [p for (p,) in here.points(M=m)] == list(range(0, m, 16))
+    with pytest.raises(IllegalTransformation, match=r"(?s)reaches beyond the domain.*partial=True"):
+        contract(tree, "S", {"i": 16}, "[M] -> { : M >= 1 }")
+
+
+def test_a_tile_that_starts_outside_is_said_to():
+    with pytest.raises(IllegalTransformation, match=r"no tile of {'i': 4} that stays has S\[[123]\]"):
+        contract(Schedule(Domain(Set("{ S[i] : 1 <= i < 8 }"))), "S", {"i": 4}, partial=True)
