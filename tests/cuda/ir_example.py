@@ -207,8 +207,12 @@ def matmul_ir(
             ("warpIdx_y", var("warp") // across),
         ),
         ranges={
-            "linearId": (0, threads - 1), "lane": (0, 31), "warp": (0, threads // 32 - 1),
-            "warpIdx_x": (0, across - 1), "warpIdx_y": (0, bm // wm - 1), "c2": (-1, None),
+            "linearId": (0, threads - 1),
+            "lane": (0, 31),
+            "warp": (0, threads // 32 - 1),
+            "warpIdx_x": (0, across - 1),
+            "warpIdx_y": (0, bm // wm - 1),
+            "c2": (-1, None),
         },  # fmt: skip
         grid=((var("N") + bn - 1) // bn, (var("M") + bm - 1) // bm, aff(1)),
         context=() if guarded else (("M", bm), ("N", bn), ("K", bk)),

@@ -128,7 +128,9 @@ class Machine:
         low, high = self.ir.ranges.get(name, (None, None))
         bad = (low is not None and value < low) | (high is not None and value > high)
         if np.any(bad & where):
-            raise OutOfBounds(f"{name} takes the values {np.unique(value)[:4].tolist()}, not in its range {low} .. {high}")
+            raise OutOfBounds(
+                f"{name} takes the values {np.unique(value)[:4].tolist()}, not in its range {low} .. {high}"
+            )
 
     def _uniform(self, value: Any, what: str) -> Any:
         """A value as one number where all blocks agree, else [block, 1, 1]; the threads of a block must."""

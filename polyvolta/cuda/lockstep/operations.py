@@ -13,11 +13,7 @@ from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES
 from polyvolta.cuda.lockstep.errors import NotAChunk
 from polyvolta.cuda.lockstep.machine import LANES, Machine, Mask, apply, title
 from polyvolta.cuda.macro_mma import MacroMma
-
-try:
-    from polyvolta.graph.formula import evaluate
-except ImportError:  # until it is there
-    from polyvolta.cuda.lockstep.stub import evaluate
+from polyvolta.graph.formula import evaluate
 
 TYPES = {"half": np.float16, "float": np.float32}
 
@@ -67,7 +63,7 @@ def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> None:
     operands = [
         m.element(x).astype(np.float32) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands
     ]
-    values = np.asarray(evaluate(op.formula, operands, np.float32))
+    values = evaluate(op.formula, operands)
     target = m.element(op.target)
     if op.inside is not None:
         index, extents = m.at(op.inside.index), m.at(op.inside.extents)
