@@ -8,11 +8,12 @@ add their instances.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polyvolta.cuda.kernel_ir import Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.sched.tree import Member, Node
+from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
 
 
@@ -96,6 +97,25 @@ class Operands:
 
     pieces: tuple[Piece, ...]
     macros: tuple[MacroMma, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A promoted tree and what its statements do.
+
+    Parameters
+    ----------
+    schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
+    movements : what an instance does, by statement.
+    tiles, registers : shared memory, with its places in it, and the register arrays.
+    buffers : of each operand's tile.
+    """
+
+    schedule: Schedule
+    movements: Mapping[str, Movement]
+    tiles: tuple[SharedTile, ...]
+    registers: tuple[RegisterArray, ...]
+    buffers: int = 1
 
 
 def accumulator_name(array: str) -> str:
