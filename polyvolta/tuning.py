@@ -1,29 +1,114 @@
-"""Which options a kernel gets: what a graph needs, every combination that is legal, and the one chosen by default."""
+"""Which options a kernel gets: what a graph needs, every combination that is legal, and the one chosen by default.
+
+The default follows four rules:
+
+1. *Macro-MMA*: m32n32k8 where a left operand is column-major or a right one row-major, as its fragment loads are 128
+   bits wide for those layouts too; else m16n16k8.
+2. *Block tile*: 128x128x32, what one multiprocessor computes from few loads. A known size that a side exceeds twofold
+   halves that side, down to the macro-MMA's; then the longer side is halved, down to 64, while there would be fewer
+   blocks than multiprocessors. A size that is not known counts as large.
+3. *Split K*: by 2 or 4 where that still leaves multiprocessors without a block, as long as K is known to have at least
+   four steps for each part and the block at most 8 warps.
+4. *Warp tile*: the largest of at most 64x64 that leaves the compiler 60 of 255 registers, counting accumulators,
+   fragments, and what a step of the main loop or of the epilogue holds beside them. Several accumulators or operands
+   of an epilogue so make it smaller.
+"""
 
 from __future__ import annotations
 
-from polyvolta.cuda.target import Target
+from collections.abc import Iterator
+from itertools import product
+
+from polyvolta.cuda.target import Target, target_of
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import Plan
-from polyvolta.options import Needs, Options
+from polyvolta.graph.idioms import Operand, Plan, plan
+from polyvolta.options import SHAPES, Needs, Options, default_warp_tile
+
+TILES = (16, 32, 64, 128, 256)
+SPLITS = (1, 2, 4, 8)
+BUFFERS = (1, 2)
+MULTIPROCESSORS = 80  # of a V100
+Block = tuple[int, int, int]
 
 
 def needs_of(idiom: Plan) -> Needs:
     """What a plan asks of a block."""
     accumulators = {c.accumulator for c in idiom.contractions}
-
-    def matrices(operand) -> int:  # noqa: ANN001
-        return max(1, sum(len(a.index) == 2 for a in operand.accesses))
-
     made = accumulators | {s.statement.write.tensor for s in idiom.steps}
     loaded = {(a.tensor, a.index) for s in idiom.steps for a in s.accesses if a.tensor not in made}
     return Needs(
         len(accumulators),
-        tuple((matrices(c.left), matrices(c.right)) for c in idiom.contractions),
+        tuple((_matrices(c.left), _matrices(c.right)) for c in idiom.contractions),
         4 if idiom.steps else 2,
         len(loaded),
     )
 
 
-def default_options(graph: Graph, target: Target) -> Options:
-    return Options()
+def _matrices(operand: Operand) -> int:
+    """How many tensors are loaded for it, of the block tile's size."""
+    return max(1, len(operand.accesses))
+
+
+def space(graph: Graph, target: Target) -> Iterator[Options]:
+    """See `Options.space`."""
+    idiom = plan(graph)
+    needs = needs_of(idiom)
+    names = [n for n in SHAPES if n in target.macro_mmas]
+    for name, m, n, k, y, x in product(names, TILES, TILES, TILES, TILES, TILES):
+        if y > m or x > n:
+            continue
+        for p, b in product(SPLITS, BUFFERS):
+            options = Options((m, n, k), (y, x, k), name, p, b)
+            if next(options.problems(target, needs), None) is None:
+                yield options
+
+
+def default_options(graph: Graph, target: Target | str = "sm_70", accumulators: str = "auto") -> Options:
+    """The options that `compile` chooses; the module says how.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+    >>> default_options(Graph.of(A @ B)).warp_tile
+    (64, 64, 32)
+    >>> small = pv.tensor("A", (64, 4096)) @ pv.tensor("B", (4096, 512), layout="col")
+    >>> chosen = default_options(Graph.of(small))
+    >>> chosen.block_tile, chosen.warp_tile, chosen.split_k
+    ((64, 64, 32), (64, 32, 32), 4)
+    """
+    target = target_of(target)
+    idiom = plan(graph, accumulators)
+    needs = needs_of(idiom)
+    skew = any((c.left.layout, c.right.layout) != ("row", "col") for c in idiom.contractions)
+    macro = "m32n32k8" if skew and "m32n32k8" in target.macro_mmas else "m16n16k8"
+    sizes = [tuple(d if isinstance(d, int) else None for d in c.statement.extents) for c in idiom.contractions]
+    rows, cols, _ = sizes[0]
+    block = _block(rows, cols, SHAPES[macro])
+    split = 1
+    if all(k is not None for *_, k in sizes) and rows is not None and cols is not None:
+        depth = min(k for *_, k in sizes)
+        while split < 4 and _blocks(block, rows, cols) * split * 2 <= MULTIPROCESSORS and depth >= 8 * split * block[2]:
+            split *= 2
+    while True:
+        warp = default_warp_tile(block, macro, split, needs)
+        options = Options(block, warp, macro, split, accumulators=accumulators)
+        fits = next(options.problems(target, needs), None) is None and (split == 1 or options.threads <= 256)
+        if fits or split == 1:
+            return options
+        split //= 2
+
+
+def _block(rows: int | None, cols: int | None, least: tuple[int, int, int]) -> Block:
+    """The block tile for a result of known (or unknown) sizes."""
+    sides = [128, 128]
+    for d, size in enumerate((rows, cols)):
+        while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
+            sides[d] //= 2
+    if rows is not None and cols is not None:
+        while _blocks((*sides, 32), rows, cols) < MULTIPROCESSORS and max(sides) > 64:
+            sides[sides.index(max(sides))] //= 2
+    return (sides[0], sides[1], 32)
+
+
+def _blocks(block: Block, rows: int, cols: int) -> int:
+    return -(-rows // block[0]) * -(-cols // block[1])
