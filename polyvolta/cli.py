@@ -1,6 +1,6 @@
 """The command line: what `polyvolta` shows of a kernel, and runs.
 
-    polyvolta demo      the whole way for one matrix product: trees, CUDA text, resources, a run
+    polyvolta demo      the whole way for one computation: trees, CUDA text, resources, a run
     polyvolta show      the schedule trees alone
     polyvolta emit      the CUDA text, or machine code
     polyvolta run       a run on random data, with its error and time
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,12 +22,14 @@ from polyvolta import terminal
 from polyvolta.sets.errors import PolyvoltaError
 
 if TYPE_CHECKING:
+    import numpy as np
     from rich.console import Console
 
     from polyvolta.kernel import Kernel
 
 TOLERANCE = 5e-4  # relative L2 error against float64
-BLOCK, MACRO, ARCH = "128x128x32", "m16n16k8", "sm_70"
+BLOCK, ARCH = "128x128x32", "sm_70"
+IDIOM, LAYOUTS = "matmul", "row,col"
 SIZE, DEMO_SIZE = "512x512x256", (256, 256, 128)
 
 
@@ -59,11 +61,19 @@ def _of_kernel(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="The kernel")
 
 
-BlockTile = Annotated[str, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step in K.")]
+Idiom = Annotated[str, _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.")]
+Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.")]
+BlockTile = Annotated[
+    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step in K; if missing, chosen.")
+]
+SplitK = Annotated[int, _of_kernel("--split-k", metavar="P", help="Parts into which a block splits K.")]
+Buffers = Annotated[int, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 or 2.")]
 WarpTile = Annotated[
     str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp; if missing the block's, to 64x64.")
 ]
-Macro = Annotated[str, _of_kernel("--macro-mma", metavar="NAME", help="What a warp multiplies at once.")]
+Macro = Annotated[
+    str | None, _of_kernel("--macro-mma", metavar="NAME", help="What a warp multiplies at once; if missing, chosen.")
+]
 Arch = Annotated[str, _of_kernel("--target", metavar="ARCH", help="GPU architecture.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
@@ -101,20 +111,23 @@ def _top(version: Version = False) -> None:
 def demo(
     ascii: Ascii = False,
     interpret: Interpret = False,
-    block_tile: BlockTile = BLOCK,
+    idiom: Idiom = IDIOM,
+    layouts: Layouts = LAYOUTS,
+    block_tile: BlockTile = None,
     warp_tile: WarpTile = None,
-    macro_mma: Macro = MACRO,
+    macro_mma: Macro = None,
+    split_k: SplitK = 1,
+    buffers: Buffers = 1,
     target: Arch = ARCH,
 ) -> None:
-    """The whole way for C = A @ B: every schedule tree, the CUDA text, its resources, a run."""
+    """The whole way for one computation: every schedule tree, the CUDA text, its resources, a run."""
     out = terminal.console()
-    kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(out)
+    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(out)
     terminal.print_title(out, kernel)
     terminal.print_stages(out, kernel, ascii or terminal.is_ascii(out))
     terminal.heading(out, "CUDA", "The loops are the last tree's; every index is printed from a relation.")
     terminal.print_source(out, kernel)
-    tile = kernel.options.block_tile
-    sizes = {n: -(-size // t) * t for n, size, t in zip("MNK", DEMO_SIZE, tile, strict=True)}
+    sizes = dict(zip("MNK", DEMO_SIZE, strict=True))
     terminal.print_launch(out, kernel, sizes)
     terminal.print_resources(out, kernel)
     run_random(out, kernel, sizes, 0, interpret)
@@ -124,15 +137,19 @@ def demo(
 def show(
     stage: Stage = None,
     ascii: Ascii = False,
-    block_tile: BlockTile = BLOCK,
+    idiom: Idiom = IDIOM,
+    layouts: Layouts = LAYOUTS,
+    block_tile: BlockTile = None,
     warp_tile: WarpTile = None,
-    macro_mma: Macro = MACRO,
+    macro_mma: Macro = None,
+    split_k: SplitK = 1,
+    buffers: Buffers = 1,
     target: Arch = ARCH,
 ) -> None:
     """The schedule trees, stage by stage, with what each pass changed."""
     out = terminal.console()
     ascii = ascii or terminal.is_ascii(out)
-    kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(out)
+    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(out)
     if stage is None:
         terminal.print_title(out, kernel)
         terminal.print_stages(out, kernel, ascii)
@@ -144,14 +161,18 @@ def show(
 def emit(
     output: Output = None,
     cubin: CubinFile = None,
-    block_tile: BlockTile = BLOCK,
+    idiom: Idiom = IDIOM,
+    layouts: Layouts = LAYOUTS,
+    block_tile: BlockTile = None,
     warp_tile: WarpTile = None,
-    macro_mma: Macro = MACRO,
+    macro_mma: Macro = None,
+    split_k: SplitK = 1,
+    buffers: Buffers = 1,
     target: Arch = ARCH,
 ) -> None:
     """The CUDA text on stdout; or files of it, of its machine code, or of both."""
     err = terminal.console(stderr=True)
-    kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(err)
+    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(err)
     if output is not None and output == cubin:
         raise CannotWrite(f"{output} can't hold both the text and the machine code")
     files = {} if output is None else {output: kernel.source.encode()}
@@ -172,15 +193,19 @@ def run(
     size: SizeText = SIZE,
     interpret: Interpret = False,
     seed: Seed = 0,
-    block_tile: BlockTile = BLOCK,
+    idiom: Idiom = IDIOM,
+    layouts: Layouts = LAYOUTS,
+    block_tile: BlockTile = None,
     warp_tile: WarpTile = None,
-    macro_mma: Macro = MACRO,
+    macro_mma: Macro = None,
+    split_k: SplitK = 1,
+    buffers: Buffers = 1,
     target: Arch = ARCH,
 ) -> None:
     """Run on random data, on the GPU if there is one, else interpreted: error and time."""
     out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
-    kernel = Choice(block_tile, warp_tile, macro_mma, target).compiled(out)
+    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(out)
     kernel.check_sizes(sizes)
     terminal.print_title(out, kernel)
     run_random(out, kernel, sizes, seed, interpret)
@@ -210,22 +235,53 @@ def numbers(text: str, what: str, example: str) -> tuple[int, int, int]:
 class Choice:
     """The kernel that a command's options ask for."""
 
-    block_tile: str
+    idiom: str
+    layouts: str
+    block_tile: str | None
     warp_tile: str | None
-    macro_mma: str
+    macro_mma: str | None
+    split_k: int
+    buffers: int
     target: str
 
     def compiled(self, out: Console) -> Kernel:
-        """`C = A @ B` compiled so; a terminal shows each stage's name while it is made."""
-        block = numbers(self.block_tile, "block tile", BLOCK)
-        warp = None if self.warp_tile is None else numbers(self.warp_tile, "warp tile", "64x64x32")
+        """The idiom compiled so; a terminal shows each stage's name while it is made."""
+        layouts = tuple(self.layouts.split(","))
+        if len(layouts) != 2:
+            raise BadText(f"{self.layouts!r} are no layouts of A and B", hint=f"two of row and col, such as {LAYOUTS}")
+        given: dict[str, Any] = {}
+        if self.block_tile is not None:
+            given["block_tile"] = numbers(self.block_tile, "block tile", BLOCK)
+        if self.warp_tile is not None:
+            given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
+        for name, value, usual in (
+            ("macro_mma", self.macro_mma, None),
+            ("split_k", self.split_k, 1),
+            ("buffers", self.buffers, 1),
+        ):
+            if value != usual:
+                given[name] = value
         with out.status("loading") as status:
-            import polyvolta as pv
+            from polyvolta.compiler import compile
+            from polyvolta.gallery import idiom
+            from polyvolta.options import Options
 
-            M, N, K = pv.sizes("M N K")
-            product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
-            options = pv.Options(block_tile=block, warp_tile=warp, macro_mma=self.macro_mma)
-            return pv.compile(product, self.target, options, progress=lambda s: status.update(f"making {s}"))
+            graph = idiom(self.idiom, layouts)
+            options = Options(**given) if given else None
+            return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
+
+
+def random_arrays(kernel: Kernel, sizes: dict[str, int], seed: int) -> list[np.ndarray]:
+    """Standard normal fp16 data for each input of a kernel, in its layout."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    arrays = []
+    for t in kernel.graph.inputs:
+        shape = [d if isinstance(d, int) else sizes[d.name] for d in t.dims]
+        data = rng.standard_normal(shape, np.float32).astype(np.float16)
+        arrays.append(np.asfortranarray(data) if t.layout == "col" else data)
+    return arrays
 
 
 def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, interpret: bool) -> None:
@@ -242,22 +298,21 @@ def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, i
     from polyvolta.cuda import launch
     from polyvolta.graph.reference import reference
 
-    rng = np.random.default_rng(seed)
-    m, n, k = (sizes[s] for s in "MNK")
-    a = rng.standard_normal((m, k), np.float32).astype(np.float16)
-    b = np.asfortranarray(rng.standard_normal((k, n), np.float32).astype(np.float16))
+    arrays = random_arrays(kernel, sizes, seed)
     gpu = launch.gpu_available()
     on_gpu = gpu and not interpret
     where = f"GPU, {launch.device_arch()}" if on_gpu else "interpreter" if gpu else "interpreter (no GPU)"
-    terminal.heading(out, f"run {m} x {n} x {k}", f"A and B are standard normal fp16 data, seed {seed}.")
+    names = ", ".join(t.name for t in kernel.graph.inputs)
+    line = f"{names}: standard normal fp16 data, seed {seed}."
+    terminal.heading(out, f"run {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
     with out.status(f"running on the {where}"):
         call = kernel if on_gpu else kernel.interpret
         if on_gpu:
-            call(a, b)  # compiles and loads
+            call(*arrays)  # compiles and loads
         start = perf_counter()
-        c = call(a, b)
+        c = call(*arrays)
         seconds = perf_counter() - start
-        (exact,) = reference(kernel.graph, a, b)
+        (exact,) = reference(kernel.graph, *arrays)
     error = float(np.linalg.norm(c - exact) / np.linalg.norm(exact))
     time = f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.2f} ms"
     terminal.fact(out, "ran on", where)

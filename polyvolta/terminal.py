@@ -61,9 +61,12 @@ def fact(out: Console, name: str, value: str) -> None:
 def print_title(out: Console, kernel: Kernel) -> None:
     """One line: what is computed, by which kernel."""
     o = kernel.options
-    out.print("C = A @ B", style="bold", end="")
+    graph = kernel.graph
+    made = ", ".join(f"{t.name} = {e}" for t, e in zip(graph.outputs, graph.roots, strict=True))
+    out.print(made, style="bold", end="")
     tiles = f"block tile {tile(o.block_tile)}, warp tile {tile(o.warp_tile)}"
-    out.print(f"  {tiles}, {o.macro_mma}, {kernel.target.name}")
+    split = f", K split in {o.split_k}" if o.split_k > 1 else ""
+    out.print(f"  {tiles}, {o.macro_mma}{split}, {kernel.target.name}")
 
 
 def tile(sizes: tuple[int, ...]) -> str:
@@ -84,6 +87,7 @@ def sentence(stage: str, kernel: Kernel) -> str:
     return {
         "initial": "One band over all loops. It is permutable, so it can be tiled; i and j are parallel.",
         "block_tiled": f"Tiles of {tile(o.block_tile)}: a block takes one along i and j, and steps along k.",
+        "hoisted": "The sequence moves up: all of a product runs before what uses it, and each has a tree of its own.",
         "warp_tiled": f"Inside a block's tile, one tile of {tile(o.warp_tile)} for each warp.",
         "mapped": "Parallel tile loops become indices: of the block in the grid, of the warp in its block.",
         "strip_mined": "A warp's step along k is cut into strips as deep as a macro-MMA.",
