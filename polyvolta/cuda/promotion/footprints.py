@@ -86,8 +86,8 @@ def members_of(nest: Nest, dims: Dims) -> Map:
 def widened(schedule: Schedule, nests: Iterable[Nest]) -> Schedule:
     """The tree with the instances of every started tile, as many as its contraction leaves of them.
 
-        DOMAIN: S[i] : 0 <= i < M and 16*floor(i/16) = i     =>     DOMAIN: S[i] : 0 <= i and 128*floor(i/128) < M
-                                                                             and 16*floor(i/16) = i
+    DOMAIN: S[i] : 0 <= i < M and 16*floor(i/16) = i     =>     DOMAIN: S[i] : 0 <= i and 128*floor(i/128) < M
+                                                                         and 16*floor(i/16) = i
     """
     parts = []
     for nest in nests:
@@ -141,12 +141,11 @@ def data_tile(nest: Nest, depth: int, access: Map, what: str) -> tuple[Map, Box]
     return touched, box
 
 
-def full_where(nest: Nest, depth: int, access: Map, touched: Map, context: Set) -> tuple[Aff, ...]:
+def full_where(nest: Nest, depth: int, access: Map, context: Set) -> tuple[Aff, ...]:
     """Conditions `e >= 0` on members and sizes under which a tile has no element beside the real instances'.
 
     Parameters
     ----------
-    touched : the tile, { [members above the level] -> array[element] }.
     context : what may be assumed of the sizes; conditions that follow from it are left out.
 
     Raises
@@ -155,7 +154,7 @@ def full_where(nest: Nest, depth: int, access: Map, touched: Map, context: Set) 
 
     Cost: a difference, a projection, a complement and a gist of small sets, a few milliseconds.
     """
-    there = footprint(nest, level(nest, depth), access, real=True)
+    touched, there = (footprint(nest, level(nest, depth), access, real) for real in (False, True))
     tiles = touched.domain()
     full = (tiles - (touched - there).domain()).gist(tiles.intersect_params(context))
     return conditions_of(full)
