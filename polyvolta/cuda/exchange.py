@@ -1,10 +1,15 @@
-"""The accumulator exchange: from the mma's ownership map to rows of 8 values, through shared memory.
+"""The accumulator exchange: from the mma's ownership map to runs of 8 values, through shared memory.
 
-After a macro-MMA a lane owns scattered fp32 values; a 128-bit store wants 8 consecutive fp16 values of one row.
-All of the plan is read off the ownership map { [lane, i] -> [row, col] }: which values of a lane belong to one
-chunk of 8 columns (a *piece*), which slot of that chunk the lane's piece takes, which chunk each lane fetches,
-and in which order its words then stand. A swizzle of the chunks, chosen by the bank model, keeps both accesses
-free of conflicts (the paper's "Reordering through Shared Memory").
+After a macro-MMA a lane owns scattered fp32 values; a 128-bit store wants 8 consecutive fp16 values of one row (of
+one column, when the result is column-major). So each lane stores what it owns of a run, a *piece*, to its warp's
+buffer, and takes whole runs out again: lane l takes run l in the first round, run 32 + l in the second one, and
+so on, runs being numbered along the result's lines, so that neighbouring lanes write neighbouring addresses.
+
+All of the plan is read off the ownership map { [lane, i] -> [row, col] }: the bits of i that lead along a run are
+the inside of a piece, the other bits of the position in the run number the pieces of the run. A run lies in one
+128-bit vector as fp16, in two as fp32; its words come out in the order in which the pieces were put, and are renamed.
+A swizzle of the vectors' numbers, chosen by the bank model, keeps all stores and loads free of conflicts (the
+paper's "Reordering through Shared Memory"). The whole plan is simulated before it is handed out.
 """
 
 from __future__ import annotations
@@ -13,17 +18,20 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
-from polyvolta.cuda.bank_model import conflict_degree
+import numpy as np
+
+from polyvolta.cuda.bank_model import conflict_free, worst_degree
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, Exchange
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.sets import Aff, aff, var, xor
-from polyvolta.sets.simplify import floordiv_within, simplify
+from polyvolta.cuda.swizzle import Swizzle, flips, swizzles
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.simplify import simplify
 
 LANES = 32
-LANE = var("lane")
-RANGES = {"lane": (0, LANES - 1)}
+LANE, ROUND = var("lane"), var("round")
+BYTES = {"half": 2, "float": 4}
 
 
 class NoExchange(CudaError):
@@ -33,107 +41,168 @@ class NoExchange(CudaError):
 
 
 @cache
-def plan_exchange(macro: MacroMma) -> Exchange:
+def plan_exchange(macro: MacroMma, kind: str = "half", order: tuple[int, int] = (0, 1)) -> Exchange:
     """The exchange for a macro-MMA's accumulator fragment.
+
+    Parameters
+    ----------
+    kind : "half" or "float", what lies in the buffer.
+    order : of the result's dimensions in memory, outermost first.
 
     Raises
     ------
-    NoExchange : lanes hold pieces of different shapes, or a fragment is no multiple of 32 chunks.
+    NoExchange : the ownership map is not made of bits, or no swizzle is free of bank conflicts.
+
+    Cost: a few milliseconds, once for each macro-MMA, kind and order.
     """
-    rows, cols, _ = macro.shape
-    width = cols // CHUNK
-    if rows * width != LANES:
-        raise NoExchange(f"{macro.name}: {rows * width} chunks of 8 values for {LANES} lanes")
-    pieces = _pieces(macro)
-    per_chunk = CHUNK // len(pieces[0])  # how many lanes share a chunk
-    if per_chunk != 2:
-        raise NoExchange(f"{macro.name}: {per_chunk} lanes share a chunk, 2 are expected (64-bit pieces)")
-    words = _word_order(macro, pieces)
-    for low, shift in _swizzles():
-        store = []
-        for k, piece in enumerate(pieces):
-            row, col = (simplify(e, RANGES, {"i": aff(piece[0])}) for e in macro.d.exprs)
-            chunk = row * width + _floor(col, CHUNK)
-            store.append((f"word{k}", 2 * _swizzled(chunk, low, shift) + _mod(_floor(col, 2), 2)))
+    line_dim, run_dim = order
+    size = macro.shape[:2]
+    per_vector = CHUNK_BYTES // BYTES[kind]
+    inside, outside = _value_bits(macro, order)
+    inside = inside[: (per_vector - 1).bit_length()]
+    pieces = tuple(tuple(base + part for part in _subsets([1 << i for i, _ in inside])) for base in _subsets(outside))
+    length = len(pieces[0])
+    slot_bits = [b for b in range(3) if b not in [x for _, x in inside]]  # of the position in a run
+    per_piece = per_vector // length  # pieces of a vector
+    vectors = CHUNK // per_vector  # of a run
+    runs_of_line = size[run_dim] // CHUNK
+    runs = size[line_dim] * runs_of_line
+
+    ranges = {"lane": (0, LANES - 1), "round": (0, runs // LANES - 1)}
+    places = []  # of each piece: its vector, and its part of the vector
+    for piece in pieces:
+        at = [simplify(e, ranges, {"i": aff(piece[0])}) for e in macro.d.exprs]
+        slot = _bits_of(at[run_dim], slot_bits)
+        vector = (runs_of_line * at[line_dim] + at[run_dim] // CHUNK) * vectors + slot // per_piece
+        places.append((simplify(vector, ranges), simplify(slot % per_piece, ranges)))
+    taken = [simplify(vectors * (LANES * ROUND + LANE) + v, ranges) for v in range(vectors)]
+
+    run = LANES * ROUND + LANE
+    owns = [aff(0), aff(0)]
+    owns[line_dim], owns[run_dim] = run // runs_of_line, CHUNK * (run % runs_of_line)
+    names = tuple(n for n, _ in macro.d.outputs)
+    bits = (runs * vectors - 1).bit_length()
+    for swizzle in _sifted(places, taken, per_piece, bits, runs // LANES):
+        put = lambda e: simplify(swizzle(e, e, 2**bits), ranges)  # noqa: B023, E731
         exchange = Exchange(
-            tuple(pieces),
-            IndexMap((("lane", LANES),), tuple(store)),
-            IndexMap((("lane", LANES),), (("chunk", _swizzled(LANE, low, shift)),)),
-            words,
-            IndexMap((("lane", LANES),), (("row", LANE // width), ("col", CHUNK * (LANE % width)))),
-            rows * width,
+            kind,
+            pieces,
+            _map(tuple((f"piece{k}", per_piece * put(v) + part) for k, (v, part) in enumerate(places))),
+            _map(tuple((f"vector{k}", put(v)) for k, v in enumerate(taken)), runs // LANES),
+            _words(inside, slot_bits),
+            _map(tuple((n, simplify(e, ranges)) for n, e in zip(names, owns)), runs // LANES),
+            run_dim,
+            runs // LANES,
+            runs * vectors,
         )
-        if conflicts(exchange) == 1:
+        if conflicts(exchange) == 1 and moves(exchange, macro):
             return exchange
-    raise NoExchange(f"{macro.name}: no swizzle of the exchange buffer is free of bank conflicts")
+    raise NoExchange(f"{macro.name}: no swizzle of the exchange buffer is free of bank conflicts, or its map has no bits")
+
+
+def _map(outputs: tuple[tuple[str, Aff], ...], rounds: int = 0) -> IndexMap:
+    return IndexMap((("lane", LANES), *((("round", rounds),) if rounds else ())), outputs)
+
+
+def _subsets(weights: list[int]) -> list[int]:
+    """Sums of some of the weights, the first one changing fastest."""
+    sums = [0]
+    for w in weights:
+        sums += [s + w for s in sums]
+    return sums
+
+
+def _value_bits(macro: MacroMma, order: tuple[int, int]) -> tuple[list[tuple[int, int]], list[int]]:
+    """The bits of a value's number i that lead along a run, each with the bit of the position; and the others' weights.
+
+    Raises
+    ------
+    NoExchange : a value's number changes its place otherwise than bit by bit.
+    """
+    count = macro.values[2]
+    inside, outside = [], []
+    for i in range((count - 1).bit_length()):
+        place = macro.d.evaluate({"lane": 0, "i": 1 << i})
+        line, run = place[order[0]], place[order[1]]
+        if line == 0 and run in (1, 2, 4):
+            inside.append((i, run.bit_length() - 1))
+        else:
+            outside.append(1 << i)
+    return sorted(inside, key=lambda ix: ix[1]), outside
+
+
+def _bits_of(x: Aff, bits: list[int]) -> Aff:
+    """The number made of some bits of another one."""
+    e = aff(0)
+    for _, run in groupby(enumerate(bits), key=lambda kb: kb[1] - kb[0]):
+        run = list(run)  # noqa: PLW2901
+        at, low = run[0]
+        e = e + 2**at * (x // 2**low % 2 ** len(run))
+    return e
+
+
+def _words(inside: list[tuple[int, int]], slot_bits: list[int]) -> tuple[int, ...]:
+    """Where in the 8 values loaded value v of a run stands: pieces in turn, each in its own order."""
+    stored = [x for _, x in inside] + slot_bits
+    return tuple(sum((v >> x & 1) << at for at, x in enumerate(stored)) for v in range(CHUNK))
+
+
+def _sifted(
+    places: list[tuple[Aff, Aff]], taken: list[Aff], per_piece: int, bits: int, rounds: int
+) -> Iterator[Swizzle]:
+    """Swizzles of `bits`-bit numbers of vectors, high bits flipping low ones, under which nothing conflicts."""
+    lane = np.arange(LANES)
+    at = lambda e, r=0: np.broadcast_to(e.evaluate({"lane": lane, "round": r}), LANES)  # noqa: E731
+    stored = np.stack([at(v) for v, _ in places])
+    parts = np.stack([at(part) for _, part in places])
+    loaded = np.stack([at(v, r) for v in taken for r in range(rounds)])
+    tried = swizzles(3, tuple(range(3, bits)))
+    for first in range(0, len(tried), 48):
+        table = flips(tried[first : first + 48], 2**bits)
+        stores = (stored ^ table[:, stored]) * per_piece + parts
+        free = conflict_free(stores, CHUNK_BYTES // per_piece)
+        free &= conflict_free(loaded ^ table[:, loaded], CHUNK_BYTES)
+        yield from (tried[first + k] for k in np.flatnonzero(free))
+
+
+def _lane_by_lane(f: IndexMap, rounds: int = 1) -> np.ndarray:
+    """[round, output, lane]: the values of a map."""
+    lane = np.arange(LANES)
+    outputs = [f.evaluate({"lane": lane, "round": r}) for r in range(rounds)]
+    return np.array([[np.broadcast_to(x, LANES) for x in of_round] for of_round in outputs])
 
 
 def conflicts(exchange: Exchange) -> int:
-    """The worst conflict degree of the exchange's 64-bit stores and its 128-bit load."""
-    lanes = [{"lane": lane} for lane in range(LANES)]
-    stores = zip(*(exchange.store.evaluate(v) for v in lanes))
-    degrees = [conflict_degree([8 * word for word in words], 8) for words in stores]
-    loads = [exchange.load.evaluate(v)[0] * CHUNK_BYTES for v in lanes]
-    return max(*degrees, conflict_degree(loads, CHUNK_BYTES))
+    """The worst conflict degree of the exchange's stores and of its 128-bit loads; 1 is free of conflicts."""
+    piece_bytes = len(exchange.pieces[0]) * BYTES[exchange.kind]
+    stores = worst_degree(piece_bytes * _lane_by_lane(exchange.store), piece_bytes)
+    return max(stores, worst_degree(CHUNK_BYTES * _lane_by_lane(exchange.load, exchange.rounds), CHUNK_BYTES))
 
 
-def _floor(e: Aff, den: int) -> Aff:
-    return floordiv_within(e, den, RANGES)
+def moves(exchange: Exchange, macro: MacroMma) -> bool:
+    """Whether the exchange brings every element of the fragment to the one place that says it owns it: simulated.
 
-
-def _mod(e: Aff, den: int) -> Aff:
-    return e - den * _floor(e, den)
-
-
-def _pieces(macro: MacroMma) -> list[tuple[int, ...]]:
-    """The values of a fragment grouped by the chunk they belong to; the same grouping for every lane."""
-    groupings = set()
-    for lane in range(LANES):
-        keyed = []
-        for i in range(macro.values[2]):
+    Each lane stores the elements that it owns, by the macro-MMA's map; the buffer must be filled, each value once;
+    what each lane loads must be what `owns` says, and no element may come twice.
+    """
+    lane, length = np.arange(LANES), len(exchange.pieces[0])
+    rows, cols, _ = macro.shape
+    buffer = np.full(rows * cols, -1)
+    for piece, places in zip(exchange.pieces, _lane_by_lane(exchange.store)[0]):
+        for k, i in enumerate(piece):
             row, col = macro.d.evaluate({"lane": lane, "i": i})
-            keyed.append(((row, col // CHUNK), col, i))
-        keyed.sort()
-        groupings.add(tuple(sorted(tuple(i for *_, i in g) for _, g in groupby(keyed, key=lambda t: t[0]))))
-    if len(groupings) != 1:
-        raise NoExchange(f"{macro.name}: lanes hold pieces of different shapes")
-    return list(groupings.pop())
-
-
-def _word_order(macro: MacroMma, pieces: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """For each pair of columns of a chunk the 32-bit word, as stored, that holds it; the same for all chunks."""
-    orders = set()
-    held: dict[tuple[int, int], dict[int, int]] = {}
-    for lane in range(LANES):
-        for piece in pieces:
-            first = macro.d.evaluate({"lane": lane, "i": piece[0]})
-            slot = first[1] // 2 % 2
-            for at in range(0, len(piece), 2):
-                low, high = (macro.d.evaluate({"lane": lane, "i": i}) for i in piece[at : at + 2])
-                if low[0] != high[0] or low[1] % 2 or high[1] != low[1] + 1:
-                    raise NoExchange(f"{macro.name}: values {piece[at : at + 2]} of lane {lane} are no column pair")
-                chunk = held.setdefault((low[0], low[1] // CHUNK), {})
-                if low[1] % CHUNK // 2 in chunk:
-                    raise NoExchange(f"{macro.name}: two lanes own element {low}")
-                chunk[low[1] % CHUNK // 2] = 2 * slot + at // 2
-    for chunk in held.values():
-        orders.add(tuple(chunk.get(pair, -1) for pair in range(CHUNK // 2)))
-    if len(orders) != 1 or sorted(order := orders.pop()) != list(range(CHUNK // 2)):
-        raise NoExchange(f"{macro.name}: chunks are filled in different orders")
-    return order
-
-
-def _swizzles() -> Iterator[tuple[int, int]]:
-    """Permutations of a chunk's number, (low, shift): bit `low` exchanged with bit `low + shift`; first none."""
-    yield 0, 0
-    for low in range(4):
-        for shift in range(1, 5 - low):
-            yield low, shift
-
-
-def _swizzled(chunk: Aff, low: int, shift: int) -> Aff:
-    """The chunk's number with bit `low` replaced by its exclusive-or with bit `low + shift`; 0: unchanged."""
-    if not shift:
-        return chunk
-    bit, other = (_mod(_floor(chunk, 2**at), 2) for at in (low, low + shift))
-    return chunk - 2**low * bit + 2**low * xor(bit, other, 1)
+            buffer[places * length + k] = row * cols + col
+    if not np.array_equal(np.sort(buffer), np.arange(rows * cols)):
+        return False
+    per_vector = CHUNK_BYTES // BYTES[exchange.kind]
+    seen = []
+    for vectors, (row, col) in zip(
+        _lane_by_lane(exchange.load, exchange.rounds), _lane_by_lane(exchange.owns, exchange.rounds)
+    ):
+        loaded = np.concatenate([buffer[v[:, None] * per_vector + np.arange(per_vector)] for v in vectors], axis=1)
+        run = loaded[:, list(exchange.words)]
+        step = cols if exchange.along == 0 else 1
+        if not np.array_equal(run, (row * cols + col)[:, None] + step * np.arange(CHUNK)):
+            return False
+        seen.append(run)
+    return len(np.unique(seen)) == rows * cols

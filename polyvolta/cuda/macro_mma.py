@@ -233,7 +233,7 @@ K_STEPS = 2
 def macro_mma(
     name: str, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None
 ) -> MacroMma:
-    """A macro-MMA by name, for one pair of operand layouts ("row" or "col"), with the preferred interleave or another."""
+    """A macro-MMA by name, for one pair of operand layouts ("row" or "col"); by default the preferred interleave."""
     return compose(name, interleave or INTERLEAVES[name], K_STEPS, a_layout, b_layout)
 
 

@@ -81,15 +81,16 @@ def candidates(width: int) -> tuple[Swizzle, ...]:
     ['p', 'p ^ line mod 2', 'p ^ floor(line/2) mod 2']
     """
     low_zeros = (width & -width).bit_length() - 1
-    return _family(min(POSITION_BITS, low_zeros))
+    return swizzles(min(POSITION_BITS, low_zeros), tuple(range(LINE_BITS)))
 
 
-@lru_cache(maxsize=8)
-def _family(bits: int) -> tuple[Swizzle, ...]:
+@lru_cache(maxsize=32)
+def swizzles(bits: int, sources: tuple[int, ...]) -> tuple[Swizzle, ...]:
+    """Every way to let each of the lowest `bits` bits of a position be flipped by one of the given bits or by none."""
     found = []
-    for sources in product((None, *range(LINE_BITS)), repeat=bits):
+    for chosen in product((None, *sources), repeat=bits):
         runs: list[tuple[int, int, int]] = []
-        for at, low in enumerate(sources):
+        for at, low in enumerate(chosen):
             if low is None:
                 continue
             if runs and runs[-1][0] + runs[-1][2] == at and runs[-1][1] + runs[-1][2] == low:
@@ -98,6 +99,17 @@ def _family(bits: int) -> tuple[Swizzle, ...]:
                 runs.append((at, low, 1))
         found.append(Swizzle(tuple(runs)))
     return tuple(sorted(found, key=lambda s: (sum(count for *_, count in s.runs), len(s.runs), s.runs)))
+
+
+@lru_cache(maxsize=256)
+def flips(family: tuple[Swizzle, ...], lines: int) -> np.ndarray:
+    """[swizzle, line]: what each of some swizzles combines with the positions of a line."""
+    numbers = np.arange(lines)
+    table = np.zeros((len(family), lines), np.int64)
+    for row, swizzle in zip(table, family):
+        for at, low, count in swizzle.runs:
+            row += (numbers >> low) % 2**count << at
+    return table
 
 
 def tile_layout(
@@ -189,10 +201,10 @@ def _sifted(size: Sequence[int], order: Sequence[int], accesses: Sequence[Access
     tried, batch = candidates(width), 48
     sample = [_numbers(a, order, chunk) for a in accesses if a.points.size]
     for first in range(0, len(tried), batch):
-        flips = _flips(tried)[first : first + batch]
-        free = np.ones(len(flips), bool)
+        table = flips(tried[first : first + batch], 2**LINE_BITS)
+        free = np.ones(len(table), bool)
         for lines, positions, parts, per_chunk in sample:
-            places = width * lines + (positions ^ flips[:, lines % 2**LINE_BITS])
+            places = width * lines + (positions ^ table[:, lines % 2**LINE_BITS])
             free &= conflict_free(places * per_chunk + parts, CHUNK_BYTES // per_chunk)
         yield from (tried[first + k] for k in np.flatnonzero(free))
 
@@ -203,14 +215,3 @@ def _numbers(a: Accesses, order: Sequence[int], chunk: int) -> tuple[np.ndarray,
     few = whole[:: max(1, len(whole) // 12)]
     lines, runs = few[..., order[0]], few[..., order[1]]
     return lines, runs // chunk, runs % chunk // a.width, chunk // a.width
-
-
-@lru_cache(maxsize=8)
-def _flips(family: tuple[Swizzle, ...]) -> np.ndarray:
-    """[swizzle, line]: what each of some swizzles combines with the positions of a line."""
-    lines = np.arange(2**LINE_BITS)
-    table = np.zeros((len(family), len(lines)), np.int64)
-    for row, swizzle in zip(table, family):
-        for at, low, count in swizzle.runs:
-            row += (lines >> low) % 2**count << at
-    return table
