@@ -1,0 +1,358 @@
+"""The matrix of kernels: what is computed x layouts x macro-MMA x split-K x tiles x buffers, as data.
+
+An idiom is one formula over named arrays. The text of the formula has three readings: with `Graphs` it builds the
+graph that polyvolta compiles, with `Arrays` over numpy or torch it computes the same thing in float64 from values.
+So the expected result shares no code with the compiler, nor with `pv.reference`.
+
+`combinations()` is the whole matrix, always in the same order and under the same names; every program that compiles,
+interprets, measures or checks kernels draws from it. A name such as
+
+    bias relu/row.col-row/m16n16k8/k2/128x128x32-64x64x32/b1
+
+says idiom, layouts of A, B and the result, macro-MMA, split-K, block tile, warp tile and buffers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import Any
+
+import polyvolta as pv
+
+LAYOUTS = ("row", "col")
+OTHER = {"row": "col", "col": "row"}
+
+
+# ---- idioms ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Idiom:
+    """A computation.
+
+    Parameters
+    ----------
+    name, group : of the idiom, and of the idioms that it is counted with.
+    tensors : name -> "sizes layout", in the order of the formula's arguments. Sizes are letters or 1; the layout is
+        a, b or c for that of A, B and the result, capital for the other one; a vector has none.
+    formula : of (functions, **arrays); `functions` is a `Graphs` or an `Arrays`. Several outputs are a tuple.
+    scalars : names of numbers given at launch.
+    accumulators : "auto", or what the option asks for.
+    results : accumulators that a thread holds at the same time.
+    rounded : whether a prologue's result is not a number that fp16 holds, even for data on a coarse grid.
+    """
+
+    name: str
+    group: str
+    tensors: Mapping[str, str] = field(hash=False)
+    formula: Callable[..., Any] = field(hash=False)
+    scalars: tuple[str, ...] = ()
+    accumulators: str = "auto"
+    results: int = 1
+    rounded: bool = False
+
+    def __reduce__(self) -> tuple:
+        return idiom_called, (self.name,)  # formulas don't travel between processes
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """Names of the sizes, in order of appearance."""
+        letters = "".join(text.split()[0] for text in self.tensors.values())
+        return tuple(dict.fromkeys(c for c in letters if c.isalpha()))
+
+    @property
+    def loads(self) -> int:
+        """Matrices that are loaded for one operand, at most."""
+        shapes = [text.split()[0] for text in self.tensors.values()]
+        return max(shapes.count(s) for s in shapes if len(s) == 2 and s != "MN" and "1" not in s)
+
+
+A, B = {"A": "MK a"}, {"B": "KN b"}
+PQ = {"P": "ML A", "Q": "LN b"}
+UV = {"U": "MH a", "V": "HN B"}
+BIAS = {"bias": "N"}
+
+
+def _swish(f: Any) -> Callable:
+    def swish_add(x: Any, r: Any) -> Any:
+        return x * f.sigmoid(x) + 0.5 * r
+
+    return swish_add
+
+
+IDIOMS = (
+    Idiom("plain", "plain", A | B, lambda f, A, B: A @ B),
+    Idiom("one tensor twice", "plain", {"A": "NN a"}, lambda f, A: A @ A),
+    Idiom("prologue A", "prologue", A | {"P": "MK a", "s": "M1 a"} | B, lambda f, A, P, s, B: f.relu(A + P) * s @ B),
+    Idiom("prologue A, other layout", "prologue", A | {"P": "MK A", "k": "K"} | B,
+          lambda f, A, P, k, B: (A - P + k) @ B),
+    Idiom("prologue B", "prologue", A | B | {"Q": "KN b", "w": "N"}, lambda f, A, B, Q, w: A @ f.relu(B * w - Q)),
+    Idiom("prologue B, not 0 at 0", "prologue", A | B | {"w": "K1 b"},
+          lambda f, A, B, w: A @ (f.sigmoid(B) + w), rounded=True),
+    Idiom("prologue A and B", "prologue", A | {"P": "MK A", "k": "K"} | B | {"w": "N"},
+          lambda f, A, P, k, B, w: (f.relu(A) + P * k) @ f.relu(B + w)),
+    Idiom("prologue scalars", "prologue", A | B, lambda f, A, B, alpha, beta: (alpha * A + beta) @ (B - alpha),
+          scalars=("alpha", "beta")),
+    Idiom("bias relu", "epilogue", A | B | BIAS, lambda f, A, B, bias: f.relu(A @ B + bias)),
+    Idiom("column bias, leaky relu", "epilogue", A | B | {"bias": "M1 c"},
+          lambda f, A, B, bias: f.leaky_relu(A @ B + bias, 0.125)),
+    Idiom("residual gelu", "epilogue", A | B | {"R": "MN c"}, lambda f, A, B, R: f.gelu(A @ B) + R),
+    Idiom("residual, other layout", "epilogue", A | B | {"R": "MN C"} | BIAS,
+          lambda f, A, B, R, bias: f.tanh(0.0625 * (A @ B) + bias) * R),
+    Idiom("clamp sigmoid", "epilogue", A | B, lambda f, A, B: f.sigmoid(f.clamp(A @ B, -4, 4))),
+    Idiom("user's function", "epilogue", A | B | {"R": "MN c"}, lambda f, A, B, R: f.pointwise(_swish(f), A @ B, R)),
+    Idiom("scalars at launch", "epilogue", A | B | {"R": "MN c"},
+          lambda f, A, B, R, alpha, beta: alpha * (A @ B) + beta * R, scalars=("alpha", "beta")),
+    Idiom("prologue and epilogue", "epilogue", A | {"P": "MK a"} | B | BIAS | {"R": "MN c"},
+          lambda f, A, P, B, bias, R: f.relu(f.relu(A + P) @ B + bias) + R),
+    Idiom("product and bias relu", "outputs", A | B | BIAS, lambda f, A, B, bias: (A @ B, f.relu(A @ B + bias))),
+    Idiom("two results", "outputs", A | B | {"R": "MN c"},
+          lambda f, A, B, R: (f.relu(A @ B) + R, f.tanh(A @ B) - R)),
+    Idiom("sum of two", "one accumulator", A | B | PQ, lambda f, A, B, P, Q: A @ B + P @ Q),
+    Idiom("sum of three", "one accumulator", A | B | PQ | UV, lambda f, A, B, P, Q, U, V: A @ B + P @ Q + U @ V),
+    Idiom("scaled difference", "one accumulator", A | B | PQ, lambda f, A, B, P, Q: 2 * (A @ B) - 0.5 * (P @ Q)),
+    Idiom("sum, bias relu", "one accumulator", A | B | PQ | BIAS,
+          lambda f, A, B, P, Q, bias: f.relu(A @ B + P @ Q + bias)),
+    Idiom("sum, prologues, residual", "one accumulator", A | {"s": "M1 a"} | B | PQ | {"w": "N", "R": "MN c"},
+          lambda f, A, s, B, P, Q, w, R: f.relu(A * s @ B - f.relu(P) @ (Q + w)) + R),
+    Idiom("sum of two, apart", "separate", A | B | PQ, lambda f, A, B, P, Q: A @ B + P @ Q,
+          accumulators="separate", results=2),
+    Idiom("sum of three, apart", "separate", A | B | PQ | UV, lambda f, A, B, P, Q, U, V: A @ B + P @ Q + U @ V,
+          accumulators="separate", results=3),
+    Idiom("gated", "separate", A | B | PQ, lambda f, A, B, P, Q: f.sigmoid(A @ B) * (P @ Q), results=2),
+    Idiom("gated, one A", "separate", A | B | {"Q": "KN B"} | BIAS,
+          lambda f, A, B, Q, bias: f.relu(A @ B + bias) * (A @ Q), results=2),
+    Idiom("three, mixed", "separate", A | B | PQ | UV,
+          lambda f, A, B, P, Q, U, V: f.relu(A @ B) + f.tanh(P @ Q) * (U @ V), results=3),
+    Idiom("gated, prologues, residual", "separate", A | {"s": "M1 a"} | B | PQ | {"w": "N", "R": "MN c"},
+          lambda f, A, s, B, P, Q, w, R: f.relu((A * s) @ B) * f.sigmoid(f.relu(P) @ (Q + w)) + R, results=2),
+)  # fmt: skip
+
+
+def idiom_called(name: str) -> Idiom:
+    """The idiom of a name."""
+    return next(i for i in IDIOMS if i.name == name)
+
+
+# ---- the three readings of a formula -----------------------------------------------------------------------
+
+
+class Graphs:
+    """Formulas read as graphs: the functions are polyvolta's."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(pv, name)
+
+
+class Arrays:
+    """Formulas read as float64 arithmetic, on arrays of numpy or torch; `xp` is the library."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def relu(self, x: Any) -> Any:
+        return self.xp.where(x < 0, 0.0, x)
+
+    def leaky_relu(self, x: Any, slope: float) -> Any:
+        return self.xp.where(x > 0, x, slope * x)
+
+    def sigmoid(self, x: Any) -> Any:
+        return 0.5 * (1 + self.xp.tanh(0.5 * x))
+
+    def tanh(self, x: Any) -> Any:
+        return self.xp.tanh(x)
+
+    def gelu(self, x: Any) -> Any:
+        if self.xp.__name__ == "torch":
+            return 0.5 * x * (1 + self.xp.erf(x / math.sqrt(2)))
+        return 0.5 * x * (1 + self.xp.vectorize(math.erf, otypes=[float])(x / math.sqrt(2)))
+
+    def clamp(self, x: Any, low: float, high: float) -> Any:
+        return self.xp.where(x < low, low + 0 * x, self.xp.where(x > high, high + 0 * x, x))
+
+    def pointwise(self, function: Callable, *arrays: Any) -> Any:
+        return function(*arrays)
+
+
+# ---- combinations ------------------------------------------------------------------------------------------
+
+TILES = (
+    ((128, 128, 32), (64, 64, 32)),
+    ((64, 64, 32), (32, 32, 32)),
+    ((64, 128, 32), (32, 64, 32)),
+    ((128, 64, 16), (64, 32, 16)),
+    ((32, 32, 64), (32, 32, 64)),
+    ((256, 64, 32), (64, 64, 32)),
+    ((64, 64, 64), (32, 32, 64)),
+    ((32, 64, 16), (32, 32, 16)),
+    ((128, 32, 32), (32, 32, 32)),
+    ((64, 256, 16), (32, 64, 16)),
+    ((32, 32, 16), (32, 32, 16)),
+    ((32, 32, 128), (32, 32, 128)),
+    ((16, 64, 32), (16, 32, 32)),
+    ((16, 16, 64), (16, 16, 64)),
+    ((64, 16, 16), (16, 16, 16)),
+    ((96, 48, 24), (48, 48, 24)),
+)
+"""Block tile and warp tile; the last ones for the m16n16k8 alone."""
+MACRO_SHAPES = {"m16n16k8": (16, 16, 8), "m32n32k8": (32, 32, 8)}
+SPLITS = (1, 2, 4, 8)
+SHARED_LIMIT, THREAD_LIMIT, REGISTER_LIMIT, BLOCK_REGISTERS = 96 * 1024, 1024, 255, 65536
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One kernel of the matrix; `a`, `b`, `c` are the layouts of A, B and the result."""
+
+    idiom: Idiom
+    a: str
+    b: str
+    c: str
+    macro: str
+    split_k: int
+    block: tuple[int, int, int]
+    warp: tuple[int, int, int]
+    buffers: int = 1
+    partial: str = "guard"
+
+    @property
+    def name(self) -> str:
+        block, warp = ("x".join(map(str, t)) for t in (self.block, self.warp))
+        pad = "/pad" if self.partial == "pad" else ""
+        return (
+            f"{self.idiom.name}/{self.a}.{self.b}-{self.c}/{self.macro}/k{self.split_k}/{block}-{warp}"
+            f"/b{self.buffers}{pad}"
+        )
+
+    @property
+    def options(self) -> pv.Options:
+        return pv.Options(
+            block_tile=self.block,
+            warp_tile=self.warp,
+            macro_mma=self.macro,
+            split_k=self.split_k,
+            buffers=self.buffers,
+            partial=self.partial,
+            accumulators=self.idiom.accumulators,
+        )
+
+    @property
+    def step(self) -> tuple[int, int, int]:
+        """What a thread block covers: rows, columns, and depth of one trip along K."""
+        return (*self.block[:2], self.block[2] * self.split_k)
+
+    def layout_of(self, tensor: str) -> str:
+        """ "row" or "col" of a tensor; "row" for a vector."""
+        return layout(self.idiom, tensor, self.a, self.b, self.c)
+
+    def outputs(self) -> Any:
+        """The graph's outputs."""
+        return graph(self.idiom, self.a, self.b, self.c)
+
+    def compile(self) -> pv.Kernel:
+        """The kernel for sm_70."""
+        return pv.compile(self.outputs(), target="sm_70", options=self.options)
+
+
+def layout(idiom: Idiom, tensor: str, a: str, b: str, c: str) -> str:
+    """ "row" or "col" of an idiom's tensor, given those of A, B and the result."""
+    _, _, letter = idiom.tensors[tensor].partition(" ")
+    known = {"a": a, "b": b, "c": c, "": "row"}
+    return known[letter] if letter in known else OTHER[known[letter.lower()]]
+
+
+def graph(idiom: Idiom, a: str, b: str, c: str, numbers: Mapping[str, int] | None = None) -> Any:
+    """An idiom's outputs as expressions; `numbers` gives sizes that are known when it is compiled."""
+    sizes = {n: pv.sizes(n) for n in idiom.sizes} | {"1": 1} | dict(numbers or {})
+    leaves = {}
+    for name, text in idiom.tensors.items():
+        shape = tuple(sizes[d] for d in text.split()[0])
+        leaves[name] = pv.tensor(name, shape, layout=layout(idiom, name, a, b, c))
+    leaves |= {name: pv.scalar(name) for name in idiom.scalars}
+    results = idiom.formula(Graphs(), **leaves)
+    several = isinstance(results, tuple)
+    laid = tuple(pv.output(r, layout=c) if c == "col" else r for r in (results if several else (results,)))
+    return laid if several else laid[0]
+
+
+def expected(idiom: Idiom, arrays: Mapping[str, Any], xp: Any) -> tuple[Any, ...]:
+    """An idiom's outputs for float64 arrays of numpy or torch, `xp`, and numbers for its scalars."""
+    results = idiom.formula(Arrays(xp), **arrays)
+    return results if isinstance(results, tuple) else (results,)
+
+
+@cache
+def combinations() -> tuple[Combination, ...]:
+    """The matrix: every idiom in all layouts of A and B with both macro-MMAs and each split of K.
+
+    Tiles, buffers and the result's layout take turns, among the tiles that fit.
+    """
+    return tuple(_combinations())
+
+
+def _combinations() -> Iterator[Combination]:
+    turn: dict[tuple, int] = {}
+    for at, idiom in enumerate(IDIOMS):
+        square = idiom.tensors["A"].startswith("NN")
+        for a, b in product(LAYOUTS, LAYOUTS):
+            if square and a != b:
+                continue
+            for macro, split_k in product(MACRO_SHAPES, SPLITS):
+                key = macro, split_k, idiom.results, idiom.loads
+                n = turn[key[:3]] = turn.get(key[:3], 0) + 1
+                choices = _choices(*key)
+                block, warp, buffers = choices[(5 * n + at) % len(choices)]
+                c = LAYOUTS[(n + at) // 2 % 2]
+                partial = "pad" if n % 8 == 5 else "guard"
+                yield Combination(idiom, a, b, c, macro, split_k, block, warp, buffers, partial)
+
+
+@cache
+def _choices(macro: str, split_k: int, results: int, loads: int) -> tuple[tuple, ...]:
+    """(block tile, warp tile, buffers) that fit, in the order of TILES."""
+    return tuple(
+        (block, warp, buffers)
+        for block, warp in TILES
+        for buffers in (1, 2)
+        if fits(block, warp, macro, split_k, buffers, results, loads)
+    )
+
+
+def fits(
+    block: tuple, warp: tuple, macro: str, split_k: int, buffers: int = 1, results: int = 1, loads: int = 1
+) -> bool:
+    """Whether threads, shared memory and registers of an sm_70 suffice; a rough estimate, on the safe side."""
+    shape = MACRO_SHAPES[macro]
+    if any(w % s for w, s in zip(warp, shape)):
+        return False
+    warps = split_k * (block[0] // warp[0]) * (block[1] // warp[1])
+    exchange = warps * shape[0] * shape[1] * 4
+    shared = 2 * buffers * split_k * block[2] * (block[0] + block[1]) + exchange
+    staged = 4 * sum(-(-side * block[2] * split_k // 8 // (32 * warps)) for side in block[:2])
+    fragments = (warp[0] + warp[1]) // 4
+    registers = results * warp[0] * warp[1] // 32 + fragments + loads * staged + 32
+    return (
+        32 * warps <= THREAD_LIMIT
+        and shared <= SHARED_LIMIT
+        and registers <= REGISTER_LIMIT
+        and 32 * warps * registers <= BLOCK_REGISTERS
+    )
+
+
+def chosen(only: str, part: str = "1/1", limit: int | None = None) -> tuple[Combination, ...]:
+    """The combinations that a command line asks for.
+
+    Parameters
+    ----------
+    only : words that the names must have, separated by commas.
+    part : "i/n": every n-th of these, from the i-th on.
+    limit : the first so many of those.
+    """
+    words = [w.strip() for w in only.split(",") if w.strip()]
+    found = [c for c in combinations() if all(w in c.name for w in words)]
+    i, n = map(int, part.split("/"))
+    return tuple(found[i - 1 :: n][:limit])
