@@ -14,7 +14,8 @@ paper's "Reordering through Shared Memory"). The whole plan is simulated before 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
@@ -26,7 +27,7 @@ from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, Exchange
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.swizzle import Swizzle, flips, swizzles
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, aff, var, xor
 from polyvolta.sets.simplify import simplify
 
 LANES = 32
@@ -60,51 +61,114 @@ def plan_exchange(macro: MacroMma, kind: str = "half", order: tuple[int, int] = 
     per_vector = CHUNK_BYTES // BYTES[kind]
     inside, outside = _value_bits(macro, order)
     inside = inside[: (per_vector - 1).bit_length()]
-    pieces = tuple(tuple(base + part for part in _subsets([1 << i for i, _ in inside])) for base in _subsets(outside))
-    length = len(pieces[0])
-    slot_bits = [b for b in range(3) if b not in [x for _, x in inside]]  # of the position in a run
-    per_piece = per_vector // length  # pieces of a vector
-    vectors = CHUNK // per_vector  # of a run
+    pieces = tuple(tuple(base + part for part in _sums([1 << i for i, _ in inside])) for base in _sums(outside))
+    slot_bits = [b for b in range(3) if b not in [x for _, x in inside]]  # of the position in a run: they number pieces
+    per_piece = per_vector // len(pieces[0])  # pieces of a vector
     runs_of_line = size[run_dim] // CHUNK
     runs = size[line_dim] * runs_of_line
-
-    ranges = {"lane": (0, LANES - 1), "round": (0, runs // LANES - 1)}
-    places = []  # of each piece: its vector, and its part of the vector
-    for piece in pieces:
-        at = [simplify(e, ranges, {"i": aff(piece[0])}) for e in macro.d.exprs]
-        slot = _bits_of(at[run_dim], slot_bits)
-        vector = (runs_of_line * at[line_dim] + at[run_dim] // CHUNK) * vectors + slot // per_piece
-        places.append((simplify(vector, ranges), simplify(slot % per_piece, ranges)))
-    taken = [simplify(vectors * (LANES * ROUND + LANE) + v, ranges) for v in range(vectors)]
-
-    run = LANES * ROUND + LANE
-    owns = [aff(0), aff(0)]
-    owns[line_dim], owns[run_dim] = run // runs_of_line, CHUNK * (run % runs_of_line)
+    numbering = _Numbering(runs_of_line, runs, per_piece, slot_bits, order)
     names = tuple(n for n, _ in macro.d.outputs)
-    bits = (runs * vectors - 1).bit_length()
-    for swizzle in _sifted(places, taken, per_piece, bits, runs // LANES):
-        put = lambda e: simplify(swizzle(e, e, 2**bits), ranges)  # noqa: B023, E731
+    run = LANES * ROUND + LANE
+    owns = {names[line_dim]: run // runs_of_line, names[run_dim]: CHUNK * (run % runs_of_line)}
+    rounds = runs // LANES
+    for swizzle in _sifted(macro, pieces, numbering, rounds):
         exchange = Exchange(
             kind,
             pieces,
-            _map(tuple((f"piece{k}", per_piece * put(v) + part) for k, (v, part) in enumerate(places))),
-            _map(tuple((f"vector{k}", put(v)) for k, v in enumerate(taken)), runs // LANES),
+            IndexMap((("lane", LANES),), _stores(macro, pieces, numbering, swizzle)),
+            _by_round(_loads(numbering, swizzle, rounds), rounds),
             _words(inside, slot_bits),
-            _map(tuple((n, simplify(e, ranges)) for n, e in zip(names, owns)), runs // LANES),
+            _by_round(tuple((n, simplify(owns[n], _ranges(rounds))) for n in names), rounds),
             run_dim,
-            runs // LANES,
-            runs * vectors,
+            rounds,
+            numbering.vectors,
         )
         if conflicts(exchange) == 1 and moves(exchange, macro):
             return exchange
-    raise NoExchange(f"{macro.name}: no swizzle of the exchange buffer is free of bank conflicts, or its map has no bits")
+    raise NoExchange(
+        f"{macro.name} has no exchange of its accumulators",
+        where=str(macro.d),
+        hint="its ownership map does not go bit by bit, or no swizzle of the buffer is free of bank conflicts",
+    )
 
 
-def _map(outputs: tuple[tuple[str, Aff], ...], rounds: int = 0) -> IndexMap:
-    return IndexMap((("lane", LANES), *((("round", rounds),) if rounds else ())), outputs)
+@dataclass(frozen=True, slots=True)
+class _Numbering:
+    """How a fragment's runs and pieces are numbered: runs line by line, second vectors after all first ones."""
+
+    runs_of_line: int
+    runs: int
+    per_piece: int
+    slot_bits: list[int]
+    order: tuple[int, int]
+
+    @property
+    def vectors(self) -> int:
+        return self.runs * (2 ** len(self.slot_bits) // self.per_piece)
+
+    def vector(self, place: Sequence) -> object:
+        """The vector of the piece at an element, in numbers, arrays or expressions."""
+        line, run = (place[d] for d in self.order)
+        return self.runs_of_line * line + run // CHUNK + self.runs * (_bits_of(run, self.slot_bits) // self.per_piece)
+
+    def part(self, place: Sequence) -> object:
+        """Which piece of the vector it is."""
+        return _bits_of(place[self.order[1]], self.slot_bits) % self.per_piece
 
 
-def _subsets(weights: list[int]) -> list[int]:
+def _ranges(rounds: int = 1) -> dict[str, tuple[int, int]]:
+    return {"lane": (0, LANES - 1), "round": (0, rounds - 1)}
+
+
+def _by_round(outputs: tuple[tuple[str, Aff], ...], rounds: int) -> IndexMap:
+    return IndexMap((("lane", LANES), ("round", rounds)), outputs)
+
+
+def _stores(
+    macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering, swizzle: Swizzle
+) -> tuple[tuple[str, Aff], ...]:
+    """Where a lane's pieces go. Places differ from the first piece's by an exclusive-or with a number, or a sum."""
+    first = [e.subs({"i": pieces[0][0]}) for e in macro.d.exprs]
+    vector, part = (simplify(e, _ranges()) for e in (numbering.vector(first), numbering.part(first)))
+    place = simplify(numbering.per_piece * _flipped(vector, swizzle, numbering.vectors) + part, _ranges())
+    set_bits = np.bitwise_or.reduce(_over_lanes(place))
+    bits = (numbering.vectors * numbering.per_piece - 1).bit_length()
+    found = []
+    for k, piece in enumerate(pieces):
+        more = numbering.vector(macro.d.evaluate({"lane": 0, "i": piece[0]}))
+        number = numbering.per_piece * (more ^ int(flips((swizzle,), numbering.vectors)[0, more]))
+        found.append((f"piece{k}", xor(place, int(number & set_bits), bits) + int(number & ~set_bits)))
+    return tuple(found)
+
+
+def _loads(numbering: _Numbering, swizzle: Swizzle, rounds: int) -> tuple[tuple[str, Aff], ...]:
+    """The vectors that a lane takes in a round."""
+    found = []
+    for v in range(numbering.vectors // numbering.runs):
+        above = simplify(LANES * ROUND + numbering.runs * v, _ranges(rounds))
+        flipping = simplify(swizzle.flips(LANE + above), _ranges(rounds))
+        found.append((f"vector{v}", xor(LANE, flipping, 5) + above))
+    return tuple(found)
+
+
+def _flipped(e: Aff, swizzle: Swizzle, count: int) -> Aff:
+    """An expression of the lane, swizzled; a sum where no bit meets another one."""
+    total, meets = aff(0), aff(0)
+    values = _over_lanes(e)
+    for run in swizzle.runs:
+        part = simplify(Swizzle((run,)).flips(e), _ranges())
+        if (values & _over_lanes(part)).any():
+            meets = meets + part
+        else:
+            total = total + part
+    return xor(e, meets, (count - 1).bit_length()) + total
+
+
+def _over_lanes(e: Aff) -> np.ndarray:
+    return np.broadcast_to(e.evaluate({"lane": np.arange(LANES)}), LANES)
+
+
+def _sums(weights: list[int]) -> list[int]:
     """Sums of some of the weights, the first one changing fastest."""
     sums = [0]
     for w in weights:
@@ -131,13 +195,12 @@ def _value_bits(macro: MacroMma, order: tuple[int, int]) -> tuple[list[tuple[int
     return sorted(inside, key=lambda ix: ix[1]), outside
 
 
-def _bits_of(x: Aff, bits: list[int]) -> Aff:
+def _bits_of(x: Aff, bits: Sequence[int]) -> Aff:
     """The number made of some bits of another one."""
-    e = aff(0)
+    e = 0 * x
     for _, run in groupby(enumerate(bits), key=lambda kb: kb[1] - kb[0]):
-        run = list(run)  # noqa: PLW2901
-        at, low = run[0]
-        e = e + 2**at * (x // 2**low % 2 ** len(run))
+        (at, low), *more = run
+        e = e + 2**at * (x // 2**low % 2 ** (1 + len(more)))
     return e
 
 
@@ -148,19 +211,19 @@ def _words(inside: list[tuple[int, int]], slot_bits: list[int]) -> tuple[int, ..
 
 
 def _sifted(
-    places: list[tuple[Aff, Aff]], taken: list[Aff], per_piece: int, bits: int, rounds: int
+    macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering, rounds: int
 ) -> Iterator[Swizzle]:
-    """Swizzles of `bits`-bit numbers of vectors, high bits flipping low ones, under which nothing conflicts."""
+    """Swizzles of the vectors' numbers, high bits flipping low ones, under which nothing conflicts."""
     lane = np.arange(LANES)
-    at = lambda e, r=0: np.broadcast_to(e.evaluate({"lane": lane, "round": r}), LANES)  # noqa: E731
-    stored = np.stack([at(v) for v, _ in places])
-    parts = np.stack([at(part) for _, part in places])
-    loaded = np.stack([at(v, r) for v in taken for r in range(rounds)])
-    tried = swizzles(3, tuple(range(3, bits)))
+    firsts = [[np.broadcast_to(x, LANES) for x in macro.d.evaluate({"lane": lane, "i": p[0]})] for p in pieces]
+    stored = np.stack([numbering.vector(place) for place in firsts])
+    parts = np.stack([numbering.part(place) for place in firsts])
+    loaded = np.arange(numbering.vectors).reshape(-1, LANES)
+    tried = swizzles(3, tuple(range(3, (numbering.vectors - 1).bit_length())))
     for first in range(0, len(tried), 48):
-        table = flips(tried[first : first + 48], 2**bits)
-        stores = (stored ^ table[:, stored]) * per_piece + parts
-        free = conflict_free(stores, CHUNK_BYTES // per_piece)
+        table = flips(tried[first : first + 48], numbering.vectors)
+        stores = (stored ^ table[:, stored]) * numbering.per_piece + parts
+        free = conflict_free(stores, CHUNK_BYTES // numbering.per_piece)
         free &= conflict_free(loaded ^ table[:, loaded], CHUNK_BYTES)
         yield from (tried[first + k] for k in np.flatnonzero(free))
 
