@@ -10,11 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from polyvolta.cuda.kernel_ir import Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
+
+
+class Tiling(Protocol):
+    """What promotion reads of a compilation's options; `polyvolta.options` says what it means."""
+
+    @property
+    def block_tile(self) -> tuple[int, int, int]: ...
+    @property
+    def warp_tile(self) -> tuple[int, int, int]: ...
+    @property
+    def macro_mma(self) -> str: ...
+    @property
+    def split_k(self) -> int: ...
+    @property
+    def buffers(self) -> int: ...
+    @property
+    def warps(self) -> tuple[int, int, int]: ...
+    @property
+    def threads(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
