@@ -1,42 +1,56 @@
 """The kernel IR as CUDA C++: one self-contained text that compiles without a header.
 
 The text is for people: loops and conditions say which statements of the tree they hold, every operation is one
-call of a helper, and every index is printed from an expression of the IR. fp16 is a storage type here (half is
-an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction.
+call of a device function, and every index is printed from an expression of the IR. fp16 is a storage type here (half
+is an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from math import gcd
 
-from polyvolta.cuda import helpers as h
-from polyvolta.cuda.c_expr import c_expr
+from polyvolta.cuda.c_expr import KernelSpeller, NotPrintable
+from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import (
+    CHUNK,
     Barrier,
     Element,
+    ExchangeLoad,
+    ExchangeStore,
     FragmentLoad,
     GlobalLoad,
+    GlobalStore,
+    GlobalTensor,
+    Inside,
     KernelIR,
     Loop,
     Mma,
     Op,
+    Pointwise,
+    Scale,
     SharedStore,
     Stmt,
-    StoreAccumulator,
     When,
     Zero,
-    operations,
 )
+from polyvolta.cuda.text import exchange, global_memory, mma, pointwise, shared
+from polyvolta.cuda.text.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
+from polyvolta.cuda.text.values import PACK_HALF8
 from polyvolta.sets import Aff, var
 from polyvolta.sets.aff import Floor
 
 KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|warpIdx_[xyz]|half8?|exchange|shared_memory|i|c\d+|(private|shared|hmma|store|load|mma|pack)_\w+"
+    r"linearId|lane|warp|warpIdx_[xyz]|half[48]?|exchange|shared_memory|i|[cxt]\d+|kern\d+"
+    r"|(private|shared|hmma|load|store|exchange|mma|pack|unpack|join|split|make|ld)_?\w+"
 )
-"""Names that a kernel's text uses, so that tensors and sizes can't be called so."""
+"""Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
 
 PRELUDE = """\
 typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef uint2 half4;          // four fp16 values, one 64-bit access
 typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
 
 
@@ -45,106 +59,97 @@ def print_cuda(ir: KernelIR) -> str:
 
     Raises
     ------
-    NotPrintable : an index whose floor is not C's division.
+    NotPrintable : an index whose floor is not C's division, or an operation between kinds that have no conversion.
     """
-    parts = [_banner(ir), PRELUDE, *_helpers(ir), _kernel(ir)]
-    return "\n\n".join(parts) + "\n"
+    printer = _Printer(ir)
+    kernel = printer.kernel()
+    prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]
+    return "\n\n".join([_banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
 
 
 def _banner(ir: KernelIR) -> str:
-    args = ", ".join(f"{t.name}[{', '.join(map(str, t.dims))}] {h.layout_name(t.order)}-major" for t in ir.tensors)
-    grid = ", ".join(c_expr(e, ir.ranges) for e in ir.grid)
+    args = []
+    for t in ir.tensors:
+        layout = f" {shared.layout_name(t.order)}-major" if t.ld else ""
+        args.append(f"{t.name}[{', '.join(map(str, t.dims))}]{layout}")
+    grid = ", ".join(KernelSpeller(known(ir)).text(e) for e in ir.grid)
     lines = [
-        f"{ir.name}: {args}; fp16 in memory, fp32 accumulation.",
+        f"{ir.name}: {', '.join(args)}; fp16 in memory, fp32 accumulation.",
         f"grid ({grid}), block ({ir.threads}, 1, 1), {ir.shared_bytes} bytes of dynamic shared memory.",
     ]
-    lines.append(
-        "; ".join([f"{n} is a multiple of {m}" for n, m in ir.context] + ["pointers are aligned to 16 bytes."])
-    )
-    return "\n".join(f"// {line}" for line in lines)
+    lines += ["; ".join(f"{n} is a multiple of {m}" for n, m in ir.context) + "."] if ir.context else []
+    lines += _alignments(ir.tensors)
+    return "\n".join(line for text in lines for line in comment(text))
 
 
-def _helpers(ir: KernelIR) -> list[str]:
-    """One helper for each kind of operation in the kernel, in order of first use."""
-    out: dict[str, str] = {}
-    orders = {t.name: t.order for t in ir.tensors}
-    operands = operands_of(ir)
-    for op in operations(ir.body):
-        match op:
-            case GlobalLoad():
-                out.setdefault("load", h.LOAD_GLOBAL)
-            case SharedStore(_, tile):
-                t = ir.tile(tile)
-                out.setdefault(f"store {tile}", h.store_shared(t, orders[t.of], operands[tile]))
-            case FragmentLoad(_, tile):
-                t = ir.tile(tile)
-                extents = tuple(1 + max(e.evaluate({"lane": lane, "i": i}) for lane in range(32) for i in range(8))
-                                for e in op.ownership.exprs)  # fmt: skip
-                out.setdefault(f"fragment {tile}", h.fragment_load(op, t, orders[t.of], extents))
-            case Mma(macro=macro):
-                out.setdefault("mma", h.mma(macro))
-                fragment = (macro.shape[0], macro.shape[1])
-            case StoreAccumulator(exchange=exchange):
-                out.setdefault("pack", h.PACK)
-                out.setdefault("result", h.store_result(exchange, fragment))
-    return list(out.values())
+def _alignments(tensors: tuple[GlobalTensor, ...]) -> list[str]:
+    """What is required of pointers and leading dimensions, in words."""
+    out = []
+    for align in sorted({t.align for t in tensors if t.align > 1}, reverse=True):
+        names = [t.name for t in tensors if t.align == align]
+        who = "pointers" if len(names) == len(tensors) else ", ".join(names)
+        lds = [t.ld for t in tensors if t.align == align and t.ld]
+        more = f"; {', '.join(lds)} are multiples of {align}" if lds else ""
+        out.append(f"Alignment: {who} to {2 * align} bytes{more}.")
+    return out
 
 
-def operands_of(ir: KernelIR) -> dict[str, str]:
-    """For each tile which operand of the mma it feeds."""
-    return {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
-
-
-def _kernel(ir: KernelIR) -> str:
-    args = [f"int {n}" for n in ir.sizes]
-    args += [f"half *__restrict__ {t.name}" if t.written else f"const half *__restrict__ {t.name}" for t in ir.tensors]
-    lines = [f'extern "C" __global__ void __launch_bounds__({ir.threads}) {ir.name}({", ".join(args)}) {{']
-    lines.append("  extern __shared__ half8 shared_memory[];")
-    start = 0
-    for t in ir.tiles:
-        note = f"{t.chunks} chunks of 8 values"
-        lines.append(f"  half8 *const {t.name} = shared_memory{f' + {start}' if start else ''};  // {note}")
-        start += t.chunks
-    lines += ["", "  const int linearId = threadIdx.x;"]
-    lines += [f"  const int {name} = {c_expr(e, ir.ranges)};" for name, e in ir.derived]
-    lines.append("")
-    for r in ir.registers:
-        shape = "".join(f"[{n}]" for n in r.shape)
-        lines.append(f"  half8 {r.name}{shape};" if r.kind == "half8" else f"  float {r.name}{shape}[8];")
-    printer = _Printer(ir)
-    for s in ir.body:
-        lines.append("")
-        lines += printer.stmt(s, 1)
-    return "\n".join([*lines, "}"])
+def known(ir: KernelIR) -> dict[str, tuple[int, int | None]]:
+    """The ranges of a kernel's names; sizes and block indices are never negative."""
+    return {**dict.fromkeys((*ir.sizes, *(f"blockIdx.{axis}" for axis in "xyz")), (0, None)), **ir.ranges}
 
 
 class _Printer:
+    """Prints statements, and collects the device functions that they call."""
+
     def __init__(self, ir: KernelIR) -> None:
         self.ir = ir
-        self.orders = {t.name: t.order for t in ir.tensors}
-        self.operands = operands_of(ir)
-        self.multiples = dict(ir.context)
+        taken = {*ir.sizes, *ir.scalars, *(n for n, _ in ir.derived), ir.name}
+        taken |= {x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)} | {t.ld for t in ir.tensors if t.ld}
+        self.functions = DeviceFunctions(taken)
+        self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
+        self.sizes = dict(ir.context)
+        self.speller = KernelSpeller(known(ir))
+        self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
+        self.kinds = {r.name: r.kind for r in ir.registers}
+
+    def uses(self, word: str) -> bool:
+        """Whether a device function has a word in its text."""
+        return any(word in line for f in self.functions.names for line in f.body)
+
+    # ---- the kernel
+
+    def kernel(self) -> str:
+        ir = self.ir
+        args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
+        for t in ir.tensors:
+            args.append(f"{'' if t.written else 'const '}half *__restrict__ {t.name}")
+            args += [f"int {t.ld}"] if t.ld else []
+        head = f'extern "C" __global__ void __launch_bounds__({ir.threads}) {ir.name}({", ".join(args)}) {{'
+        lines = wrapped(head, "    ")
+        lines.append("  extern __shared__ half8 shared_memory[];")
+        for t in ir.tiles:
+            start = f" + {t.start}" if t.start else ""
+            copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
+            lines.append(f"  half8 *const {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
+        lines += ["", "  const int linearId = threadIdx.x;"]
+        lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
+        lines.append("")
+        for r in ir.registers:
+            shape = "".join(f"[{n}]" for n in r.shape)
+            if r.kind == "half":
+                lines.append(f"  half8 {r.name}{shape}{f'[{r.width // CHUNK}]' if r.width > CHUNK else ''};")
+            else:
+                lines.append(f"  float {r.name}{shape}[{r.width}];")
+        for s in ir.body:
+            lines.append("")
+            lines += self.stmt(s, 1)
+        return "\n".join([*lines, "}"])
+
+    # ---- expressions
 
     def c(self, e: Aff) -> str:
-        return c_expr(e, self.ir.ranges)
-
-    def stmt(self, s: Stmt, depth: int) -> list[str]:
-        pad = "  " * depth
-        match s:
-            case Loop():
-                head = f"for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
-                lines = [f"{pad}// {s.comment}"] if s.comment else []
-                lines += [f"{pad}#pragma unroll"] if s.unroll else []
-                return [*lines, pad + head, *self.body(s.body, depth), pad + "}"]
-            case When():
-                test = " && ".join(self.condition(e) for e in s.conditions)
-                lines = [f"{pad}// {s.comment}"] if s.comment else []
-                return [*lines, f"{pad}if ({test}) {{", *self.body(s.body, depth), pad + "}"]
-            case _:
-                return [pad + line for line in self.op(s)]
-
-    def body(self, stmts: tuple[Stmt, ...], depth: int) -> list[str]:
-        return [line for s in stmts for line in self.stmt(s, depth + 1)]
+        return self.speller.text(e)
 
     def extreme(self, bounds: tuple[Aff, ...], fn: str) -> str:
         text = self.c(bounds[0])
@@ -163,48 +168,187 @@ class _Printer:
         for atom, c in e.terms:
             if isinstance(atom, Floor) and len(atom.num.terms) == 1 and not atom.num.const:
                 ((size, k),) = atom.num.terms
-                if k == 1 and self.multiples.get(size, 1) % atom.den == 0:
+                if k == 1 and self.sizes.get(size, 1) % atom.den == 0:
                     e = (e - Aff(((atom, c),))) * atom.den + c * var(size)
                     break
         plus = Aff(tuple((a, c) for a, c in e.terms if c > 0), max(e.const, 0))
         minus = Aff(tuple((a, -c) for a, c in e.terms if c < 0), max(-e.const, 0))
-        return f"{self.c(plus)} >= {self.c(minus)}"
+        if e.const == -1 and minus.terms:
+            return f"{self.signed(plus)} > {self.signed(minus - 1)}"
+        return f"{self.signed(plus)} >= {self.signed(minus)}"
+
+    def signed(self, e: Aff) -> str:
+        """An expression that may be negative, though block indices, which are unsigned, are in it."""
+        text = self.c(e)
+        if "blockIdx." in text and not self.speller.unsigned(e):
+            return f"(int)({text})"
+        return text
 
     def element(self, e: Element) -> str:
         return e.array + "".join(f"[{self.c(i)}]" for i in e.index)
 
-    def in_memory_order(self, index: tuple[Aff, ...], tensor: str) -> tuple[str, str]:
-        line, run = (index[d] for d in self.orders[tensor])
-        return self.c(line), self.c(run)
+    def place(self, index: tuple[Aff, ...], order: tuple[int, ...]) -> list[str]:
+        """An index in memory order: line and run, or the one of a vector."""
+        return [self.c(index[d]) for d in order]
 
-    def op(self, op: Op) -> list[str]:
+    # ---- control
+
+    @contextmanager
+    def knowing(self, ranges: Mapping[str, tuple[int | None, int | None]]) -> Iterator[None]:
+        outer = self.speller.ranges
+        self.speller.ranges = {**outer, **ranges}
+        yield
+        self.speller.ranges = outer
+
+    def stmt(self, s: Stmt, depth: int) -> list[str]:
+        pad = "  " * depth
+        match s:
+            case Loop():
+                head = f"for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
+                lines = comment(s.comment, pad)
+                lines += [f"{pad}#pragma unroll"] if s.unroll else []
+                self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
+                return [*lines, pad + head, *self.body(s.body, depth), pad + "}"]
+            case When():
+                test = " && ".join(self.condition(e) for e in s.conditions)
+                lines = [*comment(s.comment, pad), *wrapped(f"{pad}if ({test}) {{", f"{pad}    ")]
+                with self.knowing(_bounds(s.conditions, self.speller.ranges)):
+                    lines += self.body(s.body, depth)
+                if s.orelse:
+                    lines += [pad + "} else {", *self.body(s.orelse, depth)]
+                return [*lines, pad + "}"]
+            case _:
+                return wrapped(pad + self.op(s) + ";", pad + "    ")
+
+    def body(self, stmts: tuple[Stmt, ...], depth: int) -> list[str]:
+        return [line for s in stmts for line in self.stmt(s, depth + 1)]
+
+    # ---- operations
+
+    def call(self, function: DeviceFunction, *arguments: str) -> str:
+        return f"{self.functions.name(function)}({', '.join(arguments)})"
+
+    def op(self, op: Op) -> str:
         match op:
             case Zero(target):
-                name = self.element(target)
-                return ["#pragma unroll", "for (int i = 0; i <= 7; i += 1)", f"  {name}[i] = 0.0f;"]
-            case GlobalLoad(target, tensor, index):
-                line, run = self.in_memory_order(index, tensor)
-                t = self.ir.tensor(tensor)
-                return [f"{self.element(target)} = load_global_128({tensor}, {line}, {run}, {t.dims[t.order[-1]]});"]
-            case SharedStore(source, tile, index):
-                of = self.ir.tile(tile).of
-                line, run = self.in_memory_order(index, of)
-                helper = h.store_shared_name(self.operands[tile], self.orders[of])
-                return [f"{helper}({tile}, {self.element(source)}, {line}, {run});"]
-            case FragmentLoad(target, tile, origin, operand):
-                of = self.ir.tile(tile).of
-                line, run = self.in_memory_order(origin, of)
-                helper = h.fragment_load_name(operand, self.orders[of])
-                return [f"{self.element(target)} = {helper}({tile}, {line}, {run}, lane);"]
+                return self.call(mma.zero(self.width(target)), self.element(target))
+            case Scale(target, factor):
+                return self.call(mma.scale(self.width(target)), self.element(target), pointwise.literal(factor))
+            case GlobalLoad():
+                return self.global_load(op)
+            case GlobalStore():
+                return self.global_store(op)
+            case Pointwise():
+                return self.pointwise(op)
+            case SharedStore(source, tile, index, buffer):
+                t = self.ir.tile(tile)
+                function = shared.store(t, self.operands.get(tile, "tile"))
+                return self.call(function, self.buffer(tile, buffer), self.element(source), *self.place(index, t.order))
+            case FragmentLoad():
+                return self.fragment_load(op)
             case Mma(d, a, b, macro):
-                return [f"{h.mma_name(macro)}({self.element(d)}, {self.element(a)}, {self.element(b)});"]
-            case StoreAccumulator(source, tensor, index, buffer):
-                t = self.ir.tensor(tensor)
-                line, run = self.in_memory_order(index, tensor)
-                ld = t.dims[t.order[-1]]
-                own = f"{buffer} + {op.exchange.chunks} * warp"
-                args = (tensor, line, run, ld, self.element(source), own, "lane")
-                return [f"{h.STORE_RESULT}({', '.join(map(str, args))});"]
-            case Barrier():
-                return ["__syncthreads();"]
+                return self.call(mma.mma(macro), *(self.element(e) for e in (d, a, b)))
+            case ExchangeStore(source, buffer, slot, plan):
+                function = exchange.store(plan, self.width(source))
+                return self.call(function, _plus(buffer, self.c(plan.chunks * slot)), self.element(source), "lane")
+            case ExchangeLoad():
+                return self.exchange_load(op)
+            case Barrier(scope):
+                return "__syncthreads()" if scope == "block" else "__syncwarp()"
         raise TypeError(type(op).__name__)
+
+    def width(self, e: Element) -> int:
+        return self.ir.register(e.array).width
+
+    def buffer(self, tile: str, number: Aff) -> str:
+        return _plus(tile, self.c(self.ir.tile(tile).chunks * number))
+
+    def need_kind(self, e: Element, kind: str, what: str) -> None:
+        if self.kinds[e.array] != kind:
+            raise NotPrintable(f"{what} needs {kind} registers, {e.array} has {self.kinds[e.array]}")
+
+    def global_load(self, op: GlobalLoad) -> str:
+        self.need_kind(op.target, "half", f"a load of {op.tensor}")
+        t = self.ir.tensor(op.tensor)
+        rank = len(t.dims)
+        along = "one" if op.along is None else "run" if op.along == t.order[-1] else "line"
+        function = global_memory.load(rank, along, t.align if along == "run" else 1, op.guarded)
+        return f"{self.element(op.target)} = {self.call(function, *self.access(op, t))}"
+
+    def access(self, op: GlobalLoad | GlobalStore, t: GlobalTensor) -> list[str]:
+        """The arguments that say where a tensor is accessed."""
+        extents = [str(t.dims[d]) for d in t.order] if op.guarded else []
+        return [t.name, *self.place(op.index, t.order), *([t.ld] if t.ld else []), *extents]
+
+    def global_store(self, op: GlobalStore) -> str:
+        t = self.ir.tensor(op.tensor)
+        along = "run" if op.along == t.order[-1] else "line"
+        function = global_memory.store(len(t.dims), along, t.align if along == "run" else 1, op.guarded)
+        value = self.element(op.source)
+        if self.kinds[op.source.array] == "float":
+            value = self.call(PACK_HALF8, value)
+        return self.call(function, *self.access(op, t), value)
+
+    def pointwise(self, op: Pointwise) -> str:
+        kinds = tuple(self.kinds[e.array] if isinstance(e, Element) else "scalar" for e in op.operands)
+        half = self.kinds[op.target.array] == "half"
+        function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None)
+        arguments = [self.element(e) if isinstance(e, Element) else e for e in op.operands]
+        target = self.element(op.target)
+        if op.inside is not None:
+            arguments.append(self.count(op.inside))
+        return f"{target} = {self.call(function, *arguments)}" if half else self.call(function, target, *arguments)
+
+    def count(self, inside: Inside) -> str:
+        """How many of eight values are inside: the first ones."""
+        tests = []
+        for d, (at, extent) in enumerate(zip(inside.index, inside.extents, strict=True)):
+            if d != inside.along:
+                tests.append(self.condition(extent - at - 1))
+        along = inside.along
+        number = "8" if along is None else self.signed(inside.extents[along] - inside.index[along])
+        return f"{' && '.join(tests)} ? {number} : 0" if tests else number
+
+    def fragment_load(self, op: FragmentLoad) -> str:
+        tile = self.ir.tile(op.tile)
+        steps = tuple(gcd(x, self.multiple(e)) for x, e in zip(shared.extents(op.ownership), op.origin))
+        function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
+        arguments = (self.element(op.target), self.buffer(op.tile, op.buffer), *self.place(op.origin, tile.order))
+        return self.call(function, *arguments, "lane")
+
+    def multiple(self, e: Aff) -> int:
+        """A number that an expression is known to be a multiple of; 0 for the number 0."""
+        return gcd(e.const, *(c * self.multiples.get(a, 1) if isinstance(a, str) else c for a, c in e.terms))
+
+    def exchange_load(self, op: ExchangeLoad) -> str:
+        plan = op.exchange
+        self.need_kind(op.target, plan.kind, "an exchange")
+        function = exchange.load(plan, op.parts, op.stride)
+        where = [_plus(op.buffer, self.c(plan.chunks * op.slot)), *([self.c(op.round)] if plan.rounds > 1 else [])]
+        target = self.element(op.target)
+        if plan.kind == "half":
+            return f"{target} = {self.call(function, *where, 'lane')}"
+        return self.call(function, target, *where, "lane")
+
+
+def _plus(start: str, offset: str) -> str:
+    return start if offset == "0" else f"{start} + {offset}"
+
+
+def _constant(bounds: tuple[Aff, ...]) -> bool:
+    return len(bounds) == 1 and bounds[0].is_constant
+
+
+def _bounds(conditions: tuple[Aff, ...], known: Mapping) -> dict[str, tuple[int | None, int | None]]:
+    """What conditions say of single names."""
+    out: dict[str, tuple[int | None, int | None]] = {}
+    for e in conditions:
+        if len(e.terms) == 1 and isinstance(e.terms[0][0], str) and e.terms[0][1] in (1, -1):
+            ((name, c),) = e.terms
+            low, high = out.get(name, known.get(name, (None, None)))
+            if c == 1:
+                low = -e.const if low is None else max(low, -e.const)
+            else:
+                high = e.const if high is None else min(high, e.const)
+            out[name] = low, high
+    return out

@@ -1,0 +1,104 @@
+"""Device functions of a kernel's text: how one is written, and the collection that a text needs.
+
+A `DeviceFunction` knows its comment, its signature, its lines and the other functions that it calls. A text asks
+`DeviceFunctions` for the name of each one that it calls; asked for the same twice, it gives the same name, and asked
+for another one of that name it finds a new name. What was asked for is printed, and nothing else.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+WIDTH = 120
+INLINE = "static __device__ __forceinline__"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFunction:
+    """A function of the text.
+
+    Parameters
+    ----------
+    name : as it is called, unless the name is taken.
+    result : its type.
+    parameters : types and names.
+    body : lines, not indented.
+    about : the comment above it, paragraphs divided by newlines.
+    needs : the functions that it calls, by names that are theirs alone.
+    """
+
+    name: str
+    result: str
+    parameters: tuple[str, ...]
+    body: tuple[str, ...]
+    about: str = ""
+    needs: tuple[DeviceFunction, ...] = ()
+
+    def __str__(self) -> str:
+        """The definition in C, lines at most 120 wide where they can be.
+
+        >>> print(DeviceFunction("twice", "int", ("int x",), ("return 2 * x;",), "2x"))
+        // 2x
+        static __device__ __forceinline__ int twice(int x) {
+          return 2 * x;
+        }
+        """
+        head = f"{INLINE} {self.result} {self.name}("
+        signature = wrapped(head + ", ".join(self.parameters) + ") {", "    ")
+        body = [line for text in self.body for line in wrapped(f"  {text}", " " * (6 + len(text) - len(text.lstrip())))]
+        return "\n".join([*comment(self.about), *signature, *body, "}"])
+
+
+def comment(text: str, indent: str = "") -> list[str]:
+    """Lines of a comment."""
+    mark = f"{indent}// "
+    return [line for part in text.splitlines() for line in
+            textwrap.wrap(part, WIDTH, initial_indent=mark, subsequent_indent=mark,
+                          break_long_words=False, break_on_hyphens=False)]  # fmt: skip
+
+
+def wrapped(line: str, more: str) -> list[str]:
+    """A line of code in pieces of at most 120 characters, broken after commas or before operators.
+
+    Parameters
+    ----------
+    more : what the further pieces start with, at least.
+
+    >>> wrapped("  f(" + "a, " * 40 + "b);", "    ")[1]
+    '    a, a, b);'
+    """
+    out = []
+    while len(line) > WIDTH:
+        start = len(line) - len(line.lstrip()) + 8
+        at = max(line.rfind(", ", start, WIDTH) + 1, line.rfind(" + ", start, WIDTH))
+        if at <= 0:
+            break
+        out.append(line[:at])
+        line = more + line[at:].lstrip()
+    return [*out, line]
+
+
+class DeviceFunctions:
+    """The device functions that a text calls, in the order in which they must stand."""
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self.taken = set(taken)
+        self.names: dict[DeviceFunction, str] = {}
+
+    def name(self, function: DeviceFunction) -> str:
+        """What a function is called in the text."""
+        if function not in self.names:
+            for inner in function.needs:
+                self.name(inner)
+            name, number = function.name, 2
+            while name in self.taken:
+                name, number = f"{function.name}_{number}", number + 1
+            self.taken.add(name)
+            self.names[function] = name
+        return self.names[function]
+
+    def texts(self) -> list[str]:
+        """The definitions."""
+        return [str(replace(function, name=name)) for function, name in self.names.items()]

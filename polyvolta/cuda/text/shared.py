@@ -1,0 +1,114 @@
+"""Shared-memory tiles: the swizzled store of a chunk and the load of an operand fragment.
+
+Which chunk an element lies in is the tile's layout; which elements a lane wants is the fragment's ownership map. The
+index that a load prints is their composition, simplified under what is known: lanes go from 0 to 31, and a
+fragment's origin is a multiple of its extents.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from polyvolta.cuda.c_expr import c_expr, in_steps
+from polyvolta.cuda.index_map import IndexMap
+from polyvolta.cuda.kernel_ir import CHUNK, SharedTile
+from polyvolta.cuda.text.device_function import DeviceFunction
+from polyvolta.sets import Aff, var
+from polyvolta.sets.simplify import simplify
+
+LANE = {"lane": (0, 31)}
+
+
+def layout_name(order: tuple[int, ...]) -> str:
+    """ "row" when the last dimension is contiguous, else "col"."""
+    return "row" if order[-1] == len(order) - 1 else "col"
+
+
+def store(tile: SharedTile, operand: str) -> DeviceFunction:
+    """The store of one chunk."""
+    return _store(tile.layout, tile.order, operand)
+
+
+@lru_cache(maxsize=256)
+def _store(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunction:
+    names = tuple(n for n, _ in layout.inputs)
+    line, run = (names[d] for d in order)
+    chunk = in_steps(layout["chunk"], {run: CHUNK}, layout.ranges)
+    ranges = {line: (0, None), run: (0, None)}
+    return DeviceFunction(
+        f"store_shared_{operand}_{layout_name(order)}_swizzled",
+        "void",
+        ("half8 *tile", "half8 v", f"int {line}", f"int {run}"),
+        (f"tile[{c_expr(chunk, ranges)}] = v;",),
+        f"the chunk that starts at [{line}, {run}] of the tile: {layout}",
+    )
+
+
+def fragment_load(
+    tile: SharedTile, operand: str, ownership: IndexMap, access: int, steps: tuple[int, ...]
+) -> DeviceFunction:
+    """The load of one operand fragment: layout o (origin + ownership), `access` values at a time.
+
+    Parameters
+    ----------
+    steps : the origin's coordinates are multiples of these.
+    """
+    return _fragment_load(tile.layout, tile.order, operand, ownership, access, steps)
+
+
+@lru_cache(maxsize=256)
+def _fragment_load(
+    layout: IndexMap, order: tuple[int, ...], operand: str, ownership: IndexMap, access: int, steps: tuple[int, ...]
+) -> DeviceFunction:
+    names = tuple(n for n, _ in layout.inputs)
+    line, run = (names[d] for d in order)
+    values = ownership.inputs[1][1]
+    ranges = {**LANE, line: (0, None), run: (0, None)}
+    at = []
+    for first in range(0, values, access):
+        own = [simplify(e.subs({"i": first}), LANE) for e in ownership.exprs]
+        place = layout.at(*(var(n) + o for n, o in zip(names, own)))[0]
+        if access < CHUNK:
+            place = CHUNK // access * place + (var(run) + own[order[1]]) // access % (CHUNK // access)
+        at.append(in_steps(place, dict(zip(names, steps)), LANE))
+    lines, places = _places(at, ranges)
+    if access == CHUNK:
+        single = values == CHUNK
+        lines += [f"v{'' if single else f'[{k}]'} = tile[{p}];" for k, p in enumerate(places)]
+    else:
+        lines = ["const half4 *part = (const half4 *)tile;", *lines]
+        single = values == CHUNK
+        for k in range(0, len(places), 2):
+            low, high = (f"part[{p}]" for p in places[k : k + 2])
+            number = "" if single else str(k // 2)
+            lines += [f"const half4 low{number} = {low}, high{number} = {high};"]
+            lines += [f"v{'' if single else f'[{k // 2}]'} = make_uint4("
+                      f"low{number}.x, low{number}.y, high{number}.x, high{number}.y);"]  # fmt: skip
+    kind = "half8 &v" if single else f"half8 (&v)[{values // CHUNK}]"
+    size = "x".join(map(str, extents(ownership)))
+    return DeviceFunction(
+        f"hmma_load_{operand}_{layout_name(order)}_swizzled",
+        "void",
+        (kind, "const half8 *tile", f"int {line}", f"int {run}", "int lane"),
+        tuple(lines),
+        f"the lane's part of the {size} fragment at [{', '.join(names)}]: {ownership}",
+    )
+
+
+@lru_cache(maxsize=256)
+def extents(ownership: IndexMap) -> tuple[int, ...]:
+    """How far a fragment goes in each dimension."""
+    lanes, values = (extent for _, extent in ownership.inputs)
+    points = [{"lane": lane, "i": i} for lane in range(lanes) for i in range(values)]
+    return tuple(1 + max(e.evaluate(p) for p in points) for e in ownership.exprs)
+
+
+def _places(at: list[Aff], ranges: dict) -> tuple[list[str], list[str]]:
+    """Indices as C; where they differ by constants, one is named and the others add to it."""
+    if len(at) == 1:
+        return [], [c_expr(at[0], ranges)]
+    apart = [e - at[0] for e in at]
+    if all(e.is_constant for e in apart):
+        more = ["at" if not e.const else f"at + {e.const}" for e in apart]
+        return [f"const int at = {c_expr(at[0], ranges)};"], more
+    return [], [c_expr(e, ranges) for e in at]
