@@ -1,8 +1,8 @@
 """Footprints: which data the instances below a level of the schedule touch, asked of the access relations.
 
-The inverse of the members above a level, followed by an access, is the level's *footprint*, { [members] -> A[element] };
-its box hull is a data tile, at an offset in the members, of constant size (the paper's "Global, Shared and Register
-Data Tiles").
+The inverse of the members above a level, followed by an access, is the level's *footprint*, a map from members to
+elements; its box hull is a data tile, at an offset in the members, of constant size (the paper's "Global, Shared and
+Register Data Tiles").
 
 Sizes need not be multiples of tiles. A kernel computes on whole tiles, so the instances are first widened to those
 of every *started* tile, whose footprints are boxes always. What is really there is the footprint of the real
@@ -13,12 +13,13 @@ conjunction such as `M >= 128*by + 128 and K >= 32*kt + 32` says which these are
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.promotion.model import BLOCK, TILE, Nest
 from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Aff, Map, Set, Tuple, var
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.box import Box, box_hull
 from polyvolta.sets.build import RowBuilder, affs_of, expression
 from polyvolta.sets.conjunct import universe
@@ -53,7 +54,9 @@ def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] =
     real = domain.intersect_params(context)
     nest = Nest(statement, iterators, members, named, real, real)
     above = members_map(nest, TILE)
-    return Nest(statement, iterators, members, named, real, real.apply(above).apply(above.reverse()))
+    started = real.apply(above).apply(above.reverse())
+    every = Set._of(domain.param_names, [(domain.space, (universe(len(domain.param_names) + len(iterators)),))])
+    return nest if started.is_subset(real) else replace(nest, padded=started.gist(every.intersect_params(context)))
 
 
 def _members(node: Node, statement: str) -> Iterable[Member]:
@@ -93,8 +96,7 @@ def widened(schedule: Schedule, nests: Iterable[Nest]) -> Schedule:
     for nest in nests:
         mine = schedule.domain.only(nest.statement)
         stays = mine.gist(nest.real)  # the multiples of the macro-MMA's shape
-        real = nest.padded & stays
-        parts += real.coalesce().parts
+        parts += mine.parts if nest.padded is nest.real else (nest.padded & stays).parts
     assert isinstance(schedule.root, Domain)
     return schedule.replace((), Domain(Set._of(schedule.domain.param_names, parts), schedule.root.child))
 
@@ -141,11 +143,14 @@ def data_tile(nest: Nest, depth: int, access: Map, what: str) -> tuple[Map, Box]
     return touched, box
 
 
-def full_where(nest: Nest, depth: int, access: Map, context: Set) -> tuple[Aff, ...]:
+def full_where(nest: Nest, depth: int, access: Map, touched: Map, context: Set) -> tuple[Aff, ...]:
     """Conditions `e >= 0` on members and sizes under which a tile has no element beside the real instances'.
+
+    No condition where that is so always, `-1 >= 0` where it never is.
 
     Parameters
     ----------
+    touched : the tile, the footprint of started tiles.
     context : what may be assumed of the sizes; conditions that follow from it are left out.
 
     Raises
@@ -154,20 +159,24 @@ def full_where(nest: Nest, depth: int, access: Map, context: Set) -> tuple[Aff, 
 
     Cost: a difference, a projection, a complement and a gist of small sets, a few milliseconds.
     """
-    touched, there = (footprint(nest, level(nest, depth), access, real) for real in (False, True))
+    if nest.padded is nest.real:
+        return ()
+    there = footprint(nest, level(nest, depth), access, real=True)
     tiles = touched.domain()
     full = (tiles - (touched - there).domain()).gist(tiles.intersect_params(context))
     return conditions_of(full)
 
 
 def conditions_of(where: Set) -> tuple[Aff, ...]:
-    """The inequalities `e >= 0` of a set that is one conjunction.
+    """The inequalities `e >= 0` of a set that is one conjunction; `-1 >= 0` where it is empty.
 
     Raises
     ------
     CannotPromote : it is none.
     """
     pieces = where.parts[0][1] if where.parts else ()
+    if not pieces:
+        return (aff(-1),)
     if len(pieces) != 1 or None in pieces[0].divs:
         raise CannotPromote("the full tiles are no conjunction of inequalities", where=str(where))
     table = affs_of(pieces[0], (*where.param_names, *where.space.out.dims))
@@ -179,8 +188,13 @@ def conditions_of(where: Set) -> tuple[Aff, ...]:
 
 
 def instances(
-    name: str, dims: Sequence[str], prefix: Sequence[str | None], of: Set, bounds: Sequence[tuple[Aff, int]], context: Set
-) -> Map:  # fmt: skip
+    name: str,
+    dims: Sequence[str],
+    prefix: Sequence[str | None],
+    of: Set,
+    bounds: Sequence[tuple[Aff, int]],
+    context: Set,
+) -> Map:
     """The extension { [outer members] -> name[dims] }.
 
     Parameters

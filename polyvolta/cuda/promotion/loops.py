@@ -52,7 +52,7 @@ from polyvolta.cuda.promotion.operands import (
     staged,
     store,
 )
-from polyvolta.graph.idioms import Contraction, Operand, Plan
+from polyvolta.graph.idioms import Contraction, Plan
 from polyvolta.options import Options
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder

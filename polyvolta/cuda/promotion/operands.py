@@ -17,7 +17,7 @@ import numpy as np
 
 from polyvolta.cuda.fragments import OperandTile
 from polyvolta.cuda.kernel_ir import CHUNK, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
-from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, element_map, full_where
+from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, element_map, footprint, full_where, level
 from polyvolta.cuda.promotion.model import STRIP, TILE, Movement, Nest, shared_name, staging_name
 from polyvolta.graph.formula import Input, evaluate
 from polyvolta.graph.idioms import Operand
@@ -39,7 +39,7 @@ class Side:
     operand : what it is.
     letter : "a" or "b" of the macro-MMA.
     order : its dimensions as they lie in memory, outermost first.
-    block, warp : boxes of what a block and a warp touch, a step of the k loop and a strip of it; offsets in the members.
+    block, warp : boxes of what a block touches in a step of the k loop, and a warp in a strip; offsets in the members.
     tiles : the (by, bx, k tile) that there are.
     strips : the members above a strip that there are.
     dims : names of the copies' dimensions: the members', copy and thread.
@@ -155,7 +155,7 @@ def place(side: Side, access: Access) -> tuple[tuple[Aff, ...], int | None]:
 def _full(side: Side, nest: Nest, array: str, index: Iterable[str], context: Set) -> tuple[Aff, ...]:
     """When a tile has no element beside the real ones, seen through an access."""
     access = element_map(nest, array, [aff(int(p)) if p.isdigit() else p for p in index])
-    return full_where(nest, TILE, access, context)
+    return full_where(nest, TILE, access, footprint(nest, level(nest, TILE), access), context)
 
 
 def store(side: Side, nest: Nest, extent: Aff, context: Set, name: str, buffers: int) -> Movement:

@@ -1,9 +1,9 @@
 """Prefetching in a promoted tree: the copies of the next k tile run while this one is computed on.
 
-The k loop of every product is shifted and reordered by `sched.passes.prefetch`: the loads run first, so that their latency
-is hidden behind the computation, then the computation, then barriers and stores in the order that they have. With one
-buffer that makes loads, computation, barrier, stores, barrier; with two, whose stores need not wait for the other
-warps' reads, loads, computation, stores, barrier.
+The k loop of every product is shifted and reordered by `sched.passes.prefetch`: the loads run first, so that their
+latency is hidden behind the computation, then the computation, then barriers and stores in the order that they have.
+With one buffer that makes loads, computation, barrier, stores, barrier; with two, whose stores need not wait for the
+other warps' reads, loads, computation, stores, barrier.
 
 The order of a tile's stores, barriers and reads, among themselves and to those of the tiles before and after, stays
 what it is in the promoted tree. That is checked: a barrier counts as touching all of shared memory.
