@@ -44,15 +44,22 @@ def c_expr(e: Aff, ranges: Mapping[str, Range]) -> str:
     return KernelSpeller(ranges).text(e)
 
 
-def in_steps(e: Aff, steps: Mapping[str, int], ranges: Mapping[str, Range]) -> Aff:
+def in_steps(
+    e: Aff, steps: Mapping[str, int], ranges: Mapping[str, Range], shifts: Mapping[str, Aff] | None = None
+) -> Aff:
     """An expression simplified under the knowledge that each name in `steps` is a multiple of its step.
+
+    `shifts` are added to such names first: with the ranges known, a remainder of the sum is seen to be one of the shift.
 
     >>> from polyvolta.sets import var
     >>> print(in_steps((var("row") + var("l")) // 2 % 4, {"row": 16}, {"l": (0, 15)}))
     floor(l/2) mod 4
+    >>> print(in_steps(var("row") // 2 % 4, {"row": 16}, {"l": (0, 15)}, {"row": var("l")}))
+    floor(l/2) mod 4
     """
     counts = dict.fromkeys(steps, (0, None))
-    counted = simplify(e, {**ranges, **counts}, {n: s * var(n) for n, s in steps.items()})
+    put = {n: s * var(n) + (shifts or {}).get(n, 0) for n, s in steps.items()}
+    counted = simplify(e, {**ranges, **counts}, put)
     whole = sum((c // steps[a] * var(a) for a, c in counted.terms if a in steps and c % steps[a] == 0), Aff((), 0))
     rest = Aff(tuple((a, c) for a, c in counted.terms if not (a in steps and c % steps[a] == 0)), counted.const)
     return whole + rest.subs({n: var(n) // s for n, s in steps.items()})
