@@ -49,7 +49,7 @@ def in_steps(
 ) -> Aff:
     """An expression simplified under the knowledge that each name in `steps` is a multiple of its step.
 
-    `shifts` are added to such names first: with the ranges known, a remainder of the sum is seen to be one of the shift.
+    `shifts` are added to such names first: while ranges are known, so a remainder of the sum is seen to be the shift's.
 
     >>> from polyvolta.sets import var
     >>> print(in_steps((var("row") + var("l")) // 2 % 4, {"row": 16}, {"l": (0, 15)}))
