@@ -47,8 +47,8 @@ class Movement:
     ops : operations in expressions of `dims`, in order, unrolled loops of operations among them. Those that may reach
         outside of a tensor are guarded.
     full : conditions `e >= 0` in `dims` and sizes under which no value is outside, so that the guards can be left
-        out; () where nothing is guarded, -1 where something is outside always. They don't depend on the dimensions of the
-        copies' own loops.
+        out; () where nothing is guarded, -1 where something is outside always. They don't depend on the dimensions
+        of the copies' own loops.
     phrase : what it does, in a few words, for comments.
     """
 
