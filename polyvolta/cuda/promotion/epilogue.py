@@ -1,0 +1,278 @@
+"""The epilogue: from accumulators to global memory, with pointwise operations on the way.
+
+Its statements are twins of the result, so it is one loop over the fragments of a warp. For each fragment every
+accumulator goes through the warp's exchange buffer. After that each lane holds *runs* of 8 consecutive values of the
+result, `run_<array>`, in as many rounds as a lane's share of a fragment has runs. The other operands of the pointwise
+operations are loaded in the same distribution, with 128-bit accesses where they lie so in memory, before the exchange
+hides their latency; results are stored likewise (the paper's "Pointwise Operations in Epilogue").
+
+With a split K each of the p warps along z has a part of the sum. All of them store it to the exchange; those with
+warpIdx_z = 0 add the parts and do the rest (the paper's "Split-K Reduction").
+
+A product that is only stored is exchanged in fp16, as it is stored. Anything else stays in fp32 from the accumulators to
+the stores: an output is rounded on the way to memory, what a later operation uses is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polyvolta.cuda.exchange import plan_exchange
+from polyvolta.cuda.kernel_ir import (
+    Barrier,
+    Element,
+    Exchange,
+    ExchangeLoad,
+    ExchangeStore,
+    GlobalLoad,
+    GlobalStore,
+    GlobalTensor,
+    Loop,
+    Op,
+    Pointwise,
+    RegisterArray,
+    SharedTile,
+)
+from polyvolta.cuda.macro_mma import MacroMma
+from polyvolta.cuda.promotion.model import STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
+from polyvolta.cuda.promotion.result import Fragments, enters, over_fragments
+from polyvolta.graph.idioms import Plan, Step
+from polyvolta.graph.statements import Access
+from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node
+from polyvolta.sched.nodes import Sequence as InOrder
+from polyvolta.sets import Aff, aff, var
+
+EXCHANGE = "exchange"
+PART = "warpIdx_z"
+LANES = 32
+
+
+def run_name(array: str) -> str:
+    """The register array of an array's runs of 8 values."""
+    return f"run_{array}"
+
+
+def epilogue(
+    plan: Plan,
+    fragments: Fragments,
+    nests: Mapping[str, Nest],
+    tensors: Mapping[str, GlobalTensor],
+    macro: MacroMma,
+    warps: tuple[int, int, int],
+    name_of: Callable[[str], str],
+    taken: Sequence[str] = (),
+) -> Piece:
+    """The part of a block's program behind the last product.
+
+    Parameters
+    ----------
+    fragments : of the result.
+    nests : for each pointwise statement its schedule.
+    tensors : the kernel's tensors.
+    macro : the macro-MMA, for its accumulator map.
+    warps : of a block, along y, x and z; those along z have parts of the sum.
+    name_of : makes a statement's name from a wish, one that nothing else has.
+    taken : names that the loop over rounds must keep off.
+    """
+    kind = "half" if not plan.steps and warps[2] == 1 else "float"
+    exchange = plan_exchange(macro, kind, tensors[plan.outputs[0]].order)
+    b = _Builder(plan, fragments, tensors, exchange, warps, name_of, _fresh("r", taken))
+    b.run()
+    buffer = SharedTile(EXCHANGE, 0, warps[0] * warps[1] * warps[2] * exchange.chunks)
+    twins = [m.statement for m in b.movements if m.statement not in nests]
+    node = b.sequence()
+    if plan.steps:
+        node = over_steps([nests[s.statement.name] for s in plan.steps], twins, node)
+    else:
+        node = over_fragments(fragments, twins, node)
+    statements = tuple(m.statement for m in b.movements)
+    extensions = tuple(enters(fragments, s) for s in twins)
+    return Piece(statements, node, extensions, tuple(b.movements), (buffer,), tuple(b.registers.values()))
+
+
+@dataclass(slots=True)
+class _Builder:
+    """The epilogue's movements in order, and whether the warps of all parts do them or those of the first alone."""
+
+    plan: Plan
+    fragments: Fragments
+    tensors: Mapping[str, GlobalTensor]
+    exchange: Exchange
+    warps: tuple[int, int, int]
+    name_of: Callable[[str], str]
+    round: str
+    movements: list[Movement] = field(default_factory=list)
+    first_part: list[bool] = field(default_factory=list)
+    registers: dict[str, RegisterArray] = field(default_factory=dict)
+    runs: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Loads, exchanges, steps and stores of a fragment."""
+        plan = self.plan
+        made = [c.accumulator for c in plan.contractions]
+        made = list(dict.fromkeys(made))
+        results = {*made, *(s.statement.write.tensor for s in plan.steps)}
+        for step in plan.steps:
+            for access in step.accesses:
+                if access.tensor not in results:
+                    self.load(step, access)
+        for n, array in enumerate(made):
+            last = self.exchanged(array)
+            if n < len(made) - 1:
+                self.barrier(last)
+        for step in plan.steps:
+            self.step(step)
+        self.barrier(made[-1])
+
+    # ---- statements
+
+    def add(self, wish: str, ops: Sequence[Op | Loop], phrase: str, everyone: bool = False) -> None:
+        full = self.fragments.full if any(_guarded(op) for op in ops) else ()
+        statement = ops[0].statement if isinstance(ops[0], Op) else ops[0].body[0].statement  # type: ignore[union-attr]
+        self.movements.append(Movement(statement, self.fragments.nest.iterators, tuple(ops), full, phrase))
+        self.first_part.append(not everyone and self.warps[2] > 1)
+
+    def load(self, step: Step, access: Access) -> None:
+        """The operand's values where the lane's runs are."""
+        index = tuple(_position(step, p) for p in access.index)
+        key = (access.tensor, tuple(map(str, index)))
+        if key in self.runs:
+            return
+        labels = [a for a, _ in self.runs].count(access.tensor)
+        array = self.runs[key] = run_name(f"{access.tensor}{labels or ''}")
+        self.array(array, "half")
+        statement = self.name_of(f"read_{access.tensor}{labels or ''}")
+        along = next((d for d, p in enumerate(index) if p == self.exchange.along), None)
+        guarded = bool(self.fragments.full)
+
+        def one(r: Aff) -> Op:
+            at = (*self.place(r), aff(0))
+            return GlobalLoad(
+                Element(array, (r,)), access.tensor, tuple(at[p] for p in index), along, guarded, statement
+            )
+
+        self.add(statement, self.rounds(one), "global memory -> registers")
+
+    def exchanged(self, array: str) -> str:
+        """One accumulator into runs; stored if it is an output."""
+        parts = self.warps[2]
+        slot, stride = var("warp"), self.warps[0] * self.warps[1]
+        source = Element(accumulator_name(array), self.fragments.place)
+        store, load = self.name_of(f"exchange_{array}"), self.name_of(f"gather_{array}")
+        self.add(store, [ExchangeStore(source, EXCHANGE, slot, self.exchange, store)], "accumulators -> exchange", True)
+        self.barrier(array)
+        target = self.runs[array, ("0", "1")] = run_name(array)
+        self.array(target, self.exchange.kind)
+
+        def one(r: Aff) -> Op:
+            return ExchangeLoad(
+                Element(target, (r,)), EXCHANGE, slot, self.exchange, r, parts, stride if parts > 1 else 0, load
+            )
+
+        self.add(load, self.rounds(one), "exchange -> runs" if parts == 1 else "the parts of a split K added up")
+        self.stored(array)
+        return array
+
+    def step(self, step: Step) -> None:
+        """A pointwise statement on the runs; stored if it is an output."""
+        s = step.statement
+        target = self.runs[s.write.tensor, ("0", "1")] = run_name(s.write.tensor)
+        self.array(target, "float")
+        arrays = [self.runs[a.tensor, tuple(str(_position(step, p)) for p in a.index)] for a in step.accesses]
+
+        def one(r: Aff) -> Op:
+            operands = (*(Element(a, (r,)) for a in arrays), *step.scalars)
+            return Pointwise(Element(target, (r,)), step.name, step.formula, operands, None, s.name)
+
+        self.add(s.name, self.rounds(one), step.name)
+        self.stored(s.write.tensor)
+
+    def stored(self, array: str) -> None:
+        """Runs to global memory, if the array is an output."""
+        if array not in self.plan.outputs:
+            return
+        statement = self.name_of(f"write_{array}")
+        guarded = bool(self.fragments.full)
+
+        def one(r: Aff) -> Op:
+            row, col = self.place(r)
+            return GlobalStore(
+                Element(run_name(array), (r,)), array, (row, col), self.exchange.along, guarded, statement
+            )
+
+        self.add(statement, self.rounds(one), "runs -> global memory")
+
+    def barrier(self, array: str) -> None:
+        """What is in the exchange can be read, or has been."""
+        statement = self.name_of(f"sync_{array}")
+        self.add(statement, [Barrier("warp" if self.warps[2] == 1 else "block", statement)], "", True)
+
+    # ---- parts of statements
+
+    def array(self, name: str, kind: str) -> None:
+        self.registers[name] = RegisterArray(name, kind, (self.exchange.rounds,))
+
+    def rounds(self, one: Callable[[Aff], Op]) -> list[Op | Loop]:
+        """An operation for every round."""
+        if self.exchange.rounds == 1:
+            return [one(aff(0))]
+        return [Loop(self.round, (aff(0),), (aff(self.exchange.rounds - 1),), 1, True, (one(var(self.round)),))]
+
+    def place(self, r: Aff) -> tuple[Aff, Aff]:
+        """The element at which the lane's run of a round starts."""
+        row, col = self.exchange.owns.at(var("lane"), r)
+        i, j = self.fragments.nest.iterators
+        return var(i) + row, var(j) + col
+
+    def sequence(self) -> Node:
+        """The statements of a fragment in order; neighbours for the first part's warps alone stand below one band."""
+        children: list[Filter] = []
+        names = [m.statement for m in self.movements]
+        k = 0
+        while k < len(names):
+            end = k + 1
+            while self.first_part[k] and end < len(names) and self.first_part[end]:
+                end += 1
+            group = tuple(names[k:end])
+            children.append(Filter(group, self.first(group) if self.first_part[k] else Leaf()))
+            k = end
+        return InOrder(tuple(children))
+
+    @staticmethod
+    def first(group: tuple[str, ...]) -> Node:
+        """BAND: ... -> warpIdx_z, at 0."""
+        below = InOrder(tuple(Filter((s,)) for s in group)) if len(group) > 1 else Leaf()
+        return Band((Member(tuple((s, aff(0)) for s in group), True, PART),), below)
+
+
+def over_steps(steps: Sequence[Nest], twins: Sequence[str], child: Node) -> Node:
+    """The bands of pointwise statements, joined, with twins of the first; loops over a warp's fragments are unrolled."""
+    first = steps[0]
+
+    def member(k: int) -> Member:
+        e = first.members[k].of(first.statement)
+        exprs = [(n.statement, n.members[k].of(n.statement)) for n in steps]
+        unroll = STRIP <= k < STRIP + 2
+        return Member((*exprs, *((s, e) for s in twins)), True, first.members[k].name, unroll)
+
+    for low, high in ((STRIP, STRIP + 3), (WARP, STRIP), (TILE, WARP), (TILE - 1, TILE)):
+        child = Band(tuple(member(k) for k in range(low, high)), child)
+    return child
+
+
+def _position(step: Step, index: str) -> int:
+    """Which coordinate of the result an index of an access is: 0, 1, or 2 for the number 0."""
+    return step.statement.iterators.index(index) if index in step.statement.iterators else 2
+
+
+def _guarded(op: Op | Loop) -> bool:
+    return any(map(_guarded, op.body)) if isinstance(op, Loop) else getattr(op, "guarded", False)  # type: ignore[arg-type]
+
+
+def _fresh(wish: str, taken: Sequence[str]) -> str:
+    """A name that is not taken."""
+    n = 0
+    while (name := f"{wish}{n or ''}") in taken:
+        n += 1
+    return name

@@ -1,0 +1,152 @@
+"""The result of a block: its fragments, and accumulators that start at 0.
+
+The statements that promotion adds for the result are *twins* of it: their instances are the base points of the
+macro-MMA's fragments in every started block tile, at the same places of the schedule. Accumulator fragments are arrays
+of registers, one array for each accumulator of the plan; products of one sum share theirs, scaled between one product
+and the next where their factors differ. What happens to them at last is in `epilogue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from polyvolta.cuda.kernel_ir import Element, Op, RegisterArray, Scale, Zero
+from polyvolta.cuda.macro_mma import MacroMma
+from polyvolta.cuda.promotion.footprints import data_tile, element_map, full_where, level, members_of
+from polyvolta.cuda.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
+from polyvolta.graph.idioms import Plan
+from polyvolta.sched.nodes import Band, Leaf, Member, Node
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
+from polyvolta.sets.build import RowBuilder
+from polyvolta.sets.conjunct import universe
+from polyvolta.sets.simplify import simplify
+from polyvolta.sets.space import Space, distinct
+
+
+@dataclass(frozen=True, slots=True)
+class Fragments:
+    """The fragments of a block's result: one instance for each.
+
+    Parameters
+    ----------
+    nest : the schedule of the result's elements, without what concerns K.
+    place : which fragment of its warp an instance is about, by rows and columns.
+    counts : how many a warp has, by rows and columns.
+    started : all elements of started block tiles.
+    points : the base points of fragments, anywhere.
+    full : conditions on the block tile under which it is inside of the result.
+    """
+
+    nest: Nest
+    place: tuple[Aff, ...]
+    counts: tuple[int, ...]
+    started: Set
+    points: Set
+    full: tuple[Aff, ...]
+
+
+def fragments_of(nest: Nest, extents: Sequence[Aff], shape: tuple[int, ...], context: Set) -> Fragments:
+    """The fragments of the result of a statement.
+
+    Parameters
+    ----------
+    nest : of a product or of a pointwise statement; its first two iterators are the result's.
+    extents : of the result, rows and columns.
+    shape : (m, n, ...) of the macro-MMA.
+
+    Cost: a few milliseconds, a box hull and a difference of small sets.
+    """
+    result = result_nest(nest, extents, context)
+    access = element_map(result, result.statement, result.iterators)
+    _, box = data_tile(result, WARP, access, "the result")
+    members = dict(level(result, WARP))
+    place = tuple(simplify((var(i) - o.subs(members)) // f, {}) for i, o, f in zip(result.iterators, box.offset, shape))
+    touched, _ = data_tile(result, BLOCK, access, "the result")
+    full = tuple(e.subs(members) for e in full_where(result, BLOCK, access, touched, context))
+    params, space = result.padded.param_names, result.padded.space
+    grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(result.iterators, shape)]
+    points = Set._of(params, [(space, (RowBuilder((*params, *result.iterators)).conjunct(grid),))])
+    every = Set._of(params, [(space, (universe(len(params) + len(result.iterators)),))])
+    started = result.padded.gist(every.intersect_params(context))
+    return Fragments(result, place, tuple(s // f for s, f in zip(box.size, shape)), started, points, full)
+
+
+def result_nest(nest: Nest, extents: Sequence[Aff], context: Set) -> Nest:
+    """The schedule of a result's elements: that of a statement with nothing in it but the first two iterators."""
+    iterators = nest.iterators[:2]
+    params = nest.real.param_names
+    name = nest.statement
+    exprs = [m.of(name) for m in nest.members]
+    exprs = [e if e.names() <= {*iterators, *params} and e.names() & {*iterators} else aff(0) for e in exprs]
+    members = tuple(replace(m, exprs=((name, e),)) for m, e in zip(nest.members, exprs))
+    names = tuple(n if e.names() else None for n, e in zip(nest.names, exprs))
+    box = [b for i, e in zip(iterators, extents) for b in (("ge", var(i)), ("ge", e - 1 - var(i)))]
+    c = RowBuilder((*params, *iterators)).conjunct(box)
+    space = Space(None, Tuple(name, iterators))
+    real = Set._of(params, [(space, (c,))] if c is not None else []).intersect_params(context)
+    made = Nest(name, iterators, members, names, real, real)
+    above = members_of(made, level(made, BLOCK))
+    padded = real.apply(above).apply(above.reverse())
+    return made if padded.is_subset(real) else replace(made, padded=padded)
+
+
+def enters(fragments: Fragments, statement: str) -> Map:
+    """{ [by, bx] -> statement[fragment's base point] }: the extension that adds a twin."""
+    nest = fragments.nest
+    params, space = nest.real.param_names, Tuple(statement, nest.iterators)
+    exprs = [m.of(nest.statement) for m in nest.members[:BLOCK]]
+    inputs = distinct(("by", "bx"), (*params, *nest.iterators))
+    c = RowBuilder((*params, *inputs, *nest.iterators)).conjunct([("eq", var(b) - e) for b, e in zip(inputs, exprs)])
+    members = Map._of(params, [(Space(Tuple(None, inputs), Tuple(nest.statement, nest.iterators)), (c,))])
+    blocks = fragments.started.apply(members.reverse())
+    ((_, pieces),) = members.intersect_domain(blocks).intersect_range(fragments.points).parts
+    return Map._of(params, [(Space(Tuple(None, inputs), space), pieces)])
+
+
+def twins_of(fragments: Fragments, statement: str) -> Set:
+    """The instances of a twin."""
+    instances = fragments.started & fragments.points
+    return Set._of(instances.param_names, [(Space(None, Tuple(statement, s.out.dims)), c) for s, c in instances.parts])
+
+
+# ---- accumulators
+
+
+def zero(fragments: Fragments, accumulator: str, statement: str) -> Piece:
+    """The accumulators of an array start at 0."""
+    op = Zero(Element(accumulator_name(accumulator), fragments.place), statement)
+    return _one(fragments, statement, op, "the accumulators start at 0")
+
+
+def scale(fragments: Fragments, accumulator: str, factor: float, statement: str) -> Piece:
+    """The accumulators of an array are multiplied by a number."""
+    op = Scale(Element(accumulator_name(accumulator), fragments.place), factor, statement)
+    return _one(fragments, statement, op, f"the accumulators times {factor:g}")
+
+
+def accumulators(fragments: Fragments, plan: Plan, macro: MacroMma) -> tuple[RegisterArray, ...]:
+    """The accumulator arrays of a plan."""
+    names = dict.fromkeys(accumulator_name(c.accumulator) for c in plan.contractions)
+    return tuple(RegisterArray(n, "float", fragments.counts, macro.values[2]) for n in names)
+
+
+def _one(fragments: Fragments, statement: str, op: Op, phrase: str) -> Piece:
+    """A piece of one statement, over the fragments of all warps."""
+    movement = Movement(statement, fragments.nest.iterators, (op,), (), phrase)
+    return Piece(
+        (statement,), over_fragments(fragments, (statement,), Leaf()), (enters(fragments, statement),), (movement,)
+    )
+
+
+def over_fragments(fragments: Fragments, twins: Sequence[str], child: Node) -> Node:
+    """BAND of the warps, BAND of a warp's fragments, for twins of the result."""
+    nest = fragments.nest
+
+    def member(m: Member, unroll: bool) -> Member:
+        e = m.of(nest.statement)
+        return Member(tuple((s, e) for s in twins), True, m.name, unroll)
+
+    points = Band(tuple(member(m, True) for m in nest.members[STRIP : STRIP + 2]), child)
+    warps = tuple(member(m, False) for m in nest.members[TILE:WARP] if m.name and m.of(nest.statement).names())
+    return Band(warps, points) if warps else points
