@@ -1,4 +1,4 @@
-"""Hypothesis: no deadlines, since machines differ; in CI the same examples in every run."""
+"""Hypothesis: no deadlines, since machines differ; in CI the same examples in every run. No cache outside of tests."""
 
 import os
 
@@ -6,3 +6,4 @@ from hypothesis import settings
 
 settings.register_profile("polyvolta", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("polyvolta")
+os.environ.setdefault("POLYVOLTA_CACHE_SIZE", "0")  # tests of the cache itself switch it on in folders of their own

@@ -1,0 +1,209 @@
+"""Compiled kernels on disk: the same text for the same target by the same compiler is compiled once.
+
+An entry is a file named after the SHA-256 of everything that the machine code depends on. Inside stand that key, the
+compiler's log, the cubin, and in front of them a checksum: bytes, nothing that is executed or unpickled when read. A
+file whose checksum doesn't fit, torn by a crash or a full disk, counts as absent and is replaced.
+
+Several processes may use one folder. A file appears whole, because it's written under a name of its own and renamed;
+of two processes that compile the same text the second one's file replaces an equal one; a file that another process
+deletes while it is read stays readable, or is absent. The folder keeps to a size: when a new entry makes it larger,
+those go that have not been used for longest (each use sets the file's times).
+
+Environment: `POLYVOLTA_CACHE_DIR` is the folder, by default the user's cache folder; `POLYVOLTA_CACHE_SIZE` how large
+it may get, such as 100M or 2G, by default 256M; 0 switches the cache off. A folder that can't be written is one too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyvolta.cuda.errors import CudaError
+
+DEFAULT_SIZE = 256 << 20
+KEEP = 0.75  # of the size that stays when entries are deleted, so that not every new one deletes
+ORPHAN_SECONDS = 3600  # after which a file that is still under its temporary name was left behind
+MAGIC = b"polyvolta cubin 1\n"
+_HEAD = struct.Struct("<32s32sQQ")  # checksum of the rest, key, bytes of log, bytes of cubin
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class BadCacheSize(CudaError, ValueError):
+    """`POLYVOLTA_CACHE_SIZE` is no size."""
+
+    id = "PV508"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a cache holds: its folder (None: switched off), entries, their bytes, the most bytes it may hold."""
+
+    folder: Path | None
+    entries: int
+    bytes: int
+    limit: int
+
+
+def key_of(*parts: str) -> bytes:
+    """The key of what depends on these texts: 32 bytes; no two different sequences of texts are one.
+
+    >>> key_of("ab", "c") == key_of("a", "bc")
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        digest.update(struct.pack("<Q", len(data)))
+        digest.update(data)
+    return digest.digest()
+
+
+def limit() -> int:
+    """How many bytes the cache may hold; 0: it is switched off.
+
+    Raises
+    ------
+    BadCacheSize : the environment says something else than a size.
+    """
+    text = os.environ.get("POLYVOLTA_CACHE_SIZE", "").strip()
+    if not text:
+        return DEFAULT_SIZE
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
+    if match is None:
+        raise BadCacheSize(f"POLYVOLTA_CACHE_SIZE is {text!r}, no size", hint="such as 500M or 2G; 0: no cache")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def folder() -> Path:
+    """Where the entries lie, whether it exists or not."""
+    if chosen := os.environ.get("POLYVOLTA_CACHE_DIR"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "polyvolta" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "polyvolta"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyvolta"
+
+
+def read(key: bytes) -> tuple[bytes, str] | None:
+    """The cubin and the log of a key; None where there is no whole entry. Never raises for what lies on the disk.
+
+    Cost: about 0.1 ms.
+    """
+    if not limit():
+        return None
+    try:
+        path = _path(key)
+        data = path.read_bytes()
+    except (OSError, RuntimeError):  # no such file, no such home
+        return None
+    found = _unpack(key, data)
+    if found is not None:
+        try:
+            os.utime(path)
+        except OSError:
+            pass  # another process deleted it, or the folder is read-only
+    return found
+
+
+def write(key: bytes, image: bytes, log: str) -> None:
+    """Add an entry, then delete the least recently used ones beyond the limit. Never raises for the disk's sake."""
+    most = limit()
+    data = _pack(key, image, log)
+    if len(data) > most:
+        return
+    try:
+        path = _path(key)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.stem}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    except (OSError, RuntimeError):
+        return
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        return
+    _shrink(path.parent, most)
+
+
+def usage() -> Usage:
+    """What the cache holds now."""
+    most = limit()
+    if not most:
+        return Usage(None, 0, 0, 0)
+    sizes = [s.st_size for _, s in _entries(folder())]
+    return Usage(folder(), len(sizes), sum(sizes), most)
+
+
+def clear() -> None:
+    """Delete every entry."""
+    for path, _ in _entries(folder()):
+        _delete(path)
+
+
+def _path(key: bytes) -> Path:
+    return folder() / f"{key.hex()}.pvcubin"
+
+
+def _pack(key: bytes, image: bytes, log: str) -> bytes:
+    text = log.encode()
+    rest = key + struct.pack("<QQ", len(text), len(image)) + text + image
+    return MAGIC + hashlib.sha256(rest).digest() + rest
+
+
+def _unpack(key: bytes, data: bytes) -> tuple[bytes, str] | None:
+    start = len(MAGIC)
+    if not data.startswith(MAGIC) or len(data) < start + _HEAD.size:
+        return None
+    checksum, stored, log_size, image_size = _HEAD.unpack_from(data, start)
+    body = data[start + _HEAD.size :]
+    if stored != key or log_size + image_size != len(body):
+        return None
+    if hashlib.sha256(data[start + 32 :]).digest() != checksum:
+        return None
+    return body[log_size:], body[:log_size].decode(errors="replace")
+
+
+def _entries(where: Path, pattern: str = "*.pvcubin") -> Iterator[tuple[Path, os.stat_result]]:
+    try:
+        paths = list(where.glob(pattern))
+    except (OSError, RuntimeError):
+        return
+    for path in paths:
+        try:
+            yield path, path.stat()
+        except OSError:
+            continue  # deleted meanwhile
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        pass  # open in another process on Windows: it goes another time
+
+
+def _shrink(where: Path, most: int) -> None:
+    """Delete the least recently used entries of a folder that holds more than `most` bytes, and orphans."""
+    entries = sorted(_entries(where), key=lambda e: e[1].st_mtime_ns)
+    total = sum(s.st_size for _, s in entries)
+    if total <= most:
+        return
+    for path, stat in _entries(where, "*.tmp"):
+        if time.time() - stat.st_mtime > ORPHAN_SECONDS:
+            _delete(path)
+    for path, stat in entries[:-1]:  # the newest stays
+        if total <= KEEP * most:
+            return
+        _delete(path)
+        total -= stat.st_size
