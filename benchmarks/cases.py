@@ -68,6 +68,7 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
             sizes = {n: steps[n] * pick.randint(1, max(1, 4 // shrink)) for n in names}
         else:
             sizes = {n: _odd(pick, steps[n], shrink) for n in names}
+            sizes |= {n: 0 for n in names if n in "KLH" and pick.random() < 0.02}
         if work_of(sizes, combination) <= most:
             break
     else:

@@ -1,133 +1,157 @@
-"""Random products on the GPU, each on fresh random data into a poisoned output, against float64.
+"""The matrix of kernels on the GPU: random sizes, everything around the arrays poisoned, against float64.
 
-    python benchmarks/gpu_correctness.py [--cases 30] [--largest 2048] [--seed N]
+    python benchmarks/gpu_correctness.py --jobs 16 [--part 1/2] [--only "bias relu,m32n32k8"] [--csv FILE]
 
-Each case draws tile options and a size that is a multiple of the block tile, and one of the array libraries that
-are installed (numpy, numba, torch, cupy). The output and a guard band around it are filled with NaN beforehand;
-afterwards every element must be written, none of the band touched, and the relative L2 error small. Every CUDA
-call is checked by the library; the program exits with 1 if a case fails. Prints a Markdown table.
+Each of several processes takes a combination, makes its cubin for the GPU at hand and runs some cases: sizes that are
+odd or just beside a tile (1, 7, 17, 129, 1000, 4095, ...), or multiples of the tile. Arrays lie inside larger
+allocations at random offsets with random leading dimensions, multiples of 8, 4, 2 or 1 values. Outputs, all padding and
+a guard band around every array hold NaN of a pattern that no computation makes; afterwards every value of an output
+must be written, and every word elsewhere, inputs included, must be what it was. The expected result is computed in
+float64 by torch, or by numpy for arrays in host memory; arrays are torch's, cupy's, numba's and numpy's in turn.
+
+Prints Markdown tables; the worst cases stand there with the command that runs them again. The exit status is 1 when
+anything failed. On chips after Volta `mma.m8n8k4` is emulated: right, and slow.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import time
+from typing import Any
 
-import numpy as np
+import arrays
+import cases
+import combinations
+import matrix
+import workers
+from combinations import Combination
+from workers import Failure
 
 import polyvolta as pv
 from polyvolta.cuda import launch
 
-TILES = [
-    ((128, 128, 32), (64, 64, 32)),
-    ((64, 64, 32), (32, 32, 32)),
-    ((64, 128, 64), (32, 64, 64)),
-    ((128, 64, 16), (64, 32, 16)),
-    ((32, 32, 32), (16, 16, 32)),
-    ((256, 64, 32), (64, 64, 32)),
-    ((48, 48, 24), (16, 48, 24)),
-    ((64, 64, 96), (32, 32, 96)),
-    ((80, 48, 48), (16, 48, 48)),
-]
-LIMIT = 5e-4
+KINDS = ("odd", "full", "odd", "narrow")
+Task = tuple[Combination, int, int, int, tuple[str, ...]]  # combination, seed, cases, multiply-adds, libraries
 
 
-def libraries() -> list[str]:
-    """The array libraries that can be tried here."""
-    found = ["numpy", "numba"]
-    for name in ("torch", "cupy"):
-        try:
-            __import__(name)
-            found.append(name)
-        except ImportError:
-            pass
-    return found
+def libraries() -> tuple[str, ...]:
+    """The array libraries that can be tried here; torch is needed."""
+    found = ["torch", "numpy", "numba"]
+    try:
+        __import__("cupy")
+        found.append("cupy")
+    except ImportError:
+        pass
+    return tuple(found)
 
 
-def on_gpu(library: str, array: np.ndarray):
-    """The array in a library's own kind of GPU array, in the same memory order."""
+def as_array(library: str) -> Any:
+    """What makes an array of that library of a torch tensor, in the same memory."""
+    if library == "cupy":
+        import cupy
+
+        return cupy.asarray
     if library == "numba":
         from numba import cuda
 
-        return cuda.to_device(array)
-    column_major = not array.flags.c_contiguous
-    plain = np.ascontiguousarray(array.T if column_major else array)
-    if library == "torch":
-        import torch
-
-        moved = torch.from_numpy(plain).cuda()
-    else:
-        import cupy
-
-        moved = cupy.asarray(plain)
-    return moved.T if column_major else moved
+        return cuda.as_cuda_array
+    return lambda a: a
 
 
-def on_host(array) -> np.ndarray:
-    if isinstance(array, np.ndarray):
-        return array
-    if hasattr(array, "copy_to_host"):
-        return array.copy_to_host()
-    return array.get() if hasattr(array, "get") else array.cpu().numpy()
+def call(kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
+    """Run a kernel and wait for it."""
+    kernel(**inputs, **scalars, out=out)
+    launch.synchronize()
 
 
-def run_case(rng: np.random.Generator, pick: random.Random, library: str, largest: int) -> tuple:
-    """One random case: (tiles, size, library, error, written, band untouched, seconds)."""
-    block, warp = pick.choice(TILES)
-    M, N, K = pv.sizes("M N K")
-    product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
-    kernel = pv.compile(product, options=pv.Options(block_tile=block, warp_tile=warp))
-    m, n, k = (t * pick.randint(1, largest // t) for t in block)
-    a = rng.standard_normal((m, k)).astype(np.float16)
-    b = np.asfortranarray(rng.standard_normal((k, n)).astype(np.float16))
-    start = time.perf_counter()
-    if library == "numpy":
-        out = np.full((m, n), np.nan, np.float16)
-        kernel(a, b, out=out)
-        got, band = out, True
-    else:  # the output is the middle of a larger poisoned array
-        pad = 8
-        large = on_gpu(library, np.full((m + 2 * pad, n), np.nan, np.float16))
-        kernel(on_gpu(library, a), on_gpu(library, b), out=large[pad : pad + m])
-        launch.synchronize()
-        whole = on_host(large)
-        got = whole[pad : pad + m]
-        band = bool(np.isnan(whole[:pad]).all() and np.isnan(whole[pad + m :]).all())
-    seconds = time.perf_counter() - start
-    expected = a.astype(np.float64) @ b.astype(np.float64)
-    error = float(np.linalg.norm(got.astype(np.float64) - expected) / np.linalg.norm(expected))
-    return f"{block} / {warp}", f"{m} x {n} x {k}", library, error, not np.isnan(got).any(), band, seconds
+def work(task: Task) -> list[tuple[str, str, arrays.Verdict, float]]:
+    """All cases of one combination: (case, library, verdict, seconds)."""
+    c, seed, count, most, names = task
+    kernel = c.compile()
+    found = []
+    for n in range(count):
+        text = f"{seed} {n} {c.name}"
+        case = cases.draw(c, text, KINDS[n % len(KINDS)], most)
+        library = random.Random(text).choice(names)
+        start = time.perf_counter()
+        try:
+            where = arrays.Library(gpu=library != "numpy")
+            verdict = cases.run(kernel, c, case, where, call, as_array(library))
+        except Exception as wrong:
+            if not healthy():
+                raise workers.Broken(f"{case}, {library}: {wrong}") from wrong
+            raise RuntimeError(f"{case}, {library}: {wrong}") from wrong
+        found.append((str(case), library, verdict, time.perf_counter() - start))
+    return found
+
+
+def healthy() -> bool:
+    """Whether the GPU still works for this process."""
+    import torch
+
+    try:
+        torch.zeros(1, device="cuda").item()
+        return True
+    except Exception:
+        return False
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=30)
-    parser.add_argument("--largest", type=int, default=2048)
-    parser.add_argument("--seed", type=int, default=None)
+    parser = matrix.arguments(__doc__)
+    parser.add_argument("--cases", type=int, default=4, help="cases of a combination")
+    parser.add_argument("--most", type=int, default=2**34, help="multiply-adds of a case, at most")
+    parser.add_argument("--minutes", type=float, default=8, help="begin no combination after that")
+    parser.add_argument("--csv", help="write one line for each case to this file")
+    parser.add_argument("--worst", type=int, default=8, help="how many of the worst cases to list")
     args = parser.parse_args()
-    seed = random.SystemRandom().randrange(2**31) if args.seed is None else args.seed
     try:
         launch.require_gpu()
     except pv.PolyvoltaError as missing:
         print(missing, file=sys.stderr)
         return 2
-    rng, pick = np.random.default_rng(seed), random.Random(seed)
-    kinds = libraries()
-    print(f"{launch.device_arch()}, seed {seed}, libraries {', '.join(kinds)}\n")
-    print("| block tile / warp tile | M x N x K | arrays | relative L2 error | all written | guard band untouched |")
-    print("|---|---|---|---|---|---|")
-    failed, worst = 0, 0.0
-    for case in range(args.cases):
-        tiles, size, library, error, written, band, _ = run_case(rng, pick, kinds[case % len(kinds)], args.largest)
-        ok = written and band and error <= LIMIT
-        failed += not ok
-        worst = max(worst, error)
-        flags = " | ".join("yes" if flag else "**NO**" for flag in (written, band))
-        print(f"| {tiles} | {size} | {library} | {error:.2e} | {flags} |", flush=True)
-    print(f"\n{args.cases} cases, {failed} failed, largest error {worst:.2e} (limit {LIMIT:.0e})")
-    return 1 if failed else 0
+    names = libraries()
+    chosen = combinations.chosen(args.only, args.part, args.limit)
+    tasks = [(c, args.seed, args.cases, args.most, names) for c in chosen]
+    begun, until = time.monotonic(), time.monotonic() + 60 * args.minutes
+    rows, failures, done = [], [], []
+    for n, (task, answer, seconds) in enumerate(workers.run(work, tasks, args.jobs, args.seconds, until), 1):
+        matrix.progress(n, len(tasks), task[0].name, answer, seconds)
+        done.append(task[0])
+        if isinstance(answer, Failure):
+            failures.append((task[0], answer.line, answer.trace))
+            continue
+        for case, library, verdict, took in answer:
+            rows.append((task[0], case, library, verdict, took))
+            if not verdict.good:
+                failures.append((task[0], f"{case}, {library}: {verdict}", ""))
+    report(args, rows, failures, len(chosen), len(done), time.monotonic() - begun)
+    return 1 if failures else 0
+
+
+def report(args: Any, rows: list, failures: list, wanted: int, done: int, seconds: float) -> None:
+    """Tables and failures."""
+    again = lambda c: matrix.again("gpu_correctness.py", c, args)
+    write = [
+        matrix.columns(c) | {"case": case, "arrays": library, "error": v.error, "verdict": "" if v.good else str(v)}
+        for c, case, library, v, _ in rows
+    ]
+    matrix.write_csv(args.csv, write)
+    print(f"{launch.device_arch()}, seed {args.seed}, part {args.part}, {args.cases} cases of each combination\n")
+    print("| idiom | kernels | cases | largest error | failed |")
+    print("|---|---|---|---|---|")
+    for idiom in dict.fromkeys(c.idiom for c, *_ in rows):
+        mine = [r for r in rows if r[0].idiom == idiom]
+        bad = sum(c.idiom == idiom for c, *_ in failures)
+        kernels = len({c.name for c, *_ in mine})
+        print(f"| {idiom.name} | {kernels} | {len(mine)} | {max(r[3].error for r in mine):.2e} | {bad} |")
+    print("\nThe largest errors (a result of few values may have more where a prologue's result is rounded, too):\n")
+    print("| error | limit | case | arrays | again |")
+    print("|---|---|---|---|---|")
+    for c, case, library, v, _ in sorted(rows, key=lambda r: -r[3].error / r[3].limit)[: args.worst]:
+        print(f"| {v.error:.2e} | {v.limit:.0e} | {case} | {library} | `{again(c)}` |")
+    print(f"\n{done} of {wanted} combinations, {len(rows)} cases, {len(failures)} failures, {seconds:.0f} s")
+    workers.report([(again(c), line + ("\n" + trace if trace.count("\n") else "")) for c, line, trace in failures])
 
 
 if __name__ == "__main__":

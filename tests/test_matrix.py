@@ -1,0 +1,184 @@
+"""A sample of the matrix of kernels (`benchmarks/combinations.py`), drawn anew by a fixed seed.
+
+The laws: every combination compiles; on any sizes, from arrays anywhere in memory, the interpreter computes what
+numpy computes in float64; nothing around an array changes; what lies around inputs does not matter; no kernel that the
+default rule chooses spills registers. `python benchmarks/matrix.py --interpret` has all combinations.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import arrays
+import cases
+import combinations
+import matrix
+import numpy as np
+import pytest
+from arrays import Library
+from cases import Case
+from combinations import IDIOMS, Combination
+
+import polyvolta as pv
+
+SMALL = [c for c in combinations.combinations() if c.block[0] * c.block[1] * c.split_k <= 64 * 64]
+
+
+def sample(seed: int, count: int) -> list[Combination]:
+    """Combinations at random, of as many idioms as possible."""
+    pick = random.Random(seed)
+    idioms = pick.sample(IDIOMS, len(IDIOMS)) * (count // len(IDIOMS) + 1)
+    return [pick.choice([c for c in SMALL if c.idiom == i]) for i in idioms[:count]]
+
+
+def name(value: object) -> str | None:
+    return value.name if isinstance(value, Combination) else None
+
+
+# ---- the harness itself: what it must find, it finds
+
+
+def fake(defect: str):
+    """A kernel in numpy with a defect."""
+
+    class Fake:
+        def interpret(self, out, A, B):
+            result = A.astype(np.float64) @ B.astype(np.float64)
+            out[...] = result
+            last = out[-1:, -1:]
+            match defect:
+                case "unwritten":
+                    last[...] = np.array(arrays.OUTPUT_POISON, np.uint16).view(np.float16)
+                case "nan":
+                    last[...] = np.nan
+                case "one wrong":
+                    last[...] += 16
+                case "all a bit off":
+                    out[...] = result * 1.002
+                case "behind":
+                    np.lib.stride_tricks.as_strided(last, (2,), (2 * out.strides[0],))[1] = 0
+                case "before":
+                    np.lib.stride_tricks.as_strided(out, (2,), (-2,))[1] = 0
+                case "input":
+                    B[0, 0] += 1
+
+    return Fake()
+
+
+PLAIN = next(c for c in SMALL if c.idiom.name == "plain" and c.c == "row")
+
+
+@pytest.mark.parametrize(
+    ("defect", "said"),
+    [
+        ("unwritten", "1 not written"),
+        ("nan", "1 NaN"),
+        ("one wrong", "1 far off"),
+        ("all a bit off", "error"),
+        ("behind", "changed"),
+        ("before", "changed"),
+        ("input", "words of B changed"),
+    ],
+)
+def test_the_harness_finds_a_planted_defect(defect: str, said: str) -> None:
+    case = Case({"M": 33, "N": 17, "K": 40}, (4, 2, 1), False, seed=3)
+    assert cases.interpret(fake("none"), PLAIN, case).good
+    verdict = cases.interpret(fake(defect), PLAIN, case)
+    assert not verdict.good
+    assert said in str(verdict)
+
+
+def test_the_matrix_has_every_layout_macro_mma_and_split_of_every_idiom() -> None:
+    everything = combinations.combinations()
+    assert len({c.name for c in everything}) == len(everything) >= 400
+    for idiom in IDIOMS:
+        found = {(c.a, c.b, c.macro, c.split_k) for c in everything if c.idiom == idiom}
+        layouts = 2 if idiom.name == "one tensor twice" else 4
+        assert len(found) == layouts * 2 * 4, idiom.name
+    assert {(c.block, c.warp) for c in everything} == set(combinations.TILES)
+
+
+@pytest.mark.parametrize("idiom", IDIOMS, ids=lambda i: i.name)
+def test_the_reference_computes_what_a_formula_says(idiom: combinations.Idiom) -> None:
+    rng = np.random.default_rng(5)
+    sizes = dict(zip("MNKLH", (5, 6, 7, 3, 4)))
+    values = {
+        n: rng.standard_normal([1 if d == "1" else sizes[d] for d in text.split()[0]])
+        for n, text in idiom.tensors.items()
+    } | dict.fromkeys(idiom.scalars, 0.75)
+    expected = combinations.expected(idiom, values, np)
+    got = pv.reference(combinations.graph(idiom, "row", "col", "row"), **values)
+    for e, g in zip(expected, got if isinstance(got, tuple) else (got,), strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-12)
+
+
+# ---- kernels
+
+
+@pytest.mark.parametrize("c", sample(seed=11, count=len(IDIOMS)), ids=name)
+def test_interpreted_on_random_sizes(c: Combination) -> None:
+    kernel = c.compile()
+    for kind in ("odd", "full"):
+        case = cases.draw(c, f"ci {c.name}", kind, 2**19)
+        verdict = cases.interpret(kernel, c, case)
+        assert verdict.good, f"{case}: {verdict}"
+
+
+EDGES = (
+    {"M": 1, "N": 1, "K": 1, "L": 1, "H": 1},
+    {"M": 7, "N": 17, "K": 33, "L": 1, "H": 65},
+    {"M": 33, "N": 7, "K": 17, "L": 0, "H": 7},
+    {"M": 17, "N": 33, "K": 0, "L": 0, "H": 0},
+    {"M": 65, "N": 31, "K": 100, "L": 9, "H": 33},
+)
+
+
+@pytest.mark.parametrize("sizes", EDGES, ids=lambda s: "x".join(map(str, s.values())))
+@pytest.mark.parametrize("c", sample(seed=12, count=4), ids=name)
+def test_interpreted_on_sizes_that_nothing_divides(c: Combination, sizes: dict[str, int]) -> None:
+    align = tuple(random.Random(str(sizes)).choices((8, 4, 2, 1), k=12))
+    case = Case({n: sizes[n] for n in c.idiom.sizes}, align, True, seed=1)
+    verdict = cases.interpret(c.compile(), c, case)
+    assert verdict.good, str(verdict)
+
+
+@pytest.mark.parametrize("align", [8, 4, 2, 1])
+@pytest.mark.parametrize("layouts", ["row.row-row", "row.col-col", "col.row-row", "col.col-col"])
+def test_views_at_any_address(layouts: str, align: int) -> None:
+    words = layouts.replace("-", ".").split(".")
+    c = replace(PLAIN, a=words[0], b=words[1], c=words[2], macro="m32n32k8", block=(32, 64, 16), warp=(32, 32, 16))
+    case = Case({"M": 34, "N": 70, "K": 21}, (align,) * 3, False, seed=align)
+    verdict = cases.interpret(c.compile(), c, case)
+    assert verdict.good, str(verdict)
+
+
+def test_empty_results() -> None:
+    kernel = PLAIN.compile()
+    for m, n in ((0, 5), (5, 0), (0, 0)):
+        a, b = np.zeros((m, 4), np.float16), np.zeros((4, n), np.float16)
+        got = kernel.interpret(np.asarray(a, order="C"), np.asarray(b, order="F" if PLAIN.b == "col" else "C"))
+        assert got.shape == (m, n)
+
+
+@pytest.mark.parametrize("c", sample(seed=13, count=6), ids=name)
+def test_machine_code_for_volta(c: Combination) -> None:
+    found = c.compile().resources()
+    assert 0 < found.registers <= 255
+    assert found.shared_bytes <= 96 * 1024
+
+
+@pytest.mark.parametrize("idiom", ["plain", "bias relu", "gated", "sum, prologues, residual"])
+@pytest.mark.parametrize("layouts", ["row.col-row", "col.row-row"])
+def test_the_default_rule_chooses_nothing_that_spills(idiom: str, layouts: str) -> None:
+    a, b, c = layouts.replace("-", ".").split(".")
+    found = matrix.default_one((idiom, a, b, c, 0))
+    assert (found["spills"], found["local"]) == (0, 0), found["options"]
+
+
+def test_the_reference_of_arrays_sees_no_padding() -> None:
+    values = np.ones((3, 5), np.float16)
+    g = arrays.guarded(Library(), values, "col", 2, np.random.default_rng(0))
+    assert np.array_equal(g.array, values)
+    assert np.isnan(g.buffer.view(np.float16)).sum() == g.buffer.size - values.size
+    assert g.array.ctypes.data % 4 == 0 and g.array.ctypes.data % 8 != 0
