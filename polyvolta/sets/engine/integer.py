@@ -135,7 +135,7 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
             if eqs:
                 continue
         tidy = False
-        point = _pushed(n, ineqs)
+        point = pushed(n, ineqs)
         if point is None:
             tab = Tableau(n)
             for row in ineqs:
@@ -180,11 +180,11 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
     return [(c, *normal) for normal, c in best.items()], eqs
 
 
-def _pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
-    """A point found by pushing, or None; O(size).
+def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
+    """A point found by pushing, or None, which proves nothing; O(size).
 
     It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
-    coordinate, if possible one without a bound, far enough; in a second round no row may fail.
+    coordinate, if possible one without a bound, far enough; in the last round no row may fail.
     """
     low: list[int | None] = [None] * n
     high: list[int | None] = [None] * n
@@ -202,7 +202,7 @@ def _pushed(n: int, ineqs: Sequence[Row]) -> Point | None:
     if any(a is not None and b is not None and a > b for a, b in zip(low, high, strict=True)):
         return None
     point = [max(a or 0, 0) or min(0 if b is None else b, 0) for a, b in zip(low, high, strict=True)]
-    for _ in range(2):
+    for _ in range(rounds):
         settled = True
         for row in others:
             lack = -row[0] - sum(map(mul, row[1:], point))

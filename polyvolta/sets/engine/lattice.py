@@ -19,8 +19,8 @@ from functools import lru_cache, reduce
 
 from .. import conjunct as cj
 from ..conjunct import Conjunct
-from .integer import Lattice, Point, sample, solve_equalities
-from .rows import Row, dot, negate, normal_ineq, replaced, substitute
+from .integer import Lattice, Point, pushed, sample, solve_equalities
+from .rows import Row, dot, evaluate, negate, normal_ineq, replaced, substitute
 from .simplex import Tableau, tight_slacks
 
 
@@ -54,8 +54,11 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
 def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
     """`of_points` without equalities."""
     everything = ((0,) * n, tuple([tuple([int(i == j) for i in range(n)]) for j in range(n)]))
+    upright = _along_slabs(n, ineqs)
+    if _has_corner(n, upright):
+        return everything
     fat = Tableau(n)
-    for row in _along_slabs(n, ineqs):
+    for row in upright:
         sizes = [abs(v) for v in row[1:]]
         fat.add_ineq((row[0] - (sum(sizes) + 1) // 2 - max(sizes), *row[1:]))
         if fat.empty:
@@ -89,16 +92,35 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
             return of_points(n, [(-value, *form)], ineqs)
 
 
+def _has_corner(n: int, ineqs: Sequence[Row]) -> bool:
+    """Whether a point is at hand that has, along each axis, a neighbour on one of its sides. No proof if not.
+
+    It is looked for where rows are not nearly tight, but between the two sides of a slab, which may be one step apart.
+    O(size), no linear program.
+
+    >>> _has_corner(2, [(0, 1, 0), (3, -1, 0), (0, 0, 1), (1, 0, -1)]), _has_corner(1, [(0, 1), (0, -1)])
+    (True, False)
+    """
+    normals = {row[1:] for row in ineqs}
+    point = pushed(n, [r if negate(r[1:]) in normals else (r[0] - max(map(abs, r[1:])), *r[1:]) for r in ineqs], 4)
+    if point is None:
+        return False
+    rows = [(evaluate(row, point), row) for row in ineqs]
+    return all(v >= 0 for v, _ in rows) and all(
+        all(v + row[i] >= 0 for v, row in rows) or all(v - row[i] >= 0 for v, row in rows) for i in range(1, n + 1)
+    )
+
+
 def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
     """The rows in coordinates in which slabs 0 <= f <= c are parallel to an axis, where a unit coefficient allows.
 
-    So a tile 0 <= i - 128a <= 127 has the size that it has, and is not thin in the direction of a.
+    So a tile 0 <= i - 128a <= 127 has the size that it has, and is not thin in the direction of a. Thin slabs come
+    first: of a tile within a tile the inner one.
     """
     used: set[int] = set()
-    known = {row[1:] for row in ineqs}
-    for key in [row[1:] for row in ineqs]:
-        if key.count(0) >= n - 1 or negate(key) not in known:
-            continue
+    known = {row[1:]: row[0] for row in ineqs}
+    width = {key: c + known[negate(key)] for key, c in known.items() if negate(key) in known and key.count(0) < n - 1}
+    for key in sorted(width, key=lambda key: width[key]):
         if not any(row[1:] == key for row in ineqs):
             continue
         at = next((j for j, v in enumerate(key, 1) if abs(v) == 1 and j not in used), 0)
