@@ -22,7 +22,7 @@ from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.box import Box, box_hull
 from polyvolta.sets.build import RowBuilder, affs_of, expression
-from polyvolta.sets.conjunct import universe
+from polyvolta.sets.conjunct import Conjunct, universe
 from polyvolta.sets.space import Space, distinct
 
 MEMBER_NAMES = ("by", "bx", "kt", "wy", "wx", "wz", "sy", "sx", "ks")
@@ -133,7 +133,7 @@ def data_tile(nest: Nest, depth: int, access: Map, what: str) -> tuple[Map, Box]
     CannotPromote : the box has elements that no instance touches.
     """
     touched = footprint(nest, level(nest, depth), access)
-    box = box_hull(touched)
+    box = hull_by_dimension(touched)
     if not box.relation(touched).is_subset(touched):
         raise CannotPromote(
             f"the tile of {what} is not full: its box reaches beyond what is accessed",
@@ -141,6 +141,38 @@ def data_tile(nest: Nest, depth: int, access: Map, what: str) -> tuple[Map, Box]
             hint="tiles must divide the tiles around them",
         )
     return touched, box
+
+
+def hull_by_dimension(touched: Map) -> Box:
+    """A box around each image, found for one dimension of it at a time and from what that depends on alone.
+
+    Rows and columns of a tile have to do with different members, so the box hulls are of small relations, which the two
+    operands of a product may share. A superset of the images where dimensions depend on one another.
+    """
+    n = len(touched.param_names)
+    dims, outs = touched.space.dims, touched.space.out.dims
+    pieces = touched.parts[0][1] if touched.parts else ()
+    found = []
+    for x in outs:
+        mine = {1 + n + dims.index(x)}
+        for c in pieces:
+            mine |= _together(c, mine, range(1 + n, 1 + c.n))
+        others = [d for k, d in enumerate(dims) if 1 + n + k not in mine or (d in outs and d != x)]
+        found.append(box_hull(touched.drop_constraints_involving(*others).project_out(*others)))
+    parts = zip(*((b.offset[0], b.size[0], b.stride[0]) for b in found), strict=True) if found else ((), (), ())
+    return Box(*(tuple(p) for p in parts))
+
+
+def _together(c: Conjunct, start: set[int], dims: range) -> set[int]:
+    """The dimensions that constraints connect with those at the start, by way of divs, but not of parameters."""
+    base = 1 + c.n
+    links = [{col for col, v in enumerate(r) if v and (col in dims or col >= base)} for r in (*c.eqs, *c.ineqs)]
+    links += [{base + k} | {col for col, v in enumerate(d[1]) if v and (col in dims or col >= base)}
+              for k, d in enumerate(c.divs) if d is not None]  # fmt: skip
+    found = set(start)
+    while any(link & found and not link <= found for link in links):
+        found = found.union(*(link for link in links if link & found))
+    return {col for col in found if col in dims}
 
 
 def full_where(nest: Nest, depth: int, access: Map, touched: Map, context: Set) -> tuple[Aff, ...]:
