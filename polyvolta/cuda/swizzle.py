@@ -65,8 +65,16 @@ class Swizzle:
         return sum((2**at * (line // 2**low % 2**count) for at, low, count in self.runs), aff(0))
 
     def __call__(self, line: Aff, position: Aff, width: int) -> Aff:
-        """The place of a position in a line of `width` chunks, a multiple of 2**bits."""
-        return xor(position, self.flips(line), (width - 1).bit_length()) if self.runs else position
+        """The place of a position in a line of `width` chunks, a multiple of 2**bits.
+
+        Higher bits of the position stand outside of the exclusive-or, where a compiler sees them as offsets.
+        """
+        if not self.runs:
+            return position
+        block = 2**self.bits
+        if width <= block:
+            return xor(position, self.flips(line), self.bits)
+        return position // block * block + xor(position % block, self.flips(line), self.bits)
 
     def __str__(self) -> str:
         return f"p ^ {self.flips(var('line'))}" if self.runs else "p"
