@@ -49,7 +49,7 @@ def put(part: Any, replace_aff: Callable[[Aff], Aff]) -> Any:
             return tuple(put(x, replace_aff) for x in part)
         case IndexMap() | MacroMma() | Exchange():
             return part
-        case _ if isinstance(part, Op | Element | Inside):
+        case _ if isinstance(part, Op | Element | Inside | Loop):
             return replace(part, **{f.name: put(getattr(part, f.name), replace_aff) for f in fields(part)})
     return part
 

@@ -1,54 +1,40 @@
-"""From a scanned tree to the kernel IR: calls of statements become typed operations.
+"""From a scanned, promoted tree to the kernel IR: calls of statements become operations.
 
-A call `load_A(blockIdx.y, blockIdx.x, c2, c3, linearId)` and the statement's `Movement` together say which
-element is touched: the movement's expressions with the call's arguments put in. What is chosen here is how
-data lies in shared memory (the swizzle), how the accumulators are exchanged, and what arrays are called.
+A call `load_A(blockIdx.y, blockIdx.x, c2, c3, linearId)` and the statement's `Movement` together say what happens: the
+movement's operations with the call's arguments put in for its dimensions. Nothing else is decided here but where the
+guards go.
+
+A movement that may reach outside of a tensor says under which conditions it doesn't, and these speak of the block and
+the k tile, not of the loops of the copies. So there are two versions of such code, one for full tiles without any guard
+and one for partial tiles, and the choice between them stands around the largest loops that it doesn't depend on:
+
+    if (M >= 128 * blockIdx.y + 128 && K >= 32 * c2 + 64) {
+      for (int c3 = 0; ...) load_A(...);             // every value is inside
+    } else {
+      for (int c3 = 0; ...) load_A_guarded(...);
+    }
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import prod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
-import numpy as np
-
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.exchange import plan_exchange
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.kernel_ir import (
-    CHUNK,
-    Barrier,
-    Element,
-    Exchange,
-    FragmentLoad,
-    GlobalLoad,
-    GlobalTensor,
-    KernelIR,
-    Loop,
-    Mma,
-    Op,
-    RegisterArray,
-    SharedStore,
-    SharedTile,
-    Stmt,
-    StoreAccumulator,
-    When,
-    Zero,
-)
-from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.cuda.movements import Movement, Tile
-from polyvolta.cuda.promote import Promotion
-from polyvolta.cuda.swizzle import Swizzle, choose
+from polyvolta.cuda.ir_walk import put, unguarded
+from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR, Loop, Stmt, When
+from polyvolta.cuda.promotion.model import Movement, Promotion
 from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.codegen.scan import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.simplify import simplify
+from polyvolta.sets.simplify import Range, interval, simplify
 from polyvolta.sets.text.show import PAPER_ASCII, show_aff
 
 LANES = 32
-EXCHANGE = "exchange"
+PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
+FULL = "a full tile: everything is inside"
 
 
 class NotLowered(CudaError):
@@ -57,65 +43,54 @@ class NotLowered(CudaError):
     id = "PV516"
 
 
-def shared_name(tensor: str) -> str:
-    """The tile in shared memory; likewise below, registers on the way there and fragments."""
-    return f"shared_{tensor}"
-
-
-def staging_name(tensor: str) -> str:
-    return f"private_{tensor}"
-
-
-def fragment_name(tensor: str) -> str:
-    return f"hmma_{tensor}"
-
-
 def lower(
     name: str,
     schedule: Schedule,
     scan: Scan,
     promotion: Promotion,
-    macro: MacroMma,
     tensors: tuple[GlobalTensor, ...],
     sizes: tuple[str, ...],
-    multiples: tuple[tuple[str, int], ...],
+    scalars: tuple[str, ...] = (),
+    context: tuple[tuple[str, int], ...] = (),
 ) -> KernelIR:
     """The kernel that a scanned, promoted tree describes.
 
+    Parameters
+    ----------
+    name : of the C function.
+    schedule : the tree that was scanned, for comments and errors.
+    sizes, scalars, tensors : the kernel's arguments.
+    context : what is required of the sizes, pairs (size, multiple).
+
     Raises
     ------
-    NoSwizzle, NoExchange : no conflict-free layout of a tile, or of the accumulator exchange.
     NotLowered : a bound or a condition of the loops has alternatives.
+
+    Cost: some simplifications for each call, a few milliseconds.
     """
     threads = scan.extents["linearId"].const
-    exchange = plan_exchange(macro)
-    tiles = []
-    swizzle = None
-    for operand in "ab":
-        tile = promotion.tiles[operand]
-        swizzle, layout = _layout(tile, promotion.movements, macro, scan, swizzle)
-        tiles.append(SharedTile(shared_name(tile.tensor), prod(tile.block.size) // CHUNK, layout, tile.tensor))
-    result = promotion.tiles["d"]
-    tiles.append(SharedTile(EXCHANGE, threads // LANES * exchange.chunks, None, result.tensor))
-    registers = [RegisterArray(staging_name(t.tensor), "half8", (t.copies,)) for t in _operands(promotion)]
-    registers += [RegisterArray(fragment_name(t.tensor), "half8", (prod(t.fragments),)) for t in _operands(promotion)]
-    registers.append(RegisterArray(fragment_name(result.tensor), "float8", result.fragments))
-    derived = _derived(scan)
     ranges = {**scan.ranges, "lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
-    lowering = _Lowering(schedule, promotion, macro, exchange, ranges)
-    body = lowering.body(scan.body)
+    lowering = _Lowering(schedule, promotion.movements, ranges)
+    body = chosen(lowering.items(scan.body))
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
-        name, sizes, tensors, tuple(tiles), tuple(registers), threads, derived, ranges, grid, multiples, body
+        name,
+        sizes,
+        tensors,
+        promotion.tiles,
+        promotion.registers,
+        threads,
+        derived_names(scan),
+        lowering.ranges,
+        (grid[0], grid[1], grid[2]),
+        context,
+        body,
+        scalars,
     )
 
 
-def _operands(promotion: Promotion) -> tuple[Tile, Tile]:
-    return promotion.tiles["a"], promotion.tiles["b"]
-
-
-def _derived(scan: Scan) -> tuple[tuple[str, Aff], ...]:
-    """lane and warp from linearId, and the warp's indices as digits of its number, x fastest."""
+def derived_names(scan: Scan) -> tuple[tuple[str, Aff], ...]:
+    """lane and warp from linearId, and the warp's indices as digits of its number, x fastest, z slowest."""
     out = [("lane", var("linearId") % LANES), ("warp", var("linearId") // LANES)]
     rest = var("warp")
     left = scan.extents["linearId"].const // LANES
@@ -129,47 +104,83 @@ def _derived(scan: Scan) -> tuple[tuple[str, Aff], ...]:
     return tuple(out)
 
 
-def _layout(
-    tile: Tile, movements: Mapping[str, Movement], macro: MacroMma, scan: Scan, prefer: Swizzle | None
-) -> tuple[Swizzle, IndexMap]:
-    """A swizzle, and the layout with it, that keeps the tile's stores and fragment loads free of bank conflicts."""
-    threads = scan.extents["linearId"].const
-    store = next(m for m in movements.values() if m.kind == "shared_store" and m.operand == tile.operand)
-    *_, copy, thread = store.dims
-    lane = np.arange(LANES)
-    accesses = []
-    for c in range(tile.copies):
-        for first in range(0, threads, LANES):
-            accesses.append(_points(e.evaluate({copy: c, thread: first + lane}) for e in store.index))
-    own = {"a": macro.a, "b": macro.b}[tile.operand]
-    owned = _points(own.evaluate({"lane": lane, "i": 0}))
-    steps = [range(0, size, extent) for size, extent in zip(tile.block.size, tile.fragment)]
-    accesses += [owned + (x, y) for x in steps[0] for y in steps[1]]
-    dims = tuple(n for n, _ in own.outputs)
-    return choose(dims, tile.block.size, tile.order, accesses, CHUNK, prefer)
+# ---- full and partial tiles
 
 
-def _points(coordinates: Iterable[object]) -> np.ndarray:
-    """Arrays of coordinates (or numbers) over the lanes as one array [lane, dimension]."""
-    return np.stack(np.broadcast_arrays(np.arange(LANES), *coordinates)[1:], axis=-1)
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A statement of the IR, guarded, that needs no guards where `full` holds.
+
+    `full` is () where nothing is guarded, or always is; `inside` is the body of a condition, whose choice may be made
+    inside it.
+    """
+
+    stmt: Stmt
+    full: tuple[Aff, ...] = ()
+    inside: tuple[Item, ...] = ()
+
+
+def chosen(items: Iterable[Item]) -> tuple[Stmt, ...]:
+    """The statements, with a choice between the versions for full and partial tiles around neighbours that have it."""
+    out: list[Stmt] = []
+    run: list[Item] = []
+    for item in (*items, None):
+        if item is not None and item.full:
+            run.append(item)
+            continue
+        if len(run) == 1 and run[0].inside:
+            stmt = run[0].stmt
+            assert isinstance(stmt, When)
+            out.append(replace(stmt, body=chosen(run[0].inside)))
+        elif run:
+            partial = tuple(i.stmt for i in run)
+            conditions = union(run)
+            uniform = not any(e.names() & PER_THREAD for e in conditions)
+            out.append(When(conditions, tuple(map(without_guards, partial)), uniform, FULL, partial))
+        run = []
+        out += [item.stmt] if item is not None else []
+    return tuple(out)
+
+
+def union(items: Iterable[Item]) -> tuple[Aff, ...]:
+    """The conditions of all items together."""
+    return tuple(dict.fromkeys(e for i in items for e in i.full))
+
+
+def without_guards(stmt: Stmt) -> Stmt:
+    """A statement where everything in it is inside of its tensor."""
+    match stmt:
+        case Loop():
+            return replace(stmt, body=tuple(map(without_guards, stmt.body)))
+        case When():
+            return replace(
+                stmt, body=tuple(map(without_guards, stmt.body)), orelse=tuple(map(without_guards, stmt.orelse))
+            )
+    return unguarded(stmt)
+
+
+# ---- loops, conditions, calls
 
 
 class _Lowering:
-    def __init__(
-        self, schedule: Schedule, promotion: Promotion, macro: MacroMma, exchange: Exchange, ranges: Mapping
-    ) -> None:
-        self.schedule = schedule
-        self.per_thread = {"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"}
-        self.promotion, self.macro, self.exchange, self.ranges = promotion, macro, exchange, ranges
+    def __init__(self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range]) -> None:
+        self.schedule, self.movements, self.ranges = schedule, movements, dict(ranges)
 
-    def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
-        return tuple(s for n in nodes for s in (self.body(n.body) if isinstance(n, Block) else (self.statement(n),)))
+    def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
+        """The statements of a part of the code."""
+        return [i for n in nodes for i in self.item(n)]
 
-    def statement(self, node: For | If | Call) -> Stmt:
+    def item(self, node: Ast) -> Iterator[Item]:
         match node:
+            case Block():
+                yield from self.items(node.body)
             case For(v, lower, upper, step, unroll, inner):
                 lows, highs = self.single(lower, node), self.single(upper, node)
-                return Loop(v, lows, highs, step, unroll, self.body(inner), self.loop_comment(node))
+                items = self.items(inner)
+                full = union(items)
+                outside = not any(v in e.names() for e in full)
+                body = tuple(i.stmt for i in items) if outside else chosen(items)
+                yield Item(Loop(v, lows, highs, step, unroll, body, self.loop_comment(node)), full if outside else ())
             case If(stated, inner):
                 conditions: list[Aff] = []
                 for c in stated:
@@ -177,10 +188,39 @@ class _Lowering:
                         self.refuse("a condition with alternatives", node, "a filter or a guard in one piece")
                     kind, e = c
                     conditions += (e,) if kind == "ge" else (e, -e)
-                differs = any(e.names() & self.per_thread for e in conditions)
-                return When(tuple(conditions), self.body(inner), not differs, self.comment(inner))
+                differs = any(e.names() & PER_THREAD for e in conditions)
+                items = self.items(inner)
+                body = tuple(i.stmt for i in items)
+                yield Item(When(tuple(conditions), body, not differs, self.comment(inner)), union(items), tuple(items))
             case Call(name, args):
-                return self.operation(self.promotion.movements[name], args)
+                yield from self.call(self.movements[name], args)
+
+    def call(self, m: Movement, args: tuple[Aff, ...]) -> Iterator[Item]:
+        """A movement's operations with the call's arguments put in."""
+        values = dict(zip(m.dims, args, strict=True))
+        for op in m.ops:
+            if isinstance(op, Loop):
+                self.ranges[op.var] = (op.lower[0].const, op.upper[0].const)
+        made: dict[Aff, Aff] = {}
+
+        def at_call(e: Aff) -> Aff:
+            if e not in made:
+                made[e] = simplify(e, self.ranges, values)
+            return made[e]
+
+        full = self.conditions(tuple(map(at_call, m.full)))
+        for op in m.ops:
+            yield Item(put(op, at_call), full)
+
+    def conditions(self, full: tuple[Aff, ...]) -> tuple[Aff, ...]:
+        """Conditions less those that hold for all values; none at all where one of them never holds."""
+        open_ = []
+        for e in full:
+            low, high = interval(e, self.ranges)
+            if high is not None and high < 0:
+                return ()
+            open_ += [e] if low is None or low < 0 else []
+        return tuple(open_)
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""
@@ -197,60 +237,25 @@ class _Lowering:
             hint=f"statements whose instances differ share this place of the tree; {instead} would do without",
         )
 
+    # ---- comments
+
     def loop_comment(self, loop: For) -> str:
         """The band member that a loop scans, by statement, and what happens if that is one thing."""
         member = self.schedule.band(loop.at).members[loop.member]
         by_expr: dict[str, list[str]] = {}
+        table = dict(member.exprs)
         for s in _called(loop.body):
-            if s in dict(member.exprs):
-                by_expr.setdefault(show_aff(member.of(s), PAPER_ASCII), []).append(s)
+            if s in table:
+                by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
         what = self.comment(loop.body)
         text = "; ".join(f"{', '.join(names)} -> {e}" for e, names in by_expr.items())
         return f"BAND: {text}" + (f"  ({what})" if ";" not in what else "")
 
     def comment(self, inner: tuple[Ast, ...]) -> str:
         """What the statements below a loop or condition do, in the order in which they first come."""
-        kinds = dict.fromkeys(PHRASES.get(self.promotion.movements[n].kind, "") for n in _called(inner))
-        kinds.pop("", None)
-        return "; ".join(kinds)
-
-    def operation(self, m: Movement, args: tuple[Aff, ...]) -> Op:
-        values = dict(zip(m.dims, args, strict=True))
-        put = lambda exprs: tuple(simplify(e, self.ranges, values) for e in exprs)  # noqa: E731
-        index, element = put(m.index), put(m.element)
-        staging, shared = staging_name(m.tensor), shared_name(m.tensor)
-        fragment = Element(fragment_name(m.tensor), element)
-        match m.kind:
-            case "zero":
-                return Zero(fragment, m.statement)
-            case "global_load":
-                return GlobalLoad(Element(staging, element), m.tensor, index, m.statement)
-            case "shared_store":
-                return SharedStore(Element(staging, element), shared, index, m.statement)
-            case "fragment_load":
-                own = {"a": self.macro.a, "b": self.macro.b}[m.operand]
-                return FragmentLoad(fragment, shared, index, m.operand, own, m.statement)
-            case "mma":
-                rank = len(self.promotion.tiles["d"].fragments)
-                a, b = (fragment_name(t.tensor) for t in _operands(self.promotion))
-                places = element[:rank], element[rank : rank + 1], element[rank + 1 :]
-                d, left, right = (Element(n, p) for n, p in zip((fragment_name(m.tensor), a, b), places))
-                return Mma(d, left, right, self.macro, m.statement)
-            case "store":
-                return StoreAccumulator(fragment, m.tensor, index, EXCHANGE, self.exchange, m.statement)
-            case "barrier":
-                return Barrier(m.statement)
-        raise ValueError(m.kind)
-
-
-PHRASES = {
-    "zero": "the accumulators start at 0",
-    "global_load": "global memory -> registers",
-    "shared_store": "registers -> shared memory",
-    "fragment_load": "shared memory -> fragments",
-    "mma": "macro-MMAs",
-    "store": "accumulators -> global memory",
-}
+        phrases = dict.fromkeys(self.movements[n].phrase for n in _called(inner))
+        phrases.pop("", None)
+        return "; ".join(phrases)
 
 
 def _called(nodes: tuple[Ast, ...]) -> list[str]:

@@ -27,13 +27,13 @@ from polyvolta.cuda.promotion import pipeline
 from polyvolta.cuda.promotion.epilogue import epilogue
 from polyvolta.cuda.promotion.footprints import level, members_of, nest_of, union, widened
 from polyvolta.cuda.promotion.loops import operand_pieces
-from polyvolta.cuda.promotion.model import BLOCK, Movement, Nest, Piece, Promotion, Tiling
+from polyvolta.cuda.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling
 from polyvolta.cuda.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
 from polyvolta.graph.idioms import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Path, Schedule
-from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
+from polyvolta.sets import Map, Set, Tuple, aff, var
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space
 

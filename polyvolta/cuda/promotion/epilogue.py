@@ -9,8 +9,8 @@ hides their latency; results are stored likewise (the paper's "Pointwise Operati
 With a split K each of the p warps along z has a part of the sum. All of them store it to the exchange; those with
 warpIdx_z = 0 add the parts and do the rest (the paper's "Split-K Reduction").
 
-A product that is only stored is exchanged in fp16, as it is stored. Anything else stays in fp32 from the accumulators to
-the stores: an output is rounded on the way to memory, what a later operation uses is not.
+A product that is only stored is exchanged in fp16, as it is stored. Anything else stays in fp32 from the accumulators
+to the stores: an output is rounded on the way to memory, what a later operation uses is not.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class _Builder:
 
 
 def over_steps(steps: Sequence[Nest], twins: Sequence[str], child: Node) -> Node:
-    """The bands of pointwise statements, joined, with twins of the first; loops over a warp's fragments are unrolled."""
+    """The bands of pointwise statements, joined, with twins of the first; loops over fragments are unrolled."""
     first = steps[0]
 
     def member(k: int) -> Member:
