@@ -27,18 +27,18 @@ class Case:
     ----------
     sizes : by name.
     align : what the arrays' places are multiples of, for each tensor and then each output; 0 is a plain array.
-    coarse : whether the data are coarse numbers.
+    data : see `random_values`.
     seed : of the data.
     """
 
     sizes: dict[str, int]
     align: tuple[int, ...]
-    coarse: bool
+    data: str
     seed: int
 
     def __str__(self) -> str:
         sizes = " ".join(f"{n}={v}" for n, v in self.sizes.items())
-        return f"{sizes} align {','.join(map(str, self.align))}{' coarse' if self.coarse else ''}"
+        return f"{sizes} align {','.join(map(str, self.align))} {self.data}"
 
 
 def work_of(sizes: dict[str, int], combination: Combination) -> int:
@@ -56,7 +56,8 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
     ----------
     text : what the randomness follows from.
     kind : "odd": sizes around tiles and from a list of odd ones, arrays at places of any alignment; "full": multiples
-        of the tiles in plain arrays; "narrow": as odd, everything aligned to single values.
+        of the tiles in plain arrays; "narrow": as odd, everything aligned to single values;
+        "special": as odd, some values not finite.
     most : multiply-adds of the blocks that are started, at most (see `work_of`).
     """
     pick = random.Random(f"{text} {kind}")
@@ -76,7 +77,9 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
     results = len(combination.idiom.tensors) + 2
     align = tuple({"full": 0, "narrow": 1}.get(kind, pick.choice((8, 8, 4, 2, 1))) for _ in range(results))
     few = sizes.get("M", sizes["N"]) * sizes["N"] < FEW
-    return Case(sizes, align, few or pick.random() < 0.1, pick.randrange(2**31))
+    coarse = few or pick.random() < 0.1
+    data = "special" if kind == "special" else "coarse" if coarse else "normal"
+    return Case(sizes, align, data, pick.randrange(2**31))
 
 
 def _odd(pick: random.Random, step: int, shrink: int) -> int:
@@ -106,12 +109,13 @@ def run(kernel: Any, combination: Combination, case: Case, library: Library, cal
     idiom, rng = combination.idiom, np.random.default_rng(case.seed)
     shapes = {n: [1 if d == "1" else case.sizes[d] for d in t.split()[0]] for n, t in idiom.tensors.items()}
     inputs = {
-        name: guarded(library, random_values(shape, case.coarse, rng), combination.layout_of(name), align, rng)
+        name: guarded(library, random_values(shape, case.data, rng), combination.layout_of(name), align, rng)
         for (name, shape), align in zip(shapes.items(), case.align)
     }
     scalars = {name: float(rng.choice((0.5, -1.5, 2.0))) for name in idiom.scalars}
     doubles = {name: library.double(g.array) for name, g in inputs.items()}
-    results = expected(idiom, {**doubles, **scalars}, library.xp)
+    with np.errstate(all="ignore"):
+        results = expected(idiom, {**doubles, **scalars}, library.xp)
     outputs = [
         guarded(library, tuple(r.shape), combination.c, align, rng)
         for r, align in zip(results, case.align[len(inputs) :])

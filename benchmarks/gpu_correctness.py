@@ -31,7 +31,7 @@ from workers import Failure
 import polyvolta as pv
 from polyvolta.cuda import launch
 
-KINDS = ("odd", "full", "odd", "narrow")
+KINDS = ("odd", "full", "special", "narrow", "odd")
 Task = tuple[Combination, int, int, int, tuple[str, ...]]  # combination, seed, cases, multiply-adds, libraries
 
 

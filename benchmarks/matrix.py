@@ -63,7 +63,7 @@ def interpret_one(task: tuple[Combination, int, int, int]) -> Record:
     start = time.perf_counter()
     kernel = c.compile()
     text_s, worst, bad = time.perf_counter() - start, 0.0, []
-    kinds = ("odd", "full", "odd", "narrow")
+    kinds = ("odd", "full", "special", "narrow", "odd")
     for n in range(count):
         case = cases.draw(c, f"{seed} {n} {c.name}", kinds[n % len(kinds)], most)
         verdict = cases.interpret(kernel, c, case)

@@ -55,7 +55,7 @@ def run_one(name: str) -> int:
     sizes, rng = sizes_of(c), np.random.default_rng(1)
     inputs = {
         n: np.asarray(
-            random_values([1 if d == "1" else sizes[d] for d in text.split()[0]], True, rng),
+            random_values([1 if d == "1" else sizes[d] for d in text.split()[0]], "coarse", rng),
             order="F" if c.layout_of(n) == "col" else "C",
         )
         for n, text in c.idiom.tensors.items()

@@ -82,7 +82,7 @@ PLAIN = next(c for c in SMALL if c.idiom.name == "plain" and c.c == "row")
     ],
 )
 def test_the_harness_finds_a_planted_defect(defect: str, said: str) -> None:
-    case = Case({"M": 33, "N": 17, "K": 40}, (4, 2, 1), False, seed=3)
+    case = Case({"M": 33, "N": 17, "K": 40}, (4, 2, 1), "normal", seed=3)
     assert cases.interpret(fake("none"), PLAIN, case).good
     verdict = cases.interpret(fake(defect), PLAIN, case)
     assert not verdict.good
@@ -119,7 +119,7 @@ def test_the_reference_computes_what_a_formula_says(idiom: combinations.Idiom) -
 @pytest.mark.parametrize("c", sample(seed=11, count=len(IDIOMS)), ids=name)
 def test_interpreted_on_random_sizes(c: Combination) -> None:
     kernel = c.compile()
-    for kind in ("odd", "full"):
+    for kind in ("odd", "full", "special"):
         case = cases.draw(c, f"ci {c.name}", kind, 2**19)
         verdict = cases.interpret(kernel, c, case)
         assert verdict.good, f"{case}: {verdict}"
@@ -138,7 +138,7 @@ EDGES = (
 @pytest.mark.parametrize("c", sample(seed=12, count=4), ids=name)
 def test_interpreted_on_sizes_that_nothing_divides(c: Combination, sizes: dict[str, int]) -> None:
     align = tuple(random.Random(str(sizes)).choices((8, 4, 2, 1), k=12))
-    case = Case({n: sizes[n] for n in c.idiom.sizes}, align, True, seed=1)
+    case = Case({n: sizes[n] for n in c.idiom.sizes}, align, "coarse", seed=1)
     verdict = cases.interpret(c.compile(), c, case)
     assert verdict.good, str(verdict)
 
@@ -148,7 +148,7 @@ def test_interpreted_on_sizes_that_nothing_divides(c: Combination, sizes: dict[s
 def test_views_at_any_address(layouts: str, align: int) -> None:
     words = layouts.replace("-", ".").split(".")
     c = replace(PLAIN, a=words[0], b=words[1], c=words[2], macro="m32n32k8", block=(32, 64, 16), warp=(32, 32, 16))
-    case = Case({"M": 34, "N": 70, "K": 21}, (align,) * 3, False, seed=align)
+    case = Case({"M": 34, "N": 70, "K": 21}, (align,) * 3, "normal", seed=align)
     verdict = cases.interpret(c.compile(), c, case)
     assert verdict.good, str(verdict)
 
