@@ -18,10 +18,35 @@ if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
     from polyvolta.compiler import compile as compile
-    from polyvolta.graph.expr import relu as relu
-    from polyvolta.graph.expr import sigmoid as sigmoid
-    from polyvolta.graph.expr import tanh as tanh
+    from polyvolta.graph.binding import output as output
+    from polyvolta.graph.pointwise import ceil as ceil
+    from polyvolta.graph.pointwise import clamp as clamp
+    from polyvolta.graph.pointwise import equal as equal
+    from polyvolta.graph.pointwise import erf as erf
+    from polyvolta.graph.pointwise import exp as exp
+    from polyvolta.graph.pointwise import expm1 as expm1
+    from polyvolta.graph.pointwise import floor as floor
+    from polyvolta.graph.pointwise import gelu as gelu
+    from polyvolta.graph.pointwise import gelu_tanh as gelu_tanh
+    from polyvolta.graph.pointwise import leaky_relu as leaky_relu
+    from polyvolta.graph.pointwise import log as log
+    from polyvolta.graph.pointwise import log1p as log1p
+    from polyvolta.graph.pointwise import maximum as maximum
+    from polyvolta.graph.pointwise import minimum as minimum
+    from polyvolta.graph.pointwise import not_equal as not_equal
+    from polyvolta.graph.pointwise import pointwise as pointwise
+    from polyvolta.graph.pointwise import relu as relu
+    from polyvolta.graph.pointwise import rint as rint
+    from polyvolta.graph.pointwise import rsqrt as rsqrt
+    from polyvolta.graph.pointwise import sigmoid as sigmoid
+    from polyvolta.graph.pointwise import silu as silu
+    from polyvolta.graph.pointwise import softplus as softplus
+    from polyvolta.graph.pointwise import sqrt as sqrt
+    from polyvolta.graph.pointwise import square as square
+    from polyvolta.graph.pointwise import tanh as tanh
+    from polyvolta.graph.pointwise import where as where
     from polyvolta.graph.reference import reference as reference
+    from polyvolta.graph.tensors import scalar as scalar
     from polyvolta.graph.tensors import sizes as sizes
     from polyvolta.graph.tensors import tensor as tensor
     from polyvolta.options import Options as Options
@@ -29,12 +54,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_FUNCTIONS = (
+    "ceil clamp equal erf exp expm1 floor gelu gelu_tanh leaky_relu log log1p maximum minimum"
+    " not_equal pointwise relu rint rsqrt sigmoid silu softplus sqrt square tanh where"
+).split()
 _HOMES = {
     "sizes": "polyvolta.graph.tensors",
+    "scalar": "polyvolta.graph.tensors",
     "tensor": "polyvolta.graph.tensors",
-    "relu": "polyvolta.graph.expr",
-    "sigmoid": "polyvolta.graph.expr",
-    "tanh": "polyvolta.graph.expr",
+    "output": "polyvolta.graph.binding",
+    **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.pointwise"),
     "reference": "polyvolta.graph.reference",
     "compile": "polyvolta.compiler",
     "Options": "polyvolta.options",
@@ -45,15 +74,40 @@ _SUBPACKAGES = ("sched", "sets")
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Options",
     "PolyvoltaError",
+    "ceil",
+    "clamp",
     "compile",
+    "equal",
+    "erf",
+    "exp",
+    "expm1",
+    "floor",
+    "gelu",
+    "gelu_tanh",
+    "leaky_relu",
+    "log",
+    "log1p",
+    "maximum",
+    "minimum",
+    "not_equal",
+    "output",
+    "pointwise",
     "reference",
     "relu",
+    "rint",
+    "rsqrt",
+    "scalar",
     "sched",
     "sets",
     "sigmoid",
+    "silu",
     "sizes",
+    "softplus",
+    "sqrt",
+    "square",
     "tanh",
     "tensor",
+    "where",
 ]
 
 

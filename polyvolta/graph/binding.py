@@ -1,20 +1,21 @@
-"""From a call's arguments to tensors and sizes.
+"""From a call's arguments to tensors, scalars and sizes.
 
-A graph is called as a function: arrays in the order in which its tensors first appear, or by name. The shapes
-of the arrays say what the symbolic sizes are, and all have to agree. Only `.shape` is looked at here, so
-arrays of numpy, torch, cupy and numba bind alike, wherever their data is.
+A graph is called as a function: arrays and numbers in the order in which its tensors and scalars first appear, or by
+name. The shapes of the arrays say what the symbolic sizes are, and all have to agree. Only `.shape` is looked at
+here, so arrays of numpy, torch, cupy and numba bind alike, wherever their data is. A dimension may be empty.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.graph.errors import ArrayMismatch, BadArguments, BadOutputs
-from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text
-from polyvolta.graph.tensors import Size, Tensor
+from polyvolta.graph.expr import Expr, MatMul, Pointwise, is_number, shape_text
+from polyvolta.graph.names import check_name
+from polyvolta.graph.tensors import Size, Tensor, check_layout
 from polyvolta.sets.errors import nearest
 
 if TYPE_CHECKING:
@@ -23,53 +24,95 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Arrays by tensor name, in the tensors' order, and the sizes that their shapes give."""
+    """A call's arrays by tensor name and numbers by scalar name, each in the graph's order, and the sizes."""
 
     arrays: dict[str, Any]
     sizes: dict[str, int]
+    scalars: dict[str, float] = field(default_factory=dict)
 
 
-def as_outputs(outputs: object) -> tuple[tuple[str | None, Expr], ...]:
-    """Outputs in any accepted form as (name or None, expression) pairs.
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """An output with more said about it than its expression; make one with `output`."""
+
+    expr: Expr
+    name: str | None = None
+    layout: str = "row"
+
+
+def output(expr: Expr, name: str | None = None, *, layout: str = "row") -> Output:
+    """An output with a name or a layout of its own, in the place of the plain expression.
+
+    Parameters
+    ----------
+    expr : what is computed.
+    name : of the array; without it C, D, E, ... as for plain expressions.
+    layout : "row" or "col": which index of the result runs fastest in memory.
 
     Raises
     ------
-    BadOutputs : none, one twice, something that is no expression, or an input as it is.
+    UnknownLayout, BadOutputs, BadName
+
+    >>> import polyvolta as pv
+    >>> from polyvolta.graph import Graph
+    >>> M, N, K = pv.sizes("M N K")
+    >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))
+    >>> print(Graph.of(pv.output(product, "Z", layout="col")).outputs[0].declaration())
+    Z(M, N) float16, layout "col"
+    """
+    if not isinstance(expr, Expr):
+        raise BadOutputs(f"an output is an expression, not a {type(expr).__name__}", where=str(expr)[:200])
+    if name is not None:
+        check_name(name, "output")
+    return Output(expr, name, check_layout(layout, f"output {name or expr}"))
+
+
+def as_outputs(outputs: object) -> tuple[Output, ...]:
+    """Outputs in any accepted form.
+
+    Raises
+    ------
+    BadOutputs : none, one twice, one with two names, something that is no expression, a number, or an input as it is.
     """
     if isinstance(outputs, Mapping):
         named = list(outputs.items())
-    elif isinstance(outputs, Iterable) and not isinstance(outputs, str):
+    elif isinstance(outputs, Iterable) and not isinstance(outputs, str | Expr):
         named = [(None, e) for e in outputs]
     else:
         named = [(None, outputs)]
     if not named:
         raise BadOutputs("a graph has at least one output", hint="pass an expression such as A @ B")
     seen: dict[Expr, object] = {}
-    pairs: list[tuple[str | None, Expr]] = []
-    for at, (name, e) in enumerate(named):
-        what = f"output {at if name is None else name!r}"
+    made: list[Output] = []
+    for at, (name, given) in enumerate(named):
+        o = given if isinstance(given, Output) else Output(given)
+        what, e = f"output {at if name is None else name!r}", o.expr
         if not isinstance(e, MatMul | Pointwise):
             kind = "an input as it is" if isinstance(e, Tensor) else f"a {type(e).__name__}, no expression"
             raise BadOutputs(f"{what} is {kind}", where=str(e)[:200], hint="an output is an operation such as A @ B")
+        if not e.shape:
+            raise BadOutputs(f"{what} is a number, {e}", hint="compute numbers before the call; outputs are arrays")
         if e in seen:
             raise BadOutputs(f"{what} is output {seen[e]!r} again", where=str(e), hint="each output is computed once")
-        seen[e] = at if name is None else name
-        pairs.append((name, e))
-    return tuple(pairs)
+        if None not in (name, o.name) and name != o.name:
+            raise BadOutputs(f"{what} is named {o.name!r}, too", where=str(e), hint="give it one name")
+        made.append(Output(e, o.name if name is None else name, o.layout))
+        seen[e] = at if made[-1].name is None else made[-1].name
+    return tuple(made)
 
 
 def bind(graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Bound:
-    """The arrays of a call by tensor name, and the sizes that follow from their shapes.
+    """The arrays and numbers of a call by name, and the sizes that follow from the arrays' shapes.
 
     Parameters
     ----------
-    graph : a graph, or the tensors that it reads.
-    args : arrays in the order of the graph's inputs; anything with a `.shape`.
-    kwargs : arrays by tensor name.
+    graph : a graph, or the tensors and scalars that it reads.
+    args : arrays, anything with a `.shape`, and numbers in the order of the graph's arguments.
+    kwargs : the same by name.
 
     Raises
     ------
-    BadArguments : an array missing, unknown, given twice, or no array.
+    BadArguments : an array or a number missing, unknown, given twice, or neither of it.
     ArrayMismatch : a shape that isn't the tensor's, or two values for one size.
 
     Cost: linear in the number of dimensions; no array is read.
@@ -80,16 +123,16 @@ def bind(graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[s
     >>> bind([A, B], [np.ones((2, 3))], {"B": np.ones((3, 4))}).sizes
     {'M': 2, 'K': 3, 'N': 4}
     """
-    tensors: tuple[Tensor, ...] = tuple(graph if isinstance(graph, Sequence) else graph.inputs)
-    arrays = _match(tensors, args, kwargs or {})
+    tensors: tuple[Tensor, ...] = tuple(graph if isinstance(graph, Sequence) else graph.arguments)
+    given = _match(tensors, args, kwargs or {})
+    scalars = {t.name: _number(t, given.pop(t.name)) for t in tensors if not t.dims}
+    tensors = tuple(t for t in tensors if t.dims)
     sizes: dict[str, int] = {}
     origin: dict[str, str] = {}
     for t in tensors:
-        shape = _shape(t, arrays[t.name])
+        shape = _shape(t, given[t.name])
         for axis, (dim, got) in enumerate(zip(t.dims, shape, strict=True)):
             place = f"{shape_text(t)}  dimension {axis} of an array of shape {shape}"
-            if got < 1:
-                raise ArrayMismatch(f"array {t.name} is empty: dimension {axis} is {got}", where=place)
             if not isinstance(dim, Size):
                 if dim != got:
                     raise ArrayMismatch(f"array {t.name}: dimension {axis} is {got}, declared as {dim}", where=place)
@@ -101,7 +144,7 @@ def bind(graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[s
                 )
             else:
                 origin.setdefault(dim.name, place)
-    return Bound(arrays, sizes)
+    return Bound(given, sizes, scalars)
 
 
 def _match(tensors: tuple[Tensor, ...], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,15 +157,32 @@ def _match(tensors: tuple[Tensor, ...], args: Sequence[Any], kwargs: Mapping[str
         if name not in names:
             raise BadArguments(f"no tensor of this graph is named {name!r}", where=signature, hint=nearest(name, names))
         if name in names[: len(args)]:
-            raise BadArguments(f"the array of {name} was given twice, by position and by name", where=signature)
+            raise BadArguments(f"{name} was given twice, by position and by name", where=signature)
     arrays = {**dict(zip(names, args, strict=False)), **kwargs}
     if missing := [name for name in names if name not in arrays]:
+        scalars = [t.name for t in tensors if not t.dims]
+        arrays_missing = [name for name in missing if name not in scalars]
+        kind = "array" if arrays_missing else "number"
         raise BadArguments(
-            f"no array was given for {', '.join(missing)}",
+            f"no {kind} was given for {', '.join(arrays_missing or missing)}",
             where=signature,
-            hint="arrays come in this order, or by name",
+            hint=f"arguments come in this order, or by name; {', '.join(scalars)}: a number"
+            if scalars
+            else "arrays come in this order, or by name",
         )
     return {name: arrays[name] for name in names}
+
+
+def _number(t: Tensor, x: Any) -> float:
+    """A scalar's value."""
+    one = x.item() if getattr(x, "shape", None) == () and hasattr(x, "item") else x
+    if not is_number(one):
+        raise BadArguments(
+            f"what was given for {t.name} is no number: {type(x).__name__}",
+            where=t.declaration(),
+            hint="pass a real number; it is rounded to fp32",
+        )
+    return float(one)
 
 
 def _shape(t: Tensor, array: Any) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ statements of their own. A product always does, and so does what the user asked 
 pointwise operation is fused into the one statement that uses it: `relu(A @ B + bias)` is two statements,
 the product and a compound `relu_add`, and in `relu(A) @ B` the relu is part of the product's tree. It
 stands alone where several statements use it, or where it would be computed again and again inside a product
-of a product. Then arrays, statements and iterators get names that clash with nothing of the user's, and
+of a product. What follows from inputs alone is computed in every statement that uses it: in
+`relu(A) @ B + relu(A) @ Q` the relu is part of both products. Then arrays, statements and iterators get names that clash with nothing of the user's, and
 last each operation becomes a `Statement`. The result is a networkx graph in topological order:
 
     A, B    nodes of the inputs,       attribute `tensor`
@@ -23,11 +24,14 @@ from string import ascii_lowercase, ascii_uppercase
 
 import networkx as nx
 
-from polyvolta.graph.binding import as_outputs
+from polyvolta.graph.binding import Output, as_outputs
 from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text, walk
+from polyvolta.graph.formula import Formula
 from polyvolta.graph.names import fresh_names
 from polyvolta.graph.statements import Statement, extents_of, make_statement, size_names
 from polyvolta.graph.tensors import Tensor, check_names
+
+Outputs = Expr | Output | Sequence[Expr | Output] | Mapping[str, Expr | Output]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +40,13 @@ class Graph:
 
     Attributes
     ----------
-    inputs : the tensors read, in order of first appearance; a kernel's arguments come in this order.
-    outputs : the tensors that stay, in the order asked for: row-major, named as asked or C, D, E, ...
+    inputs : the tensors read, in order of first appearance.
+    outputs : the tensors that stay, in the order asked for, named as asked or C, D, E, ...
     params : names of the symbolic sizes, in the order in which the statements' loops have them.
     statements : the operations in topological order: `S` alone, or `S1`, `S2`, ...
     roots : the output expressions.
     dag : the frozen networkx graph.
+    arguments : inputs and scalars, which have no dimensions, in order of first appearance: the order of a call.
     """
 
     inputs: tuple[Tensor, ...]
@@ -50,10 +55,11 @@ class Graph:
     statements: tuple[Statement, ...]
     roots: tuple[Expr, ...]
     dag: nx.DiGraph = field(compare=False, repr=False)
+    arguments: tuple[Tensor, ...] = ()
 
     @classmethod
-    def of(cls, outputs: Expr | Sequence[Expr] | Mapping[str, Expr] | Graph) -> Graph:
-        """The graph of one output, of several, or of named ones.
+    def of(cls, outputs: Outputs | Graph) -> Graph:
+        """The graph of one output, of several, or of named ones; each an expression or made by `output`.
 
         Raises
         ------
@@ -73,28 +79,31 @@ class Graph:
         """
         if isinstance(outputs, Graph):
             return outputs
-        named = as_outputs(outputs)
-        nodes = walk(e for _, e in named)
-        inputs = tuple(e for e in nodes if isinstance(e, Tensor))
-        check_names(inputs, [name for name, _ in named if name is not None])
-        roots = _statement_roots(nodes, [e for _, e in named])
+        asked = as_outputs(outputs)
+        exprs = tuple(o.expr for o in asked)
+        nodes = walk(exprs)
+        arguments = tuple(e for e in nodes if isinstance(e, Tensor))
+        inputs = tuple(t for t in arguments if t.dims)
+        check_names(arguments, [o.name for o in asked if o.name is not None])
+        roots = _statement_roots(nodes, exprs)
         dims = list(chain.from_iterable(extents_of(r) for r in roots)) + [d for t in inputs for d in t.dims]
         params = size_names(dims)
-        arrays = _name_arrays(roots, inputs, params, {e: name for name, e in named if name is not None})
-        taken = {t.name for t in arrays.values()} | set(params)
+        arrays = _name_arrays(roots, arguments, params, asked)
+        taken = {t.name for t in (*arrays.values(), *arguments)} | set(params)
         names = _statement_names(len(roots), taken)
+        functions = _name_functions(nodes)
         statements = tuple(
-            make_statement(name, root, _iterators(len(extents_of(root)), taken), arrays, params)
+            make_statement(name, root, _iterators(len(extents_of(root)), taken), arrays, params, functions)
             for name, root in zip(names, roots, strict=True))  # fmt: skip
         results = tuple(arrays[r] for r in roots)
+        outputs = tuple(arrays[e] for e in exprs)
         return cls(
-            inputs,
-            tuple(arrays[e] for _, e in named),
-            params,
-            statements,
-            tuple(e for _, e in named),
-            _networkx(inputs, statements, results, roots),
-        )
+            inputs, outputs, params, statements, exprs, _networkx(inputs, statements, results, roots), arguments)  # fmt: skip
+
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        """The names of the scalars, in order of first appearance."""
+        return tuple(t.name for t in self.arguments if not t.dims)
 
     @property
     def arrays(self) -> dict[str, Tensor]:
@@ -108,7 +117,7 @@ class Graph:
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"inputs {', '.join(map(shape_text, self.inputs))}",
+                f"inputs {', '.join(map(shape_text, self.arguments))}",
                 *map(str, self.statements),
                 f"outputs {', '.join(map(shape_text, self.outputs))}",
             ]
@@ -126,23 +135,40 @@ def _statement_roots(nodes: Sequence[Expr], outputs: Sequence[Expr]) -> tuple[Ex
             after_product.add(node)
     kept, owner = set(outputs), {}
     for node in reversed(nodes):
-        owners = {owner[u] for u in users[node]}
+        if node not in after_product and node not in kept:
+            continue  # it is computed wherever it is used
+        owners = {owner[u] for u in users[node] if u in owner}
         target = owners.pop() if len(owners) == 1 else node
         alone = node in kept or not isinstance(node, Pointwise)
         recomputed = isinstance(target, MatMul) and node in after_product
         owner[node] = node if alone or recomputed else target
-    return tuple(n for n in nodes if isinstance(n, MatMul | Pointwise) and owner[n] is n)
+    return tuple(n for n in nodes if owner.get(n) is n)
 
 
 def _name_arrays(
-    roots: Sequence[Expr], inputs: Sequence[Tensor], params: Sequence[str], given: Mapping[Expr, str]
+    roots: Sequence[Expr], arguments: Sequence[Tensor], params: Sequence[str], asked: Sequence[Output]
 ) -> dict[Expr, Tensor]:
     """Inputs and every statement's result as tensors; names not given are C, D, E, ..., then C1, C2, ..."""
-    taken = {t.name for t in inputs} | set(params) | set(given.values())
+    by_expr = {o.expr: o for o in asked}
+    taken = {t.name for t in arguments} | set(params) | {o.name for o in asked}
     letters = ascii_uppercase[2:].replace("S", "")  # S1, S2 are statements in the paper
     free = fresh_names(chain(letters, (f"C{n}" for n in count(1))), taken)
-    results = {root: Tensor(given.get(root) or next(free), root.shape) for root in roots}
-    return {**{t: t for t in inputs}, **results}
+    results = {}
+    for root in roots:
+        o = by_expr.get(root, Output(root))
+        results[root] = Tensor(o.name or next(free), root.shape, o.layout)
+    return {**{t: t for t in arguments if t.dims}, **results}
+
+
+def _name_functions(nodes: Sequence[Expr]) -> dict[Formula, str]:
+    """A name for each of the users' functions: its own where no other one has it already."""
+    names: dict[Formula, str] = {}
+    for node in nodes:
+        if isinstance(node, Pointwise) and node.definition is not None and node.definition not in names:
+            known = names.values()
+            free = chain([node.function], (f"{node.function}_{n}" for n in count(2)))
+            names[node.definition] = next(n for n in free if n not in known)
+    return names
 
 
 def _statement_names(number: int, taken: set[str]) -> list[str]:

@@ -67,3 +67,9 @@ class BadOutputs(PolyvoltaError, ValueError):
     """Outputs that make no graph: none at all, one twice, or an input as it is."""
 
     id = "PV210"
+
+
+class BadFunction(BadOperand):
+    """A pointwise function that kernels don't have, or a Python function that isn't one."""
+
+    id = "PV211"

@@ -16,28 +16,34 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
-from polyvolta.graph.errors import BadOperand, ShapeMismatch
+from polyvolta.graph.errors import BadFunction, BadOperand, ShapeMismatch
 from polyvolta.graph.functions import FUNCTIONS
-from polyvolta.sets.errors import nearest
+from polyvolta.graph.operators import Operators, no_function
 
 if TYPE_CHECKING:
+    from polyvolta.graph.formula import Formula
     from polyvolta.graph.tensors import Dim, Tensor
 
 _INTERNED: WeakValueDictionary[tuple, Expr] = WeakValueDictionary()
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*"}
-_BINDING = {"+": 1, "-": 1, "*": 2, "@": 2, "-x": 3}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<=", "greater": ">",
+          "greater_equal": ">=", "logical_and": "&", "logical_or": "|"}  # fmt: skip
+_PREFIX = {"neg": "-", "logical_not": "~"}
+_BINDING = {"<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "&": 3, "+": 4, "-": 4, "*": 5, "/": 5, "@": 5, "-x": 6}
+_ATOM = 9
 
 
-class Expr:
+class Expr(Operators):
     """A node of the graph: has a shape, an element type and operands, and the operators that build on it."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # numpy's operators then leave expressions to the methods below
-    dtype: ClassVar[str] = "float16"
+
+    @property
+    def dtype(self) -> str:
+        return "float16"
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -53,32 +59,8 @@ class Expr:
     def __rmatmul__(self, other: object) -> Expr:
         return matmul(other, self)
 
-    def __add__(self, other: object) -> Expr:
-        return pointwise("add", self, other)
-
-    def __radd__(self, other: object) -> Expr:
-        return pointwise("add", other, self)
-
-    def __sub__(self, other: object) -> Expr:
-        return pointwise("sub", self, other)
-
-    def __rsub__(self, other: object) -> Expr:
-        return pointwise("sub", other, self)
-
-    def __mul__(self, other: object) -> Expr:
-        return pointwise("mul", self, other)
-
-    def __rmul__(self, other: object) -> Expr:
-        return pointwise("mul", other, self)
-
-    def __neg__(self) -> Expr:
-        return pointwise("neg", self)
-
-    def __bool__(self) -> bool:
-        raise BadOperand(
-            "an expression has no truth value: its elements are known only when the kernel runs",
-            where=str(self),
-        )
+    def _apply(self, function: str, operands: tuple[object, ...]) -> Any:
+        return apply(function, *operands)
 
     def __str__(self) -> str:
         return show(self)
@@ -116,10 +98,14 @@ class MatMul(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Pointwise(Expr):
-    """A function of `FUNCTIONS` on operands that broadcast as in numpy; made by `+ - *`, `relu` and so on."""
+    """A function on operands that broadcast as in numpy; made by `+ - *`, `relu` and so on.
+
+    It is one of `FUNCTIONS`, or a user's: then `definition` says over its operands what it computes.
+    """
 
     function: str
     arguments: tuple[Expr, ...]
+    definition: Formula | None = None
     _shape: tuple[Dim, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -152,24 +138,33 @@ def matmul(left: object, right: object) -> Expr:
     return _intern((MatMul, left, right), lambda: MatMul(left, right))
 
 
-def pointwise(function: str, *operands: object) -> Expr:
+def apply(function: str, *operands: object) -> Any:
     """`function`, a name of `FUNCTIONS`, element by element; operands broadcast, numbers count as tensors.
 
     Raises
     ------
     ShapeMismatch : operands whose shapes don't broadcast.
+    BadFunction : there is no such function, or it takes another number of operands.
     BadOperand : an operand that is neither an expression nor a finite real number, or numbers alone.
 
     >>> import polyvolta as pv
     >>> M, N = pv.sizes("M N")
-    >>> print(2 * pv.tensor("x", (M, N)) + pv.tensor("row", (N,)))
-    2 * x + row
+    >>> print(apply("maximum", 2 * pv.tensor("x", (M, N)), pv.tensor("row", (N,))))
+    maximum(2 * x, row)
     """
     if function not in FUNCTIONS:
-        raise BadOperand(f"there is no pointwise function {function!r}", hint=nearest(function, FUNCTIONS))
+        raise no_function(function)
     arity = FUNCTIONS[function].arity
     if len(operands) != arity:
-        raise BadOperand(f"{function} takes {arity} operand{'s' * (arity != 1)}, not {len(operands)}")
+        raise BadFunction(f"{function} takes {arity} operand{'s' * (arity != 1)}, not {len(operands)}")
+    for x in operands:
+        if isinstance(x, Operators) and not isinstance(x, Expr):  # an element that a function is traced with
+            return x._apply(function, operands)
+    return node(function, operands)
+
+
+def node(function: str, operands: Iterable[object], definition: Formula | None = None) -> Expr:
+    """The pointwise operation, where function and number of operands are known to fit."""
     arguments = tuple(_operand(x, _INFIX.get(function, function)) for x in operands)
     if all(isinstance(x, Constant) for x in arguments):
         raise BadOperand(
@@ -177,37 +172,8 @@ def pointwise(function: str, *operands: object) -> Expr:
             where=", ".join(map(str, arguments)),
             hint="compute numbers in Python; a graph's operations take at least one tensor",
         )
-    return _intern((Pointwise, function, arguments), lambda: Pointwise(function, arguments))
-
-
-def relu(x: object) -> Expr:
-    """max(x, 0), element by element.
-
-    >>> import polyvolta as pv
-    >>> print(pv.relu(pv.tensor("x", (4, 4))))
-    relu(x)
-    """
-    return pointwise("relu", x)
-
-
-def sigmoid(x: object) -> Expr:
-    """1 / (1 + exp(-x)), element by element.
-
-    >>> import polyvolta as pv
-    >>> print(pv.sigmoid(pv.tensor("x", (4, 4))))
-    sigmoid(x)
-    """
-    return pointwise("sigmoid", x)
-
-
-def tanh(x: object) -> Expr:
-    """The hyperbolic tangent, element by element.
-
-    >>> import polyvolta as pv
-    >>> print(pv.tanh(pv.tensor("x", (4, 4))))
-    tanh(x)
-    """
-    return pointwise("tanh", x)
+    made = (function, arguments, definition)
+    return _intern((Pointwise, *made), lambda: Pointwise(*made))
 
 
 def broadcast(function: str, operands: Iterable[Expr]) -> tuple[Dim, ...]:
@@ -268,18 +234,20 @@ def show(expr: Expr, limit: int = 400) -> str:
 
 
 def shape_text(expr: Expr) -> str:
-    """`A(M, K)`, or `(M, K)` for what has no name of its own.
+    """`A(M, K)`, or `(M, K)` for what has no name of its own; a scalar is its name.
 
     >>> import polyvolta as pv
     >>> shape_text(pv.tensor("v", (8,)))
     'v(8,)'
     """
+    if not expr.shape:
+        return str(expr)
     dims = ", ".join(map(str, expr.shape)) + ("," if len(expr.shape) == 1 else "")
     return f"{getattr(expr, 'name', '')}({dims})"
 
 
 def inputs_of(outputs: Iterable[Expr]) -> tuple[Tensor, ...]:
-    """The tensors under `outputs`, in order of first appearance."""
+    """The tensors under `outputs`, scalars among them, in order of first appearance."""
     from polyvolta.graph.tensors import Tensor
 
     return tuple(e for e in walk(outputs) if isinstance(e, Tensor))
@@ -289,19 +257,23 @@ def _show_node(node: Expr, operands: list[tuple[str, int]], limit: int) -> tuple
     """Text and binding strength of one node, from those of its operands."""
     match node:
         case Constant(value=v):
-            text, strength = f"{v:g}" if float(f"{v:g}") == v else repr(v), 9 if v >= 0 else _BINDING["-x"]
-        case MatMul() | Pointwise(function="add" | "sub" | "mul"):
+            text, strength = f"{v:g}" if float(f"{v:g}") == v else repr(v), _ATOM
+            if v < 0 or text.startswith("-"):
+                strength = _BINDING["-x"]
+        case Pointwise(function=f, definition=None) if f in _PREFIX:
+            (a, p), strength = operands[0], _BINDING["-x"]
+            text = f"{_PREFIX[f]}{a}" if p > strength else f"{_PREFIX[f]}({a})"
+        case MatMul() | Pointwise(definition=None) if isinstance(node, MatMul) or node.function in _INFIX:
             op = "@" if isinstance(node, MatMul) else _INFIX[node.function]
             strength = _BINDING[op]
             (a, p), (b, q) = operands
-            text = f"{a if p >= strength else f'({a})'} {op} {b if q > strength else f'({b})'}"
-        case Pointwise(function="neg"):
-            (a, p), strength = operands[0], _BINDING["-x"]
-            text = f"-{a}" if p > strength else f"-({a})"
+            chained = strength == _BINDING["<"]  # a < b < c means something else in Python
+            left = a if p > strength or (p == strength and not chained) else f"({a})"
+            text = f"{left} {op} {b if q > strength else f'({b})'}"
         case Pointwise(function=f):
-            text, strength = f"{f}({', '.join(a for a, _ in operands)})", 9
+            text, strength = f"{f}({', '.join(a for a, _ in operands)})", _ATOM
         case _:
-            text, strength = str(getattr(node, "name", node)), 9
+            text, strength = str(getattr(node, "name", node)), _ATOM
     if len(text) > limit:
         text, strength = f"{text[: limit // 2]} ... {text[-limit // 2 :]}", 0
     return text, strength
@@ -311,20 +283,26 @@ def _operand(x: object, op: str) -> Expr:
     """`x` as a node; numbers become constants."""
     if isinstance(x, Expr):
         return x
-    if op != "@" and isinstance(x, Real) and not isinstance(x, bool):
-        value = _finite(x, op)
+    if op != "@" and is_number(x):
+        value = finite(x, op)
         return _intern((Constant, value.hex()), lambda: Constant(value))
     kind = type(x).__name__
     if hasattr(x, "shape") and getattr(x, "shape", ()) != ():
         hint = 'arrays are no part of a graph: declare pv.tensor("X", shape), then pass the array to the kernel'
-    elif isinstance(x, Real) and not isinstance(x, bool):
+    elif is_number(x):
         hint = "@ multiplies matrices; * scales by a number"
     else:
         hint = "operands are tensors, expressions" + ("" if op == "@" else " and real numbers")
     raise BadOperand(f"{op} can't take a {kind} as an operand", where=_short(x), hint=hint)
 
 
-def _finite(x: Real, op: str) -> float:
+def is_number(x: object) -> bool:
+    """Whether it is a real number: of Python, of numpy, of sympy; no bool."""
+    return isinstance(x, Real) and not isinstance(x, bool)
+
+
+def finite(x: Any, op: str) -> float:
+    """A number as a float; one that isn't finite is refused as an operand of `op`."""
     try:
         value = float(x)
     except OverflowError:
@@ -339,7 +317,9 @@ def _check_product(left: Expr, right: Expr) -> None:
     head, tail = shape_text(left), shape_text(right)
     for side, x in (("left", left), ("right", right)):
         if (rank := len(x.shape)) != 2:
-            pad = f"declare it with two, such as ({x.shape[0]}, 1) or (1, {x.shape[0]})" if rank == 1 else ""
+            pad = "* scales by a number" if rank == 0 else ""
+            if rank == 1:
+                pad = f"declare it with two, such as ({x.shape[0]}, 1) or (1, {x.shape[0]})"
             raise ShapeMismatch(
                 f"@ multiplies matrices, and its {side} operand has {rank} dimension{'s' * (rank != 1)}: "
                 f"{shape_text(x)}",

@@ -145,3 +145,13 @@ def substitute(formula: Formula, replaced: Mapping[int, Formula]) -> Formula:
     """The formula with other formulas in the place of some inputs."""
     at = {p: replaced.get(p, Input(p)) for p in inputs(formula)}
     return fold(formula, at, Number, Call)  # type: ignore[arg-type]  # a mapping has the places that occur
+
+
+def show(formula: Formula, names: Sequence[str], limit: int = 400) -> str:
+    """The formula as nested calls, its inputs by name; elided in the middle past `limit`."""
+
+    def call(function: str, texts: tuple[str, ...]) -> str:
+        text = f"{function}({', '.join(texts)})"
+        return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-limit // 2 :]}"
+
+    return fold(formula, names, lambda value: f"{value:g}", call)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sympy
 
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.formula import Call, Formula, Input, Number
+from polyvolta.graph.formula import Call, Formula, Input, Number, substitute
 from polyvolta.graph.statements import Access, Statement
 from polyvolta.graph.tensors import Tensor
 from polyvolta.sets.errors import PolyvoltaError
@@ -23,7 +23,6 @@ class Unsupported(PolyvoltaError, ValueError):
     """A graph for which no kernel is made: says which node, why, and what would be possible."""
 
     id = "PV402"
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +156,7 @@ def _operand(
 
 def _formula(statement: Statement, tree: sympy.Basic) -> tuple[tuple[Access, ...], tuple[str, ...], Formula]:
     """An expression tree as (read accesses, scalars, formula over both)."""
+    definitions = dict(statement.definitions)
     leaves: dict[sympy.Basic, None] = {}
     scalars: dict[sympy.Basic, None] = {}
     order = _postorder(tree)
@@ -173,7 +173,9 @@ def _formula(statement: Statement, tree: sympy.Basic) -> tuple[tuple[Access, ...
         elif isinstance(node, sympy.Number):
             made[node] = Number(float(node))
         else:
-            made[node] = Call(node.func.__name__, tuple(made[x] for x in node.args))
+            function, arguments = node.func.__name__, tuple(made[x] for x in node.args)
+            inner = definitions.get(function)
+            made[node] = substitute(inner, dict(enumerate(arguments))) if inner else Call(function, arguments)
     accesses = tuple(statement.access(leaf) for leaf in leaves)
     return accesses, tuple(str(s) for s in scalars), made[tree]
 

@@ -12,27 +12,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyvolta.graph.binding import as_outputs, bind
+from polyvolta.graph.binding import Bound, Output, as_outputs, bind
 from polyvolta.graph.errors import BadArguments
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, inputs_of, walk
+from polyvolta.graph.formula import Call, Input, Number, evaluate
 from polyvolta.graph.meaning import MEANING
 from polyvolta.graph.tensors import Tensor, check_names
 
 if TYPE_CHECKING:
-    from polyvolta.graph.dag import Graph
+    from polyvolta.graph.dag import Graph, Outputs
 
 Float64 = NDArray[np.float64]
 
+
 def reference(
-    outputs: Expr | Sequence[Expr] | Mapping[str, Expr] | Graph, /, *arrays: Any, **named: Any
+    outputs: Outputs | Graph, /, *arrays: Any, **named: Any
 ) -> Float64 | tuple[Float64, ...] | dict[str, Float64]:
     """The value of `outputs` for those arrays, in float64.
 
     Parameters
     ----------
     outputs : an expression, a sequence of them, or expressions by name.
-    arrays : real arrays in the order in which the tensors first appear; lists will do.
-    named : the same by tensor name.
+    arrays : real arrays and numbers in the order in which tensors and scalars first appear; lists will do.
+    named : the same by name.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def reference(
     BadArguments, ArrayMismatch : arrays that don't fit the tensors (see `bind`) or aren't real numbers.
     BadOutputs, NameClash : outputs that make no graph.
 
-    Cost: numpy's, one float64 array for each node.
+    NaN and infinity are computed with in silence. Cost: numpy's, one float64 array for each node.
 
     >>> import numpy as np, polyvolta as pv
     >>> M, N, K = pv.sizes("M N K")
@@ -52,29 +54,38 @@ def reference(
     array([[ 0.,  9.],
            [19., 29.]])
     """
-    many = not isinstance(outputs, Expr)
-    pairs = as_outputs(getattr(outputs, "roots", outputs))
-    roots = [e for _, e in pairs]
+    many = not isinstance(outputs, Expr | Output)
+    asked = as_outputs(getattr(outputs, "roots", outputs))
+    roots = [o.expr for o in asked]
     inputs = inputs_of(roots)
-    check_names(inputs, [name for name, _ in pairs if name is not None])
+    check_names(inputs, [o.name for o in asked if o.name is not None])
     names = [t.name for t in inputs]
     by_position = [_real(x, name) for x, name in zip(arrays, names, strict=False)]
     by_name = {name: _real(x, name) if name in names else x for name, x in named.items()}
     bound = bind(inputs, [*by_position, *arrays[len(names) :]], by_name)
     values: dict[Expr, Any] = {}
-    for node in walk(roots):
-        match node:
-            case Tensor(name=name):
-                values[node] = bound.arrays[name]
-            case Constant(value=value):
-                values[node] = value
-            case MatMul(left=left, right=right):
-                values[node] = values[left] @ values[right]
-            case Pointwise(function=f, arguments=arguments):
-                values[node] = MEANING[f](*(values[x] for x in arguments))
+    with np.errstate(all="ignore"):
+        for node in walk(roots):
+            values[node] = _value(node, values, bound)
     if isinstance(outputs, Mapping):
-        return {str(name): values[e] for name, e in pairs}
+        return {str(o.name): values[o.expr] for o in asked}
     return tuple(values[e] for e in roots) if many else values[roots[0]]
+
+
+def _value(node: Expr, values: Mapping[Expr, Any], bound: Bound) -> Any:
+    """One node, from the values of its operands."""
+    match node:
+        case Tensor(name=name):
+            return bound.arrays[name] if node.dims else np.float64(bound.scalars[name])
+        case Constant(value=value):
+            return value
+        case MatMul(left=left, right=right):
+            return values[left] @ values[right]
+        case Pointwise(function=f, arguments=arguments, definition=None):
+            return MEANING[f](*(values[x] for x in arguments))
+        case Pointwise(arguments=arguments, definition=Call() | Input() | Number() as formula):
+            return evaluate(formula, [values[x] for x in arguments], np.float64)
+    raise TypeError(type(node).__name__)
 
 
 def _real(x: Any, name: str) -> Float64:

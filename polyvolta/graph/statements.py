@@ -12,6 +12,7 @@ field, and the tree that the user wrote is the one that the kernel runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,6 +20,7 @@ from typing import Literal
 import sympy
 
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise
+from polyvolta.graph.formula import Formula
 from polyvolta.graph.tensors import Dim, Size, Tensor
 from polyvolta.sets import Map, Set
 
@@ -48,7 +50,9 @@ class Access:
 class Statement:
     """An operation of the graph as a statement in a loop nest.
 
-    `extents[p]` bounds `iterators[p]`; `reads` are the leaves of `expression` from left to right, each once.
+    `extents[p]` bounds `iterators[p]`; `reads` are the arrays' elements among the leaves of `expression` from left
+    to right, each once. Other leaves are numbers and scalars, which are sympy symbols. `definitions` says what users'
+    functions in it compute, by name.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Statement:
     reads: tuple[Access, ...]
     write: Access
     expression: sympy.Expr
+    definitions: tuple[tuple[str, Formula], ...] = ()
 
     @property
     def is_matmul(self) -> bool:
@@ -68,12 +73,12 @@ class Statement:
     def operation(self) -> str:
         """The compound operation's name, root first, as in the paper: relu_add, mul_acc.
 
-        The functions of a product's own operands, its prologue, are not part of the name.
+        The functions of a product's own operands, its prologue, are not part of the name, and what is used several
+        times is named once.
         """
         if self.is_matmul:
             return MUL_ACC
-        names = [e.func.__name__ for e in sympy.preorder_traversal(self.expression) if is_operation(e)]
-        return "_".join(names)
+        return "_".join(e.func.__name__ for e in preorder(self.expression) if is_operation(e))
 
     def access(self, leaf: sympy.Basic) -> Access:
         """The read access that `leaf`, a leaf of the expression tree, stands for."""
@@ -98,13 +103,30 @@ def is_operation(node: sympy.Basic) -> bool:
     return isinstance(node, sympy.core.function.AppliedUndef)
 
 
+def preorder(tree: sympy.Basic) -> tuple[sympy.Basic, ...]:
+    """Every node of an expression tree once, where it occurs first; leaves are not opened. Cost: linear in the nodes."""
+    order: dict[sympy.Basic, None] = {}
+    stack = [tree]
+    while stack:
+        if (node := stack.pop()) not in order:
+            order[node] = None
+            if is_operation(node):
+                stack.extend(reversed(node.args))
+    return tuple(order)
+
+
 def extents_of(expr: Expr) -> tuple[Dim, ...]:
     """How many values each iterator of the expression's loop nest takes: its shape, then the reduction's."""
     return (*expr.shape, expr.left.shape[1]) if isinstance(expr, MatMul) else expr.shape
 
 
 def make_statement(
-    name: str, root: Expr, iterators: Sequence[str], arrays: Mapping[Expr, Tensor], params: Sequence[str]
+    name: str,
+    root: Expr,
+    iterators: Sequence[str],
+    arrays: Mapping[Expr, Tensor],
+    params: Sequence[str],
+    named: Mapping[Formula, str] | None = None,
 ) -> Statement:
     """The statement of one operation with everything that is fused into it.
 
@@ -116,10 +138,11 @@ def make_statement(
     arrays : what is in memory: inputs, and the results of other statements. An operation that isn't in it is
         computed inside this statement, from its own operands.
     params : the sizes that the sets are over, the same ones for all statements of a graph.
+    named : the names of users' functions, distinct, by what they compute.
 
     Cost: linear in the expression's nodes.
     """
-    lower = _Lowering(root, arrays)
+    lower = _Lowering(root, arrays, named or {})
     target = leaf(arrays[root].name, iterators[: len(root.shape)])
     if isinstance(root, MatMul):
         i, j, k = iterators
@@ -144,14 +167,16 @@ def make_statement(
         tuple(access(r, "read") for r in lower.reads),
         access(target, "write"),
         expression,
+        tuple(lower.definitions.items()),
     )
 
 
 class _Lowering:
     """Expressions -> sympy trees at given indices, noting the leaves in order."""
 
-    def __init__(self, root: Expr, arrays: Mapping[Expr, Tensor]) -> None:
-        self.root, self.arrays = root, arrays
+    def __init__(self, root: Expr, arrays: Mapping[Expr, Tensor], named: Mapping[Formula, str]) -> None:
+        self.root, self.arrays, self.named = root, arrays, named
+        self.definitions: dict[str, Formula] = {}
         self.reads: dict[sympy.Indexed, None] = {}
         self.done: dict[tuple[Expr, tuple[str, ...]], sympy.Expr] = {}
 
@@ -161,6 +186,10 @@ class _Lowering:
             return found
         if isinstance(expr, Constant):
             made = sympy.Integer(int(expr.value)) if expr.value.is_integer() else sympy.Float(expr.value)
+            if made == 0 and math.copysign(1, expr.value) < 0:
+                made = sympy.Function("neg")(made)  # sympy has no negative zero
+        elif isinstance(expr, Tensor) and not expr.dims:
+            made = sympy.Symbol(expr.name)
         elif expr in self.arrays:
             made = leaf(self.arrays[expr].name, index)
             self.reads[made] = None
@@ -178,7 +207,11 @@ class _Lowering:
             own = tuple("0" if d == 1 and expr.shape[shift + a] != 1 else index[shift + a]
                         for a, d in enumerate(x.shape))  # fmt: skip
             operands.append(self(x, own))
-        return sympy.Function(expr.function)(*operands)
+        if expr.definition is None:
+            return sympy.Function(expr.function)(*operands)
+        name = self.named.get(expr.definition, expr.function)
+        self.definitions[name] = expr.definition
+        return sympy.Function(name)(*operands)
 
 
 def size_names(dims: Sequence[Dim]) -> tuple[str, ...]:

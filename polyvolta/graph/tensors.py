@@ -55,6 +55,8 @@ Dim = int | Size
 class Tensor(Expr):
     """An input of a graph: name, shape, layout and element type. Equal when all four are.
 
+    One without dimensions is a scalar, an fp32 number given at launch.
+
     `layout="row"` has the last index contiguous in memory, `"col"` the first (Fortran order). Its array has
     the shape as written in both cases.
     """
@@ -66,11 +68,7 @@ class Tensor(Expr):
     def __post_init__(self) -> None:
         check_name(self.name, "tensor")
         object.__setattr__(self, "dims", _check_shape(self.name, self.dims))
-        if self.layout not in LAYOUTS:
-            raise UnknownLayout(
-                f"tensor {self.name}: there is no layout {self.layout!r}",
-                hint=nearest(_layout_word(self.layout), LAYOUTS),
-            )
+        check_layout(self.layout, f"tensor {self.name}")
         if any(str(d) == self.name for d in self.dims):
             raise NameClash(
                 f"{self.name!r} names both a tensor and one of its sizes",
@@ -82,6 +80,10 @@ class Tensor(Expr):
     def shape(self) -> tuple[Dim, ...]:
         return self.dims
 
+    @property
+    def dtype(self) -> str:
+        return "float16" if self.dims else "float32"
+
     def __str__(self) -> str:
         return self.name
 
@@ -91,7 +93,7 @@ class Tensor(Expr):
         >>> tensor("B", (Size("K"), 64), layout="col").declaration()
         'B(K, 64) float16, layout "col"'
         """
-        return f'{shape_text(self)} {self.dtype}, layout "{self.layout}"'
+        return f'{shape_text(self)} {self.dtype}, layout "{self.layout}"' if self.dims else f"{self.name}, a number"
 
 
 def sizes(names: str) -> Size | tuple[Size, ...]:
@@ -123,9 +125,9 @@ def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype:
     Parameters
     ----------
     name : an identifier that is reserved neither in C++ nor in CUDA.
-    shape : sizes and positive ints, at least one. Shapes such as (N,) and (M, 1) broadcast as in numpy.
+    shape : sizes and positive ints. Shapes such as (N,) and (M, 1) broadcast as in numpy; () is a `scalar`.
     layout : "row", the last index contiguous in memory, or "col", the first one.
-    dtype : "float16", or what numpy and torch have for it.
+    dtype : "float16", or what numpy and torch have for it; a scalar is of float32 whatever is said.
 
     Raises
     ------
@@ -142,7 +144,7 @@ def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype:
     """
     check_name(name, "tensor")
     kind = dtype_name(dtype)
-    if kind not in DTYPES:
+    if kind not in DTYPES and not (shape == () and kind == "float32"):
         hint = 'use dtype="float16"; products are accumulated in float32'
         guess = nearest(kind, DTYPES) if kind not in _ALIASES.values() else ""
         raise UnsupportedDtype(
@@ -150,6 +152,17 @@ def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype:
             hint=guess if guess.startswith("did") else hint,
         )
     return Tensor(name, shape, layout)  # type: ignore[arg-type]  # a bare dimension becomes a tuple of one
+
+
+def scalar(name: str) -> Tensor:
+    """A number that is given when the kernel is called, in fp32; `tensor(name, ())` is the same.
+
+    >>> import polyvolta as pv
+    >>> M, N = pv.sizes("M N")
+    >>> print(pv.scalar("alpha") * pv.tensor("C", (M, N)))
+    alpha * C
+    """
+    return tensor(name, ())
 
 
 def dtype_name(dtype: object) -> str:
@@ -163,6 +176,18 @@ def dtype_name(dtype: object) -> str:
     text = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     text = str(dtype).rpartition(".")[2] if text is None else str(text)
     return _ALIASES.get(text.lower(), text)
+
+
+def check_layout(layout: str, what: str) -> str:
+    """`layout` itself where it is one.
+
+    Raises
+    ------
+    UnknownLayout
+    """
+    if layout not in LAYOUTS:
+        raise UnknownLayout(f"{what}: there is no layout {layout!r}", hint=nearest(_layout_word(layout), LAYOUTS))
+    return layout
 
 
 def check_names(inputs: Iterable[Tensor], outputs: Iterable[str] = ()) -> None:
@@ -208,8 +233,6 @@ def _check_shape(name: str, shape: object) -> tuple[Dim, ...]:
             hint='make sizes first: M, K = pv.sizes("M K"), then pass (M, K)',
         )
     dims = tuple(shape) if isinstance(shape, Iterable) else (shape,)
-    if not dims:
-        raise BadSize(f"tensor {name} has no dimension", hint="a single number in a graph is a Python number")
     return tuple(_check_dim(name, axis, d) for axis, d in enumerate(dims))
 
 

@@ -146,8 +146,8 @@ def test_shapes_that_make_no_operation(build, says):
         (lambda: np.ones((2, 2)) + A, "a ndarray"),
         (lambda: pv.relu(3.0), "numbers alone"),
         (lambda: pv.relu([1.0]), "a list"),
-        (lambda: ex.pointwise("rleu", A), "did you mean 'relu'?"),
-        (lambda: ex.pointwise("add", A), "2 operands, not 1"),
+        (lambda: pv.pointwise("rleu", A), "did you mean 'relu'?"),
+        (lambda: pv.pointwise("add", A), "2 operands, not 1"),
         (lambda: A or B, "no truth value"),
     ],
 )

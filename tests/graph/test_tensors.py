@@ -65,7 +65,6 @@ def test_every_int_is_a_dimension_and_a_bare_one_is_a_vector():
         (None, "dimension 0 is None"),
         ((M, "K"), 'pv.sizes("K")'),
         ("MK", "make sizes first"),
-        ((), "no dimension"),
         ((M, (K,)), "of type tuple"),
     ],
 )

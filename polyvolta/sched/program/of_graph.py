@@ -13,7 +13,7 @@ graph are local.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.sched.errors import BadProgram
@@ -82,7 +82,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
     if graph is not None:
         outputs = tuple(t.name for t in graph.outputs)
         local = tuple(a for a in written if a not in outputs)
-        arguments = (*(t.name for t in graph.inputs), *outputs)
+        arguments = (*(t.name for t in graph.arguments), *outputs)
     else:
         local, arguments = (), arrays
     meaning: dict[str, object] = {}
@@ -90,9 +90,18 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
         from polyvolta.graph.meaning import MEANING
 
         meaning = {f: MEANING[f] for f in functions if f in MEANING}
+        for s in listed:
+            meaning |= {f: _defined(formula) for f, formula in getattr(s, "definitions", ())}
     order = Schedule(Domain(domain, textual_order(domain)))
     context = Set("{ : }").align_params(params)
     return Program(name, made, order, context, (*arguments, *params), local, meaning)
+
+
+def _defined(formula: Any) -> Callable[..., Any]:
+    """A user's own function of numbers."""
+    from polyvolta.graph.formula import evaluate
+
+    return lambda *operands: evaluate(formula, operands, "float64")
 
 
 def _statement(s: Any, functions: dict[str, None]) -> Statement:
