@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polyvolta.graph.expr import Expr, relu
+from polyvolta.graph.expr import Expr
+from polyvolta.graph.pointwise import relu
 from polyvolta.graph.tensors import Tensor, sizes, tensor
 from polyvolta.sets.errors import PolyvoltaError, nearest
 

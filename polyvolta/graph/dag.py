@@ -6,8 +6,9 @@ pointwise operation is fused into the one statement that uses it: `relu(A @ B + 
 the product and a compound `relu_add`, and in `relu(A) @ B` the relu is part of the product's tree. It
 stands alone where several statements use it, or where it would be computed again and again inside a product
 of a product. What follows from inputs alone is computed in every statement that uses it: in
-`relu(A) @ B + relu(A) @ Q` the relu is part of both products. Then arrays, statements and iterators get names that clash with nothing of the user's, and
-last each operation becomes a `Statement`. The result is a networkx graph in topological order:
+`relu(A) @ B + relu(A) @ Q` the relu is part of both products. Then arrays, statements and iterators get names that
+clash with nothing of the user's, and last each operation becomes a `Statement`. The result is a networkx graph in
+topological order:
 
     A, B    nodes of the inputs,       attribute `tensor`
     S       nodes of the operations,   attributes `statement`, `tensor` (what it writes) and `expr`
@@ -97,8 +98,8 @@ class Graph:
             for name, root in zip(names, roots, strict=True))  # fmt: skip
         results = tuple(arrays[r] for r in roots)
         outputs = tuple(arrays[e] for e in exprs)
-        return cls(
-            inputs, outputs, params, statements, exprs, _networkx(inputs, statements, results, roots), arguments)  # fmt: skip
+        dag = _networkx(inputs, statements, results, roots)
+        return cls(inputs, outputs, params, statements, exprs, dag, arguments)
 
     @property
     def scalars(self) -> tuple[str, ...]:

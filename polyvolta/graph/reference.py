@@ -6,7 +6,7 @@ and this one is the kernel's own rounding (and the fp16 rounding of its output).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np

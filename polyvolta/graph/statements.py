@@ -104,7 +104,7 @@ def is_operation(node: sympy.Basic) -> bool:
 
 
 def preorder(tree: sympy.Basic) -> tuple[sympy.Basic, ...]:
-    """Every node of an expression tree once, where it occurs first; leaves are not opened. Cost: linear in the nodes."""
+    """Every node of an expression tree once, where it occurs first; leaves are not opened. Cost: linear."""
     order: dict[sympy.Basic, None] = {}
     stack = [tree]
     while stack:
