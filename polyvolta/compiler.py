@@ -103,7 +103,7 @@ def compile(  # noqa: A001
         t.name: GlobalTensor(t.name, tuple(_dim(d) for d in t.dims), _order(t), t in graph.outputs)
         for t in (*graph.inputs, *graph.outputs)
     }
-    promotion = promote(fine, contracted, idiom, tensors, options, context)
+    promotion = promote(fine, contracted, idiom, tensors, options, context, target.shared_bytes)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion))
     scanned = scan(tree, context, {"linearId": options.threads})

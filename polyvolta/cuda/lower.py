@@ -208,19 +208,12 @@ class _Lowering:
                 made[e] = simplify(e, self.ranges, values)
             return made[e]
 
-        full = self.conditions(tuple(map(at_call, m.full)))
+        full = [(e, *interval(e, self.ranges)) for e in map(at_call, m.full)]
+        never = any(high is not None and high < 0 for _, _, high in full)
+        unsure = () if never else tuple(e for e, low, _ in full if low is None or low < 0)
         for op in m.ops:
-            yield Item(put(op, at_call), full)
-
-    def conditions(self, full: tuple[Aff, ...]) -> tuple[Aff, ...]:
-        """Conditions less those that hold for all values; none at all where one of them never holds."""
-        open_ = []
-        for e in full:
-            low, high = interval(e, self.ranges)
-            if high is not None and high < 0:
-                return ()
-            open_ += [e] if low is None or low < 0 else []
-        return tuple(open_)
+            stmt = put(op, at_call)
+            yield Item(without_guards(stmt) if full and not never and not unsure else stmt, unsure)
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""
