@@ -22,7 +22,8 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.options import SHAPES, Options
 from polyvolta.sched import Schedule, initial
-from polyvolta.sched.passes import contract, hoist, map_members, shift, strip_mine, tile
+from polyvolta.sched.passes import hoist, map_members, shift, strip_mine, tile
+from polyvolta.sched.passes.contract import contract_each
 from polyvolta.sched.tree import Path, Sequence
 from polyvolta.sets import Set, aff, var
 
@@ -59,10 +60,8 @@ def decompose(
     for at in tiles:
         tree = strip_mine(tree, (*at, 0), {2: k})
     fine = reach("strip_mined", tree)
-    for s in graph.statements:
-        factors = dict(zip(s.iterators, (m, n, k)))
-        tree = contract(tree, s.name, factors, context, partial=options.partial == "guard")
-    return fine, reach("contracted", tree)
+    factors = {s.name: dict(zip(s.iterators, (m, n, k))) for s in graph.statements}
+    return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
 
 
 def aligned(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:

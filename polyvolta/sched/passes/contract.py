@@ -13,7 +13,7 @@ stands for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.dependences.model import Dependence
@@ -68,39 +68,81 @@ def contract(
     >>> print(contract(Schedule(Domain(Set("[M] -> { S[i] : 0 <= i < M }"))), "S", {"i": 16}, partial=True))
     DOMAIN: S[i] : 0 ≤ i < M ∧ 16⌊i/16⌋ = i
     """
+    return contract_each(schedule, {_known(schedule, statement).name: factors}, context, partial=partial)
+
+
+def contract_each(
+    schedule: Schedule,
+    factors: Mapping[str, Mapping[str, int]],
+    context: Set | str | None = None,
+    *,
+    partial: bool = False,
+) -> Schedule:
+    """`contract` for several statements at once: their factors by iterator name, by statement.
+
+    Raises
+    ------
+    BadTile, BadArgument, SetSyntaxError, UnknownName, IllegalTransformation : see `contract`.
+
+    >>> from polyvolta.sched import Domain, Schedule
+    >>> tree = Schedule(Domain(Set("{ S[i, k] : 0 <= i < 64 and 0 <= k < 64; T[i] : 0 <= i < 64 }")))
+    >>> print(contract_each(tree, {"S": {"i": 16, "k": 8}, "T": {"i": 16}}))
+    DOMAIN: S[i, k] : 0 ≤ i ≤ 48 ∧ 0 ≤ k ≤ 56 ∧ 16⌊i/16⌋ = i ∧ 8⌊k/8⌋ = k;
+            T[i] : 0 ≤ i ≤ 48 ∧ 16⌊i/16⌋ = i
+    """
+    if context is not None:
+        context = relation(context, Set, "a context", '"[M] -> { : M mod 16 = 0 }"')
     domain = schedule.domain
-    known = names_of(domain)
+    sizes: dict[Tuple, dict[str, int]] = {}
+    for statement, given in table(factors, "the factors by statement", '{"S": {"i": 16}}').items():
+        found = _known(schedule, statement)
+        sizes[found] = {n: f for n, f in _factors(schedule, found, given).items() if f > 1}
+    sizes = {s: given for s, given in sizes.items() if given}
+    if not sizes:
+        return schedule
+    stay = {s.name: _contracted(schedule, domain.only(s.name), given, context, partial) for s, given in sizes.items()}
+    parts = [p for s, c in domain.parts for p in (stay[s.out.name].parts if s.out.name in stay else ((s, c),))]
+    root = replace(schedule.root, domain=Set._of(domain.param_names, parts))
+    new = replace(schedule, root=root, dependences=between_tiles(schedule.dependences, sizes))
+    bands = {at: new.band(at) for at in new.bands()}
+    inner = {next((at for at in reversed(bands) if s.name in bands[at].statements), ()): s for s in sizes}
+    if schedule.dependences:
+        checked(schedule, new, "contracting", next(iter(inner)))
+    for at, s in inner.items():
+        if at and schedule.dependences != () and not _in_step(bands[at], s.name, sizes[s]):
+            new = unflagged(new, at) if schedule.dependences is None else reflagged(new, at)
+    return new
+
+
+def _known(schedule: Schedule, statement: str) -> Tuple:
+    """The statement of that name."""
+    known = names_of(schedule.domain)
     if statement not in known:
         raise UnknownName(
             f"no statement is called {statement!r}", where=str(schedule), hint=nearest(str(statement), known)
         )
-    mine = domain.only(statement)
-    dims = mine.space.out.dims
-    factors = table(factors, "the factors by iterator", '{"i": 16}')
+    return schedule.domain.only(statement).space.out
+
+
+def _factors(schedule: Schedule, statement: Tuple, given: object) -> dict[str, int]:
+    """The factors of a statement's iterators, positive numbers."""
+    factors = table(given, "the factors by iterator name", '{"i": 16}')
     for name in factors:
-        if name not in dims:
-            raise UnknownName(f"{statement} has no iterator {name!r}", hint=nearest(str(name), dims))
-    factors = dict(zip(factors, positive(schedule, (), factors.values(), "contraction factors"), strict=True))
-    if context is not None:
-        context = relation(context, Set, "a context", '"[M] -> { : M mod 16 = 0 }"')
-    factors = {n: f for n, f in factors.items() if f > 1}
-    if not factors:
-        return schedule
+        if name not in statement.dims:
+            raise UnknownName(f"{statement.name} has no iterator {name!r}", hint=nearest(str(name), statement.dims))
+    return dict(zip(factors, positive(schedule, (), factors.values(), "contraction factors"), strict=True))
+
+
+def _contracted(schedule: Schedule, mine: Set, factors: Mapping[str, int], context: Set | None, partial: bool) -> Set:
+    """The instances of a statement that stay."""
+    dims = mine.space.out.dims
     strides = [("eq", var(n) - f * (var(n) // f)) for n, f in factors.items()]
-    knife = RowBuilder((*domain.param_names, *dims)).conjunct(strides)
-    fewer = mine & Set._of(domain.param_names, [(mine.space, (knife,) if knife is not None else ())])
+    knife = RowBuilder((*mine.param_names, *dims)).conjunct(strides)
+    fewer = mine & Set._of(mine.param_names, [(mine.space, (knife,) if knife is not None else ())])
     _check_tiles(schedule, mine, fewer, factors, context, partial)
-    _check_bands(schedule, statement, factors)
+    _check_bands(schedule, mine.space.out.name, factors)
     _check_filters(schedule, mine, fewer, factors)
-    parts = [p for s, c in domain.parts for p in (fewer.parts if s.out.name == statement else ((s, c),))]
-    root = replace(schedule.root, domain=Set._of(domain.param_names, parts))
-    new = replace(schedule, root=root, dependences=between_tiles(schedule.dependences, Tuple(statement, dims), factors))
-    bands = [at for at in new.bands() if statement in new.band(at).statements]
-    if schedule.dependences:
-        checked(schedule, new, "contracting", bands[-1] if bands else ())
-    if schedule.dependences == () or not bands or _in_step(new.band(bands[-1]), statement, factors):
-        return new
-    return unflagged(new, bands[-1]) if schedule.dependences is None else reflagged(new, bands[-1])
+    return Set._of(schedule.domain.param_names, fewer.parts)
 
 
 def _in_step(band: Band, statement: str, factors: Mapping[str, int]) -> bool:
@@ -112,40 +154,43 @@ def _in_step(band: Band, statement: str, factors: Mapping[str, int]) -> bool:
 
 
 def between_tiles(
-    dependences: tuple[Dependence, ...] | None, statement: Tuple, factors: Mapping[str, int]
+    dependences: tuple[Dependence, ...] | None, factors: Mapping[Tuple, Mapping[str, int]]
 ) -> tuple[Dependence, ...] | None:
-    """The dependences between the instances that stand for tiles; within a tile there is none."""
-    if not dependences or not factors:
+    """The dependences between the instances that stand for tiles of statements; within a tile there is none."""
+    if not dependences:
         return dependences
+    sizes = {s.name: [given.get(d, 1) for d in s.dims] for s, given in factors.items() if given}
     out = []
     done: dict[Map, Map] = {}
     for d in dependences:
-        sides = [factors if s == statement.name else {} for s in (d.source, d.sink)]
-        if any(sides):
+        if d.source in sizes or d.sink in sizes:
             if d.relation not in done:
-                done[d.relation] = _between(d.relation, sides[0], sides[1], statement.dims)
+                done[d.relation] = _between(d.relation, sizes.get(d.source), sizes.get(d.sink), d.source == d.sink)
             d = replace(d, relation=done[d.relation])
         if not d.relation.is_empty():
             out.append(d)
     return tuple(out)
 
 
-def _between(relation: Map, source: Mapping[str, int], sink: Mapping[str, int], dims: tuple[str, ...]) -> Map:
+def _between(relation: Map, source: Sequence[int] | None, sink: Sequence[int] | None, same: bool) -> Map:
     """Tiles of which one has an instance that is related to one of the other; a side without factors stays.
 
     Tiles are counted first, which needs no quotients: instance x is in tile q where f q <= x < f (q + 1). The multiples
     f q, the instances that stay, take the place of the counts in what is left.
+
+    Parameters
+    ----------
+    same : whether both sides are one statement's; no tile is related to itself then.
     """
     space, params = relation.space, relation.param_names
     n, m = len(params), space.n_in + space.n_out
-    sizes = [source.get(d, 1) for d in dims] if source else [1] * space.n_in
-    sizes += [sink.get(d, 1) for d in dims] if sink else [1] * space.n_out
+    sizes = [*(source or [1] * space.n_in), *(sink or [1] * space.n_out)]
     counts, inside = [f"#{k}" for k in range(m)], [f"@{k}" for k in range(m)]
     pairs = list(zip(map(var, counts), map(var, inside), sizes, strict=True))
     apart = [row for q, x, f in pairs for row in (("ge", x - q * f), ("ge", q * f + (f - 1) - x))]
     pieces = _images((c for _, cs in relation.parts for c in cs), (*params, *counts, *inside), apart, n, m)
     counted = Map._of(params, [(space, tuple(pieces))])
-    if source and sink:
+    if same:
         counted = counted - Map.identity(Space(None, space.out))
     stay = [("eq", x - q * f) for x, q, f in pairs]
     left = (c for _, cs in counted.parts for c in cs if not c.is_empty)
