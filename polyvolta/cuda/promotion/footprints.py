@@ -212,8 +212,10 @@ def conditions_of(where: Set) -> tuple[Aff, ...]:
     if len(pieces) != 1 or None in pieces[0].divs:
         raise CannotPromote("the full tiles are no conjunction of inequalities", where=str(where))
     table = affs_of(pieces[0], (*where.param_names, *where.space.out.dims))
-    equal = [expression(r, table) for r in pieces[0].eqs]
-    return (*(expression(r, table) for r in pieces[0].ineqs), *(s for e in equal for s in (e, -e)))
+    rows = [*pieces[0].ineqs, *(s for r in pieces[0].eqs for s in (r, tuple(-v for v in r)))]
+    dims = where.space.out.dims
+    first = lambda e: min((dims.index(n) for n in e.names() if n in dims), default=0)  # noqa: E731
+    return tuple(sorted((expression(r, table) for r in rows), key=first))
 
 
 # ---- instances that extensions add

@@ -39,6 +39,7 @@ from polyvolta.cuda.promotion.model import (
     Nest,
     Operands,
     Piece,
+    Tiling,
     accumulator_name,
     fragment_name,
     shared_name,
@@ -53,7 +54,6 @@ from polyvolta.cuda.promotion.operands import (
     store,
 )
 from polyvolta.graph.idioms import Contraction, Plan
-from polyvolta.options import Options
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, aff, var
@@ -61,7 +61,7 @@ from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import distinct
 
 
-def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Options, context: Set) -> Operands:
+def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, context: Set) -> Operands:
     """The k loops of all products.
 
     Parameters
@@ -117,7 +117,7 @@ class _Loop:
         nest: Nest,
         sides: tuple[Side, Side],
         plan: OperandPlan,
-        options: Options,
+        options: Tiling,
         context: Set,
         suffix: str,
     ) -> None:

@@ -19,7 +19,7 @@ from polyvolta.cuda.fragments import OperandTile
 from polyvolta.cuda.kernel_ir import CHUNK, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
 from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, element_map, footprint, full_where, level
 from polyvolta.cuda.promotion.model import STRIP, TILE, Movement, Nest, shared_name, staging_name
-from polyvolta.graph.formula import Input, evaluate
+from polyvolta.graph.formula import Call, Input, evaluate, nodes
 from polyvolta.graph.idioms import Operand
 from polyvolta.graph.statements import Access
 from polyvolta.sets import Aff, Set, aff, var
@@ -177,10 +177,17 @@ def store(side: Side, nest: Nest, extent: Aff, context: Set, name: str, buffers:
     else:
         inside, full = _inside(side, nest, extent, context)
         source = element[0] if element else Element(staging_name(operand.name), (var(c),))
-        ops.append(Pointwise(source, operand.name, operand.formula, (*element, *operand.scalars), inside, name))
+        read = (*element, *operand.scalars)
+        ops.append(Pointwise(source, formula_name(operand), operand.formula, read, inside, name))
     ops.append(SharedStore(source, shared_name(operand.name), side.local, buffer_of(nest, buffers), name))
     what = "registers -> shared memory" if len(ops) == 1 else f"{operand.name} in registers -> shared memory"
     return Movement(name, side.dims, tuple(ops), full, what)
+
+
+def formula_name(operand: Operand) -> str:
+    """What a prologue's formula is called after: its functions, the outermost first."""
+    functions = [n.function for n in reversed(tuple(nodes(operand.formula))) if isinstance(n, Call)]
+    return "_".join(functions[:4]) or operand.name
 
 
 def buffer_of(nest: Nest, buffers: int) -> Aff:
