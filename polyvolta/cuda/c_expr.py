@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.sched.codegen.expressions import CSpeller
-from polyvolta.sets import Aff, var
-from polyvolta.sets.simplify import Range, simplify
+from polyvolta.sets import Aff, aff, var, xor
+from polyvolta.sets.aff import Xor
+from polyvolta.sets.simplify import Range, floordiv_within, interval, simplify
 
 
 class NotPrintable(CudaError):
@@ -41,7 +42,10 @@ def c_expr(e: Aff, ranges: Mapping[str, Range]) -> str:
     >>> c_expr(128 * var("y") + 8 * (var("t") % 4) + var("t") // 4, {"t": (0, 127)})
     '128 * y + t / 4 + 8 * (t % 4)'
     """
-    return KernelSpeller(ranges).text(e)
+    speller = KernelSpeller(ranges)
+    if len(e.terms) == 1 and isinstance(e.terms[0][0], Xor) and e.terms[0][1] == 1 and not e.const:
+        return speller.text(e)[1:-1]  # an exclusive-or alone needs no parentheses
+    return speller.text(e)
 
 
 def in_steps(
@@ -63,3 +67,34 @@ def in_steps(
     whole = sum((c // steps[a] * var(a) for a, c in counted.terms if a in steps and c % steps[a] == 0), Aff((), 0))
     rest = Aff(tuple((a, c) for a, c in counted.terms if not (a in steps and c % steps[a] == 0)), counted.const)
     return whole + rest.subs({n: var(n) // s for n, s in steps.items()})
+
+
+def narrowed(e: Aff, ranges: Mapping[str, Range]) -> Aff:
+    """An expression in which an exclusive-or with a small number touches the low bits alone.
+
+    What is above those bits, such as the constant of an unrolled loop, is then added, not combined: a compiler can
+    make it a part of a load's offset.
+
+    >>> from polyvolta.sets import var, xor
+    >>> print(narrowed(xor(var("k") // 8, var("l") % 2, 2), {"k": (0, None), "l": (0, 31)}))
+    2*floor(k/16) + (l mod 2 ^ floor(k/8) mod 2)
+    """
+    total = aff(e.const)
+    for atom, c in e.terms:
+        if not isinstance(atom, Xor):
+            total = total + Aff(((atom, c),))
+            continue
+        left, right = (narrowed(x, ranges) for x in (atom.left, atom.right))
+        highs = [interval(x, ranges)[1] for x in (left, right)]
+        bits = min((h.bit_length() for h in highs if h is not None), default=atom.bits)
+        above, low = [], []
+        for x in (left, right):
+            quotient = floordiv_within(x, 2**bits, ranges)
+            above.append(2**bits * quotient)
+            low.append(simplify(x - 2**bits * quotient, ranges))
+        both = [a for a in above if a != aff(0)]
+        if bits >= atom.bits or len(both) > 1:
+            total = total + c * xor(left, right, atom.bits)
+        else:
+            total = total + c * (sum(both, aff(0)) + xor(*low, bits))
+    return total

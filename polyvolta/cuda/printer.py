@@ -290,7 +290,7 @@ class _Printer:
         return self.call(function, *self.access(op, t), value)
 
     def pointwise(self, op: Pointwise) -> str:
-        kinds = tuple(self.kinds[e.array] if isinstance(e, Element) else "scalar" for e in op.operands)
+        kinds = tuple(self.kinds[e.array] if isinstance(e, Element) else f"{pointwise.SCALAR}{e}" for e in op.operands)
         half = self.kinds[op.target.array] == "half"
         function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None)
         arguments = [self.element(e) if isinstance(e, Element) else e for e in op.operands]

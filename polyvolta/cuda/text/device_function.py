@@ -8,8 +8,13 @@ for another one of that name it finds a new name. What was asked for is printed,
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from polyvolta.cuda.c_expr import c_expr
+from polyvolta.sets import Aff, aff, var, xor
+from polyvolta.sets.aff import Xor
+from polyvolta.sets.simplify import Range
 
 WIDTH = 120
 INLINE = "static __device__ __forceinline__"
@@ -52,19 +57,23 @@ class DeviceFunction:
 
 
 def comment(text: str, indent: str = "") -> list[str]:
-    """Lines of a comment."""
+    """Lines of a comment; a line is broken where it says so, else between words."""
     mark = f"{indent}// "
-    return [line for part in text.splitlines() for line in
-            textwrap.wrap(part, WIDTH, initial_indent=mark, subsequent_indent=mark,
-                          break_long_words=False, break_on_hyphens=False)]  # fmt: skip
+    return [
+        line
+        for part in text.splitlines()
+        for line in textwrap.wrap(
+            part, WIDTH, initial_indent=mark, subsequent_indent=mark, break_long_words=False, break_on_hyphens=False
+        )
+    ]
 
 
 def wrapped(line: str, more: str) -> list[str]:
-    """A line of code in pieces of at most 120 characters, broken after commas or before operators.
+    """A line of code in pieces of at most 120 characters, broken after commas, where there are none before operators.
 
     Parameters
     ----------
-    more : what the further pieces start with, at least.
+    more : what the further pieces start with.
 
     >>> wrapped("  f(" + "a, " * 40 + "b);", "    ")[1]
     '    a, a, b);'
@@ -72,12 +81,40 @@ def wrapped(line: str, more: str) -> list[str]:
     out = []
     while len(line) > WIDTH:
         start = len(line) - len(line.lstrip()) + 8
-        at = max(line.rfind(", ", start, WIDTH) + 1, line.rfind(" + ", start, WIDTH))
+        at = line.rfind(", ", start, WIDTH) + 1 or line.rfind(" + ", start, WIDTH)
         if at <= 0:
             break
         out.append(line[:at])
         line = more + line[at:].lstrip()
     return [*out, line]
+
+
+def places(at: Sequence[Aff], ranges: Mapping[str, Range], name: str = "at") -> tuple[list[str], list[str]]:
+    """Several indices as C: where the others are made of the first and constants, a line gives it a name.
+
+    >>> from polyvolta.sets import var
+    >>> places([2 * var("k"), 2 * var("k") + 6], {})
+    (['const int at = 2 * k;'], ['at', 'at + 6'])
+    """
+    named = [_named(e, at[0], name) for e in at]
+    if any(e == n for e, n in zip(at[1:], named[1:])) or len(at) == 1 or not at[0].terms:
+        return [], [c_expr(e, ranges) for e in at]
+    known = {**ranges, name: (0, None)}
+    return [f"const int {name} = {c_expr(at[0], ranges)};"], [c_expr(e, known) for e in named]
+
+
+def _named(e: Aff, whole: Aff, name: str) -> Aff:
+    """An expression with a name where another one stands in it: plus a constant, or in an exclusive-or."""
+    if (e - whole).is_constant:
+        return e - whole + var(name)
+    total = aff(e.const)
+    for atom, c in e.terms:
+        if isinstance(atom, Xor) and whole in (atom.left, atom.right):
+            other = atom.right if atom.left == whole else atom.left
+            total = total + c * xor(var(name), other, atom.bits)
+        else:
+            total = total + Aff(((atom, c),))
+    return total
 
 
 class DeviceFunctions:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from polyvolta.cuda.c_expr import c_expr
 from polyvolta.cuda.kernel_ir import CHUNK, Exchange
-from polyvolta.cuda.text.device_function import DeviceFunction
+from polyvolta.cuda.text.device_function import DeviceFunction, places
 from polyvolta.cuda.text.values import PACK_HALF2, WORDS
 from polyvolta.sets.simplify import simplify
 
@@ -31,20 +30,24 @@ def store(exchange: Exchange, width: int) -> DeviceFunction:
     kind = PIECES[exchange.kind, len(exchange.pieces[0])]
     single = kind in ("unsigned", "float")
     lines = [f"{kind} *piece = ({kind} *)exchange;"]
-    for values, place in zip(exchange.pieces, exchange.store.exprs, strict=True):
+    named, index = places([simplify(e, LANE) for e in exchange.store.exprs], LANE)
+    lines += named
+    for values, at in zip(exchange.pieces, index, strict=True):
         if exchange.kind == "half":
             words = [f"pack_half2(acc[{i}], acc[{j}])" for i, j in zip(values[::2], values[1::2])]
         else:
             words = [f"acc[{i}]" for i in values]
         made = words[0] if single else f"make_{kind}({', '.join(words)})"
-        lines.append(f"piece[{c_expr(simplify(place, LANE), LANE)}] = {made};")
-    kind_text = "fp16, pieces" if exchange.kind == "half" else "fp32, pieces"
+        lines.append(f"piece[{at}] = {made};")
+    form = "fp16" if exchange.kind == "half" else "fp32"
+    count = len(exchange.pieces[0])
+    about = f"the lane's accumulator fragment as {form}, in pieces of {count} values"
     return DeviceFunction(
         "exchange_store",
         "void",
         ("half8 *exchange", f"const float (&acc)[{width}]", "int lane"),
         tuple(lines),
-        f"the lane's accumulator fragment as {kind_text} of {len(exchange.pieces[0])} values: {exchange.store}",
+        about,
         (PACK_HALF2,) if exchange.kind == "half" else (),
     )
 
@@ -52,22 +55,22 @@ def store(exchange: Exchange, width: int) -> DeviceFunction:
 @lru_cache(maxsize=64)
 def load(exchange: Exchange, parts: int, stride: int) -> DeviceFunction:
     """Eight consecutive values from the warp's buffer; the sum over `parts` buffers `stride` buffers apart."""
-    rounds = {"round": (0, exchange.rounds - 1)}
-    round_ = ("int round",) if exchange.rounds > 1 else ()
-    loads = [simplify(e.subs({} if round_ else {"round": 0}), LANE | rounds) for e in exchange.load.exprs]
-    places = [c_expr(e, LANE | rounds) for e in loads]
-    about = f"eight consecutive values of the fragment: {exchange.owns}"
+    ranges = LANE | {"round": (0, exchange.rounds - 1)}
+    by_round = exchange.rounds > 1
+    vectors = [simplify(e if by_round else e.subs({"round": 0}), ranges) for e in exchange.load.exprs]
+    named, index = places(vectors, ranges)
+    round_ = ("int round",) if by_round else ()
+    about = f"eight consecutive values of the fragment, from\n{exchange.owns}"
     if exchange.kind == "half":
         lines = [
-            f"const half8 v = exchange[{places[0]}];",
+            f"const half8 v = exchange[{index[0]}];",
             f"return make_uint4({', '.join(_half_words(exchange.words))});",
         ]
         return DeviceFunction(
             "exchange_load", "half8", ("const half8 *exchange", *round_, "int lane"), tuple(lines), about
         )
-    lines = ["const float4 *vector = (const float4 *)exchange;"]
-    first, second = places
-    lines += [f"const float4 low = vector[{first}], high = vector[{second}];"]
+    lines = ["const float4 *vector = (const float4 *)exchange;", *named]
+    lines += [f"const float4 low = vector[{index[0]}], high = vector[{index[1]}];"]
     names = [f"{half}.{WORDS[k % 4]}" for half in ("low", "high") for k in range(4)]
     lines += [", ".join(f"v[{i}] = {names[exchange.words[i]]}" for i in range(k, k + 4)) + ";" for k in (0, 4)]
     parameters = ("float (&v)[8]", "const half8 *exchange", *round_, "int lane")

@@ -36,7 +36,7 @@ def load(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
     }[along]
     if not guarded:
         body, needs = _plain_load(along, align, at)
-        how = f", in {8 // align} {BITS[align]}-bit load{'s' if align < 8 else ''}" if along == "run" else ""
+        how = f", in {_accesses(align, 'load')}" if along == "run" else ""
         about = f"{shown}{', lines ld apart' if rank == 2 else ''}{how}"
         return DeviceFunction(f"load_{what}_{name}", "half8", _parameters(rank, "const "), body, about, needs)
     inner = load(rank, along, align, False)
@@ -63,7 +63,7 @@ def store(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
     each = {"run": f"{at} + i", "line": "(line + i) * ld + run"}[along]
     array = "M" if rank == 2 else "v"
     if not guarded:
-        how = f", in {8 // align} {BITS[align]}-bit store{'s' if align < 8 else ''}" if along == "run" else ""
+        how = f", in {_accesses(align, 'store')}" if along == "run" else ""
         if along == "line" or align == 1:
             body, needs = (*split, f"  {array}[{each}] = part[i];"), (SPLIT_HALF8,)
         else:
@@ -84,6 +84,11 @@ def store(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
         f"{shown} = value, but for what is outside of the {kind}",
         (*((inner,) if short else ()), SPLIT_HALF8),
     )
+
+
+def _accesses(align: int, what: str) -> str:
+    count = {8: "one", 4: "two", 2: "four", 1: "eight"}[align]
+    return f"{count} {BITS[align]}-bit {what}{'s' if align < 8 else ''}"
 
 
 def _parameters(rank: int, const: str) -> tuple[str, ...]:

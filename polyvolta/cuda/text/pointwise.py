@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 
 from polyvolta.cuda.text.device_function import DeviceFunction
 from polyvolta.cuda.text.values import PACK_HALF8, UNPACK_HALF8
-from polyvolta.graph.formula import Call, Formula, Input, Number, nodes, shared
+from polyvolta.graph.formula import Call, Formula, Input, Number, fold, nodes, shared
 from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.graph.names import reserved
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+OWN_NAMES = frozenset({"y", "count"})
+SCALAR = "scalar "
 
 
 @lru_cache(maxsize=256)
@@ -28,21 +33,27 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
     Parameters
     ----------
     name : what the operation is called.
-    kinds : of the operands: "half", "float" (eight values each) or "scalar".
+    kinds : of the operands: "half", "float" (eight values each) or "scalar NAME".
     target : "half" or "float".
     masked : whether only the first `count` values are computed, and the others 0.
     """
-    names = tuple(f"x{n}" for n in range(len(kinds)))
-    parameters, before, read = [], [], []
-    for n, kind in zip(names, kinds):
-        parameters.append({"half": f"half8 {n}", "float": f"const float (&{n})[8]", "scalar": f"float {n}"}[kind])
-        if kind == "half":
-            before += [f"float {n}_[8];", f"unpack_half8({n}_, {n});"]
-        read.append({"half": f"{n}_[i]", "float": f"{n}[i]", "scalar": n}[kind])
     used = {n.position for n in nodes(formula) if isinstance(n, Input)}
-    before = [line for line in before if any(re.search(rf"\bx{p}_", line) for p in used)]
+    parameters, before, names, read = [], [], [], []
+    for p, kind in enumerate(kinds):
+        scalar = kind.removeprefix(SCALAR) if kind.startswith(SCALAR) else ""
+        x = scalar if scalar and scalar not in OWN_NAMES else f"x{p}"
+        names.append(x)
+        read.append(x if scalar else f"{x}[i]")
+        match kind:
+            case "half":
+                parameters.append(f"half8 packed{p}")
+                before += [f"float {x}[8];", f"unpack_half8({x}, packed{p});"] if p in used else []
+            case "float":
+                parameters.append(f"const float (&{x})[8]")
+            case _:
+                parameters.append(f"float {x}")
     lines, value = _expression(formula, read)
-    value = f"i < count ? {_closed(value)} : 0.0f" if masked else value
+    value = f"i < count ? {value.within(1)} : 0.0f" if masked else value.text
     loop = ["#pragma unroll", "for (int i = 0; i < 8; i += 1) {", *(f"  {x}" for x in lines), f"  y[i] = {value};", "}"]
     if not lines:
         loop = [*loop[:1], "for (int i = 0; i < 8; i += 1)", f"  y[i] = {value};"]
@@ -70,48 +81,77 @@ FUNCTIONS_OF_C = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """An expression and how strongly it binds: 0 a choice, 4 a sum, 5 a product, 6 a sign, 9 a name or a call."""
+
+    text: str
+    binds: int = 9
+
+    def within(self, need: int) -> str:
+        """The text where what is around binds so strongly."""
+        return self.text if self.binds >= need else f"({self.text})"
+
+
+def _infix(function: str, a: _Text, b: _Text) -> _Text:
+    """Sums and products; what stands at the right keeps its parentheses, since fp32 addition is not associative."""
+    level = 4 if function in ("add", "sub") else 5
+    return _Text(f"{a.within(level)} {INFIX[function]} {b.within(level + 1)}", level)
+
+
 def relation(formula: Formula, names: Sequence[str]) -> str:
     """A formula as people write it.
 
     >>> relation(Call("relu", (Call("add", (Input(0), Call("mul", (Number(2), Input(1))))),)), ("x", "y"))
     'relu(x + 2 * y)'
     """
-    texts: dict[Formula, tuple[str, int]] = {}  # with how strongly it binds: 0 a sum, 1 a product, 2 closed
-    for node in nodes(formula):
-        match node:
-            case Input(position=p):
-                texts[node] = names[p], 2
-            case Number(value=v):
-                texts[node] = f"{v:.6g}", 2 if v >= 0 else 0
-            case Call(function=f, arguments=(a, b)) if f in INFIX:
-                level = 0 if f in ("add", "sub") else 1
-                left, right = texts[a], texts[b]
-                more = level + (f in ("sub", "div"))
-                shown = [x if binds >= need else f"({x})" for (x, binds), need in ((left, level), (right, more))]
-                texts[node] = f" {INFIX[f]} ".join(shown), level
-            case Call(function=f, arguments=arguments):
-                texts[node] = f"{f}({', '.join(texts[a][0] for a in arguments)})", 2
-    return texts[formula][0]
+
+    def call(function: str, arguments: tuple[_Text, ...]) -> _Text:
+        if function in INFIX:
+            return _infix(function, *arguments)
+        return _Text(f"{function}({', '.join(a.text for a in arguments)})")
+
+    operands = [_Text(n) for n in names]
+    return fold(formula, operands, lambda v: _Text(f"{v:.6g}", 9 if v >= 0 else 6), call).text
 
 
-def _expression(formula: Formula, read: Sequence[str]) -> tuple[list[str], str]:
+def _expression(formula: Formula, read: Sequence[str]) -> tuple[list[str], _Text]:
     """Lines that name what is used twice, and the formula's value."""
     lines: list[str] = []
-    values: dict[Formula, str] = {}
+    values: dict[Formula, _Text] = {}
     twice = set(shared(formula)) | _repeated(formula)
     for node in nodes(formula):
         match node:
             case Input(position=p):
-                values[node] = read[p]
+                values[node] = _Text(read[p])
             case Number(value=v):
-                values[node] = literal(v)
+                values[node] = _Text(literal(v), 6 if literal(v).startswith("-") else 9)
             case Call(function=f, arguments=arguments):
-                values[node] = FUNCTIONS[f].c.format(*(_closed(values[a]) for a in arguments))
+                values[node] = _call(f, [values[a] for a in arguments])
         if node in twice and node is not formula:
             name = f"t{len(lines)}"
-            lines.append(f"const float {name} = {values[node]};")
-            values[node] = name
+            lines.append(f"const float {name} = {values[node].text};")
+            values[node] = _Text(name)
     return lines, values[formula]
+
+
+def _call(function: str, arguments: Sequence[_Text]) -> _Text:
+    """A function of expressions, by its C expression."""
+    if function in INFIX:
+        return _infix(function, *arguments)
+    c = FUNCTIONS[function].c
+    need = 0 if re.fullmatch(r"\w+\(\{\d\}(, \{\d\})*\)", c) else 9
+    return _Text(c.format(*(a.within(need) for a in arguments)), _binding(c))
+
+
+@cache
+def _binding(c: str) -> int:
+    """How strongly a C expression binds, by its operators outside of parentheses."""
+    while (inner := re.sub(r"\([^()]*\)", "", c)) != c:
+        c = inner
+    if any(x in c for x in ("?", "|", "&", "<", ">", "=")):
+        return 0
+    return 4 if re.search(r" [+-] ", c) else 5 if re.search(r" [*/] ", c) else 6 if c.startswith("-") else 9
 
 
 def _repeated(formula: Formula) -> set[Formula]:
@@ -122,13 +162,6 @@ def _repeated(formula: Formula) -> set[Formula]:
             text = FUNCTIONS[node.function].c
             found |= {a for n, a in enumerate(node.arguments) if isinstance(a, Call) and text.count(f"{{{n}}}") > 1}
     return found
-
-
-def _closed(text: str) -> str:
-    """An expression that may stand beside any operator: a name, a number, a call, or in parentheses."""
-    if re.fullmatch(r"[\w.]+(\[\w+\])?|[\w.]+e-\d+f", text) or re.fullmatch(r"\w+\([^()]*(\([^()]*\)[^()]*)*\)", text):
-        return text
-    return f"({text})"
 
 
 def literal(value: float) -> str:

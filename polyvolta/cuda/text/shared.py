@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from polyvolta.cuda.c_expr import c_expr, in_steps
+from polyvolta.cuda.c_expr import c_expr, in_steps, narrowed
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import CHUNK, SharedTile
-from polyvolta.cuda.text.device_function import DeviceFunction
-from polyvolta.sets import Aff, var
+from polyvolta.cuda.text.device_function import DeviceFunction, places
+from polyvolta.sets import var
 from polyvolta.sets.simplify import simplify
 
 LANE = {"lane": (0, 31)}
@@ -33,14 +33,14 @@ def store(tile: SharedTile, operand: str) -> DeviceFunction:
 def _store(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunction:
     names = tuple(n for n, _ in layout.inputs)
     line, run = (names[d] for d in order)
-    chunk = in_steps(layout["chunk"], {run: CHUNK}, layout.ranges)
     ranges = {line: (0, None), run: (0, None)}
+    chunk = narrowed(in_steps(layout["chunk"], {run: CHUNK}, layout.ranges), ranges)
     return DeviceFunction(
         f"store_shared_{operand}_{layout_name(order)}_swizzled",
         "void",
         ("half8 *tile", "half8 v", f"int {line}", f"int {run}"),
         (f"tile[{c_expr(chunk, ranges)}] = v;",),
-        f"the chunk that starts at [{line}, {run}] of the tile: {layout}",
+        f"the chunk that starts at [{line}, {run}] of the tile:\n{layout}",
     )
 
 
@@ -66,20 +66,20 @@ def _fragment_load(
     ranges = {**LANE, line: (0, None), run: (0, None)}
     at = []
     for first in range(0, values, access):
-        own = [simplify(e.subs({"i": first}), LANE) for e in ownership.exprs]
-        place = layout.at(*(var(n) + o for n, o in zip(names, own)))[0]
+        own = {n: simplify(e.subs({"i": first}), LANE) for n, e in zip(names, ownership.exprs)}
+        place = layout["chunk"]
         if access < CHUNK:
-            place = CHUNK // access * place + (var(run) + own[order[1]]) // access % (CHUNK // access)
-        at.append(in_steps(place, dict(zip(names, steps)), LANE))
-    lines, places = _places(at, ranges)
+            place = CHUNK // access * place + var(run) // access % (CHUNK // access)
+        at.append(in_steps(place, dict(zip(names, steps)), LANE, own))
+    lines, index = places(at, ranges)
     if access == CHUNK:
         single = values == CHUNK
-        lines += [f"v{'' if single else f'[{k}]'} = tile[{p}];" for k, p in enumerate(places)]
+        lines += [f"v{'' if single else f'[{k}]'} = tile[{p}];" for k, p in enumerate(index)]
     else:
         lines = ["const half4 *part = (const half4 *)tile;", *lines]
         single = values == CHUNK
-        for k in range(0, len(places), 2):
-            low, high = (f"part[{p}]" for p in places[k : k + 2])
+        for k in range(0, len(index), 2):
+            low, high = (f"part[{p}]" for p in index[k : k + 2])
             number = "" if single else str(k // 2)
             lines += [f"const half4 low{number} = {low}, high{number} = {high};"]
             lines += [f"v{'' if single else f'[{k // 2}]'} = make_uint4("
@@ -91,7 +91,7 @@ def _fragment_load(
         "void",
         (kind, "const half8 *tile", f"int {line}", f"int {run}", "int lane"),
         tuple(lines),
-        f"the lane's part of the {size} fragment at [{', '.join(names)}]: {ownership}",
+        f"the lane's part of the {size} fragment at [{', '.join(names)}]:\n{ownership}",
     )
 
 
@@ -101,14 +101,3 @@ def extents(ownership: IndexMap) -> tuple[int, ...]:
     lanes, values = (extent for _, extent in ownership.inputs)
     points = [{"lane": lane, "i": i} for lane in range(lanes) for i in range(values)]
     return tuple(1 + max(e.evaluate(p) for p in points) for e in ownership.exprs)
-
-
-def _places(at: list[Aff], ranges: dict) -> tuple[list[str], list[str]]:
-    """Indices as C; where they differ by constants, one is named and the others add to it."""
-    if len(at) == 1:
-        return [], [c_expr(at[0], ranges)]
-    apart = [e - at[0] for e in at]
-    if all(e.is_constant for e in apart):
-        more = ["at" if not e.const else f"at + {e.const}" for e in apart]
-        return [f"const int at = {c_expr(at[0], ranges)};"], more
-    return [], [c_expr(e, ranges) for e in at]
