@@ -16,7 +16,9 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.kernel_ir import GlobalTensor
+from polyvolta.cuda.lower import lower
 from polyvolta.cuda.printer import KERNEL_NAMES, print_cuda
+from polyvolta.cuda.promotion.assemble import prefetched, promote
 from polyvolta.cuda.target import Target, target_of
 from polyvolta.decompose import decompose
 from polyvolta.graph.dag import Graph
@@ -34,6 +36,7 @@ from polyvolta.tuning import default_options, needs_of
 if TYPE_CHECKING:
     from polyvolta.graph.expr import Expr
 
+DEFAULT_NAME = "kern0"
 CALL_NAMES = ("out", "stream", "hook")  # arguments of Kernel.__call__ and Kernel.interpret beside the tensors
 
 
@@ -72,16 +75,13 @@ def compile(  # noqa: A001
       BAND: S[i, j, k] → [⌊i/128⌋, ⌊j/128⌋, ⌊k/32⌋]
         BAND: S[i, j, k] → [i - 128⌊i/128⌋, j - 128⌊j/128⌋, k - 32⌊k/32⌋]
     """
-    from polyvolta.cuda.lower import lower
-    from polyvolta.cuda.promotion.assemble import prefetched, promote
-
     if isinstance(target, Options):
         raise BadOption("the options stand where the target is expected", hint="pass them as options=...")
     if options is not None and not isinstance(options, Options):
         raise BadOption(f"options is a {type(options).__name__}", hint="pass pv.Options(block_tile=..., ...)")
     graph = Graph.of(outputs)
     target = target_of(target)
-    name = check_name(name or "kern0", "kernel")
+    name = check_name(name or DEFAULT_NAME, "kernel")
     _check_names(graph, name)
     idiom = plan(graph, options.accumulators if options else "auto")
     if options is None:
@@ -116,13 +116,10 @@ def compile(  # noqa: A001
 def _check_names(graph: Graph, name: str) -> None:
     """The kernel's own names must not be taken by the user's."""
     users = (*graph.arrays, *graph.params, *graph.scalars)
-    leading = {f"ld{t}": t for t in graph.arrays}
     for user in users:
         if user == name:
             raise BadName(f"{user!r} is the kernel's name and a tensor's or size's", hint=f"try {user + '_'!r}")
-        if user in leading:
-            raise BadName(f"{user!r} is the leading dimension of {leading[user]}", hint=f"try {user + '_'!r}")
-    for user in (name, *users):
+    for user in users if name == DEFAULT_NAME else (name, *users):
         if KERNEL_NAMES.fullmatch(user):
             raise BadName(f"{user!r} is a name that the kernel's text uses itself", hint=f"try {user + '_'!r}")
         if user in CALL_NAMES:
