@@ -17,13 +17,15 @@ and one for partial tiles, and the choice between them stands around the largest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from typing import NoReturn
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir_walk import put, unguarded
-from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR, Loop, Stmt, When
+from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.promotion.model import Movement, Promotion
 from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.codegen.scan import Scan
@@ -109,53 +111,55 @@ def derived_names(scan: Scan) -> tuple[tuple[str, Aff], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A statement of the IR, guarded, that needs no guards where `full` holds.
+    """A statement of the IR in two versions.
 
-    `full` is () where nothing is guarded, or always is; `inside` is the body of a condition, whose choice may be made
-    inside it.
+    Parameters
+    ----------
+    partial : for any tile.
+    full : for full tiles, those where all of `conditions` hold; the same thing where there are none.
+    inside : the body of a condition, whose choice may be made inside it.
     """
 
-    stmt: Stmt
-    full: tuple[Aff, ...] = ()
+    partial: Stmt
+    full: Stmt
+    conditions: tuple[Aff, ...] = ()
     inside: tuple[Item, ...] = ()
 
 
 def chosen(items: Iterable[Item]) -> tuple[Stmt, ...]:
     """The statements, with a choice between the versions for full and partial tiles around neighbours that have it."""
     out: list[Stmt] = []
-    run: list[Item] = []
-    for item in (*items, None):
-        if item is not None and item.full:
-            run.append(item)
-            continue
-        if len(run) == 1 and run[0].inside:
-            stmt = run[0].stmt
-            assert isinstance(stmt, When)
-            out.append(replace(stmt, body=chosen(run[0].inside)))
-        elif run:
-            partial = tuple(i.stmt for i in run)
+    for differ, group in groupby(items, key=lambda i: bool(i.conditions)):
+        run = tuple(group)
+        if not differ:
+            out += [i.partial for i in run]
+        elif len(run) == 1 and run[0].inside:
+            assert isinstance(run[0].partial, When)
+            out.append(replace(run[0].partial, body=chosen(run[0].inside)))
+        else:
             conditions = union(run)
             uniform = not any(e.names() & PER_THREAD for e in conditions)
-            out.append(When(conditions, tuple(map(without_guards, partial)), uniform, FULL, partial))
-        run = []
-        out += [item.stmt] if item is not None else []
+            full, partial = tuple(i.full for i in run), tuple(i.partial for i in run)
+            out.append(When(conditions, full, uniform, FULL, partial))
     return tuple(out)
 
 
 def union(items: Iterable[Item]) -> tuple[Aff, ...]:
     """The conditions of all items together."""
-    return tuple(dict.fromkeys(e for i in items for e in i.full))
+    return tuple(dict.fromkeys(e for i in items for e in i.conditions))
 
 
-def without_guards(stmt: Stmt) -> Stmt:
-    """A statement where everything in it is inside of its tensor."""
-    match stmt:
-        case Loop():
-            return replace(stmt, body=tuple(map(without_guards, stmt.body)))
-        case When():
-            return replace(
-                stmt, body=tuple(map(without_guards, stmt.body)), orelse=tuple(map(without_guards, stmt.orelse))
-            )
+def both(items: Iterable[Item], around: Callable[[tuple[Stmt, ...]], Stmt], inside: bool = False) -> Item:
+    """A loop or a condition around the partial and around the full versions."""
+    items = tuple(items)
+    partial, full = (around(tuple(getattr(i, version) for i in items)) for version in ("partial", "full"))
+    return Item(partial, full, union(items), items if inside else ())
+
+
+def without_guards(stmt: Op | Loop) -> Op | Loop:
+    """An operation, or a loop of them, where everything is inside of its tensor."""
+    if isinstance(stmt, Loop):
+        return replace(stmt, body=tuple(map(without_guards, stmt.body)))  # type: ignore[arg-type]
     return unguarded(stmt)
 
 
@@ -177,10 +181,12 @@ class _Lowering:
             case For(v, lower, upper, step, unroll, inner):
                 lows, highs = self.single(lower, node), self.single(upper, node)
                 items = self.items(inner)
-                full = union(items)
-                outside = not any(v in e.names() for e in full)
-                body = tuple(i.stmt for i in items) if outside else chosen(items)
-                yield Item(Loop(v, lows, highs, step, unroll, body, self.loop_comment(node)), full if outside else ())
+                around = partial(Loop, v, lows, highs, step, unroll, comment=self.loop_comment(node))
+                if any(v in e.names() for e in union(items)):
+                    done = around(body=chosen(items))
+                    yield Item(done, done)
+                else:
+                    yield both(items, lambda body: around(body=body))
             case If(stated, inner):
                 conditions: list[Aff] = []
                 for c in stated:
@@ -189,9 +195,8 @@ class _Lowering:
                     kind, e = c
                     conditions += (e,) if kind == "ge" else (e, -e)
                 differs = any(e.names() & PER_THREAD for e in conditions)
-                items = self.items(inner)
-                body = tuple(i.stmt for i in items)
-                yield Item(When(tuple(conditions), body, not differs, self.comment(inner)), union(items), tuple(items))
+                comment = self.comment(inner)
+                yield both(self.items(inner), lambda b: When(tuple(conditions), b, not differs, comment), inside=True)
             case Call(name, args):
                 yield from self.call(self.movements[name], args)
 
@@ -213,7 +218,8 @@ class _Lowering:
         unsure = () if never else tuple(e for e, low, _ in full if low is None or low < 0)
         for op in m.ops:
             stmt = put(op, at_call)
-            yield Item(without_guards(stmt) if full and not never and not unsure else stmt, unsure)
+            inside = without_guards(stmt) if full and not never else stmt
+            yield Item(stmt if unsure else inside, inside, unsure)
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""
