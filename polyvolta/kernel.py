@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from polyvolta.arguments import LARGEST
+from polyvolta.arguments import TooLarge as TooLarge
 from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.target import Target
 from polyvolta.graph.binding import bind
@@ -14,11 +17,13 @@ from polyvolta.sched.tree import Schedule
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
 
 if TYPE_CHECKING:
+    from polyvolta.cuda.launch import LoadedKernel
     from polyvolta.cuda.nvrtc import Cubin, Resources
+    from polyvolta.cuda.prepared import Prepared
 
 
 class NotAMultiple(PolyvoltaError, ValueError):
-    """A size that is no multiple of its tile: kernels for such sizes are guarded, which these are not."""
+    """A size that is no multiple of its tile, in a kernel without guards whose arrays can't be padded."""
 
     id = "PV403"
 
@@ -27,12 +32,6 @@ class MissingSize(PolyvoltaError, TypeError):
     """A launch configuration was asked for without all sizes, or with a wrong one."""
 
     id = "PV404"
-
-
-class TooLarge(PolyvoltaError, ValueError):
-    """A size beyond what a kernel's arguments or the target's grid can hold."""
-
-    id = "PV405"
 
 
 class Stages(dict[str, Schedule]):
@@ -55,6 +54,10 @@ class LaunchConfig:
 class Kernel:
     """The result of `compile`; call it with arrays.
 
+    It takes arrays of any sizes, and views into larger arrays. Its text moves eight values of a tensor at once; for
+    arrays whose address or leading dimension doesn't allow that, `variant` has the text with narrower accesses,
+    printed and compiled when it is needed.
+
     Parameters
     ----------
     graph, target, options : what it was compiled from.
@@ -69,6 +72,8 @@ class Kernel:
     stages: Stages = field(hash=False)
     ir: KernelIR = field(hash=False)
     source: str
+    _variants: dict[tuple[int, ...], Kernel] = field(default_factory=dict, compare=False, repr=False)
+    _loaded: dict[tuple, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -86,18 +91,23 @@ class Kernel:
     def launch_config(self, **sizes: int) -> LaunchConfig:
         """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.
 
+        A result without elements has a grid with a 0 in it: there is nothing to launch.
+
         Raises
         ------
-        MissingSize : a size is missing, unknown or no positive int.
-        NotAMultiple : a size that its tile does not divide.
+        MissingSize : a size is missing, unknown or no int >= 0.
+        TooLarge : a size, or a number of blocks, that doesn't fit.
 
         >>> import polyvolta as pv
         >>> M, N, K = pv.sizes("M N K")
-        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
-        >>> kernel.launch_config(M=512, N=256, K=64)
-        LaunchConfig(grid=(2, 4, 1), block=(128, 1, 1), shared_bytes=18432)
+        >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+        >>> kernel = pv.compile(product, options=pv.Options(block_tile=(128, 128, 32)))
+        >>> kernel.launch_config(M=513, N=255, K=64).grid
+        (2, 5, 1)
         """
-        self.check_sizes(sizes)
+        from polyvolta.run import padded_sizes
+
+        sizes = padded_sizes(self, self.check_sizes(sizes))
         grid = tuple(int(e.evaluate(sizes)) for e in self.ir.grid)
         for axis, blocks, most in zip("xyz", grid, self.target.grid):
             if blocks > most:
@@ -108,8 +118,8 @@ class Kernel:
                 )
         return LaunchConfig(grid, (self.ir.threads, 1, 1), self.ir.shared_bytes)
 
-    def check_sizes(self, sizes: dict[str, int]) -> None:
-        """Raise unless every size is there, positive and a multiple of its tile."""
+    def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """The kernel's sizes, each an int >= 0 that an `int` holds."""
         for name in sizes:
             if name not in self.ir.sizes:
                 raise MissingSize(f"the kernel has no size {name!r}", hint=nearest(name, self.ir.sizes))
@@ -119,18 +129,44 @@ class Kernel:
                 raise MissingSize(
                     f"the size {name} is missing", hint=f"launch_config({', '.join(f'{n}=...' for n in self.ir.sizes)})"
                 )
-            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
-                raise MissingSize(f"the size {name} is a positive int, not {value!r}")
-            if value >= 2**31:
-                raise TooLarge(f"the size {name} is an int of 32 bits, {value} is more than {2**31 - 1}")
-        for name, multiple in self.ir.context:
-            if sizes[name] % multiple:
-                near = max(multiple, sizes[name] // multiple * multiple)
-                raise NotAMultiple(
-                    f"{name} = {sizes[name]} is no multiple of the block tile's {multiple}",
-                    where=f"block_tile={self.options.block_tile}",
-                    hint=f"the nearest multiples are {near} and {-(-sizes[name] // multiple) * multiple}",
-                )
+            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+                raise MissingSize(f"the size {name} is an int, at least 0, not {value!r}")
+            if value > LARGEST:
+                raise TooLarge(f"the size {name} is an int of 32 bits, {value} is more than {LARGEST}")
+        return {name: int(sizes[name]) for name in self.ir.sizes}
+
+    def variant(self, **align: int) -> Kernel:
+        """The kernel for narrower accesses to some of its tensors, as a call makes it for arrays that need it.
+
+        Parameters
+        ----------
+        align : by tensor name how many values one access moves: 8, 4, 2 or 1. The others have what this kernel has.
+
+        Raises
+        ------
+        UnknownName : no tensor of that name.
+        BadOption : another number.
+
+        Cost: that of printing, once for each combination.
+        """
+        from polyvolta.cuda.printer import print_cuda
+        from polyvolta.cuda.views import narrowed
+        from polyvolta.options import BadOption
+
+        now = {t.name: t.align for t in self.ir.tensors}
+        for name, width in align.items():
+            if name not in now:
+                raise UnknownName(f"the kernel has no tensor {name!r}", hint=nearest(name, now))
+            if width not in (8, 4, 2, 1):
+                raise BadOption(f"an access to {name} moves 8, 4, 2 or 1 values, not {width!r}")
+        wanted = {**now, **align}
+        if wanted == now:
+            return self
+        key = tuple(wanted.values())
+        if key not in self._variants:
+            ir = narrowed(self.ir, wanted)
+            self._variants[key] = replace(self, ir=ir, source=print_cuda(ir), _variants={}, _loaded={})
+        return self._variants[key]
 
     def compiled(self, arch: str | None = None) -> Cubin:
         """Machine code with the compiler's log, for the kernel's target or another architecture."""
@@ -149,10 +185,19 @@ class Kernel:
 
     def resources(self) -> Resources:
         """Registers, spills and memory of the machine code for the target, with the dynamic shared memory."""
-        from dataclasses import replace
-
         found = self.compiled().resources(self.name)
         return replace(found, shared_bytes=found.shared_bytes + self.ir.shared_bytes)
+
+    def loaded(self, align: Mapping[str, int] | None = None) -> LoadedKernel:
+        """The machine code on the current GPU, loaded once, of the variant for such accesses."""
+        from polyvolta.cuda import launch
+
+        key = (launch.current_device(), *(align or {}).values())
+        if key not in self._loaded:
+            variant = self.variant(**align or {})
+            image = variant.compiled(launch.device_arch()).image
+            self._loaded[key] = launch.load(image, self.name, self.ir.shared_bytes)
+        return self._loaded[key]
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
         """Run the kernel: on the GPU if there is one, else interpreted.
@@ -160,14 +205,22 @@ class Kernel:
         Parameters
         ----------
         arrays : fp16 arrays in the order in which the tensors first appear, or by name: numpy arrays, or arrays
-            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's shape and is
-            contiguous in its layout.
-        out : where the result goes; allocated when missing, like the inputs.
-        stream : a numba stream, on a GPU.
+            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's shape, and its
+            values are next to one another along the dimension that its layout runs along; views into larger arrays
+            will do. Scalars are numbers.
+        out : where the results go, an array or a sequence of one for each output (None: allocate it); by default all
+            are allocated.
+        stream : of numba, torch or cupy, or the driver's handle, on a GPU.
+
+        Returns
+        -------
+        The result, for several outputs a tuple of them in the order asked for.
 
         Raises
         ------
-        ArrayMismatch, NotAMultiple, BadArray : shapes, sizes, dtypes, layouts or memory that do not fit.
+        ArrayMismatch, BadArguments, BadArray : shapes, sizes, dtypes, layouts or memory that do not fit; an output
+            that overlaps another array.
+        TooLarge : more than 32-bit sizes or the target's grid hold.
         """
         from polyvolta.run import run
 
@@ -178,3 +231,36 @@ class Kernel:
         from polyvolta.run import interpreted
 
         return interpreted(self, bind(self.graph, arrays, named), out, hook)
+
+    def bind(self, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared:
+        """A launch on these arrays with everything done beforehand: call the result with nothing, as often as wanted.
+
+        Each call puts one run on the stream and returns, after one call of the driver; nothing is checked, allocated
+        or waited for. Calls may be captured in a CUDA graph. What writes the arrays must run on the same stream, or
+        be waited for: streams of other libraries are looked at once, here. The arrays are kept alive.
+
+        Parameters
+        ----------
+        arrays, out, stream, named : as in a call; `out` is given, and all arrays are on the GPU.
+
+        Raises
+        ------
+        as a call does; NoGpu where there is none, NotAMultiple for arrays that would have to be padded.
+
+        Notes
+        -----
+        A timing loop, with torch arrays a, b and c:
+
+            launch = kernel.bind(a, b, out=c, stream=torch.cuda.current_stream())
+            launch()                                    # compiled, loaded and warm
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            for _ in range(100):
+                launch()
+            end.record()
+            end.synchronize()
+            print(start.elapsed_time(end) / 100, "ms")
+        """
+        from polyvolta.run import bound_launch
+
+        return bound_launch(self, bind(self.graph, arrays, named), out, stream)

@@ -1,181 +1,304 @@
-"""Running a kernel on arrays: which machine, which checks, where the result goes.
+"""Running a kernel on arrays: which machine, which variant, where the results go.
 
 Arrays in host memory run on the GPU when there is one and on the interpreter otherwise; arrays on a GPU run
-there. Everything that can be wrong with an array is checked before anything is computed.
+there. A kernel takes any sizes: nothing is launched where a result is empty, and a kernel that was compiled for
+multiples of its tiles alone (`partial="pad"`) works on copies of the arrays with zeros around them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from polyvolta.arguments import (
+    Argument,
+    check_output,
+    check_overlaps,
+    empty_on_host,
+    on_device,
+    on_host,
+    places,
+)
 from polyvolta.cuda import launch
-from polyvolta.cuda.device_array import DeviceArray, is_device_array
-from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.kernel_ir import GlobalTensor
+from polyvolta.cuda.views import BadArray as BadArray
+from polyvolta.cuda.views import extents, narrowed
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from polyvolta.cuda.kernel_ir import GlobalTensor
+    from polyvolta.cuda.prepared import Prepared
     from polyvolta.graph.binding import Bound
     from polyvolta.kernel import Kernel
 
 
-class BadArray(CudaError, ValueError):
-    """An array of the wrong dtype, layout, device or place; nothing was computed."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call with everything checked.
 
-    id = "PV515"
+    Attributes
+    ----------
+    kernel, sizes, scalars : what is run, for which values of its sizes and scalar arguments.
+    inputs, outputs : its arrays, in the order of the kernel's arguments.
+    results : what the caller gets for each output: the arrays of its own library.
+    """
+
+    kernel: Kernel
+    sizes: dict[str, int]
+    scalars: dict[str, float]
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    results: tuple[Any, ...]
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return *self.inputs, *self.outputs
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compute."""
+        return any(0 in a.shape for a in self.outputs)
+
+    @property
+    def result(self) -> Any:
+        return self.results[0] if len(self.results) == 1 else self.results
 
 
 def run(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
     """See `Kernel.__call__`."""
-    kernel.check_sizes(bound.sizes)
-    arrays = [*bound.arrays.values(), *([] if out is None else [out])]
-    on_device = [is_device_array(a) for a in arrays]
-    if any(on_device) and not all(on_device):
-        names = [*bound.arrays, "out"]
-        there = ", ".join(n for n, d in zip(names, on_device) if d)
-        here = ", ".join(n for n, d in zip(names, on_device) if not d)
+    outs = _outs(kernel, out)
+    given = {**bound.arrays, **{n: o for n, o in zip(_out_names(kernel), outs) if o is not None}}
+    if places(given):
+        call = device_call(kernel, bound, outs, stream)
+        if not call.is_empty:
+            _on_device(call, stream)
+        return call.result
+    call = host_call(kernel, bound, outs)
+    if call.is_empty:
+        return call.result
+    return _through_device(call, stream) if launch.gpu_available() else _interpreted(call, None)
+
+
+def interpreted(kernel: Kernel, bound: Bound, out: Any, hook: Any) -> Any:
+    """The interpreter's results; see `Kernel.interpret`."""
+    call = host_call(kernel, bound, _outs(kernel, out))
+    return call.result if call.is_empty else _interpreted(call, hook)
+
+
+def bound_launch(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Prepared:
+    """See `Kernel.bind`."""
+    from polyvolta.cuda.prepared import Nothing
+    from polyvolta.kernel import NotAMultiple
+
+    launch.require_gpu()
+    outs = _outs(kernel, out)
+    given = {**bound.arrays, **dict(zip(_out_names(kernel), outs, strict=True))}
+    allocate = any(o is None for o in outs)
+    if allocate or not places(given):
+        missing = "every output" if allocate else "arrays on the GPU"
         raise BadArray(
-            f"some arrays are on the GPU ({there}), some in host memory ({here})", hint="put all in one place"
+            f"a bound launch is given {missing} beforehand",
+            hint="out=..., and polyvolta.cuda.launch.to_device(array), or arrays of torch, cupy or numba",
         )
-    if all(on_device):
-        return _on_device(kernel, bound, out, stream)
-    if launch.gpu_available():
-        return _through_device(kernel, bound, out, stream)
-    return interpreted(kernel, bound, out, None)
+    call = device_call(kernel, bound, outs, stream)
+    if call.is_empty:
+        return Nothing()
+    sizes = padded_sizes(kernel, call.sizes)
+    if sizes != call.sizes:
+        n = next(n for n in sizes if sizes[n] != call.sizes[n])
+        raise NotAMultiple(
+            f"{n} = {call.sizes[n]} is no multiple of {dict(kernel.ir.context)[n]}: arrays would be padded each time",
+            hint='compile with partial="guard"',
+        )
+    return prepare(call, stream)
 
 
-def interpreted(kernel: Kernel, bound: Bound, out: Any, hook: Any) -> np.ndarray:
-    """The interpreter's result; see `Kernel.interpret`."""
+# ---- from arguments to a call
+
+
+def written(kernel: Kernel) -> tuple[GlobalTensor, ...]:
+    return tuple(t for t in kernel.ir.tensors if t.written)
+
+
+def _read(kernel: Kernel) -> tuple[GlobalTensor, ...]:
+    return tuple(t for t in kernel.ir.tensors if not t.written)
+
+
+def _out_names(kernel: Kernel) -> tuple[str, ...]:
+    """What errors call the outputs."""
+    count = len(written(kernel))
+    return ("out",) if count == 1 else tuple(f"out[{n}]" for n in range(count))
+
+
+def _outs(kernel: Kernel, out: Any) -> tuple[Any, ...]:
+    """The given output arrays, None for those to allocate."""
+    count = len(written(kernel))
+    if out is None:
+        return (None,) * count
+    if isinstance(out, tuple | list):
+        if len(out) != count:
+            raise BadArray(f"out has {len(out)} arrays, the kernel {count} results", hint="None: allocate that one")
+        return tuple(out)
+    if count > 1:
+        raise BadArray(f"out is one array, the kernel has {count} results", hint=f"out=({', '.join('x' * count)})")
+    return (out,)
+
+
+def host_call(kernel: Kernel, bound: Bound, outs: Sequence[Any]) -> Call:
+    """A call on numpy arrays."""
+    sizes = kernel.check_sizes(bound.sizes)
+    inputs = tuple(on_host(bound.arrays[t.name], t, t.name) for t in _read(kernel))
+    results = []
+    for t, out in zip(written(kernel), outs, strict=True):
+        results.append(empty_on_host(t, extents(t, sizes)) if out is None else out)
+    outputs = tuple(on_host(a, t, n) for a, t, n in zip(results, written(kernel), _out_names(kernel), strict=True))
+    return _checked(kernel, bound, inputs, outputs, tuple(results))
+
+
+def device_call(kernel: Kernel, bound: Bound, outs: Sequence[Any], stream: Any) -> Call:
+    """A call on arrays in GPU memory; results are made by the first input's own library where `outs` has None."""
+    sizes = kernel.check_sizes(bound.sizes)
+    inputs = tuple(on_device(bound.arrays[t.name], t, t.name, stream) for t in _read(kernel))
+    like, results = bound.arrays[_read(kernel)[0].name], []
+    for t, out in zip(written(kernel), outs, strict=True):
+        order = "F" if t.order == (1, 0) else "C"
+        results.append(launch.empty_like(like, extents(t, sizes), order=order) if out is None else out)
+    outputs = tuple(
+        on_device(a, t, n, stream) for a, t, n in zip(results, written(kernel), _out_names(kernel), strict=True)
+    )
+    return _checked(kernel, bound, inputs, outputs, tuple(results))
+
+
+def _checked(kernel: Kernel, bound: Bound, inputs: tuple, outputs: tuple, results: tuple) -> Call:
+    names = _out_names(kernel)
+    for output, name in zip(outputs, names, strict=True):
+        check_output(output, extents(output.tensor, bound.sizes), name)
+    check_overlaps(inputs, outputs, names)
+    scalars = {s: float(bound.scalars[s]) for s in kernel.ir.scalars}
+    return Call(kernel, dict(bound.sizes), scalars, inputs, outputs, results)
+
+
+# ---- running
+
+
+def _interpreted(call: Call, hook: Any) -> Any:
     from polyvolta.cuda.interpreter import interpret
 
-    kernel.check_sizes(bound.sizes)
-    inputs = _host_inputs(kernel, bound)
-    result = _host_output(kernel, bound, inputs, out)
-    name = kernel.ir.tensors[-1].name
-    interpret(kernel.ir, {**inputs, name: result}, bound.sizes, hook=hook)
-    return result
+    kernel, padded = call.kernel, _padded_on_host(call)
+    ir = narrowed(kernel.ir, {a.tensor.name: a.align for a in padded.arguments})
+    interpret(ir, {a.tensor.name: a.array for a in padded.arguments}, padded.sizes, padded.scalars, hook=hook)
+    _cropped(padded, call)
+    return call.result
 
 
-def _shape(kernel: Kernel, bound: Bound, tensor: GlobalTensor) -> tuple[int, ...]:
-    return tuple(bound.sizes[d] if isinstance(d, str) else d for d in tensor.dims)
-
-
-def _host_inputs(kernel: Kernel, bound: Bound) -> dict[str, np.ndarray]:
-    inputs = {}
-    for t in kernel.ir.tensors[:-1]:
-        inputs[t.name] = _host(bound.arrays[t.name], t, t.name)
-    return inputs
-
-
-def _host(array: Any, tensor: GlobalTensor, name: str) -> np.ndarray:
-    import numpy as np
-
-    if isinstance(array, np.ma.MaskedArray):
-        raise BadArray(f"{name} is a masked array; a kernel knows no masks", hint=f"{name}.filled(0)")
-    if not isinstance(array, np.ndarray):
-        raise BadArray(
-            f"{name} is a {type(array).__module__}.{type(array).__name__}, no numpy array and not on a GPU",
-            hint="pass a numpy array, or an array on the GPU",
-        )
-    strides = tuple(s // array.itemsize for s in array.strides)
-    _check_array(name, str(array.dtype), array.shape, strides, tensor)
-    return array
-
-
-def _host_output(kernel: Kernel, bound: Bound, inputs: dict[str, np.ndarray], out: Any) -> np.ndarray:
-    import numpy as np
-
-    tensor = kernel.ir.tensors[-1]
-    shape = _shape(kernel, bound, tensor)
-    if out is None:
-        return np.empty(shape, np.float16, order="C" if tensor.order == (0, 1) else "F")
-    result = _host(out, tensor, "out")
-    if result.shape != shape:
-        raise BadArray(f"out has shape {result.shape}, the result has {shape}")
-    if not result.flags.writeable:
-        raise BadArray("out is read-only")
-    for name, array in inputs.items():
-        if np.may_share_memory(result, array):
-            raise BadArray(f"out overlaps the input {name}", hint="the kernel reads inputs while it writes the output")
-    return result
-
-
-def _check_array(name: str, dtype: str, shape: tuple, strides: tuple | None, tensor: GlobalTensor) -> None:
-    """dtype float16, and contiguous in the tensor's layout."""
-    if dtype != "float16":
-        raise BadArray(f"{name} has dtype {dtype}, the kernel works on float16", hint=f"{name}.astype('float16')")
-    expected, step = [0] * len(shape), 1
-    for d in reversed(tensor.order):
-        expected[d] = step
-        step *= shape[d]
-    if strides is not None and any(s != e for s, e, n in zip(strides, expected, shape) if n > 1):
-        layout, convert = (
-            ("row", "numpy.ascontiguousarray") if tensor.order == (0, 1) else ("col", "numpy.asfortranarray")
-        )
-        raise BadArray(
-            f'{name} is not contiguous in its layout "{layout}": element strides {strides}, expected {tuple(expected)}',
-            hint=f"{convert}({name}), or for a torch tensor .contiguous() on it or its transpose",
-        )
-
-
-def _through_device(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> np.ndarray:
+def _through_device(call: Call, stream: Any) -> Any:
     """Host arrays: copied to the GPU, run there, copied back."""
-    inputs = _host_inputs(kernel, bound)
-    result = _host_output(kernel, bound, inputs, out)
-    tensor = kernel.ir.tensors[-1]
-    device = {n: launch.to_device(a) for n, a in inputs.items()}
-    device_out = launch.allocate(result.shape, "C" if tensor.order == (0, 1) else "F", "float16")
-    _launch(kernel, bound, [*device.values(), device_out], stream)
-    result[...] = launch.copy_to_host(device_out)
-    return result
+    import numpy as np
+
+    padded = _padded_on_host(call)
+    inputs = []
+    for a in padded.inputs:
+        array = np.asarray(a.array, order="F" if a.tensor.order == (1, 0) else "C")
+        inputs.append(on_device(launch.to_device(array, stream), a.tensor, a.tensor.name, stream))
+    outputs = []
+    for a in padded.outputs:
+        device = launch.allocate(a.shape, "F" if a.tensor.order == (1, 0) else "C", "float16")
+        outputs.append(on_device(device, a.tensor, a.tensor.name, stream))
+    prepare(replace(padded, inputs=tuple(inputs), outputs=tuple(outputs)), stream).launch()
+    for device, result in zip(outputs, call.outputs, strict=True):
+        whole = launch.copy_to_host(device.array, stream)
+        result.array[...] = whole[tuple(slice(n) for n in result.shape)]
+    return call.result
 
 
-def _on_device(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
-    """Arrays on the GPU: run in place; the result is made by the first input's own library when `out` is missing."""
-    tensors = kernel.ir.tensors
-    views = []
-    for t in tensors[:-1]:
-        views.append(_device_view(bound.arrays[t.name], t, t.name, stream))
-    shape = _shape(kernel, bound, tensors[-1])
-    if out is None:
-        out = launch.empty_like(bound.arrays[tensors[0].name], shape)
-    result = _device_view(out, tensors[-1], "out", stream)
-    if result.shape != shape:
-        raise BadArray(f"out has shape {result.shape}, the result has {shape}")
-    if result.readonly:
-        raise BadArray("out is read-only")
-    for t, v in zip(tensors, views):
-        if result.ptr < v.ptr + _bytes(v) and v.ptr < result.ptr + _bytes(result):
-            raise BadArray(
-                f"out overlaps the input {t.name}", hint="the kernel reads inputs while it writes the output"
-            )
-    _launch(kernel, bound, [*views, result], stream)
-    return out
+def _on_device(call: Call, stream: Any) -> None:
+    """Arrays on the GPU: run in place, or on copies where tiles don't divide the sizes and the kernel wants it."""
+    sizes = padded_sizes(call.kernel, call.sizes)
+    if sizes == call.sizes:
+        prepare(call, stream).launch()
+        return
+    check_padding(call)
+
+    def fitting(a: Argument) -> Argument:
+        shape, order = extents(a.tensor, sizes), "F" if a.tensor.order == (1, 0) else "C"
+        return on_device(launch.allocate(shape, order), a.tensor, a.tensor.name, stream)
+
+    inputs, outputs = ([fitting(a) for a in side] for side in (call.inputs, call.outputs))
+    for small, large in zip(call.inputs, inputs, strict=True):
+        launch.clear(large.array, stream)
+        launch.copy_lines(small.array, large.array, small.shape, small.tensor.order, stream)
+    prepare(replace(call, sizes=sizes, inputs=tuple(inputs), outputs=tuple(outputs)), stream).launch()
+    for small, large in zip(call.outputs, outputs, strict=True):
+        launch.copy_lines(large.array, small.array, small.shape, small.tensor.order, stream)
 
 
-def _bytes(view: DeviceArray) -> int:
-    count = 2
-    for n in view.shape:
-        count *= n
-    return count
+def prepare(call: Call, stream: Any) -> Prepared:
+    """Everything about a launch that can be done beforehand: the variant, its machine code, its arguments packed."""
+    from polyvolta.cuda.prepared import prepare as pack
 
-
-def _device_view(array: Any, tensor: GlobalTensor, name: str, stream: Any) -> DeviceArray:
-    view = launch.as_device_view(array, stream)
-    _check_array(name, view.dtype, view.shape, view.strides, tensor)
-    if view.ptr % 16:
-        raise BadArray(
-            f"{name} starts at an address that is no multiple of 16 bytes",
-            hint="copy it to an array of its own",
-        )
-    return view
-
-
-def _launch(kernel: Kernel, bound: Bound, arrays: list[Any], stream: Any) -> None:
     launch.require_gpu()
-    config = kernel.launch_config(**bound.sizes)
-    image = kernel.compiled(launch.device_arch()).image
-    loaded = launch.load(image, kernel.name, config.shared_bytes)
-    args = [*(bound.sizes[n] for n in kernel.ir.sizes), *arrays]
-    loaded.launch(config.grid, config.block, config.shared_bytes, args, stream)
+    kernel = call.kernel
+    config = kernel.launch_config(**call.sizes)
+    loaded = kernel.loaded({a.tensor.name: a.align for a in call.arguments})
+    values: list[Any] = [call.sizes[n] for n in kernel.ir.sizes]
+    values += [call.scalars[n] for n in kernel.ir.scalars]
+    for a in call.arguments:
+        values.append(launch.DevicePtr(a.ptr))
+        if a.tensor.ld:
+            values.append(a.ld)
+    keep = tuple(a.array for a in call.arguments)
+    return pack(loaded, config.grid, config.block, config.shared_bytes, values, stream, keep)
+
+
+# ---- padding
+
+
+def padded_sizes(kernel: Kernel, sizes: dict[str, int]) -> dict[str, int]:
+    """The sizes that a kernel works on: the next multiples of what its context asks for, at least one of each."""
+    multiples = dict(kernel.ir.context)
+    return {n: max(1, -(-v // multiples[n])) * multiples[n] if n in multiples else v for n, v in sizes.items()}
+
+
+def check_padding(call: Call) -> None:
+    """Refuse zeros around the operands where prologues would make other numbers of them.
+
+    The sum over k runs through the padding: there the product of the operands has to be 0.
+    """
+    from polyvolta.graph.formula import evaluate
+    from polyvolta.graph.idioms import plan
+
+    for c in plan(call.kernel.graph, call.kernel.options.accumulators).contractions:
+        zero = 1.0
+        for side in (c.left, c.right):
+            scalars = [call.scalars[s] for s in side.scalars]
+            zero = zero * float(evaluate(side.formula, [0.0] * len(side.accesses) + scalars))
+        if zero != 0:
+            raise BadArray(
+                f"padded with zeros, the operands {c.left.name} and {c.right.name} add {zero:g} to every sum over k",
+                where=str(c.statement),
+                hint='compile with partial="guard", or give sizes that the tiles divide: '
+                + ", ".join(f"{n}: {m}" for n, m in call.kernel.ir.context),
+            )
+
+
+def _padded_on_host(call: Call) -> Call:
+    """The call on copies with zeros around them; the call itself where nothing is to be padded."""
+    sizes = padded_sizes(call.kernel, call.sizes)
+    if sizes == call.sizes:
+        return call
+    check_padding(call)
+    inputs, outputs = [], []
+    for a in call.inputs:
+        whole = empty_on_host(a.tensor, extents(a.tensor, sizes))
+        whole[...] = 0
+        whole[tuple(slice(n) for n in a.shape)] = a.array
+        inputs.append(on_host(whole, a.tensor, a.tensor.name))
+    for a in call.outputs:
+        outputs.append(on_host(empty_on_host(a.tensor, extents(a.tensor, sizes)), a.tensor, a.tensor.name))
+    return replace(call, sizes=sizes, inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def _cropped(padded: Call, call: Call) -> None:
+    """The results out of the padded ones."""
+    for large, small in zip(padded.outputs, call.outputs, strict=True):
+        if large is not small:
+            small.array[...] = large.array[tuple(slice(n) for n in small.shape)]

@@ -92,6 +92,17 @@ def device_arch() -> str:
     return f"sm_{major}{minor}"
 
 
+def current_device() -> int:
+    """Number of the device on which kernels of this thread run.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    require_gpu()
+    return _calls()[1]().device.id
+
+
 def _driver(function: str, *args: Any) -> Any:
     """Call a function of the CUDA driver; its result, or `LaunchFailed` with the driver's words."""
     from cuda.bindings import driver
@@ -103,7 +114,7 @@ def _driver(function: str, *args: Any) -> Any:
     return result[0] if result else None
 
 
-def _handle(stream: Any) -> int:
+def stream_handle(stream: Any) -> int:
     """The driver's number of a stream; 0, the legacy default stream, for None."""
     if stream is None:
         return 0
@@ -149,7 +160,7 @@ def synchronize(stream: Any = None) -> None:
 
     cuda.current_context()
     try:
-        _driver("cuStreamSynchronize", _handle(stream))
+        _driver("cuStreamSynchronize", stream_handle(stream))
     except LaunchFailed as wrong:
         hint = 'kernel.interpret(..., observe=("bounds", "races")) shows the access; start a new process'
         raise LaunchFailed(f"a kernel failed on the GPU ({wrong.message})", hint=hint) from wrong
@@ -176,6 +187,11 @@ class LoadedKernel:
     dynamic_shared_bytes: int
     _kernel: Any = field(repr=False)
 
+    @property
+    def handle(self) -> Any:
+        """The driver's number of the kernel."""
+        return self._kernel.handle
+
     def launch(
         self,
         grid: Sequence[int],
@@ -190,7 +206,8 @@ class LoadedKernel:
         ----------
         grid, block : blocks in the grid, threads in a block, (x, y, z).
         shared_bytes : dynamic shared memory a block.
-        args : an int for an `int` parameter; for a pointer what has a `.ptr` (`DeviceArray`, `DevicePtr`).
+        args : an int for an `int` parameter, a float for a `float` one; for a pointer what has a `.ptr`
+            (`DeviceArray`, `DevicePtr`).
         stream : None (numba's default stream), a stream of numba, torch or cupy, or the driver's handle.
 
         Raises
@@ -208,7 +225,7 @@ class LoadedKernel:
                 f"{self.entry} asks for {shared_bytes} bytes of dynamic shared memory, loaded for {most}",
                 hint="load(image, entry, dynamic_shared_bytes)",
             )
-        on = _stream(_handle(stream), self.device)
+        on = _stream(stream_handle(stream), self.device)
         values = [_argument(self.entry, i, a) for i, a in enumerate(args)]
         current_context(self.device)
         try:
@@ -228,7 +245,9 @@ def _config(grid: tuple[int, ...], block: tuple[int, ...], shared_bytes: int) ->
 
 
 def _argument(entry: str, position: int, value: Any) -> Any:
-    """A launch argument as `cuda.core` takes it: `int` parameters as c_int, pointers as Python ints."""
+    """A launch argument as `cuda.core` takes it: `int` and `float` parameters typed, pointers as Python ints."""
+    if isinstance(value, float):
+        return ctypes.c_float(value)
     if isinstance(value, int) and not isinstance(value, bool):
         if not -(2**31) <= value < 2**31:
             raise LaunchFailed(f"argument {position} of {entry}, {value}, doesn't fit an int of 32 bits")
@@ -236,7 +255,7 @@ def _argument(entry: str, position: int, value: Any) -> Any:
     if isinstance(ptr := getattr(value, "ptr", None), int):
         return ptr
     raise LaunchFailed(
-        f"argument {position} of {entry} is neither an int nor an address, but a {type(value).__name__}",
+        f"argument {position} of {entry} is neither a number nor an address, but a {type(value).__name__}",
         hint="as_device_view(array) makes an address of an array",
     )
 
@@ -323,8 +342,8 @@ def as_device_view(obj: Any, stream: Any = None) -> DeviceArray:
     cuda.current_context()
     try:
         if hasattr(obj, "__dlpack__"):
-            return read_dlpack(obj, _handle(stream))
-        return read_interface(obj, _handle(stream), _wait)
+            return read_dlpack(obj, stream_handle(stream))
+        return read_interface(obj, stream_handle(stream), _wait)
     except CudaError:
         raise
     except Exception as wrong:
@@ -371,7 +390,7 @@ def to_device(array: np.ndarray, stream: Any = None) -> DeviceArray:
     array = np.asarray(array)
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = np.ascontiguousarray(array)
-    handle = _handle(stream)
+    handle = stream_handle(stream)
     device = cuda.to_device(array, stream=cuda.external_stream(handle) if handle else 0)
     return read_interface(device, handle, _wait)
 
@@ -410,8 +429,47 @@ def copy_to_host(array: DeviceArray, stream: Any = None) -> np.ndarray:
     return cuda.as_cuda_array(array, sync=False).copy_to_host()
 
 
-def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16") -> Any:
-    """A new row-major array on the GPU made by the library that made `array`: torch, cupy, else numba.
+def clear(array: DeviceArray, stream: Any = None) -> None:
+    """Set an array without gaps to zeros, on a stream."""
+    count = 2
+    for n in array.shape:
+        count *= n
+    if count:
+        _driver("cuMemsetD8Async", array.ptr, 0, count, stream_handle(stream))
+
+
+def copy_lines(
+    source: DeviceArray, target: DeviceArray, shape: Sequence[int], order: Sequence[int], stream: Any = None
+) -> None:
+    """Copy fp16 values within GPU memory, on a stream, between arrays whose lines have different steps.
+
+    Parameters
+    ----------
+    source, target : arrays of at least `shape`, their values next to one another along dimension `order[-1]`.
+    shape : elements to copy along each dimension, from the first one.
+    order : the dimensions, outermost first.
+    """
+    from cuda.bindings import driver
+
+    require_gpu()
+    run = shape[order[-1]]
+    lines = shape[order[0]] if len(order) == 2 else 1
+    if not run * lines:
+        return
+    copy = driver.CUDA_MEMCPY2D()
+    copy.srcMemoryType = copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+    copy.srcDevice, copy.dstDevice = source.ptr, target.ptr
+    copy.srcPitch, copy.dstPitch = (2 * max(a.strides[order[0]] if lines > 1 else run, run) for a in (source, target))
+    copy.WidthInBytes, copy.Height = 2 * run, lines
+    _driver("cuMemcpy2DAsync", copy, stream_handle(stream))
+
+
+def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: str = "C") -> Any:
+    """A new array on the GPU made by the library that made `array`: torch, cupy, else numba.
+
+    Parameters
+    ----------
+    order : "C" (row-major) or "F" (column-major).
 
     Raises
     ------
@@ -420,11 +478,11 @@ def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16") -> Any:
     require_gpu()
     library = type(array).__module__.split(".")[0]
     if library == "torch":
-        return array.new_empty(tuple(shape))
+        return array.new_empty(tuple(shape)) if order == "C" else array.new_empty(tuple(shape)[::-1]).T
     if library == "cupy":
         import cupy
 
-        return cupy.empty(tuple(shape), dtype=dtype)
+        return cupy.empty(tuple(shape), dtype=dtype, order=order)
     from numba import cuda
 
-    return cuda.device_array(tuple(shape), dtype=dtype)
+    return cuda.device_array(tuple(shape), dtype=dtype, order=order)

@@ -40,7 +40,7 @@ OUT, RIGHT = Element("output", (aff(0),)), Element("right", (aff(0),))
 
 
 def view(shape: tuple[int, int], order: str, ld: int, offset: int, fill: float = np.nan) -> np.ndarray:
-    """An array of a leading dimension, `offset` values behind a 16-byte boundary, amid a larger one full of `fill`."""
+    """An array amid a larger one full of `fill`, a line and `offset` values behind a 16-byte boundary."""
     lines, run = shape if order == "C" else shape[::-1]
     around = np.full(offset + (lines + 2) * ld + 16, fill, np.float16)
     start = -around.ctypes.data % 16 // 2 + offset

@@ -202,11 +202,12 @@ def test_what_is_a_device_array():
     assert "to_device" in caught.value.hint
 
 
-@pytest.mark.parametrize("value, complaint", [(2**31, "fit"), (1.5, "float"), (True, "bool"), (columns(), "ndarray")])
-def test_arguments_that_are_neither_ints_nor_addresses(value, complaint):
+@pytest.mark.parametrize("value, complaint", [(2**31, "fit"), (1j, "complex"), (True, "bool"), (columns(), "ndarray")])
+def test_arguments_that_are_neither_numbers_nor_addresses(value, complaint):
     with pytest.raises(LaunchFailed, match=complaint):
         launch._argument("k", 0, value)
     assert launch._argument("k", 0, -(2**31)).value == -(2**31)
+    assert launch._argument("k", 0, 0.5).value == 0.5
     assert launch._argument("k", 0, launch.DevicePtr(2**40)) == 2**40
 
 
@@ -221,9 +222,9 @@ def test_streams_of_everyone():
     class Cupy:
         ptr = 13
 
-    assert [launch._handle(s) for s in (None, Protocol(), Torch(), Cupy(), 14)] == [0, 11, 12, 13, 14]
+    assert [launch.stream_handle(s) for s in (None, Protocol(), Torch(), Cupy(), 14)] == [0, 11, 12, 13, 14]
     with pytest.raises(LaunchFailed, match="a str is no stream"):
-        launch._handle("default")
+        launch.stream_handle("default")
 
 
 def test_compact_strides():
