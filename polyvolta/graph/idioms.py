@@ -1,22 +1,24 @@
 """The computations that kernels are made for: products with prologues, summed or not, and a pointwise epilogue.
 
-`plan` reads a graph as one of the paper's idioms: contractions, each with two operands that are formulas over
-loaded arrays, followed by pointwise steps on their results. Which array's registers a contraction accumulates
-in is decided here too: products that only enter a sum share one accumulator.
+`plan` reads a graph as the paper's idioms: contractions, each with two operands that are formulas over loaded
+arrays, followed by pointwise steps on their results. All results have one shape, so that a warp has the fragments of
+all of them at the same places. Which array's registers a contraction accumulates in is decided here, too: products
+that only enter a sum share one accumulator (`accumulators`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sympy
 
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.expr import shape_text
 from polyvolta.graph.formula import Call, Formula, Input, Number, substitute
-from polyvolta.graph.statements import Access, Statement
-from polyvolta.graph.tensors import Tensor
-from polyvolta.sets.errors import PolyvoltaError
+from polyvolta.graph.statements import Access, Statement, postorder
+from polyvolta.sets.errors import PolyvoltaError, UnknownName, nearest
+
+ACCUMULATORS = ("auto", "one", "separate")
 
 
 class Unsupported(PolyvoltaError, ValueError):
@@ -107,7 +109,7 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
 
     Raises
     ------
-    Unsupported : the graph is outside the idioms.
+    Unsupported : the graph is outside of the idioms, or its products can't share one accumulator although they must.
 
     Cost: linear in the graph's nodes.
 
@@ -120,38 +122,121 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
     >>> found.steps[0].name, [str(a) for a in found.steps[0].accesses], found.outputs
     ('relu_add', ['C[i, j]', 'bias[j]'], ('D',))
     """
-    arrays = graph.arrays
-    taken = set(arrays) | set(graph.params)
+    from polyvolta.graph.accumulators import shared
+
+    if accumulators not in ACCUMULATORS:
+        raise UnknownName(f"accumulators={accumulators!r}", hint=nearest(accumulators, ACCUMULATORS))
+    _check(graph)
+    names: dict[str, None] = {}
     contractions, steps = [], []
     for s in graph.statements:
         if s.is_matmul:
             i, j, k = s.iterators
             left, right = (
-                _operand(s, side, index, arrays, taken)
+                _operand(graph, s, side, index, names)
                 for side, index in zip(s.expression.args[1:], ((i, k), (k, j)), strict=True)
             )
             contractions.append(Contraction(s, left, right, s.write.tensor))
         else:
-            accesses, scalars, formula = _formula(s, s.expression)
-            steps.append(Step(s, s.operation, accesses, scalars, formula))
-    return Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs))
+            steps.append(Step(s, s.operation, *_formula(s, s.expression)))
+    found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs))
+    return found if accumulators == "separate" else shared(graph, found, all_of_them=accumulators == "one")
+
+
+def marked(graph: Graph, statement: Statement, part: str = "") -> str:
+    """The graph, with an arrow at a statement and carets under a part of it.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
+    >>> print(marked(graph, graph.statements[1], "C[i, j]"))
+      inputs A(M, K), B(K, N)
+      S1: C[i, j] = mul_acc(C[i, j], A[i, k], B[k, j])
+    > S2: D[i, j] = relu(C[i, j])
+                         ^^^^^^^
+      outputs D(M, N)
+    """
+    lines = []
+    for line in str(graph).splitlines():
+        here = line == str(statement)
+        lines.append(f"{'>' if here else ' '} {line}")
+        if here and (at := line.rfind(part)) >= 0 and part:
+            lines.append(" " * (at + 2) + "^" * len(part))
+    return "\n".join(lines)
+
+
+def _check(graph: Graph) -> None:
+    """That the graph is within the idioms."""
+    products = [s for s in graph.statements if s.is_matmul]
+    if not products:
+        raise Unsupported(
+            "the graph has no matrix product",
+            where=str(graph),
+            hint="kernels are made for products with pointwise operations around them; pv.reference evaluates any graph",
+        )
+    made = {s.write.tensor: s for s in graph.statements}
+    follows: set[str] = set()  # arrays that products enter
+    for s in graph.statements:
+        if s.is_matmul:
+            _check_operands(graph, s, made, follows)
+        if s.is_matmul or any(a.tensor in follows for a in s.reads):
+            follows.add(s.write.tensor)
+    for s in graph.statements:
+        _check_shape(graph, s, products[0], follows)
+
+
+def _check_operands(graph: Graph, product: Statement, made: dict[str, Statement], follows: set[str]) -> None:
+    """That a product's operands are computed from inputs alone."""
+    for access in product.reads[1:]:
+        if (writer := made.get(access.tensor)) is None:
+            continue
+        where = marked(graph, product, str(access))
+        if access.tensor in follows:
+            between = "" if writer.is_matmul else ", with pointwise operations between"
+            raise Unsupported(
+                f"{product.name} is a product of a product{between}: {access.tensor} is the result of {writer.name}",
+                where=where,
+                hint=f"make two kernels: one for {access.tensor}, and one with {access.tensor} as an input",
+            )
+        raise Unsupported(
+            f"{product.name} multiplies {access.tensor}, which is an output as well",
+            where=where,
+            hint=f"leave {access.tensor} out of the outputs, and it is computed on the way",
+        )
+
+
+def _check_shape(graph: Graph, s: Statement, product: Statement, follows: set[str]) -> None:
+    """That a statement's result has the shape of the first product's."""
+    if s.extents[: len(s.write.index)] == product.extents[:2]:
+        return
+    arrays = graph.arrays
+    result, expected = shape_text(arrays[s.write.tensor]), shape_text(arrays[product.write.tensor])
+    hint = f"all results of a kernel have one shape, here {expected}; make another kernel for {s.write.tensor}"
+    part = str(s.write)
+    if s.is_matmul:
+        message = f"products of different shapes: {s.name} makes {result}, {product.name} makes {expected}"
+    elif read := next((a for a in s.reads if a.tensor in follows), None):
+        message = f"{s.name} broadcasts the result of a product, {shape_text(arrays[read.tensor])}, to {result}"
+        hint = f"make two kernels: one for {read.tensor}, and one with {read.tensor} as an input"
+        part = str(read)
+    else:
+        message = f"{s.name} makes {result}, which is no product's shape, from inputs alone"
+    raise Unsupported(message, where=marked(graph, s, part), hint=hint)
 
 
 def _operand(
-    statement: Statement, side: sympy.Basic, index: tuple[str, str], arrays: dict[str, Tensor], taken: set[str]
+    graph: Graph, statement: Statement, side: sympy.Basic, index: tuple[str, str], names: dict[str, None]
 ) -> Operand:
-    """One side of a product; its name is noted in `taken`."""
+    """One side of a product; its name is noted in `names`."""
     accesses, scalars, formula = _formula(statement, side)
-    matrices = [a for a in accesses if a.index == index] or [a for a in accesses if len(a.index) == 2]
-    first = (matrices or accesses)[0].tensor
-    layout = arrays[first].layout if matrices else "row"
-    plain = f"operand {first}"  # each tensor's first operand has its name
-    name, number = first, 1
-    while (plain if name == first else name) in taken:
-        number += 1
-        name = f"{first}_{number}"
-    taken.add(plain if name == first else name)
-    return Operand(name, index, accesses, scalars, formula, layout)
+    arrays = graph.arrays
+    whole = [a for a in accesses if a.index == index]
+    tensor = (whole or accesses)[0].tensor
+    name, taken = tensor, {*names, *arrays, *graph.params, *graph.scalars}
+    if tensor in names:
+        name = next(n for n in (f"{tensor}_{p}" for p in range(2, len(taken) + 3)) if n not in taken)
+    names[name] = None
+    return Operand(name, index, accesses, scalars, formula, arrays[tensor].layout if whole else "row")
 
 
 def _formula(statement: Statement, tree: sympy.Basic) -> tuple[tuple[Access, ...], tuple[str, ...], Formula]:
@@ -159,7 +244,7 @@ def _formula(statement: Statement, tree: sympy.Basic) -> tuple[tuple[Access, ...
     definitions = dict(statement.definitions)
     leaves: dict[sympy.Basic, None] = {}
     scalars: dict[sympy.Basic, None] = {}
-    order = _postorder(tree)
+    order = postorder(tree)
     for node in order:
         if isinstance(node, sympy.Indexed):
             leaves[node] = None
@@ -178,19 +263,3 @@ def _formula(statement: Statement, tree: sympy.Basic) -> tuple[tuple[Access, ...
             made[node] = substitute(inner, dict(enumerate(arguments))) if inner else Call(function, arguments)
     accesses = tuple(statement.access(leaf) for leaf in leaves)
     return accesses, tuple(str(s) for s in scalars), made[tree]
-
-
-def _postorder(tree: sympy.Basic) -> Sequence[sympy.Basic]:
-    """Every node of an expression tree once, operands first; leaves are not opened."""
-    order: dict[sympy.Basic, None] = {}
-    stack: list[tuple[sympy.Basic, bool]] = [(tree, False)]
-    while stack:
-        node, ready = stack.pop()
-        if node in order:
-            continue
-        if ready or isinstance(node, sympy.Indexed | sympy.Symbol | sympy.Number):
-            order[node] = None
-        else:
-            stack.append((node, True))
-            stack.extend((x, False) for x in reversed(node.args) if x not in order)
-    return tuple(order)

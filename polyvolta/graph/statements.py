@@ -74,18 +74,18 @@ class Statement:
         """The compound operation's name, root first, as in the paper: relu_add, mul_acc.
 
         The functions of a product's own operands, its prologue, are not part of the name, and what is used several
-        times is named once.
+        times is named once; a name has at most eight parts.
         """
         if self.is_matmul:
             return MUL_ACC
-        return "_".join(e.func.__name__ for e in preorder(self.expression) if is_operation(e))
+        return "_".join([e.func.__name__ for e in preorder(self.expression) if is_operation(e)][:8])
 
     def access(self, leaf: sympy.Basic) -> Access:
         """The read access that `leaf`, a leaf of the expression tree, stands for."""
         return next(a for a in self.reads if a.leaf == leaf)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.write} = {sympy.sstr(self.expression, full_prec=False)}"
+        return f"{self.name}: {self.write} = {_text(self.expression)}"
 
 
 def leaf(array: str, index: Sequence[str]) -> sympy.Indexed:
@@ -113,6 +113,34 @@ def preorder(tree: sympy.Basic) -> tuple[sympy.Basic, ...]:
             if is_operation(node):
                 stack.extend(reversed(node.args))
     return tuple(order)
+
+
+def postorder(tree: sympy.Basic) -> tuple[sympy.Basic, ...]:
+    """Every node of an expression tree once, operands first; leaves are not opened. Cost: linear."""
+    order: dict[sympy.Basic, None] = {}
+    stack = [(tree, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in order:
+            continue
+        if ready or not is_operation(node):
+            order[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((x, False) for x in reversed(node.args) if x not in order)
+    return tuple(order)
+
+
+def _text(tree: sympy.Basic, limit: int = 2000) -> str:
+    """An expression tree as sympy writes it; elided in the middle past `limit`."""
+    texts: dict[sympy.Basic, str] = {}
+    for node in postorder(tree):
+        if is_operation(node):
+            text = f"{node.func.__name__}({', '.join(texts[x] for x in node.args)})"
+        else:
+            text = sympy.sstr(node, full_prec=False)
+        texts[node] = text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-limit // 2 :]}"
+    return texts[tree]
 
 
 def extents_of(expr: Expr) -> tuple[Dim, ...]:
