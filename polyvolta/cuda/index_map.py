@@ -3,6 +3,9 @@
 An ownership map `{ [lane, i] -> [row, col] }`, a shared-memory layout, a swizzle: each is a function from a few
 bounded indices to a few others. `IndexMap` holds its quasi-affine expressions; `relation` is the same thing as
 a `Map`, for proofs, and `evaluate` as numbers, for the interpreter.
+
+What a lane does in several rounds is a function of both, { [lane, round] -> ... }: `at` puts in a lane's expression and
+a loop's variable, `evaluate` numbers or arrays of one shape.
 """
 
 from __future__ import annotations
@@ -30,6 +33,9 @@ class IndexMap:
     >>> l = var("lane")
     >>> print(IndexMap((("lane", 32),), (("row", l // 4), ("col", l % 4))))
     { [lane] -> [row = floor(lane/4), col = lane mod 4] : 0 <= lane < 32 }
+    >>> runs = IndexMap((("lane", 32), ("round", 4)), (("row", 8 * var("round") + l // 4), ("col", 8 * (l % 4))))
+    >>> print(*runs.at(l, 3), runs.evaluate({"lane": 5, "round": 3}))
+    floor(lane/4) + 24 8*(lane mod 4) (25, 8)
     """
 
     inputs: tuple[tuple[str, int], ...]
@@ -58,7 +64,7 @@ class IndexMap:
         return tuple(e.evaluate(values) for e in self.exprs)
 
     def at(self, *indices: Aff | int) -> tuple[Aff, ...]:
-        """The outputs at inputs that are expressions themselves."""
+        """The outputs at inputs that are expressions themselves, one for each input in order."""
         table = {name: e for (name, _), e in zip(self.inputs, indices, strict=True)}
         return tuple(e.subs(table) for e in self.exprs)
 

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from polyvolta.cuda.bank_model import BadAccess, conflict_degree, phases
+from polyvolta.cuda.bank_model import BadAccess, conflict_degree, conflict_free, phases, worst_degree
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES
 from polyvolta.cuda.macro_mma import m16n16k8
-from polyvolta.sets import var
-from tests.cuda.ir_example import exchange, tile_layout
+from polyvolta.sets import Aff, var, xor
 
 LANES = np.arange(32)
 # (operand, tile depth) -> the conflict degree of its fragment loads without a swizzle. In a phase of eight
 # lanes there are eight rows of A, but four columns of B: lanes 0..3 and 4..7 own the same ones.
 PLAIN = {("a", 64): 8, ("a", 32): 4, ("a", 16): 2, ("b", 64): 4, ("b", 32): 2, ("b", 16): 1}
+
+
+def known(row: Aff, depth: int) -> Aff:
+    """The facts' swizzles: what a tile of `depth` values a row adds to a chunk's number by exclusive-or."""
+    return {64: row % 8, 32: row // 2 % 4, 16: row // 4 % 2}[depth]
+
+
+def tile_layout(names: tuple[str, str], rows: int, depth: int) -> IndexMap:
+    """A tile with the facts' swizzle; chunks run along "k"."""
+    row = next(n for n in names if n != "k")
+    width = depth // CHUNK
+    chunk = width * var(row) + xor(var("k") // CHUNK, known(var(row), depth), 3)
+    return IndexMap(tuple((n, depth if n == "k" else rows) for n in names), (("chunk", chunk),))
 
 
 def plain(layout: IndexMap, depth: int) -> IndexMap:
@@ -62,19 +76,30 @@ def test_the_wider_interleave_needs_a_swizzle_of_its_own():
             assert conflict_degree(CHUNK_BYTES * (8 * row + repaired), 16) == 1
 
 
-def test_the_accumulator_exchange_is_conflict_free():
-    ex = exchange()
-    for p in range(len(ex.registers)):
-        assert phases(8 * ex.store.evaluate({"lane": LANES, "p": p})[0], 8) == (1, 1)
-    assert phases(16 * ex.load.evaluate({"lane": LANES})[0], 16) == (1, 1, 1, 1)
-
-
 @pytest.mark.parametrize(
     ("stride", "width", "degrees"),
     [(4, 4, (1,)), (8, 4, (2,)), (128, 4, (32,)), (8, 8, (1, 1)), (64, 8, (8, 8)), (128, 16, (8,) * 4)],
 )
 def test_strided_accesses(stride, width, degrees):
     assert phases(stride * LANES, width) == degrees
+
+
+@given(st.sampled_from((4, 8, 16)), st.lists(st.lists(st.integers(0, 40), min_size=32, max_size=32), min_size=1))
+def test_many_accesses_at_once_are_as_bad_as_the_worst(width, units):
+    degrees = [conflict_degree([width * u for u in lanes], width) for lanes in units]
+    assert worst_degree(width * np.array(units), width) == max(degrees)
+    assert conflict_free(np.array(units)[:, None, :], width).tolist() == [d == 1 for d in degrees]
+    together = conflict_free(np.array(units)[None, :, :], width)
+    assert together.tolist() == [max(degrees) == 1]
+
+
+def test_lanes_that_take_no_part_meet_nobody():
+    addresses = np.full(32, -16)
+    addresses[:2] = 0, 128
+    assert worst_degree(addresses, 16) == 2
+    addresses[1] = -16
+    assert worst_degree(addresses, 16) == 1
+    assert worst_degree(np.full((3, 32), -4), 4) == 1
 
 
 def test_only_lanes_of_one_phase_meet():
