@@ -57,9 +57,11 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
     text : what the randomness follows from.
     kind : "odd": sizes around tiles and from a list of odd ones, arrays at places of any alignment; "full": multiples
         of the tiles in plain arrays; "narrow": as odd, everything aligned to single values;
-        "special": as odd, some values not finite.
+        "special": as odd, some values not finite, where what comes of these does not hang on underflow.
     most : multiply-adds of the blocks that are started, at most (see `work_of`).
     """
+    if combination.partial == "pad" or combination.idiom.results > 1:  # 0 times infinity, in padding; underflow
+        kind = {"special": "odd"}.get(kind, kind)
     pick = random.Random(f"{text} {kind}")
     steps = dict(zip("MNK", combination.step)) | dict.fromkeys("LH", combination.step[2])
     names = combination.idiom.sizes

@@ -43,6 +43,7 @@ class Idiom:
     scalars : names of numbers given at launch.
     accumulators : "auto", or what the option asks for.
     results : accumulators that a thread holds at the same time.
+    zero_at_zero : whether zeros around the arrays add nothing to the products: what padding needs.
     rounded : whether a prologue's result is not a number that fp16 holds, even for data on a coarse grid.
     """
 
@@ -53,6 +54,7 @@ class Idiom:
     scalars: tuple[str, ...] = ()
     accumulators: str = "auto"
     results: int = 1
+    zero_at_zero: bool = True
     rounded: bool = False
 
     def __reduce__(self) -> tuple:
@@ -67,8 +69,9 @@ class Idiom:
     @property
     def loads(self) -> int:
         """Matrices that are loaded for one operand, at most."""
-        shapes = [text.split()[0] for text in self.tensors.values()]
-        return max(shapes.count(s) for s in shapes if len(s) == 2 and s != "MN" and "1" not in s)
+        inner = [t.split()[0] for t in self.tensors.values() if t[-1] not in "cC" and len(t.split()[0]) == 2]
+        whole = [s for s in inner if "1" not in s]
+        return max(map(whole.count, whole)) + (len(inner) > len(whole))
 
 
 A, B = {"A": "MK a"}, {"B": "KN b"}
@@ -96,7 +99,7 @@ IDIOMS = (
     Idiom("prologue A and B", "prologue", A | {"P": "MK A", "k": "K"} | B | {"w": "N"},
           lambda f, A, P, k, B, w: (f.relu(A) + P * k) @ f.relu(B + w)),
     Idiom("prologue scalars", "prologue", A | B, lambda f, A, B, alpha, beta: (alpha * A + beta) @ (B - alpha),
-          scalars=("alpha", "beta")),
+          scalars=("alpha", "beta"), zero_at_zero=False),
     Idiom("bias relu", "epilogue", A | B | BIAS, lambda f, A, B, bias: f.relu(A @ B + bias)),
     Idiom("column bias, leaky relu", "epilogue", A | B | {"bias": "M1 c"},
           lambda f, A, B, bias: f.leaky_relu(A @ B + bias, 0.125)),
@@ -161,7 +164,7 @@ class Arrays:
         return self.xp.where(x > 0, x, slope * x)
 
     def sigmoid(self, x: Any) -> Any:
-        return 0.5 * (1 + self.xp.tanh(0.5 * x))
+        return 1 / (1 + self.xp.exp(-x))
 
     def tanh(self, x: Any) -> Any:
         return self.xp.tanh(x)
@@ -172,7 +175,7 @@ class Arrays:
         return 0.5 * x * (1 + self.xp.vectorize(math.erf, otypes=[float])(x / math.sqrt(2)))
 
     def clamp(self, x: Any, low: float, high: float) -> Any:
-        return self.xp.where(x < low, low + 0 * x, self.xp.where(x > high, high + 0 * x, x))
+        return self.xp.where(x < low, float(low), self.xp.where(x > high, float(high), x))
 
     def pointwise(self, function: Callable, *arrays: Any) -> Any:
         return function(*arrays)
@@ -307,7 +310,7 @@ def _combinations() -> Iterator[Combination]:
                 choices = _choices(*key)
                 block, warp, buffers = choices[(5 * n + at) % len(choices)]
                 c = LAYOUTS[(n + at) // 2 % 2]
-                partial = "pad" if n % 8 == 5 else "guard"
+                partial = "pad" if n % 8 == 5 and idiom.zero_at_zero else "guard"
                 yield Combination(idiom, a, b, c, macro, split_k, block, warp, buffers, partial)
 
 
@@ -348,11 +351,12 @@ def chosen(only: str, part: str = "1/1", limit: int | None = None) -> tuple[Comb
 
     Parameters
     ----------
-    only : words that the names must have, separated by commas.
+    only : a name, or words that the names must have, separated by commas.
     part : "i/n": every n-th of these, from the i-th on.
     limit : the first so many of those.
     """
     words = [w.strip() for w in only.split(",") if w.strip()]
-    found = [c for c in combinations() if all(w in c.name for w in words)]
+    found = [c for c in combinations() if c.name == only]
+    found = found or [c for c in combinations() if all(w in c.name for w in words)]
     i, n = map(int, part.split("/"))
     return tuple(found[i - 1 :: n][:limit])
