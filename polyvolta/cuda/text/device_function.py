@@ -7,6 +7,7 @@ for another one of that name it finds a new name. What was asked for is printed,
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -137,5 +138,13 @@ class DeviceFunctions:
         return self.names[function]
 
     def texts(self) -> list[str]:
-        """The definitions."""
-        return [str(replace(function, name=name)) for function, name in self.names.items()]
+        """The definitions, each calling what it needs by its name here."""
+        return [str(self.renamed(function)) for function in self.names]
+
+    def renamed(self, function: DeviceFunction) -> DeviceFunction:
+        """A function with its name in this text, and those of what it calls."""
+        body = function.body
+        for inner in function.needs:
+            if self.names[inner] != inner.name:
+                body = tuple(re.sub(rf"\b{inner.name}\(", f"{self.names[inner]}(", line) for line in body)
+        return replace(function, name=self.names[function], body=body)
