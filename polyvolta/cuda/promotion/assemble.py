@@ -100,7 +100,7 @@ def promote(
     if overlap:
         pieces.append(block_barrier(fragments, name_of("sync_tiles")))
     pieces.append(end)
-    tree = widened(contracted, nests.values())
+    tree = widened(contracted, nests.values(), macro.shape)
     if not plan.steps:
         tree, pieces[-1] = with_result(tree, fragments, end)
     tree = assembled(tree, pieces)

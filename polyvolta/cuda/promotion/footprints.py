@@ -86,17 +86,25 @@ def members_of(nest: Nest, dims: Dims) -> Map:
     return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(None, names)), (c,))])
 
 
-def widened(schedule: Schedule, nests: Iterable[Nest]) -> Schedule:
+def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> Schedule:
     """The tree with the instances of every started tile, as many as its contraction leaves of them.
 
     DOMAIN: S[i] : 0 <= i < M and 16*floor(i/16) = i     =>     DOMAIN: S[i] : 0 <= i and 128*floor(i/128) < M
                                                                          and 16*floor(i/16) = i
+
+    Parameters
+    ----------
+    shape : by how much the statements' iterators are contracted.
     """
     parts = []
     for nest in nests:
-        mine = schedule.domain.only(nest.statement)
-        stays = mine.gist(nest.real)  # the multiples of the macro-MMA's shape
-        parts += mine.parts if nest.padded is nest.real else (nest.padded & stays).parts
+        if nest.padded is nest.real:
+            parts += schedule.domain.only(nest.statement).parts
+            continue
+        params, space = nest.padded.param_names, nest.padded.space
+        grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shape) if f > 1]
+        stays = RowBuilder((*params, *nest.iterators)).conjunct(grid)
+        parts += (nest.padded & Set._of(params, [(space, (stays,))])).parts
     assert isinstance(schedule.root, Domain)
     return schedule.replace((), Domain(Set._of(schedule.domain.param_names, parts), schedule.root.child))
 
