@@ -28,6 +28,7 @@ from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, Exchange
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.swizzle import Swizzle, flips, swizzles
 from polyvolta.sets import Aff, aff, var, xor
+from polyvolta.sets.digits import mod_parts
 from polyvolta.sets.simplify import simplify
 
 LANES = 32
@@ -130,7 +131,7 @@ def _stores(
     """Where a lane's pieces go. Places differ from the first piece's by an exclusive-or with a number, or a sum."""
     first = [e.subs({"i": pieces[0][0]}) for e in macro.d.exprs]
     vector, part = (simplify(e, _ranges()) for e in (numbering.vector(first), numbering.part(first)))
-    place = simplify(numbering.per_piece * _flipped(vector, swizzle, numbering.vectors) + part, _ranges())
+    place = simplify(numbering.per_piece * _flipped(vector, swizzle) + part, _ranges())
     set_bits = np.bitwise_or.reduce(_over_lanes(place))
     bits = (numbering.vectors * numbering.per_piece - 1).bit_length()
     found = []
@@ -151,17 +152,34 @@ def _loads(numbering: _Numbering, swizzle: Swizzle, rounds: int) -> tuple[tuple[
     return tuple(found)
 
 
-def _flipped(e: Aff, swizzle: Swizzle, count: int) -> Aff:
-    """An expression of the lane, swizzled; a sum where no bit meets another one."""
-    total, meets = aff(0), aff(0)
-    values = _over_lanes(e)
+def _flipped(e: Aff, swizzle: Swizzle) -> Aff:
+    """An expression of the lane, swizzled; a sum wherever no bit meets another one."""
+    outside, flipping, values = aff(0), aff(0), _over_lanes(e)
     for run in swizzle.runs:
         part = simplify(Swizzle((run,)).flips(e), _ranges())
         if (values & _over_lanes(part)).any():
-            meets = meets + part
+            flipping = flipping + part
         else:
-            total = total + part
-    return xor(e, meets, (count - 1).bit_length()) + total
+            outside = outside + part
+    flipped = int(np.bitwise_or.reduce(_over_lanes(flipping)))
+    meeting = aff(0)
+    for part in _summands(e):
+        if (_over_lanes(part) & flipped).any():
+            meeting = meeting + part
+        else:
+            outside = outside + part
+    bits = max(int(_over_lanes(meeting).max()), flipped).bit_length()
+    return xor(meeting, flipping, bits) + outside
+
+
+def _summands(e: Aff) -> Iterator[Aff]:
+    """What an expression is the sum of: multiples of remainders, of names and of floors."""
+    for c, num, den, rest in mod_parts(e):
+        if den is None:
+            yield from (Aff(((atom, k),)) for atom, k in rest.terms)
+            yield aff(rest.const)
+        else:
+            yield c * (num % den)
 
 
 def _over_lanes(e: Aff) -> np.ndarray:
