@@ -22,9 +22,10 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.options import SHAPES, Options
 from polyvolta.sched import Schedule, initial
-from polyvolta.sched.passes import hoist, map_members, shift, strip_mine, tile
+from polyvolta.sched.passes import fuse, hoist, map_members, shift, strip_mine, tile
 from polyvolta.sched.passes.contract import contract_each
-from polyvolta.sched.tree import Path, Sequence
+from polyvolta.sched.passes.legal import checked
+from polyvolta.sched.tree import Path, Sequence, SetNode
 from polyvolta.sets import Set, aff, var
 
 Reach = Callable[[str, Schedule], Schedule]
@@ -47,7 +48,7 @@ def decompose(
     Cost: about 60 ms for one product, 40 more for each further statement.
     """
     products = {s.name: s for s in graph.statements if s.is_matmul}
-    tree = reach("initial", aligned(initial(graph.statements), products, context))
+    tree = reach("initial", aligned(joined(initial(graph.statements)), products, context))
     tree = reach("block_tiled", tile(tree, ROOT, options.step))
     if isinstance(tree.node((*ROOT, 0, 0)), Sequence):
         tree = reach("hoisted", hoist(tree, ROOT, 2))
@@ -62,6 +63,23 @@ def decompose(
     fine = reach("strip_mined", tree)
     factors = {s.name: dict(zip(s.iterators, (m, n, k))) for s in graph.statements}
     return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
+
+
+def joined(tree: Schedule) -> Schedule:
+    """One band for all statements, also where some have nothing to do with others and have trees of their own.
+
+    SET                                            =>      BAND: S1[i, j, k] → [i, j, k]; S2[i, j, k] → [i, j, k]
+      FILTER: S1[i, j, k]                                    SEQUENCE
+        BAND: S1[i, j, k] → [i, j, k]                          FILTER: S1[i, j, k]
+      FILTER: S2[i, j, k]                                      FILTER: S2[i, j, k]
+        BAND: S2[i, j, k] → [i, j, k]
+    """
+    if not isinstance(tree.node(ROOT), SetNode):
+        return tree
+    new = fuse(tree, ROOT)
+    below = (*ROOT, 0)
+    parts = [f for child in new.node(below).children for f in (child.child.children or (child,))]
+    return checked(tree, new.replace(below, Sequence(tuple(parts))), "joining", below)
 
 
 def aligned(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:

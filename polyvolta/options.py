@@ -125,7 +125,7 @@ class Options:
         >>> C = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
         >>> all_of_them = list(Options.space(C))
         >>> len(all_of_them), all_of_them[0].block_tile
-        (3525, (16, 16, 16))
+        (3493, (16, 16, 16))
         """
         from polyvolta.cuda.target import target_of
         from polyvolta.graph.dag import Graph
@@ -139,9 +139,9 @@ class Options:
         return 2 * (m + n) * k * self.buffers
 
     def exchange_bytes(self, needs: Needs) -> int:
-        """Shared memory in which warps exchange accumulators: one fragment of fp16 or fp32 values for each warp."""
+        """Shared memory in which warps exchange accumulators: a fragment for each, in fp16 where it is only stored."""
         m, n, _ = SHAPES[self.macro_mma]
-        return m * n * needs.exchange * (self.threads // 32)
+        return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // 32)
 
     def shared_bytes(self, needs: Needs, most: int) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in `most` bytes."""
@@ -212,7 +212,8 @@ class Needs:
     ----------
     accumulators : arrays that products accumulate in.
     loads : for each product how many matrices are loaded for its left and for its right operand.
-    exchange : bytes of a value on its way through the exchange buffer: 2 where results are only stored, else 4.
+    exchange : bytes of a value on its way through the exchange buffer: 2 where results are only stored, else 4, as
+        with a split K.
     operands : matrices and vectors that the epilogue loads.
     """
 
