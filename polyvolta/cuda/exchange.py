@@ -232,8 +232,8 @@ def _sifted(
     macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering, rounds: int
 ) -> Iterator[Swizzle]:
     """Swizzles of the vectors' numbers, high bits flipping low ones, under which nothing conflicts."""
-    lane = np.arange(LANES)
-    firsts = [[np.broadcast_to(x, LANES) for x in macro.d.evaluate({"lane": lane, "i": p[0]})] for p in pieces]
+    elements = _elements(macro)[[p[0] for p in pieces]]
+    firsts = [np.divmod(of_piece, macro.shape[1]) for of_piece in elements]
     stored = np.stack([numbering.vector(place) for place in firsts])
     parts = np.stack([numbering.part(place) for place in firsts])
     loaded = np.arange(numbering.vectors).reshape(-1, LANES)
@@ -248,9 +248,14 @@ def _sifted(
 
 def _lane_by_lane(f: IndexMap, rounds: int = 1) -> np.ndarray:
     """[round, output, lane]: the values of a map."""
-    lane = np.arange(LANES)
-    outputs = [f.evaluate({"lane": lane, "round": r}) for r in range(rounds)]
-    return np.array([[np.broadcast_to(x, LANES) for x in of_round] for of_round in outputs])
+    outputs = f.evaluate({"lane": np.arange(LANES), "round": np.arange(rounds)[:, None]})
+    return np.stack([np.broadcast_to(x, (rounds, LANES)) for x in outputs], axis=1)
+
+
+def _elements(macro: MacroMma) -> np.ndarray:
+    """[value, lane]: the accumulator's elements, numbered row by row."""
+    row, col = macro.d.evaluate({"lane": np.arange(LANES), "i": np.arange(macro.values[2])[:, None]})
+    return np.broadcast_to(row * macro.shape[1] + col, (macro.values[2], LANES))
 
 
 def conflicts(exchange: Exchange) -> int:
@@ -266,13 +271,11 @@ def moves(exchange: Exchange, macro: MacroMma) -> bool:
     Each lane stores the elements that it owns, by the macro-MMA's map; the buffer must be filled, each value once;
     what each lane loads must be what `owns` says, and no element may come twice.
     """
-    lane, length = np.arange(LANES), len(exchange.pieces[0])
     rows, cols, _ = macro.shape
+    length, elements = len(exchange.pieces[0]), _elements(macro)
     buffer = np.full(rows * cols, -1)
     for piece, places in zip(exchange.pieces, _lane_by_lane(exchange.store)[0]):
-        for k, i in enumerate(piece):
-            row, col = macro.d.evaluate({"lane": lane, "i": i})
-            buffer[places * length + k] = row * cols + col
+        buffer[places[:, None] * length + np.arange(length)] = elements[list(piece)].T
     if not np.array_equal(np.sort(buffer), np.arange(rows * cols)):
         return False
     per_vector = CHUNK_BYTES // BYTES[exchange.kind]
