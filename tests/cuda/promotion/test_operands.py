@@ -1,0 +1,209 @@
+"""The k loop of a product: footprints, copies, prologues, fragments and prefetching, against enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import polyvolta as pv
+from polyvolta.cuda.kernel_ir import GlobalLoad, Pointwise
+from polyvolta.cuda.promotion import operands
+from polyvolta.cuda.promotion.footprints import CannotPromote
+from polyvolta.sets import Set
+from tests.cuda.promotion.promoted import loops_of, products
+
+M, N, K, L = pv.sizes("M N K L")
+SMALL = {"block_tile": (32, 16, 16), "warp_tile": (16, 16, 16)}
+LAYOUTS = [(a, b) for a in ("row", "col") for b in ("row", "col")]
+TALL = {"block_tile": (48, 16, 16), "warp_tile": (16, 16, 16)}  # copies that don't come out even
+WIDE = {"block_tile": (32, 64, 16), "warp_tile": (32, 32, 16), "macro_mma": "m32n32k8"}
+
+
+def operand(name, shape, layout="row"):
+    return pv.tensor(name, shape, layout=layout)
+
+
+def random(rng, *shape):
+    return rng.integers(-4, 5, shape).astype(np.float64)
+
+
+def matmul(a="row", b="col", m=M, n=N, k=K):
+    return operand("A", (m, k), a) @ operand("B", (k, n), b)
+
+
+# ---- copies
+
+
+@pytest.mark.parametrize(("a", "b"), LAYOUTS)
+@pytest.mark.parametrize("options", [SMALL, WIDE, TALL, {**SMALL, "split_k": 2}])
+def test_every_element_of_a_block_tile_is_copied_once(a, b, options):
+    loops = loops_of(matmul(a, b), **options)
+    rows, cols, depth = loops.options.step
+    origin = {"A": (2 * rows, 3 * depth), "B": (3 * depth, cols)}  # of tile by = 2, bx = 1, kt = 3
+    extent = {"A": (rows, depth), "B": (depth, cols)}
+    for name in "AB":
+        load = loops.movements[f"load_{name}"]
+        (op,) = load.ops
+        calls = next(e for e in loops.operands.pieces[0].extensions if e.space.out.name == load.statement)
+        seen = []
+        tile = calls.intersect_domain(Set("{ [2, 1] }")).range().fix(kt=3, M=999, N=999, K=999)
+        for point in tile.project_out_params("M", "N", "K").points():
+            at = dict(zip(load.dims, point))
+            first = [e.evaluate(at) for e in op.index]
+            seen += [tuple(x + v * (d == op.along) for d, x in enumerate(first)) for v in range(8)]
+        (r, c), (height, width) = origin[name], extent[name]
+        assert sorted(seen) == [(x, y) for x in range(r, r + height) for y in range(c, c + width)]
+
+
+def test_copies_that_miss_an_element_are_refused(monkeypatch):
+    honest = operands.check_cover
+
+    def one_short(side):
+        from dataclasses import replace
+
+        honest(replace(side, chunks=side.chunks - 1))
+
+    monkeypatch.setattr(operands, "check_cover", one_short)
+    with pytest.raises(CannotPromote, match="do not cover"):
+        loops_of(matmul(), **SMALL)
+
+
+# ---- the whole loop
+
+
+def agree(expr, arrays, expected, sizes, scalars=None, **options):
+    """Promoted and prefetched trees compute what numpy does, without races."""
+    loops = loops_of(expr, **options)
+    for tree in (loops.promoted, loops.prefetched):
+        found, races = products(loops, tree, arrays, sizes, scalars)
+        assert races == []
+        assert set(found) == set(expected)
+        for name, x in expected.items():
+            np.testing.assert_allclose(found[name], x, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b"), LAYOUTS)
+@pytest.mark.parametrize("options", [SMALL, WIDE])
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_fragments_hold_what_the_macro_mma_multiplies(a, b, options, buffers):
+    rng = np.random.default_rng(0)
+    x, y = random(rng, 37, 45), random(rng, 45, 21)
+    agree(matmul(a, b), {"A": x, "B": y}, {"hmma_C": x @ y}, {"M": 37, "N": 21, "K": 45}, buffers=buffers, **options)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (32, 16, 16), (33, 17, 15), (7, 40, 33), (64, 32, 48)])
+@pytest.mark.parametrize("split", [1, 2, 4])
+def test_any_size(sizes, split):
+    m, n, k = sizes
+    rng = np.random.default_rng(1)
+    x, y = random(rng, m, k), random(rng, k, n)
+    options = {**SMALL, "split_k": split, "buffers": 1 + split % 2}
+    agree(matmul(), {"A": x, "B": y}, {"hmma_C": x @ y}, {"M": m, "N": n, "K": k}, **options)
+    agree(matmul(m=m, n=n, k=k), {"A": x, "B": y}, {"hmma_C": x @ y}, {}, **options)
+
+
+def tiles_of(loops):
+    return [(t.name, t.start, t.bytes) for p in loops.operands.pieces for t in p.tiles]
+
+
+def test_prologues_with_several_tensors_layouts_and_scalars():
+    rng = np.random.default_rng(2)
+    m, n, k = 33, 17, 21
+    arrays = {"A": random(rng, m, k), "X": random(rng, m, k), "v": random(rng, k), "w": random(rng, m, 1),
+              "B": random(rng, k, n), "u": random(rng, n)}  # fmt: skip
+    left = (operand("A", (M, K), "col") * operand("X", (M, K)) + operand("v", (K,))) * operand("w", (M, 1)) + 1
+    right = pv.sigmoid(operand("B", (K, N))) - operand("u", (N,))
+    x = (arrays["A"] * arrays["X"] + arrays["v"]) * arrays["w"] + 1
+    y = 1 / (1 + np.exp(-arrays["B"])) - arrays["u"]
+    loops = loops_of(left @ right, **SMALL)
+    for tree in (loops.promoted, loops.prefetched):
+        found, races = products(loops, tree, arrays, {"M": m, "N": n, "K": k})
+        np.testing.assert_allclose(found["hmma_C"], x @ y, rtol=1e-5)
+        assert races == []
+    plain = loops_of(matmul(), **SMALL)
+    assert tiles_of(loops) == tiles_of(plain)  # shared memory stays that of a plain product
+
+
+def test_several_products_and_a_tensor_in_more_than_one_place():
+    rng = np.random.default_rng(3)
+    x, p, q = random(rng, 20, 20), random(rng, 20, 35), random(rng, 35, 20)
+    a = operand("A", (M, M))
+    expr = pv.relu(a @ a) + operand("P", (M, L)) @ operand("Q", (L, M))
+    loops = loops_of(expr, **SMALL, buffers=2, accumulators="separate")
+    for tree in (loops.promoted, loops.prefetched):
+        found, races = products(loops, tree, {"A": x, "P": p, "Q": q}, {"M": 20, "L": 35})
+        assert races == []
+        assert any(np.array_equal(v, x @ x) for v in found.values())
+        assert any(np.array_equal(v, p @ q) for v in found.values())
+
+
+# ---- full and partial tiles
+
+
+def copies(calls):
+    """Numbers of copy and thread of all copies of a tile."""
+    tile = calls.intersect_domain(Set("{ [0, 0] }")).range().fix(M=999, N=999, K=999, kt=0)
+    return np.array([p[-2:] for p in tile.project_out_params("M", "N", "K").points()]).T
+
+
+CASES = {
+    "plain": (lambda: matmul(), {"A": ("M", "K"), "B": ("K", "N")}),
+    "vectors": (
+        lambda: (operand("A", (M, K)) + operand("v", (K,)) + operand("w", (M, 1))) @ operand("B", (K, N)),
+        {"A": ("M", "K"), "B": ("K", "N"), "v": ("K",), "w": ("M", 1)},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("split", [1, 2])
+def test_a_tile_is_full_where_no_value_is_outside(case, split):
+    make, shapes = CASES[case]
+    loops = loops_of(make(), **SMALL, split_k=split)
+    rows, cols, depth = loops.options.step
+    for m, n, k in product((1, 31, 32, 33, 64), (15, 16, 17), (1, depth, depth + 1, 2 * depth)):
+        sizes = {"M": m, "N": n, "K": k}
+        for by, bx, kt in product(range(-(-m // rows)), range(-(-n // cols)), range(-(-k // depth))):
+            for tensor, shape in shapes.items():
+                load = loops.movements[f"load_{tensor}"]
+                (op,) = load.ops
+                at = {**sizes, "by": by, "bx": bx, "kt": kt}
+                calls = next(e for e in loops.operands.pieces[0].extensions if e.space.out.name == load.statement)
+                c, t = copies(calls)
+                last = []
+                for d, (e, extent) in enumerate(zip(op.index, shape)):
+                    x = np.broadcast_to(e.evaluate({**at, "c": c, "t": t}), c.shape)
+                    x = x + 7 * (d == op.along)
+                    last.append((x < sizes.get(extent, extent)).all())
+                assert all(last) == all(e.evaluate(at) >= 0 for e in load.full), (tensor, at)
+
+
+def test_no_condition_where_sizes_are_multiples():
+    for loops in (loops_of(matmul(), **SMALL, partial="pad"), loops_of(matmul(m=64, n=32, k=48), **SMALL)):
+        assert {m.full for m in loops.movements.values()} == {()}
+        assert not any(op.guarded for m in loops.movements.values() for op in m.ops if isinstance(op, GlobalLoad))
+
+
+def test_a_tile_that_is_never_full():
+    loops = loops_of(matmul(m=7), **SMALL)
+    assert [str(e) for e in loops.movements["load_A"].full] == ["-1"]
+    assert [str(e) for e in loops.movements["load_B"].full] == ["N - 16*bx - 16", "K - 16*kt - 16"]
+
+
+@pytest.mark.parametrize(
+    ("prologue", "needed"),
+    [
+        (lambda a, v: pv.relu(a), False),
+        (lambda a, v: a * v, False),
+        (lambda a, v: pv.sigmoid(a), True),
+        (lambda a, v: a + 1, True),
+    ],
+)
+def test_values_beside_k_are_masked_only_where_the_formula_does_not_keep_zero(prologue, needed):
+    loops = loops_of(prologue(operand("A", (M, K)), operand("v", (K,))) @ operand("B", (K, N)), **SMALL)
+    found = [op for m in loops.movements.values() for op in m.ops if isinstance(op, Pointwise)]
+    assert [op.inside is not None for op in found] == [needed]
+    padded = loops_of(prologue(operand("A", (M, K)), operand("v", (K,))) @ operand("B", (K, N)), **SMALL, partial="pad")
+    assert [op.inside for m in padded.movements.values() for op in m.ops if isinstance(op, Pointwise)] == [None]
