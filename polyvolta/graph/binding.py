@@ -13,8 +13,9 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.graph.errors import ArrayMismatch, BadArguments, BadOutputs
-from polyvolta.graph.expr import Expr, MatMul, Pointwise, is_number, shape_text
+from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text
 from polyvolta.graph.names import check_name
+from polyvolta.graph.operators import is_number
 from polyvolta.graph.tensors import Size, Tensor, check_layout
 from polyvolta.sets.errors import nearest
 
@@ -85,7 +86,7 @@ def as_outputs(outputs: object) -> tuple[Output, ...]:
     seen: dict[Expr, object] = {}
     made: list[Output] = []
     for at, (name, given) in enumerate(named):
-        o = given if isinstance(given, Output) else Output(given)
+        o = given if isinstance(given, Output) else Output(given)  # type: ignore[arg-type]  # checked below
         what, e = f"output {at if name is None else name!r}", o.expr
         if not isinstance(e, MatMul | Pointwise):
             kind = "an input as it is" if isinstance(e, Tensor) else f"a {type(e).__name__}, no expression"

@@ -151,7 +151,7 @@ def _name_arrays(
 ) -> dict[Expr, Tensor]:
     """Inputs and every statement's result as tensors; names not given are C, D, E, ..., then C1, C2, ..."""
     by_expr = {o.expr: o for o in asked}
-    taken = {t.name for t in arguments} | set(params) | {o.name for o in asked}
+    taken = {t.name for t in arguments} | set(params) | {o.name for o in asked if o.name}
     letters = ascii_uppercase[2:].replace("S", "")  # S1, S2 are statements in the paper
     free = fresh_names(chain(letters, (f"C{n}" for n in count(1))), taken)
     results = {}

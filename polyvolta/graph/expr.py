@@ -15,13 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from polyvolta.graph.errors import BadFunction, BadOperand, ShapeMismatch
 from polyvolta.graph.functions import FUNCTIONS
-from polyvolta.graph.operators import Operators, no_function
+from polyvolta.graph.operators import Operators, is_number, no_function
 
 if TYPE_CHECKING:
     from polyvolta.graph.formula import Formula
@@ -294,11 +293,6 @@ def _operand(x: object, op: str) -> Expr:
     else:
         hint = "operands are tensors, expressions" + ("" if op == "@" else " and real numbers")
     raise BadOperand(f"{op} can't take a {kind} as an operand", where=_short(x), hint=hint)
-
-
-def is_number(x: object) -> bool:
-    """Whether it is a real number: of Python, of numpy, of sympy; no bool."""
-    return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def finite(x: Any, op: str) -> float:

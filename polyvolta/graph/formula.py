@@ -26,10 +26,14 @@ class _Interned:
     __slots__ = ()
 
     def __new__(cls, *fields: Any, **named: Any) -> Any:
-        key = (cls, *fields, *(named[f] for f in cls.__match_args__[len(fields) :]))  # type: ignore[attr-defined]
-        if cls is Number:  # 0.0 and -0.0 are two numbers
-            key = (cls, float(key[1]).hex())
+        fields = (*fields, *(named[f] for f in cls.__match_args__[len(fields) :]))  # type: ignore[attr-defined]
+        key = (cls, *map(cls._key, fields))
         return _INTERNED.get(key) or _INTERNED.setdefault(key, object.__new__(cls))
+
+    @staticmethod
+    def _key(field: Any) -> Any:
+        """What tells a field from others."""
+        return field
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, f) for f in self.__match_args__)  # type: ignore[attr-defined]
@@ -50,6 +54,10 @@ class Number(_Interned):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", float(self.value))
+
+    @staticmethod
+    def _key(field: Any) -> Any:
+        return float(field).hex()  # 0.0 and -0.0 are two numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -172,7 +172,7 @@ def _check(graph: Graph) -> None:
         raise Unsupported(
             "the graph has no matrix product",
             where=str(graph),
-            hint="kernels are made for products with pointwise operations around them; pv.reference evaluates any graph",
+            hint="kernels are made for products and pointwise operations around them; pv.reference takes any graph",
         )
     made = {s.write.tensor: s for s in graph.statements}
     follows: set[str] = set()  # arrays that products enter

@@ -17,6 +17,7 @@ from polyvolta.graph.errors import BadFunction, BadOperand
 from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.sets.errors import nearest
 
+_OURS = """sub mul div neg abs pow rsqrt erf where relu leaky_relu sigmoid silu softplus gelu gelu_tanh""".split()
 UFUNCS = {
     "subtract": "sub",
     "multiply": "mul",
@@ -25,10 +26,13 @@ UFUNCS = {
     "negative": "neg",
     "absolute": "abs",
     "fabs": "abs",
-    **{name: name for name in FUNCTIONS},
+    "power": "pow",
+    **{name: name for name in FUNCTIONS if name not in _OURS},
 }
 """The numpy functions that are pointwise functions of a graph, by numpy's names."""
 
+REDUCTIONS = """sum prod mean std var max min amax amin argmax argmin any all cumsum cumprod dot median sort linalg
+nansum nanmax nanmin trace einsum tensordot inner vdot average ptp count_nonzero norm""".split()
 MOST_FACTORS = 8  # x**n is a product up to this n, a call of pow above
 
 
@@ -122,7 +126,7 @@ class Operators:
     def __bool__(self) -> bool:
         self._no(
             "truth value: its elements are known only when the kernel runs",
-            "in the place of `if`, `and`, `or`, `not` and chained comparisons, use pv.where(condition, a, b), &, |, ~",
+            "pv.where(condition, a, b) selects; &, |, ~ stand for `and`, `or`, `not`; pv.maximum for max()",
         )
 
     def __getitem__(self, index: object) -> NoReturn:
@@ -189,6 +193,11 @@ class Operators:
         raise no_function(name, where=str(self), numpy=True)
 
 
+def is_number(x: Any) -> bool:
+    """Whether it is a real number: of Python, of numpy, of sympy; no bool."""
+    return isinstance(x, Real) and not isinstance(x, bool)
+
+
 def power(base: Any, exponent: Any) -> Any:
     """`base ** exponent`: products for small whole exponents, else `pow`.
 
@@ -197,12 +206,13 @@ def power(base: Any, exponent: Any) -> Any:
     >>> print(x**2, x**3, x**-1, x**2.5, sep="; ")
     square(x); square(x) * x; 1 / x; pow(x, 2.5)
     """
-    whole = isinstance(exponent, Real) and not isinstance(exponent, bool) and abs(exponent) in range(MOST_FACTORS + 1)
+    whole = is_number(exponent) and abs(exponent) in range(MOST_FACTORS + 1)
     if not whole or exponent == 0:
         return (base if isinstance(base, Operators) else exponent)._apply("pow", (base, exponent))
     if exponent < 0:
         return base._apply("div", (1, power(base, -exponent)))
-    made, square, left = None, base, int(exponent)
+    made: Any = None
+    square, left = base, int(exponent)
     while left:
         if left % 2:
             made = square if made is None else square * made
@@ -214,8 +224,10 @@ def power(base: Any, exponent: Any) -> Any:
 
 def no_function(name: str, *, where: str = "", numpy: bool = False) -> BadFunction:
     """The error for a function that is no pointwise function of a graph."""
-    known = UFUNCS if numpy else FUNCTIONS
     what = f"np.{name} is" if numpy else f"{name!r} is"
+    if numpy and name in REDUCTIONS:
+        return BadFunction(f"{what} not pointwise", where=where, hint="of reductions there is only the matrix product")
+    known = (*UFUNCS, "where", "clip") if numpy else FUNCTIONS
     return BadFunction(f"{what} no pointwise function that kernels have", where=where, hint=nearest(name, known))
 
 

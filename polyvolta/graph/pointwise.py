@@ -5,14 +5,16 @@ All take tensors, expressions and numbers, broadcast as in numpy, and work insid
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from polyvolta.graph.errors import BadFunction
-from polyvolta.graph.expr import apply, is_number, node
+from polyvolta.graph.expr import apply, node
 from polyvolta.graph.formula import Call, Input, fold
 from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.graph.names import reserved
+from polyvolta.graph.operators import is_number
 
 
 def pointwise(f: str | Callable[..., Any], *operands: object) -> Any:
@@ -61,15 +63,18 @@ def pointwise(f: str | Callable[..., Any], *operands: object) -> Any:
     plain = formula.function if isinstance(formula, Call) else ""
     if formula is Call(plain, tuple(map(Input, range(len(known))))):
         return apply(plain, *known)
-    if not name.isidentifier() or not name.isascii() or "__" in name:
-        return fold(formula, known, float, apply_to)
+    if not name.isidentifier() or not name.isascii() or "__" in name or _is_library(f):
+        return fold(formula, known, float, lambda function, xs: apply(function, *xs))
     while name in FUNCTIONS or name == "mul_acc" or reserved(name):
         name = name.strip("_") + "_1"
     return node(name, known, formula)
 
 
-def apply_to(function: str, operands: tuple[object, ...]) -> Any:
-    return apply(function, *operands)
+def _is_library(f: Callable[..., Any]) -> bool:
+    """Whether a function is none of the user's own."""
+    home = getattr(f, "__module__", None) or type(f).__module__
+    known = home.partition(".")[0] in ("numpy", "polyvolta", "builtins", "_operator")
+    return known and getattr(sys.modules.get(home), getattr(f, "__name__", ""), None) is f
 
 
 def relu(x: object) -> Any:

@@ -15,9 +15,9 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from polyvolta.graph.errors import BadFunction, BadOperand
-from polyvolta.graph.expr import Expr, finite, is_number
+from polyvolta.graph.expr import Expr, finite
 from polyvolta.graph.formula import Call, Formula, Input, Number, inputs, show, substitute
-from polyvolta.graph.operators import Operators
+from polyvolta.graph.operators import Operators, is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def trace(f: Callable[..., Any], operands: Sequence[object | None]) -> tuple[str
 
         f = function_of(f)
     name = _name_of(f)
-    shown = name if name.isidentifier() else "the function"
+    shown = name if name.isidentifier() else "f"
     names = _parameters(f, len(operands), shown)
     unknown = tuple(n for n, x in zip(names, operands, strict=True) if x is None)
     at = Trace(shown, unknown)
