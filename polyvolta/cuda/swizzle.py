@@ -207,7 +207,7 @@ def _sifted(size: Sequence[int], order: Sequence[int], accesses: Sequence[Access
     """The candidates, in order, that are free of conflicts on a sample of the accesses."""
     width = size[order[1]] // chunk
     tried, batch = candidates(width), 48
-    sample = [_numbers(a, order, chunk) for a in accesses if a.points.size]
+    sample = [numbers for numbers in (_numbers(a, order, chunk) for a in accesses) if numbers[0].size]
     for first in range(0, len(tried), batch):
         table = flips(tried[first : first + batch], 2**LINE_BITS)
         free = np.ones(len(table), bool)

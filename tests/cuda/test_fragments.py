@@ -9,12 +9,12 @@ import pytest
 
 from polyvolta.cuda.bank_model import conflict_degree
 from polyvolta.cuda.fragments import OperandTile, access_width, cyclic_stores, fragment_loads, plan_operands
-from polyvolta.cuda.macro_mma import INTERLEAVES, MACRO_MMAS, macro_mma
+from polyvolta.cuda.macro_mma import MACRO_MMAS, macro_mma
 from polyvolta.cuda.swizzle import Accesses, NoSwizzle, Swizzle, conflicts, tile_layout
 
 ROW, COL = (0, 1), (1, 0)
 ORDERS = {"row": ROW, "col": COL}
-DEPTHS = (16, 32, 64, 128, 256)
+DEPTHS = (8, 16, 24, 32, 40, 48, 64, 96, 128, 256)
 SIDES = {"m16n16k8": (16, 32, 48, 64, 80, 96, 112, 128, 256), "m32n32k8": (32, 64, 96, 128, 160, 256)}
 LAYOUTS = list(product(("row", "col"), repeat=2))
 
@@ -51,8 +51,9 @@ def degrees(plan, tile, side):
 
 
 @pytest.mark.parametrize(("name", "layouts"), list(product(MACRO_MMAS, LAYOUTS)))
-def test_a_small_tile_by_brute_force(name, layouts):
-    of_both = tiles(*layouts, 64, 32)
+@pytest.mark.parametrize("depth", [8, 32])
+def test_a_small_tile_by_brute_force(name, layouts, depth):
+    of_both = tiles(*layouts, 32, depth)
     (plan,) = plan_operands(name, [of_both])
     assert degrees(plan, of_both[0], 0) == {1}
     assert degrees(plan, of_both[1], 1) == {1}
@@ -73,7 +74,8 @@ def test_every_tile_has_a_plan_without_conflicts(name, layout, depth):
             accesses = [Accesses(tile.stores, 8), Accesses(loads, of.access)]
             assert conflicts(of.layout, tile.order, 8, accesses) == 1
             assert len(chunks_of(of.layout, tile)) == side * depth // 8
-        assert plan.macro.d == MACRO_MMAS[name]().d
+        if depth % 16 == 0:
+            assert plan.macro.d == MACRO_MMAS[name]().d  # the preferred interleave
 
 
 def chunks_of(layout, tile):
@@ -150,28 +152,23 @@ def test_contractions_of_one_kernel_share_the_accumulators_map():
     assert len({p.macro.d for p in plans}) == 1
 
 
-def test_another_interleave_is_tried_when_the_first_fails(monkeypatch):
-    """With a first candidate that has no swizzle, the second one's rows are those of A and of the accumulator."""
-    from polyvolta.cuda import fragments
-
-    first = INTERLEAVES["m16n16k8"].rows
-    second = (*first[:2], first[3], first[2])
-
-    def picky(dims, *rest):
-        if dims == ("row", "k") and picky.calls == 0:
-            picky.calls += 1
-            raise NoSwizzle("not this one")
-        return choose(dims, *rest)
-
-    picky.calls, choose = 0, fragments.choose
-    monkeypatch.setattr(fragments, "choose", picky)
-    (plan,) = plan_operands("m16n16k8", [tiles("row", "col", 48, 16, threads=96)])  # asked nowhere else
-    a, d = plan.macro.a, plan.macro.d
-    assert picky.calls == 1
-    assert second != first
-    # bit 2 of the row is now the upper quad, bit 3 the quad-pair
-    assert a.evaluate({"lane": 16, "i": 0})[0] == d.evaluate({"lane": 16, "i": 0})[0] == 4
-    assert a.evaluate({"lane": 4, "i": 0})[0] == d.evaluate({"lane": 4, "i": 0})[0] == 8
+@pytest.mark.parametrize("depth", [8, 24, 40])
+def test_where_no_swizzle_helps_another_interleave_does(depth):
+    """Rows of an odd number of chunks can't be swizzled; with quad-pairs next to quads the loads go without."""
+    (plan,) = plan_operands("m32n32k8", [tiles("row", "row", 64, depth)])
+    preferred = macro_mma("m32n32k8", "row", "row")
+    assert plan.a.swizzle == Swizzle()
+    assert plan.macro.a != preferred.a
+    assert plan.macro.b == preferred.b  # columns go their own way
+    own = fragment_loads(preferred.a, (32, 8), (64, depth), 8)
+    plain = tile_layout(("row", "k"), (64, depth), ROW, Swizzle(), 8)
+    assert conflicts(plain, ROW, 8, [Accesses(own, 8)]) == 2
+    # rows of A and of the accumulator still interleave alike
+    rows_of_a = {lane: {plan.macro.a.evaluate({"lane": lane, "i": i})[0] for i in range(16)} for lane in range(32)}
+    rows_of_d = {lane: {plan.macro.d.evaluate({"lane": lane, "i": i})[0] for i in range(32)} for lane in range(32)}
+    for quad in range(8):
+        of_quad = range(4 * quad, 4 * quad + 4)
+        assert set().union(*(rows_of_a[x] for x in of_quad)) == set().union(*(rows_of_d[x] for x in of_quad))
 
 
 def test_stores_count_as_much_as_loads():
