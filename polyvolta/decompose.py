@@ -121,5 +121,7 @@ def mapped(tree: Schedule, tiles: list[Path], products: dict[str, Statement], op
         names = {k: n for k, n in enumerate(WARPS[:2]) if not band.members[k].of(statement).is_constant}
         if product is not None and options.split_k > 1:
             names[2] = WARPS[2]
-        tree = map_members(tree, at, names, reduction=product.write.tensor if 2 in names and product else ())
+        sums = {d.array for d in tree.dependences or ()}  # of one term, nothing depends on it
+        arrays = [product.write.tensor] if 2 in names and product and product.write.tensor in sums else []
+        tree = map_members(tree, at, names, reduction=arrays)
     return tree
