@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polyvolta.cuda.exchange import plan_exchange
+from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import (
     Barrier,
     Element,
@@ -110,26 +111,25 @@ class _Builder:
     def run(self) -> None:
         """Loads, exchanges, steps and stores of a fragment."""
         plan = self.plan
-        made = [c.accumulator for c in plan.contractions]
-        made = list(dict.fromkeys(made))
+        made = list(dict.fromkeys(c.accumulator for c in plan.contractions))
         results = {*made, *(s.statement.write.tensor for s in plan.steps)}
         for step in plan.steps:
             for access in step.accesses:
                 if access.tensor not in results:
                     self.load(step, access)
-        for n, array in enumerate(made):
-            last = self.exchanged(array)
-            if n < len(made) - 1:
-                self.barrier(last)
+        for array in made:
+            self.exchanged(array)
+            if array != made[-1]:
+                self.barrier(array)
         for step in plan.steps:
             self.step(step)
         self.barrier(made[-1])
 
     # ---- statements
 
-    def add(self, wish: str, ops: Sequence[Op | Loop], phrase: str, everyone: bool = False) -> None:
-        full = self.fragments.full if any(_guarded(op) for op in ops) else ()
-        statement = ops[0].statement if isinstance(ops[0], Op) else ops[0].body[0].statement  # type: ignore[union-attr]
+    def add(self, statement: str, ops: Sequence[Op | Loop], phrase: str, everyone: bool = False) -> None:
+        """One more movement, of the warps that have the first part of the sum or of everyone."""
+        full = self.fragments.full if any(getattr(op, "guarded", False) for op in operations(tuple(ops))) else ()
         self.movements.append(Movement(statement, self.fragments.nest.iterators, tuple(ops), full, phrase))
         self.first_part.append(not everyone and self.warps[2] > 1)
 
@@ -139,22 +139,22 @@ class _Builder:
         key = (access.tensor, tuple(map(str, index)))
         if key in self.runs:
             return
-        labels = [a for a, _ in self.runs].count(access.tensor)
-        array = self.runs[key] = run_name(f"{access.tensor}{labels or ''}")
-        self.array(array, "half")
-        statement = self.name_of(f"read_{access.tensor}{labels or ''}")
+        count = [tensor for tensor, _ in self.runs].count(access.tensor)
+        array = self.runs[key] = run_name(f"{access.tensor}{count or ''}")
+        statement = self.name_of(f"read_{access.tensor}{count or ''}")
         along = next((d for d, p in enumerate(index) if p == self.exchange.along), None)
         guarded = bool(self.fragments.full)
 
         def one(r: Aff) -> Op:
             at = (*self.place(r), aff(0))
-            return GlobalLoad(
-                Element(array, (r,)), access.tensor, tuple(at[p] for p in index), along, guarded, statement
-            )
+            place = tuple(at[p] for p in index)
+            return GlobalLoad(self.element(array, r), access.tensor, place, along, guarded, statement)
 
-        self.add(statement, self.rounds(one), "global memory -> registers")
+        moves = any(self.round in e.names() for e in one(var(self.round)).index)  # type: ignore[union-attr]
+        self.array(array, "half", self.exchange.rounds if moves else 1)
+        self.add(statement, self.rounds(one, array), "global memory -> registers")
 
-    def exchanged(self, array: str) -> str:
+    def exchanged(self, array: str) -> None:
         """One accumulator into runs; stored if it is an output."""
         parts = self.warps[2]
         slot, stride = var("warp"), self.warps[0] * self.warps[1]
@@ -163,45 +163,42 @@ class _Builder:
         self.add(store, [ExchangeStore(source, EXCHANGE, slot, self.exchange, store)], "accumulators -> exchange", True)
         self.barrier(array)
         target = self.runs[array, ("0", "1")] = run_name(array)
-        self.array(target, self.exchange.kind)
+        self.array(target, self.exchange.kind, self.exchange.rounds)
 
         def one(r: Aff) -> Op:
-            return ExchangeLoad(
-                Element(target, (r,)), EXCHANGE, slot, self.exchange, r, parts, stride if parts > 1 else 0, load
-            )
+            step = stride if parts > 1 else 0
+            return ExchangeLoad(self.element(target, r), EXCHANGE, slot, self.exchange, r, parts, step, load)
 
-        self.add(load, self.rounds(one), "exchange -> runs" if parts == 1 else "the parts of a split K added up")
+        phrase = "exchange -> runs" if parts == 1 else "the parts of a split K added up"
+        self.add(load, self.rounds(one, target), phrase)
         self.stored(array)
-        return array
 
     def step(self, step: Step) -> None:
         """A pointwise statement on the runs; stored if it is an output."""
         s = step.statement
         target = self.runs[s.write.tensor, ("0", "1")] = run_name(s.write.tensor)
-        self.array(target, "float")
+        self.array(target, "float", self.exchange.rounds)
         arrays = [self.runs[a.tensor, tuple(str(_position(step, p)) for p in a.index)] for a in step.accesses]
 
         def one(r: Aff) -> Op:
-            operands = (*(Element(a, (r,)) for a in arrays), *step.scalars)
-            return Pointwise(Element(target, (r,)), step.name, step.formula, operands, None, s.name)
+            operands = (*(self.element(a, r) for a in arrays), *step.scalars)
+            return Pointwise(self.element(target, r), step.name, step.formula, operands, None, s.name)
 
-        self.add(s.name, self.rounds(one), step.name)
+        self.add(s.name, self.rounds(one, target), step.name)
         self.stored(s.write.tensor)
 
     def stored(self, array: str) -> None:
         """Runs to global memory, if the array is an output."""
         if array not in self.plan.outputs:
             return
-        statement = self.name_of(f"write_{array}")
+        run, statement = run_name(array), self.name_of(f"write_{array}")
         guarded = bool(self.fragments.full)
 
         def one(r: Aff) -> Op:
             row, col = self.place(r)
-            return GlobalStore(
-                Element(run_name(array), (r,)), array, (row, col), self.exchange.along, guarded, statement
-            )
+            return GlobalStore(self.element(run, r), array, (row, col), self.exchange.along, guarded, statement)
 
-        self.add(statement, self.rounds(one), "runs -> global memory")
+        self.add(statement, self.rounds(one, run), "runs -> global memory")
 
     def barrier(self, array: str) -> None:
         """What is in the exchange can be read, or has been."""
@@ -210,12 +207,17 @@ class _Builder:
 
     # ---- parts of statements
 
-    def array(self, name: str, kind: str) -> None:
-        self.registers[name] = RegisterArray(name, kind, (self.exchange.rounds,))
+    def array(self, name: str, kind: str, rounds: int) -> None:
+        self.registers[name] = RegisterArray(name, kind, (rounds,))
 
-    def rounds(self, one: Callable[[Aff], Op]) -> list[Op | Loop]:
-        """An operation for every round."""
-        if self.exchange.rounds == 1:
+    def element(self, array: str, r: Aff) -> Element:
+        """The run of a round; there is one for all rounds of what is the same in all of them."""
+        made = self.registers.get(array)
+        return Element(array, (aff(0) if made is not None and made.shape == (1,) else r,))
+
+    def rounds(self, one: Callable[[Aff], Op], array: str) -> list[Op | Loop]:
+        """An operation for every round of an array."""
+        if self.registers[array].shape == (1,):
             return [one(aff(0))]
         return [Loop(self.round, (aff(0),), (aff(self.exchange.rounds - 1),), 1, True, (one(var(self.round)),))]
 
@@ -264,10 +266,6 @@ def over_steps(steps: Sequence[Nest], twins: Sequence[str], child: Node) -> Node
 def _position(step: Step, index: str) -> int:
     """Which coordinate of the result an index of an access is: 0, 1, or 2 for the number 0."""
     return step.statement.iterators.index(index) if index in step.statement.iterators else 2
-
-
-def _guarded(op: Op | Loop) -> bool:
-    return any(map(_guarded, op.body)) if isinstance(op, Loop) else getattr(op, "guarded", False)  # type: ignore[arg-type]
 
 
 def _fresh(wish: str, taken: Sequence[str]) -> str:
