@@ -21,7 +21,7 @@ from functools import lru_cache, partial
 from itertools import groupby, permutations
 
 from polyvolta.cuda.index_map import IndexMap
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 from polyvolta.sets.simplify import simplify
 
 LANE, I = var("lane"), var("i")
@@ -227,13 +227,27 @@ INTERLEAVES = {
 """For each macro-MMA the preferred interleave: the paper's second figure; and the one that gives each quad eight
 consecutive rows and columns, so that operands of either layout are loaded 128 bits at a time."""
 K_STEPS = 2
+LAYOUTS = ("row", "col")
 
 
 @lru_cache(maxsize=256)
 def macro_mma(
     name: str, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None
 ) -> MacroMma:
-    """A macro-MMA by name, for one pair of operand layouts ("row" or "col"); by default the preferred interleave."""
+    """A macro-MMA by name, for one pair of operand layouts ("row" or "col"); by default the preferred interleave.
+
+    Raises
+    ------
+    UnknownName : no macro-MMA is called so, or no layout.
+
+    >>> macro_mma("m32n32k8", "col", "row").shape
+    (32, 32, 8)
+    """
+    if name not in INTERLEAVES:
+        raise UnknownName(f"no macro-MMA is called {name!r}", hint=nearest(name, INTERLEAVES))
+    for layout in (a_layout, b_layout):
+        if layout not in LAYOUTS:
+            raise UnknownName(f"no layout is called {layout!r}", hint=nearest(layout, LAYOUTS))
     return compose(name, interleave or INTERLEAVES[name], K_STEPS, a_layout, b_layout)
 
 

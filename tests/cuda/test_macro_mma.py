@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyvolta.cuda.macro_mma import INTERLEAVES, MACRO_MMAS, Interleave, m8n8k4, m16n16k8, macro_mma, orders
-from polyvolta.sets import var
+from polyvolta.sets import UnknownName, var
 
 LAYOUTS = [(a, b) for a in ("row", "col") for b in ("row", "col")]
 
@@ -208,3 +208,11 @@ def test_an_interleave_reads_in_bits():
     values = {"r": r, "q": q, "s": s}
     assert paper.row(var("r"), var("q"), var("s")).evaluate(values) == 0b1010  # r2 q0 r1 r0
     assert paper.col(var("r"), var("q"), var("s")).evaluate(values) == 0b1110  # q1 r2 r1 r0
+
+
+def test_unknown_names_suggest_the_nearest():
+    with pytest.raises(UnknownName, match="m32n32k16") as error:
+        macro_mma("m32n32k16")
+    assert "m32n32k8" in error.value.hint
+    with pytest.raises(UnknownName, match="'column'"):
+        macro_mma("m16n16k8", "column")
