@@ -166,6 +166,19 @@ def without_guards(stmt: Op | Loop) -> Op | Loop:
 # ---- loops, conditions, calls
 
 
+def rounded(e: Aff, ranges: Mapping[str, Range]) -> Aff:
+    """A form that is at least 0 where `e` is, without the part of it that can't make up for a step of the rest.
+
+    >>> print(rounded(2 * var("k") + var("z"), {"z": (0, 1)}), rounded(var("k") - 32 * var("b") - 32, {}))
+    k k - 32*b - 32
+    """
+    step = max((abs(c) for _, c in e.terms), default=1)
+    whole = Aff(tuple((x, c // step) for x, c in e.terms if not c % step), 0)
+    rest = e - whole * step
+    low, high = interval(rest, ranges)
+    return e if low is None or high is None or low // step != high // step else whole + low // step
+
+
 class _Lowering:
     def __init__(self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range]) -> None:
         self.schedule, self.movements, self.ranges = schedule, movements, dict(ranges)
@@ -180,7 +193,11 @@ class _Lowering:
                 yield from self.items(node.body)
             case For(v, lower, upper, step, unroll, inner):
                 lows, highs = self.single(lower, node), self.single(upper, node)
+                known = self.ranges
+                if len(lows) == len(highs) == 1 and lows[0].is_constant:  # another loop may have the same name
+                    self.ranges = {**known, v: (lows[0].const, highs[0].const if highs[0].is_constant else None)}
                 items = self.items(inner)
+                self.ranges = {**self.ranges, v: known[v]}
                 around = partial(Loop, v, lows, highs, step, unroll, comment=self.loop_comment(node))
                 if any(v in e.names() for e in union(items)):
                     done = around(body=chosen(items))
@@ -193,7 +210,7 @@ class _Lowering:
                     if isinstance(c, AnyOf):
                         self.refuse("a condition with alternatives", node, "a filter or a guard in one piece")
                     kind, e = c
-                    conditions += (e,) if kind == "ge" else (e, -e)
+                    conditions += (rounded(e, self.ranges),) if kind == "ge" else (e, -e)
                 differs = any(e.names() & PER_THREAD for e in conditions)
                 comment = self.comment(inner)
                 yield both(self.items(inner), lambda b: When(tuple(conditions), b, not differs, comment), inside=True)

@@ -208,7 +208,8 @@ class _Printer:
                 lines = comment(s.comment, pad)
                 lines += [f"{pad}#pragma unroll"] if s.unroll else []
                 self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
-                return [*lines, pad + head, *self.body(s.body, depth), pad + "}"]
+                with self.knowing(_range(s)):
+                    return [*lines, pad + head, *self.body(s.body, depth), pad + "}"]
             case When():
                 test = " && ".join(self.condition(e) for e in s.conditions)
                 lines = [*comment(s.comment, pad), *wrapped(f"{pad}if ({test}) {{", f"{pad}    ")]
@@ -337,6 +338,12 @@ def _plus(start: str, offset: str) -> str:
 
 def _constant(bounds: tuple[Aff, ...]) -> bool:
     return len(bounds) == 1 and bounds[0].is_constant
+
+
+def _range(loop: Loop) -> dict[str, tuple[int | None, int | None]]:
+    """Between which values a loop's variable keeps, where numbers say; another loop may have the same name."""
+    lows, highs = ([b.const for b in bounds if b.is_constant] for bounds in (loop.lower, loop.upper))
+    return {loop.var: (max(lows), min(highs, default=None))} if lows else {}
 
 
 def _bounds(conditions: tuple[Aff, ...], known: Mapping) -> dict[str, tuple[int | None, int | None]]:
