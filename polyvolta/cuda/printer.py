@@ -44,7 +44,7 @@ from polyvolta.sets.aff import Floor
 
 KERNEL_NAMES = re.compile(
     r"linearId|lane|warp|warpIdx_[xyz]|half[48]?|exchange|shared_memory|i|[cxt]\d+|kern\d+"
-    r"|(private|shared|hmma|load|store|exchange|mma|pack|unpack|join|split|make|ld)_?\w+"
+    r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make|ld)_?\w+"
 )
 """Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
 

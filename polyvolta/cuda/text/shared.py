@@ -7,14 +7,15 @@ fragment's origin is a multiple of its extents.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from polyvolta.cuda.c_expr import c_expr, in_steps, narrowed
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import CHUNK, SharedTile
-from polyvolta.cuda.text.device_function import DeviceFunction, places
-from polyvolta.sets import var
-from polyvolta.sets.simplify import simplify
+from polyvolta.cuda.text.device_function import DeviceFunction
+from polyvolta.sets import Aff, var
+from polyvolta.sets.simplify import Range, simplify
 
 LANE = {"lane": (0, 31)}
 
@@ -70,14 +71,15 @@ def _fragment_load(
         place = layout["chunk"]
         if access < CHUNK:
             place = CHUNK // access * place + var(run) // access % (CHUNK // access)
-        at.append(in_steps(place, dict(zip(names, steps)), LANE, own))
-    lines, index = places(at, ranges)
+        at.append(narrowed(in_steps(place, dict(zip(names, steps)), LANE, own), ranges))
+    base, index = _split(at, ranges)
+    kind = "half8" if access == CHUNK else "half4"
+    tile = "tile" if access == CHUNK else "(const half4 *)tile"
+    lines = [f"const {kind} *part = {tile} + {base};"] if base else [f"const {kind} *part = {tile};"]
+    single = values == CHUNK
     if access == CHUNK:
-        single = values == CHUNK
-        lines += [f"v{'' if single else f'[{k}]'} = tile[{p}];" for k, p in enumerate(index)]
+        lines += [f"v{'' if single else f'[{k}]'} = part[{p}];" for k, p in enumerate(index)]
     else:
-        lines = ["const half4 *part = (const half4 *)tile;", *lines]
-        single = values == CHUNK
         for k in range(0, len(index), 2):
             low, high = (f"part[{p}]" for p in index[k : k + 2])
             number = "" if single else str(k // 2)
@@ -93,6 +95,23 @@ def _fragment_load(
         tuple(lines),
         f"the lane's part of the {size} fragment at [{', '.join(names)}]:\n{ownership}",
     )
+
+
+def _split(at: Sequence[Aff], ranges: Mapping[str, Range]) -> tuple[str, list[str]]:
+    """Indices as C, in two parts: what depends on the lane, if it is the same for all, and what does not.
+
+    The first part is one address a thread, the second one a constant wherever a loop is unrolled.
+    """
+    parts = {_with_lane(e) for e in at}
+    if len(parts) > 1:
+        return "", [c_expr(e, ranges) for e in at]
+    (lane,) = parts
+    return c_expr(lane, ranges), [c_expr(e - lane, ranges) for e in at]
+
+
+def _with_lane(e: Aff) -> Aff:
+    """The terms that depend on the lane."""
+    return Aff(tuple((a, c) for a, c in e.terms if "lane" in Aff(((a, c),)).names()))
 
 
 @lru_cache(maxsize=256)
