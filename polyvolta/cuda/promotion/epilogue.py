@@ -36,7 +36,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedTile,
 )
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.cuda.promotion.model import STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
+from polyvolta.cuda.promotion.model import Movement, Nest, Piece, accumulator_name
 from polyvolta.cuda.promotion.result import Fragments, enters, over_fragments
 from polyvolta.graph.idioms import Plan, Step
 from polyvolta.graph.statements import Access
@@ -82,11 +82,8 @@ def epilogue(
     b.run()
     buffer = SharedTile(EXCHANGE, 0, warps[0] * warps[1] * warps[2] * exchange.chunks)
     twins = [m.statement for m in b.movements if m.statement not in nests]
-    node = b.sequence()
-    if plan.steps:
-        node = over_steps([nests[s.statement.name] for s in plan.steps], twins, node)
-    else:
-        node = over_fragments(fragments, twins, node)
+    own = [nests[s.statement.name] for s in plan.steps]
+    node = over_fragments(fragments, twins, b.sequence(), own)
     statements = tuple(m.statement for m in b.movements)
     extensions = tuple(enters(fragments, s) for s in twins)
     return Piece(statements, node, extensions, tuple(b.movements), (buffer,), tuple(b.registers.values()))
@@ -246,21 +243,6 @@ class _Builder:
         """BAND: ... -> warpIdx_z, at 0."""
         below = InOrder(tuple(Filter((s,)) for s in group)) if len(group) > 1 else Leaf()
         return Band((Member(tuple((s, aff(0)) for s in group), True, PART),), below)
-
-
-def over_steps(steps: Sequence[Nest], twins: Sequence[str], child: Node) -> Node:
-    """The bands of pointwise statements, joined, with twins of the first; loops over fragments are unrolled."""
-    first = steps[0]
-
-    def member(k: int) -> Member:
-        e = first.members[k].of(first.statement)
-        exprs = [(n.statement, n.members[k].of(n.statement)) for n in steps]
-        unroll = STRIP <= k < STRIP + 2
-        return Member((*exprs, *((s, e) for s in twins)), True, first.members[k].name, unroll)
-
-    for low, high in ((STRIP, STRIP + 3), (WARP, STRIP), (TILE, WARP), (TILE - 1, TILE)):
-        child = Band(tuple(member(k) for k in range(low, high)), child)
-    return child
 
 
 def _position(step: Step, index: str) -> int:

@@ -139,14 +139,22 @@ def _one(fragments: Fragments, statement: str, op: Op, phrase: str) -> Piece:
     )
 
 
-def over_fragments(fragments: Fragments, twins: Sequence[str], child: Node) -> Node:
-    """BAND of the warps, BAND of a warp's fragments, for twins of the result."""
+def over_fragments(fragments: Fragments, twins: Sequence[str], child: Node, own: Sequence[Nest] = ()) -> Node:
+    """BAND of the warps, BAND of a warp's fragments, for twins of the result and pointwise statements of the tree.
+
+    The members that say nothing of the result's elements have one value here, and are left out.
+
+    Parameters
+    ----------
+    own : the nests of the tree's statements.
+    """
     nest = fragments.nest
 
-    def member(m: Member, unroll: bool) -> Member:
-        e = m.of(nest.statement)
-        return Member(tuple((s, e) for s in twins), True, m.name, unroll)
+    def member(k: int) -> Member:
+        exprs = [(n.statement, n.members[k].of(n.statement)) for n in own]
+        twin = nest.members[k].of(nest.statement)
+        return Member((*exprs, *((s, twin) for s in twins)), True, nest.members[k].name, k >= STRIP)
 
-    points = Band(tuple(member(m, True) for m in nest.members[STRIP : STRIP + 2]), child)
-    warps = tuple(member(m, False) for m in nest.members[TILE:WARP] if m.name and m.of(nest.statement).names())
-    return Band(warps, points) if warps else points
+    points = Band((member(STRIP), member(STRIP + 1)), child)
+    warps = [k for k in range(TILE, WARP) if nest.members[k].name and nest.members[k].of(nest.statement).names()]
+    return Band(tuple(map(member, warps)), points) if warps else points
