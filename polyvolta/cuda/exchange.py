@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -107,12 +108,12 @@ class _Numbering:
     def vectors(self) -> int:
         return self.runs * (2 ** len(self.slot_bits) // self.per_piece)
 
-    def vector(self, place: Sequence) -> object:
+    def vector(self, place: Sequence[Any]) -> Any:
         """The vector of the piece at an element, in numbers, arrays or expressions."""
         line, run = (place[d] for d in self.order)
         return self.runs_of_line * line + run // CHUNK + self.runs * (_bits_of(run, self.slot_bits) // self.per_piece)
 
-    def part(self, place: Sequence) -> object:
+    def part(self, place: Sequence[Any]) -> Any:
         """Which piece of the vector it is."""
         return _bits_of(place[self.order[1]], self.slot_bits) % self.per_piece
 
@@ -183,7 +184,7 @@ def _summands(e: Aff) -> Iterator[Aff]:
 
 
 def _over_lanes(e: Aff) -> np.ndarray:
-    return np.broadcast_to(e.evaluate({"lane": np.arange(LANES)}), LANES)
+    return np.broadcast_to(np.asarray(e.evaluate({"lane": np.arange(LANES)})), LANES)
 
 
 def _sums(weights: list[int]) -> list[int]:
@@ -213,7 +214,7 @@ def _value_bits(macro: MacroMma, order: tuple[int, int]) -> tuple[list[tuple[int
     return sorted(inside, key=lambda ix: ix[1]), outside
 
 
-def _bits_of(x: Aff, bits: Sequence[int]) -> Aff:
+def _bits_of(x: Any, bits: Sequence[int]) -> Any:
     """The number made of some bits of another one."""
     e = 0 * x
     for _, run in groupby(enumerate(bits), key=lambda kb: kb[1] - kb[0]):

@@ -113,14 +113,14 @@ def _planned(name: str, keys: tuple) -> tuple[OperandPlan, ...]:
 def _side(name: str, side: int, keys: tuple) -> tuple[tuple[str, ...], tuple[OperandLayout, ...]]:
     """The interleave of the rows (side 0) or columns (1), and the layouts of all contractions' A or B with it."""
     preferred = INTERLEAVES[name]
-    failed: NoSwizzle | None = None
+    failed: list[NoSwizzle] = []
     for bits in orders((preferred.rows, preferred.cols)[side]):
         interleave = Interleave(bits, preferred.cols) if side == 0 else Interleave(preferred.rows, bits)
         try:
             return bits, tuple(_operand(name, side, interleave, key) for key in keys)
         except NoSwizzle as error:
-            failed = failed or error
-    raise failed
+            failed.append(error)
+    raise failed[0]
 
 
 @lru_cache(maxsize=1024)

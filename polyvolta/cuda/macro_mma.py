@@ -83,7 +83,8 @@ class Interleave:
     @property
     def subtiles(self) -> tuple[int, int]:
         """How many sub-tiles each quad-pair has along rows and columns."""
-        return tuple(2 ** sum(bit[0] == "s" for bit in bits) for bits in (self.rows, self.cols))
+        m, n = (2 ** sum(bit[0] == "s" for bit in bits) for bits in (self.rows, self.cols))
+        return m, n
 
     def row(self, r: Aff, q: Aff, s: Aff) -> Aff:
         """The tile's row of the instruction's row r in sub-tile s of quad-pair q."""
@@ -99,7 +100,8 @@ def _placed(bits: tuple[str, ...], sources: Mapping[str, Aff]) -> Aff:
     top = {name: max((int(b[1:]) for b in bits if b[0] == name), default=0) for name in sources}
     e = aff(0)
     for (name, _), run in groupby(enumerate(bits), key=lambda kb: (kb[1][0], int(kb[1][1:]) - kb[0])):
-        at, low, high = (run := list(run))[0][0], int(run[0][1][1:]), int(run[-1][1][1:])
+        moved = [(at, int(bit[1:])) for at, bit in run]
+        (at, low), (_, high) = moved[0], moved[-1]
         part = sources[name] // 2**low
         whole = name != "q" and high == top[name]  # the highest bit that there is
         e = e + 2**at * (part if whole else part % 2 ** (high - low + 1))
@@ -130,7 +132,7 @@ class MacroMma:
     @property
     def values(self) -> tuple[int, int, int]:
         """How many values of A, B and D each lane holds."""
-        return tuple(m.inputs[1][1] for m in (self.a, self.b, self.d))
+        return self.a.inputs[1][1], self.b.inputs[1][1], self.d.inputs[1][1]
 
 
 def _own(n: int, **outputs: Aff) -> IndexMap:
@@ -189,34 +191,35 @@ def _operand(
     The bits of these three are the bits of a value's number, in the order of the places that they lead to.
     """
     parts = {"inner": 4, "s": subtiles, "step": k_steps}
+    where = IndexMap((("lane", 32), *parts.items()), tuple(place.items()))
     origin = {"lane": 0, **dict.fromkeys(parts, 0)}
     bits = [(n, k) for n, count in parts.items() for k in range((count - 1).bit_length())]
 
     def distance(bit: tuple[str, int]) -> tuple[int, int]:
         """How far a bit leads across lines, then along them."""
-        there = {d: e.evaluate({**origin, bit[0]: 2 ** bit[1]}) - e.evaluate(origin) for d, e in place.items()}
-        return sum(x for d, x in there.items() if d != run), there[run]
+        there = where.evaluate({**origin, bit[0]: 2 ** bit[1]})
+        apart = {d: x - x0 for d, x, x0 in zip(place, there, where.evaluate(origin))}
+        return sum(x for d, x in apart.items() if d != run), apart[run]
 
     number = {bit: at for at, bit in enumerate(sorted(bits, key=distance))}
     values = {n: _placed_bits([number[n, k] for k in range((c - 1).bit_length())]) for n, c in parts.items()}
-    own = IndexMap(
-        (("lane", 32), ("i", 2 ** len(bits))),
-        tuple((d, simplify(e, {"lane": (0, 31), "i": (0, 2 ** len(bits) - 1)}, values)) for d, e in place.items()),
-    )
-    held: dict[tuple[int, int], list[int]] = {}
-    for i in range(2 ** len(bits)):
-        inner, s, step = (values[n].evaluate({"i": i}) for n in ("inner", "s", "step"))
+    count = 2 ** len(bits)
+    ranges = {"lane": (0, 31), "i": (0, count - 1)}
+    own = _own(count, **{d: simplify(e, ranges, values) for d, e in place.items()})
+    part_of = IndexMap((("i", count),), tuple(values.items()))
+    held: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for i in range(count):
+        inner, s, step = part_of.evaluate({"i": i})
         held.setdefault((s, step), []).append((inner, i))
-    return own.simplified(), {key: tuple(i for _, i in sorted(pairs)) for key, pairs in held.items()}
+    return own, {key: tuple(i for _, i in sorted(pairs)) for key, pairs in held.items()}
 
 
 def _placed_bits(numbers: list[int]) -> Aff:
     """The number made of the given bits of a value's number i, runs of bits together."""
     e = aff(0)
     for _, run in groupby(enumerate(numbers), key=lambda kb: kb[1] - kb[0]):
-        run = list(run)
-        at, low = run[0]
-        e = e + 2**at * (I // 2**low % 2 ** len(run))
+        (at, low), *more = run
+        e = e + 2**at * (I // 2**low % 2 ** (1 + len(more)))
     return e
 
 
