@@ -208,7 +208,8 @@ def power(base: Any, exponent: Any) -> Any:
     """
     whole = is_number(exponent) and abs(exponent) in range(MOST_FACTORS + 1)
     if not whole or exponent == 0:
-        return (base if isinstance(base, Operators) else exponent)._apply("pow", (base, exponent))
+        one: Any = base if isinstance(base, Operators) else exponent
+        return one._apply("pow", (base, exponent))
     if exponent < 0:
         return base._apply("div", (1, power(base, -exponent)))
     made: Any = None
