@@ -154,6 +154,8 @@ def _without(formula: Formula, gone: set[int]) -> Formula:
         match function, arguments:
             case "add", (left, right):
                 return right if left is None else left
+            case "sub", (None, Call(function="neg", arguments=(x,))):
+                return x
             case "sub", (None, right) if right is not None:
                 return Call("neg", (right,))
             case "sub", (left, _):
