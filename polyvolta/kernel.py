@@ -264,3 +264,35 @@ class Kernel:
         from polyvolta.run import bound_launch
 
         return bound_launch(self, bind(self.graph, arrays, named), out, stream)
+
+    def device_function(self, shared: str = "auto", **align: int) -> Any:
+        """The kernel as a device function for a user's own `@cuda.jit` kernel, bit-equal to the kernel.
+
+        It is called by all threads of a block, in a grid of `launch_config`, with the kernel's arguments: the sizes,
+        the scalars, then for each tensor a pointer and the leading dimension (none for a vector). It returns 0.
+
+        Parameters
+        ----------
+        shared : "static": shared memory of its own, up to 48 KiB; "dynamic": that of the launch, `shared_bytes` of
+            `launch_config`; "auto": static if it fits.
+        align : narrower accesses, as in `variant`.
+
+        Raises
+        ------
+        NumbaMissing : numba-cuda is not installed.
+        NotADeviceFunction : more than 48 KiB of static shared memory.
+
+        Notes
+        -----
+        With `address` of `polyvolta.cuda.numba_helpers`:
+
+            matmul = kernel.device_function()
+
+            @cuda.jit
+            def mine(a, b, c):
+                matmul(a.shape[0], b.shape[1], a.shape[1], address(a), a.shape[1], address(b), ...)
+        """
+        from polyvolta.cuda.device_function import declare
+
+        variant = self.variant(**align)
+        return declare(variant.ir, variant.source, shared)

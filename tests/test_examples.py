@@ -35,6 +35,24 @@ def test_tiles():
     assert " gemm(int M, int N, int K, " in signature
 
 
+def test_device_function():
+    config, *result = output_of("device_function.py").splitlines()
+    assert "grid=(3, 4, 1)" in config
+    assert result in ([], ["equal: True"])  # with a GPU
+
+
+def test_numba_mma():
+    a, b, c, *result = output_of("numba_mma.py").splitlines()
+    assert "-> [row = " in a and "-> [k = " in b and "-> [row = " in c
+    assert result in ([], ["equal: True"])
+
+
+def test_timing():
+    config, *result = output_of("timing.py").splitlines()
+    assert "grid=(" in config
+    assert not result or result[0].endswith(" ms a run")
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_an_example_is_short_tested_and_says_what_it_shows(path):
     text = path.read_text()

@@ -111,11 +111,14 @@ def test_imports_reads_every_form_of_import(tmp_path, monkeypatch):
                              "polyvolta.graph.dag.Graph", "cuda.core"}  # fmt: skip
 
 
-def test_numba_and_cuda_bindings_are_imported_in_two_modules_alone():
-    """`cuda/launch.py` and `cuda/nvrtc.py`; the interpreter may use numba's CPU compiler."""
+BINDINGS = ("launch", "prepared", "nvrtc", "device_function", "numba_helpers")
+
+
+def test_numba_and_cuda_bindings_are_imported_in_few_modules_alone():
+    """Those that run kernels, and those for users of numba; the interpreter may use numba's CPU compiler."""
     for path in PACKAGE.rglob("*.py"):
         name = path.relative_to(PACKAGE).as_posix()
-        if name in ("cuda/launch.py", "cuda/nvrtc.py"):
+        if name in [f"cuda/{module}.py" for module in BINDINGS]:
             continue
         bad = {n for n in imports(path) if is_at(n, "cuda") or is_at(n, "numba_cuda") or is_at(n, "numba.cuda")}
         if not name.startswith("cuda/interpreter"):

@@ -1,0 +1,311 @@
+"""Tensor-core helpers for a user's own `@cuda.jit` kernels.
+
+Each is an instruction or two behind a Python function: values travel as words, unsigned 32-bit numbers that hold two
+fp16 values each, in tuples that stay in registers. Which thread has which element is said by the maps that the
+compiler itself uses, as functions of integers; none of them is typed in here.
+
+    address(a)                      pointer to an array's first element, for `kernel.device_function()`
+    load_128(a, n), store_128(a, n, words)
+                                    eight fp16 values at once, number 8 n and on of an array in any memory: four words
+    pack_half2(low, high), unpack_half2(word)
+                                    two fp32 values as a word, rounded to nearest even, and back
+    mma_m8n8k4_row_col(a, b, c), ..._row_row, ..._col_col, ..._col_row
+                                    c + a @ b in each quad-pair: a and b of 2 words, c and the result of 8 fp32 values
+    macro_mma(macro), zeros(macro)  the same for a macro-MMA: a function of its fragments; a c of zeros
+    indices(map)                    an index map as a function of integers; its result is a tuple
+    swizzled_store(tile)            a function (shared, *index, words): one chunk of a tile at a tile-local index
+    fragment_load(tile, load)       a function (shared, *origin, lane): a lane's fragment as words
+
+The functions of the second half are made for something: a macro-MMA, a tile of a kernel (`kernel.ir.tile(name)`), an
+index map. Make them outside of the kernel that calls them. Shared memory is an array of float16 as large as the
+tile and aligned to 16 bytes: `cuda.shared.array(8 * tile.chunks, float16, 16)`.
+
+numba is imported when the first helper is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.index_map import IndexMap
+from polyvolta.cuda.kernel_ir import CHUNK, FragmentLoad, SharedTile
+from polyvolta.cuda.macro_mma import MacroMma
+from polyvolta.sets import Aff, UnknownName, nearest
+from polyvolta.sets.aff import Floor, Xor
+
+WORD = 2  # fp16 values in a word
+INTRINSICS = (
+    "address", "load_128", "store_128", "pack_half2", "unpack_half2",
+    "mma_m8n8k4_row_col", "mma_m8n8k4_row_row", "mma_m8n8k4_col_col", "mma_m8n8k4_col_row",
+)  # fmt: skip
+
+
+class NumbaMissing(CudaError, ImportError):
+    """numba-cuda isn't installed, or doesn't import."""
+
+    id = "PV509"
+
+
+def require_numba() -> None:
+    """Raise unless numba-cuda can be imported; no GPU is needed."""
+    try:
+        from numba import cuda  # noqa: F401
+        from numba.cuda.extending import intrinsic  # noqa: F401
+    except Exception as wrong:  # a numba-cuda and a numpy that don't fit raise what they will
+        raise NumbaMissing(
+            f"numba-cuda doesn't import: {wrong}", hint='pip install "polyvolta[cuda12]" (or cuda13)'
+        ) from wrong
+
+
+def __getattr__(name: str) -> Any:
+    if name in INTRINSICS:
+        return _intrinsics()[name]
+    if name.startswith("__"):
+        raise AttributeError(name)
+    known = [*INTRINSICS, "macro_mma", "zeros", "indices", "swizzled_store", "fragment_load"]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {nearest(name, known)}")
+
+
+# ---- instructions
+
+
+@cache
+def _intrinsics() -> dict[str, Any]:
+    """The helpers that are instructions, each an intrinsic of numba's: its types, and the LLVM code of a call."""
+    require_numba()
+    from llvmlite import ir
+    from numba.cuda import types
+    from numba.cuda.extending import intrinsic
+
+    word, f32 = ir.IntType(32), ir.FloatType()
+    words4, words2, floats8 = (types.UniTuple(t, n) for t, n in
+                               ((types.uint32, 4), (types.uint32, 2), (types.float32, 8)))  # fmt: skip
+    made: dict[str, Any] = {}
+
+    def asm(builder: Any, results: Sequence[Any], text: str, constraints: str, arguments: Sequence[Any]) -> Any:
+        returns = results[0] if len(results) == 1 else ir.LiteralStructType(results)
+        kind = ir.FunctionType(returns if results else ir.VoidType(), [a.type for a in arguments])
+        return builder.call(ir.InlineAsm(kind, text, constraints, side_effect=True), arguments)
+
+    def spread(builder: Any, values: Any, count: int) -> list[Any]:
+        return [builder.extract_value(values, n) for n in range(count)]
+
+    def gathered(context: Any, builder: Any, kind: Any, struct: Any) -> Any:
+        return context.make_tuple(builder, kind, spread(builder, struct, len(kind)))
+
+    def data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+        return context.make_array(kind)(context, builder, array).data
+
+    def at_chunk(context: Any, builder: Any, kinds: Any, array: Any, number: Any) -> Any:
+        start = builder.ptrtoint(data(context, builder, kinds[0], array), ir.IntType(64))
+        number = context.cast(builder, number, kinds[1], types.int64)
+        return builder.add(start, builder.mul(number, ir.Constant(ir.IntType(64), 16)))
+
+    @intrinsic
+    def address(typing: Any, array: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.bitcast(
+                data(context, builder, sig.args[0], args[0]), context.get_value_type(sig.return_type)
+            )
+
+        return types.CPointer(array.dtype)(array), code
+
+    @intrinsic
+    def load_128(typing: Any, array: Any, number: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            place = at_chunk(context, builder, sig.args, *args)
+            loaded = asm(builder, [word] * 4, "ld.v4.u32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}", [place])
+            return gathered(context, builder, words4, loaded)
+
+        return words4(array, number), code
+
+    @intrinsic
+    def store_128(typing: Any, array: Any, number: Any, words: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            place = at_chunk(context, builder, sig.args, *args[:2])
+            values = [context.cast(builder, v, t, types.uint32)
+                      for v, t in zip(spread(builder, args[2], 4), sig.args[2])]  # fmt: skip
+            asm(builder, [], "st.v4.u32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,~{memory}", [place, *values])
+            return context.get_dummy_value()
+
+        return types.none(array, number, words), code
+
+    @intrinsic
+    def pack_half2(typing: Any, low: Any, high: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            text = "{.reg .b16 l, h; cvt.rn.f16.f32 l, $1; cvt.rn.f16.f32 h, $2; mov.b32 $0, {l, h};}"
+            return asm(builder, [word], text, "=r,f,f", args)
+
+        return types.uint32(types.float32, types.float32), code
+
+    @intrinsic
+    def unpack_half2(typing: Any, packed: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            text = "{.reg .b16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h;}"
+            return gathered(context, builder, sig.return_type, asm(builder, [f32] * 2, text, "=f,=f,r", args))
+
+        return types.UniTuple(types.float32, 2)(types.uint32), code
+
+    def mma(layouts: str) -> Any:
+        outs, ins = (", ".join(f"${n}" for n in range(start, start + 8)) for start in (0, 12))
+        text = f"mma.sync.aligned.m8n8k4.{layouts}.f32.f16.f16.f32 {{{outs}}}, {{$8, $9}}, {{$10, $11}}, {{{ins}}};"
+        constraints = ",".join(["=f"] * 8 + ["r"] * 4 + ["f"] * 8)
+
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            parts = [v for x, n in zip(args, (2, 2, 8)) for v in spread(builder, x, n)]
+            return gathered(context, builder, floats8, asm(builder, [f32] * 8, text, constraints, parts))
+
+        @intrinsic
+        def instruction(typing: Any, a: Any, b: Any, c: Any) -> Any:
+            return floats8(words2, words2, floats8), code
+
+        return instruction
+
+    for a in ("row", "col"):
+        for b in ("row", "col"):
+            made[f"mma_m8n8k4_{a}_{b}"] = mma(f"{a}.{b}")
+    for helper in (address, load_128, store_128, pack_half2, unpack_half2):
+        made[helper.__name__] = helper
+    return made
+
+
+# ---- functions made for something
+
+
+def _function(name: str, arguments: Sequence[str], lines: Sequence[str], known: dict[str, Any]) -> Any:
+    """A device function from its text."""
+    require_numba()
+    from numba import cuda
+
+    text = f"def {name}({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
+    scope = dict(known)
+    exec(compile(text, f"<polyvolta {name}>", "exec"), scope)  # noqa: S102 - the text is made here, of integers
+    return cuda.jit(device=True, forceinline=True)(scope[name])
+
+
+def python_text(e: Aff) -> str:
+    """An expression as Python, and so as numba reads it.
+
+    >>> from polyvolta.sets import var
+    >>> python_text(3 * (var("x") // 4) - var("y") + 1)
+    '1 + 3 * (x // 4) + -1 * y'
+    """
+    parts = [str(e.const)] if e.const or not e.terms else []
+    for atom, c in e.terms:
+        match atom:
+            case Floor(num, den):
+                text = f"(({python_text(num)}) // {den})" if len(num.terms) > 1 or num.const else _floor(num, den)
+            case Xor(left, right, _):
+                text = f"(({python_text(left)}) ^ ({python_text(right)}))"
+            case _:
+                text = str(atom)
+        parts.append(text if c == 1 else f"{c} * {text}")
+    return " + ".join(parts)
+
+
+def _floor(num: Aff, den: int) -> str:
+    return f"({python_text(num)} // {den})"
+
+
+def _names(count: int, start: str) -> list[str]:
+    return [f"{start}{n}" for n in range(count)]
+
+
+def _renamed(f: IndexMap, names: Sequence[str]) -> list[str]:
+    """The outputs of a map as Python, its inputs called so."""
+    from polyvolta.sets import var
+
+    return [python_text(e) for e in f.at(*map(var, names))]
+
+
+def indices(f: IndexMap) -> Any:
+    """An index map as a device function: integers in, a tuple of integers out.
+
+    For an ownership map such as `m16n16k8().a` that is `(row, k) = f(lane, i)`.
+    """
+    names = _names(len(f.inputs), "x")
+    return _function("indices", names, [f"return ({', '.join(_renamed(f, names))},)"], {})
+
+
+def macro_mma(macro: MacroMma) -> Any:
+    """A macro-MMA as a device function `d = f(a, b, c)`: operands as tuples of words, c and d of fp32 values."""
+    instruction = _intrinsics()["mma_m8n8k4_" + "_".join(macro.instruction.layouts)]
+    lines = []
+    for number in range(macro.values[2]):
+        lines.append(f"d{number} = c[{number}]")
+    for step in macro.steps:
+        words = [", ".join(f"{x}[{v // WORD}]" for v in values[::WORD]) for x, values in (("a", step.a), ("b", step.b))]
+        d = ", ".join(f"d{v}" for v in step.d)
+        lines.append(f"{d} = instruction(({words[0]}), ({words[1]}), ({d}))")
+    lines.append(f"return ({', '.join(_names(macro.values[2], 'd'))})")
+    return _function(f"mma_{macro.name}", ("a", "b", "c"), lines, {"instruction": instruction})
+
+
+def zeros(macro: MacroMma) -> Any:
+    """A device function without arguments: an accumulator fragment of zeros."""
+    require_numba()
+    from numba.cuda.types import float32
+
+    return _function("zeros", (), [f"return ({', '.join(['float32(0)'] * macro.values[2])})"], {"float32": float32})
+
+
+def swizzled_store(tile: SharedTile) -> Any:
+    """A device function `f(shared, *index, words)` that stores one chunk, eight fp16 values, of a tile.
+
+    Parameters
+    ----------
+    tile : of a kernel; `index`, local to the tile and in its dimensions' order, is the chunk's first element.
+
+    Raises
+    ------
+    UnknownName : the tile has no layout: it is an exchange buffer.
+    """
+    layout = _layout(tile)
+    names = _names(len(layout.inputs), "x")
+    (chunk,) = _renamed(layout, names)
+    lines = [f"store_128(shared, {chunk}, words)"]
+    return _function("swizzled_store", ("shared", *names, "words"), lines, {"store_128": _intrinsics()["store_128"]})
+
+
+def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
+    """A device function `f(shared, *origin, lane)` that loads a lane's operand fragment, as a tuple of words.
+
+    Parameters
+    ----------
+    tile : of a kernel.
+    load : a kernel's operation on that tile: it says who owns what, and how many values one access loads.
+    """
+    layout = _layout(tile)
+    names = _names(len(layout.inputs), "x")
+    count = load.ownership.inputs[1][1]
+    lines, words = [], []
+    for first in range(0, count, load.access):
+        own = _renamed_at(load.ownership, first)
+        index = [f"({x} + {o})" for x, o in zip(names, own)]
+        lines.append(f"{', '.join(_names(len(names), f'p{first}_'))}, = {', '.join(index)},")
+        places = _names(len(names), f"p{first}_")
+        (chunk,) = _renamed(layout, places)
+        lines.append(f"v{first} = load_128(shared, {chunk})")
+        if load.access == CHUNK:
+            words += [f"v{first}[{n}]" for n in range(CHUNK // WORD)]
+        else:  # the half of the chunk in which the values lie
+            lines.append(f"h{first} = ({places[tile.order[-1]]} % {CHUNK}) // {load.access}")
+            words += [f"(v{first}[{n + 2}] if h{first} else v{first}[{n}])" for n in range(load.access // WORD)]
+    lines.append(f"return ({', '.join(words)})")
+    known = {"load_128": _intrinsics()["load_128"]}
+    return _function("fragment_load", ("shared", *names, "lane"), lines, known)
+
+
+def _renamed_at(ownership: IndexMap, value: int) -> list[str]:
+    from polyvolta.sets import aff, var
+
+    return [python_text(e) for e in ownership.at(var("lane"), aff(value))]
+
+
+def _layout(tile: SharedTile) -> IndexMap:
+    if tile.layout is None:
+        raise UnknownName(f"tile {tile.name} has no layout", hint="an operand's tile has one, such as shared_A")
+    return tile.layout

@@ -1,0 +1,205 @@
+"""What users of numba get: device functions, and helpers that compile without a GPU where numba is there."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types as python_types
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import polyvolta as pv
+from polyvolta.cuda import numba_helpers
+from polyvolta.cuda.device_function import NotADeviceFunction, declare, device_text
+from polyvolta.cuda.ir_walk import operations
+from polyvolta.cuda.kernel_ir import FragmentLoad
+from polyvolta.cuda.macro_mma import MACRO_MMAS
+from polyvolta.cuda.numba_helpers import NumbaMissing, python_text
+from polyvolta.cuda.nvrtc import compile_cubin
+from polyvolta.sets import aff, var
+from polyvolta.sets.aff import xor
+
+M, N, K = pv.sizes("M N K")
+X, Y = var("x"), var("y")
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+    return pv.compile(A @ B, options=pv.Options(block_tile=(64, 64, 32)), name="product")
+
+
+# ---- text
+
+
+def test_a_device_function_differs_from_its_kernel_in_head_memory_and_end(kernel):
+    for shared in ("static", "dynamic", "auto"):
+        text = device_text(kernel.ir, kernel.source, shared)
+        changed = [line for line in text.splitlines() if line not in kernel.source.splitlines()]
+        declared = f"  __shared__ half8 shared_memory[{kernel.ir.shared_bytes // 16}];"
+        assert changed[0].startswith('extern "C" __device__ int product(int M, int N, int K, const half')
+        assert "  return 0;" in changed
+        assert (declared in changed) == (shared != "dynamic")
+        caller = '\nextern "C" __global__ void k() { product(1, 1, 1, 0, 8, 0, 8, 0, 8); }\n'
+        used = compile_cubin(text + caller, name="k").resources("k")
+        assert used.shared_bytes == (0 if shared == "dynamic" else kernel.ir.shared_bytes)
+        assert used.spill_stores == 0
+
+
+def test_more_than_static_shared_memory_becomes_dynamic_or_is_refused(kernel):
+    from dataclasses import replace
+
+    tiles = tuple(replace(t, start=t.start + 3000) for t in kernel.ir.tiles)
+    large = replace(kernel.ir, tiles=tiles)
+    assert large.shared_bytes > 48 * 1024
+    assert "extern __shared__" in device_text(large, kernel.source)
+    with pytest.raises(NotADeviceFunction, match="of its own it can have 49152") as caught:
+        device_text(large, kernel.source, "static")
+    assert caught.value.id == "PV524" and "dynamic" in caught.value.hint
+    with pytest.raises(NotADeviceFunction, match="'stat'"):
+        device_text(kernel.ir, kernel.source, "stat")
+
+
+@st.composite
+def expressions(draw, depth=3):
+    if depth == 0 or draw(st.booleans()):
+        return draw(st.sampled_from([X, Y, aff(3)]))
+    one, other = draw(expressions(depth - 1)), draw(expressions(depth - 1))
+    match draw(st.integers(0, 3)):
+        case 0:
+            return one * draw(st.integers(-4, 4)) + other
+        case 1:
+            return (one + draw(st.integers(0, 5))) // draw(st.integers(2, 9))
+        case 2:
+            return one % draw(st.integers(2, 9))
+        case _:
+            return xor(one % 8, other % 8, 3)
+
+
+@given(e=expressions(), x=st.integers(0, 100), y=st.integers(0, 100))
+def test_expressions_as_python_have_their_values(e, x, y):
+    assert eval(python_text(e), {"x": x, "y": y}) == e.evaluate({"x": x, "y": y})
+
+
+# ---- without numba
+
+
+def test_without_numba_the_error_installs_it(monkeypatch, kernel):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    numba_helpers._intrinsics.cache_clear()
+    for call in (
+        lambda: numba_helpers.load_128,
+        lambda: numba_helpers.indices(MACRO_MMAS["m16n16k8"]("row", "col").a),
+        kernel.device_function,
+    ):
+        with pytest.raises(NumbaMissing) as caught:
+            call()
+        assert caught.value.id == "PV509" and "polyvolta[cuda12]" in caught.value.hint
+
+
+def test_unknown_helpers_suggest_the_nearest():
+    with pytest.raises(AttributeError, match="load_128"):
+        numba_helpers.load_256  # noqa: B018
+
+
+# ---- with numba, no GPU
+
+
+@pytest.fixture
+def volta(monkeypatch):
+    """numba's compiler for sm_70, wherever this runs."""
+    pytest.importorskip("numba_cuda")
+    from numba.cuda import dispatcher
+
+    monkeypatch.setattr(
+        dispatcher, "get_current_device", lambda: python_types.SimpleNamespace(compute_capability=(7, 0))
+    )
+    numba_helpers._intrinsics.cache_clear()
+
+
+def ptx_of(function, signature) -> str:
+    from numba import cuda
+
+    return cuda.compile(function, signature, cc=(7, 0), device=False, output="ptx", abi="numba")[0]
+
+
+def test_a_device_function_is_called_with_pointers_and_numbers(volta, kernel):
+    from numba.cuda.types import float16, int64, void
+
+    product, address = declare(kernel.ir, kernel.source), numba_helpers.address
+
+    def user(m, n, k, a, b, c):
+        product(m, n, k, address(a), a.shape[1], address(b), k, address(c), c.shape[1])
+
+    ptx = ptx_of(user, void(int64, int64, int64, float16[:, ::1], float16[::1, :], float16[:, ::1]))
+    assert re.search(r"call.uni \(retval0\),\s*product,", ptx)
+    params = re.findall(r"\.param \.(b\d+) param\d+;", ptx)
+    assert params == ["b32"] * 3 + ["b64", "b32"] * 3
+
+
+@pytest.mark.parametrize("layouts", [("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")])
+@pytest.mark.parametrize("name", MACRO_MMAS)
+def test_a_macro_mma_is_its_instructions_in_registers(volta, name, layouts):
+    from numba import cuda
+    from numba.cuda.types import float32, void
+
+    macro = MACRO_MMAS[name](*layouts)
+    mma, zero, own, load = (
+        numba_helpers.macro_mma(macro),
+        numba_helpers.zeros(macro),
+        numba_helpers.indices(macro.d),
+        numba_helpers.load_128,
+    )
+
+    @cuda.jit(device=True, forceinline=True)
+    def one(x, lane):
+        return load(x, lane)
+
+    @cuda.jit(device=True, forceinline=True)
+    def two(x, lane):
+        return load(x, lane) + load(x, lane + 32)
+
+    assert macro.values[:2] in ((8, 8), (16, 16))
+    words = one if macro.values[0] == 8 else two
+
+    def user(a, b, c):
+        lane = cuda.threadIdx.x
+        d = mma(words(a, lane), words(b, lane), zero())
+        row, col = own(lane, 3)
+        c[row, col] = d[3]
+
+    ptx = ptx_of(user, void(float32[::1], float32[::1], float32[:, ::1]))
+    count = ptx.count(f"mma.sync.aligned.m8n8k4.{'.'.join(layouts)}.f32.f16.f16.f32")
+    assert count == len(macro.steps)
+    assert ".local" not in ptx and "call" not in ptx
+
+
+def test_tiles_are_stored_and_loaded_128_bits_at_a_time(volta, kernel):
+    from numba import cuda
+    from numba.cuda.types import float16, float32, void
+
+    tile = kernel.ir.tile("shared_A")
+    load = next(op for op in operations(kernel.ir.body) if isinstance(op, FragmentLoad) and op.tile == tile.name)
+    store, fragment = numba_helpers.swizzled_store(tile), numba_helpers.fragment_load(tile, load)
+    load_128, unpack, pack = numba_helpers.load_128, numba_helpers.unpack_half2, numba_helpers.pack_half2
+    values = 8 * tile.chunks
+
+    def user(a, c):
+        shared = cuda.shared.array(values, float16, 16)
+        lane = cuda.threadIdx.x
+        store(shared, lane, 0, load_128(a, lane))
+        cuda.syncthreads()
+        words = fragment(shared, 0, 0, lane)
+        c[lane] = unpack(words[0])[1]
+        c[lane + 32] = unpack(pack(c[lane], c[lane + 1]))[0]
+
+    ptx = ptx_of(user, void(float16[::1], float32[::1]))
+    assert ptx.count("st.v4.u32") == 1 and ptx.count("ld.v4.u32") == 2
+    assert "cvt.rn.f16.f32" in ptx and "cvt.f32.f16" in ptx
+
+
+def test_an_exchange_buffer_has_no_layout_to_store_by(kernel):
+    with pytest.raises(pv.PolyvoltaError, match="no layout"):
+        numba_helpers.swizzled_store(kernel.ir.tile("exchange"))
