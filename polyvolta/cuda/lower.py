@@ -210,7 +210,8 @@ class _Lowering:
                     if isinstance(c, AnyOf):
                         self.refuse("a condition with alternatives", node, "a filter or a guard in one piece")
                     kind, e = c
-                    conditions += (rounded(e, self.ranges),) if kind == "ge" else (e, -e)
+                    both_ways = (e, -e) if kind == "eq" else (rounded(e, self.ranges),)
+                    conditions += [c for c in both_ways if not self.holds(c)]
                 differs = any(e.names() & PER_THREAD for e in conditions)
                 comment = self.comment(inner)
                 yield both(self.items(inner), lambda b: When(tuple(conditions), b, not differs, comment), inside=True)
@@ -237,6 +238,11 @@ class _Lowering:
             stmt = put(op, at_call)
             inside = without_guards(stmt) if full and not never else stmt
             yield Item(stmt if unsure else inside, inside, unsure)
+
+    def holds(self, e: Aff) -> bool:
+        """Whether `e >= 0` for all values of its names."""
+        low, _ = interval(e, self.ranges)
+        return low is not None and low >= 0
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""

@@ -1,0 +1,88 @@
+"""What tests of whole promotions start from: a graph's kernel IR and stages, without a printer, and a run of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import polyvolta as pv
+from polyvolta.cuda.interpreter import interpret
+from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR
+from polyvolta.cuda.lower import lower
+from polyvolta.cuda.promotion.assemble import prefetched, promote
+from polyvolta.cuda.promotion.model import Promotion
+from polyvolta.decompose import decompose
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.idioms import plan
+from polyvolta.options import Options
+from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Set
+
+M, N, K, L = pv.sizes("M N K L")
+SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}
+WIDE = {"block_tile": (64, 32, 16), "warp_tile": (32, 32, 16), "macro_mma": "m32n32k8"}
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel, with what it was made from."""
+
+    outputs: list
+    graph: Graph
+    options: Options
+    promotion: Promotion
+    tree: Schedule
+    ir: KernelIR
+
+
+def build(outputs, limit: int = 96 * 1024, **options) -> Built:
+    """The kernel of some expressions; `partial="pad"` makes sizes multiples of the block's tile."""
+    outputs = [outputs] if not isinstance(outputs, list) else outputs
+    graph, chosen = Graph.of(outputs), Options(**options)
+    idiom = plan(graph, chosen.accumulators)
+    facts = [f"{p} >= {int(p not in ('K', 'L'))}" for p in graph.params]
+    if chosen.partial == "pad":
+        facts += [f"{p} mod {s} = 0" for p, s in zip("MNKL", (*chosen.step, chosen.step[2])) if p in graph.params]
+    prefix = f"[{', '.join(graph.params)}] -> " if graph.params else ""
+    context = Set(f"{prefix}{{ : {' and '.join(facts)} }}" if facts else "{ : }")
+    fine, contracted = decompose(graph, chosen, context)
+    tensors = {
+        t.name: GlobalTensor(
+            t.name,
+            tuple(d if isinstance(d, int) else d.name for d in t.dims),
+            tuple(range(len(t.dims)))[:: 1 if t.layout == "row" else -1],
+            t in graph.outputs,
+        )
+        for t in (*graph.inputs, *graph.outputs)
+    }
+    promotion = promote(fine, contracted, idiom, tensors, chosen, context, limit)
+    tree = prefetched(promotion)
+    scanned = scan(tree, context, {"linearId": chosen.threads})
+    ir = lower("kern", tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars)
+    return Built(outputs, graph, chosen, promotion, tree, ir)
+
+
+def run(built: Built, sizes: dict[str, int] | None = None, seed: int = 0, scalars=None, data=None):
+    """Outputs of the kernel and of numpy in float64, by name, on random values, or on given ones by tensor."""
+    rng = np.random.default_rng(seed)
+    arrays = {}
+    for t in built.ir.tensors:
+        shape = tuple(d if isinstance(d, int) else (sizes or {})[d] for d in t.dims)
+        values = rng.standard_normal(shape) if not t.written else np.full(shape, np.nan)
+        if data is not None and t.name in data:
+            values = np.broadcast_to(data[t.name], shape)
+        arrays[t.name] = np.array(values, np.float16, order="C" if t.order == tuple(range(len(shape))) else "F")
+    any_address = replace(built.ir, tensors=tuple(replace(t, align=1) for t in built.ir.tensors))
+    interpret(any_address, arrays, sizes or {}, scalars or {})
+    inputs = {t.name: arrays[t.name] for t in built.ir.tensors if not t.written}
+    wanted = pv.reference(built.outputs, **inputs, **(scalars or {}))
+    wanted = list(wanted.values()) if isinstance(wanted, dict) else list(wanted)
+    names = [t.name for t in built.ir.tensors if t.written]
+    return {n: (arrays[n], w) for n, w in zip(names, wanted, strict=True)}
+
+
+def error(found: np.ndarray, wanted: np.ndarray) -> float:
+    """The relative L2 error."""
+    return float(np.linalg.norm(found.astype(np.float64) - wanted) / max(np.linalg.norm(wanted), 1e-30))
