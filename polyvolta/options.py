@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import product
 from typing import TYPE_CHECKING
 
 from polyvolta.sets import PolyvoltaError, nearest
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 PARTIAL = ("guard", "pad")
 ACCUMULATORS = ("auto", "one", "separate")
+SPARE = 60  # registers of a thread that are left for addresses and indices
 SHAPES = {"m16n16k8": (16, 16, 8), "m32n32k8": (32, 32, 8)}  # of the macro-MMAs: rows, columns, depth
 
 
@@ -32,7 +34,7 @@ class Options:
     ----------
     block_tile : (rows, columns, depth) of the result tile of a thread block, and of one step of a warp along K, in
         elements. A split K makes the block's own step `split_k` times as deep.
-    warp_tile : likewise for a warp; its depth equals the block's. By default see `default_warp_tile`.
+    warp_tile : likewise for a warp; its depth equals the block's. By default `fitting_warp_tile`'s.
     macro_mma : name of the macro-MMA.
     split_k : parts into which a block splits K, each for warps of its own (a power of 2).
     buffers : 1 shared-memory buffer for each operand and two barriers a step, or 2 and one barrier.
@@ -76,7 +78,10 @@ class Options:
         block = _triple("block_tile", block_tile)
         if not isinstance(macro_mma, str):
             raise BadOption(f"macro_mma is a name, not {macro_mma!r}", hint=f"one of {', '.join(SHAPES)}")
-        warp = default_warp_tile(block, macro_mma) if warp_tile is None else _triple("warp_tile", warp_tile)
+        if warp_tile is None:
+            name = macro_mma if macro_mma in SHAPES else "m16n16k8"
+            warp_tile = fitting_warp_tile(block, name) or (*SHAPES[name][:2], block[2])
+        warp = _triple("warp_tile", warp_tile)
         _whole("split_k", split_k)
         if split_k & (split_k - 1):
             raise BadOption(f"split_k is a power of 2, not {split_k}", hint="try 1, 2, 4 or 8")
@@ -235,36 +240,52 @@ def registers(block: tuple[int, int, int], warp: tuple[int, int, int], split_k: 
     return needs.accumulators * warp[0] * warp[1] // 32 + (warp[0] + warp[1]) // 4 + 4 * copies
 
 
-def epilogue_registers(warp: tuple[int, int, int], macro_mma: str, needs: Needs) -> int:
-    """32-bit registers of a thread while it takes a fragment to global memory: accumulators, and for each run of 8
-    values what comes out of the exchange, in fp32, with the epilogue's other operands, in fp16.
+def used_registers(
+    block: tuple[int, int, int], warp: tuple[int, int, int], macro_mma: str, split_k: int, needs: Needs
+) -> int:
+    """32-bit registers that hold values of a thread, in the main loop or, if that takes more, in the epilogue; there
+    each run of 8 values of a fragment comes out of the exchange in fp32.
 
-    >>> epilogue_registers((64, 64, 32), "m32n32k8", Needs(exchange=4, operands=1))  # 128, and 4 runs of 8 + 4
-    176
+    Beside these a compiler needs some for addresses and indices: about 50, and some 16 more for each further product,
+    whose tensors it keeps at hand.
+
+    >>> used_registers((128, 128, 32), (64, 64, 32), "m32n32k8", 1, Needs(exchange=4))
+    192
     """
     m, n, _ = SHAPES[macro_mma]
     runs = m * n // 256
-    return needs.accumulators * warp[0] * warp[1] // 32 + runs * (8 * needs.accumulators + 4 * needs.operands)
+    epilogue = needs.accumulators * (warp[0] * warp[1] // 32 + 8 * runs)
+    return max(registers(block, warp, split_k, needs), epilogue) + 16 * (len(needs.loads) - 1)
 
 
-def default_warp_tile(
-    block: tuple[int, int, int], macro_mma: str = "m16n16k8", split_k: int = 1, needs: Needs = Needs(), most: int = 195
-) -> tuple[int, int, int]:
-    """The largest warp tile of at most 64x64 that divides the block tile and needs at most `most` registers, in the
-    main loop and in the epilogue.
+def fitting_warp_tile(
+    block: tuple[int, int, int],
+    macro_mma: str,
+    split_k: int = 1,
+    needs: Needs = Needs(),
+    limits: tuple[int, int] = (255, 65536),
+) -> tuple[int, int, int] | None:
+    """The largest warp tile of at most 64x64 that divides the block tile and leaves `SPARE` registers; the squarer one
+    of two, None where there is none.
 
-    Ties go to the squarer one. Without any, the macro-MMA's own, for `check` to judge.
+    Parameters
+    ----------
+    limits : registers that a thread and that a block can have.
 
-    >>> default_warp_tile((128, 128, 32)), default_warp_tile((96, 64, 32))
+    >>> fitting_warp_tile((128, 128, 32), "m16n16k8"), fitting_warp_tile((96, 64, 32), "m16n16k8")
     ((64, 64, 32), (48, 64, 32))
+    >>> fitting_warp_tile((128, 128, 32), "m16n16k8", needs=Needs(accumulators=2, loads=((1, 1), (1, 1))))
+    (64, 32, 32)
     """
-    macro_mma = macro_mma if macro_mma in SHAPES else "m16n16k8"
     shape = SHAPES[macro_mma]
     sides = [[d for d in (64, 48, 32, 16) if side % d == 0 and d % least == 0] for side, least in zip(block[:2], shape)]
-    tiles = [(m, n, block[2]) for m in sides[0] for n in sides[1]]
-    used = {t: max(registers(block, t, split_k, needs), epilogue_registers(t, macro_mma, needs)) for t in tiles}
-    fitting = [t for t in tiles if used[t] <= most]
-    return max(fitting, key=lambda t: (t[0] * t[1], -abs(t[0] - t[1])), default=(*shape[:2], block[2]))
+    fitting = []
+    for m, n in product(*sides):
+        threads = 32 * (block[0] // m) * (block[1] // n) * split_k
+        warp = (m, n, block[2])
+        if used_registers(block, warp, macro_mma, split_k, needs) + SPARE <= min(limits[0], limits[1] // threads):
+            fitting.append(warp)
+    return max(fitting, key=lambda t: (t[0] * t[1], -abs(t[0] - t[1]), t[0]), default=None)
 
 
 def _triple(name: str, value: object) -> tuple[int, int, int]:

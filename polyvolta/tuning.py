@@ -9,9 +9,9 @@ The default follows four rules:
    blocks than multiprocessors. A size that is not known counts as large.
 3. *Split K*: by 2 or 4 where that still leaves multiprocessors without a block, as long as K is known to have at least
    four steps for each part and the block at most 8 warps.
-4. *Warp tile*: the largest of at most 64x64 that leaves the compiler 60 of 255 registers, counting accumulators,
-   fragments, and what a step of the main loop or of the epilogue holds beside them. Several accumulators or operands
-   of an epilogue so make it smaller.
+4. *Warp tile*: the largest of at most 64x64 with which accumulators, fragments, and what a step of the main loop or of
+   the epilogue holds beside them leave the compiler 60 registers. Several accumulators or operands of a prologue so
+   make it smaller; where no warp tile does, the block tile's longer side is halved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from itertools import product
 from polyvolta.cuda.target import Target, target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.idioms import Operand, Plan, plan
-from polyvolta.options import SHAPES, Needs, Options, default_warp_tile
+from polyvolta.options import SHAPES, Needs, Options, fitting_warp_tile
 
 TILES = (16, 32, 64, 128, 256)
 SPLITS = (1, 2, 4, 8)
@@ -83,32 +83,46 @@ def default_options(graph: Graph, target: Target | str = "sm_70", accumulators: 
     macro = "m32n32k8" if skew and "m32n32k8" in target.macro_mmas else "m16n16k8"
     sizes = [tuple(d if isinstance(d, int) else None for d in c.statement.extents) for c in idiom.contractions]
     rows, cols, _ = sizes[0]
-    block = _block(rows, cols, SHAPES[macro])
-    split = 1
-    if all(k is not None for *_, k in sizes) and rows is not None and cols is not None:
-        depth = min(k for *_, k in sizes)
-        while split < 4 and _blocks(block, rows, cols) * split * 2 <= MULTIPROCESSORS and depth >= 8 * split * block[2]:
-            split *= 2
-    while True:
-        warp = default_warp_tile(block, macro, split, needs)
-        options = Options(block, warp, macro, split, accumulators=accumulators)
-        fits = next(options.problems(target, needs), None) is None and (split == 1 or options.threads <= 256)
-        if fits or split == 1:
-            return options
-        split //= 2
+    depths = [k for *_, k in sizes if k is not None]
+    limits = target.registers, target.block_registers
+    options = Options(SHAPES[macro], SHAPES[macro], macro, accumulators=accumulators)
+    for block in _blocks(rows, cols, SHAPES[macro]):
+        for split in _splits(block, rows, cols, min(depths) if len(depths) == len(sizes) else 0):
+            warp = fitting_warp_tile(block, macro, split, needs, limits)
+            if warp is not None:
+                options = Options(block, warp, macro, split, accumulators=accumulators)
+                fits = split == 1 or options.threads <= 256
+                if fits and next(options.problems(target, needs), None) is None:
+                    return options
+    return options
 
 
-def _block(rows: int | None, cols: int | None, least: tuple[int, int, int]) -> Block:
-    """The block tile for a result of known (or unknown) sizes."""
+def _blocks(rows: int | None, cols: int | None, least: Block) -> Iterator[Block]:
+    """The block tiles to try for a result of known (or unknown) sizes, largest first."""
     sides = [128, 128]
     for d, size in enumerate((rows, cols)):
         while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
             sides[d] //= 2
     if rows is not None and cols is not None:
-        while _blocks((*sides, 32), rows, cols) < MULTIPROCESSORS and max(sides) > 64:
+        while _count((*sides, 32), rows, cols) < MULTIPROCESSORS and max(sides) > 64:
             sides[sides.index(max(sides))] //= 2
-    return (sides[0], sides[1], 32)
+    while True:
+        yield (sides[0], sides[1], 32)
+        if sides == list(least[:2]):
+            return
+        d = sides.index(max(sides))
+        sides[d] = max(sides[d] // 2, least[d])
 
 
-def _blocks(block: Block, rows: int, cols: int) -> int:
+def _splits(block: Block, rows: int | None, cols: int | None, depth: int) -> Iterator[int]:
+    """The splits of K to try, largest first; 1 at last."""
+    if rows is not None and cols is not None:
+        for p in (4, 2):
+            if _count(block, rows, cols) * p <= MULTIPROCESSORS and depth >= 4 * p * block[2]:
+                yield p
+    yield 1
+
+
+def _count(block: Block, rows: int, cols: int) -> int:
+    """Blocks of a grid."""
     return -(-rows // block[0]) * -(-cols // block[1])
