@@ -71,7 +71,8 @@ def lower(
     Cost: some simplifications for each call, a few milliseconds.
     """
     threads = scan.extents["linearId"].const
-    ranges = {**scan.ranges, "lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
+    own = {"lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
+    ranges: dict[str, Range] = {**scan.ranges, **own}
     lowering = _Lowering(schedule, promotion.movements, ranges)
     body = chosen(lowering.items(scan.body))
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
@@ -83,7 +84,7 @@ def lower(
         promotion.registers,
         threads,
         derived_names(scan),
-        lowering.ranges,
+        {n: (low, high) for n, (low, high) in lowering.ranges.items() if low is not None},
         (grid[0], grid[1], grid[2]),
         context,
         body,

@@ -25,7 +25,7 @@ from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import CHUNK_BYTES, Barrier, GlobalStore, GlobalTensor, SharedTile
 from polyvolta.cuda.promotion import pipeline
 from polyvolta.cuda.promotion.epilogue import epilogue
-from polyvolta.cuda.promotion.footprints import level, members_of, nest_of, union, widened
+from polyvolta.cuda.promotion.footprints import instances, level, members_of, nest_of, union, widened
 from polyvolta.cuda.promotion.loops import operand_pieces
 from polyvolta.cuda.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling
 from polyvolta.cuda.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
@@ -33,9 +33,7 @@ from polyvolta.graph.idioms import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Path, Schedule
-from polyvolta.sets import Map, Set, Tuple, aff, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.space import Space
+from polyvolta.sets import Set, aff, var
 
 ROOT: Path = (0,)
 
@@ -98,7 +96,7 @@ def promote(
         pieces.append(loop)
     tiles, overlap = shared_places([*pieces, end], shared_limit)
     if overlap:
-        pieces.append(block_barrier(fragments, name_of("sync_tiles")))
+        pieces.append(block_barrier(fragments, name_of("sync_tiles"), context))
     pieces.append(end)
     tree = widened(contracted, nests.values(), macro.shape)
     if not plan.steps:
@@ -153,21 +151,14 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     return (*(t for p in loops for t in p.tiles), *moved), overlap
 
 
-def block_barrier(fragments: Fragments, statement: str) -> Piece:
+def block_barrier(fragments: Fragments, statement: str, context: Set) -> Piece:
     """A barrier of the block between two pieces."""
     nest = fragments.nest
     named = level(nest, BLOCK)
     dims = tuple(n for n, _ in named)
-    params = nest.real.param_names
     blocks = fragments.started.apply(members_of(nest, named)).coalesce()
-    target = Tuple(statement, dims)
-    one = Set._of(params, [(Space(None, target), blocks.parts[0][1])])
-    inputs = tuple(f"{n}@" for n in ("by", "bx"))
-    exprs = [var(n) if n else aff(0) for n in nest.names[:BLOCK]]
-    c = RowBuilder((*params, *inputs, *dims)).conjunct([("eq", var(i) - e) for i, e in zip(inputs, exprs)])
-    extension = Map._of(params, [(Space(Tuple(None, inputs), target), (c,))]).intersect_range(one)
-    movement = Movement(statement, dims, (Barrier("block", statement),))
-    return Piece((statement,), Leaf(), (extension,), (movement,))
+    extension = instances(statement, dims, nest.names[:BLOCK], blocks, (), context)
+    return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (Barrier("block", statement),)),))
 
 
 def _names(taken: Sequence[str]) -> Callable[[str], str]:

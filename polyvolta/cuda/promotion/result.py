@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from polyvolta.cuda.kernel_ir import Element, Op, RegisterArray, Scale, Zero
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.cuda.promotion.footprints import data_tile, element_map, full_where, level, members_of
+from polyvolta.cuda.promotion.footprints import data_tile, full_where, level, members_of
 from polyvolta.cuda.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
 from polyvolta.graph.idioms import Plan
 from polyvolta.sched.nodes import Band, Leaf, Member, Node
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.conjunct import universe
+from polyvolta.sets.conjunct import Conjunct, universe
 from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import Space, distinct
 
@@ -58,15 +58,13 @@ def fragments_of(nest: Nest, extents: Sequence[Aff], shape: tuple[int, ...], con
     Cost: a few milliseconds, a box hull and a difference of small sets.
     """
     result = result_nest(nest, extents, context)
-    access = element_map(result, result.statement, result.iterators)
-    _, box = data_tile(result, WARP, access, "the result")
+    box = data_tile(result, WARP, result.iterators, "the result")
     members = dict(level(result, WARP))
     place = tuple(simplify((var(i) - o.subs(members)) // f, {}) for i, o, f in zip(result.iterators, box.offset, shape))
-    touched, _ = data_tile(result, BLOCK, access, "the result")
-    full = tuple(e.subs(members) for e in full_where(result, BLOCK, access, touched, context))
+    full = tuple(e.subs(members) for e in full_where(result, BLOCK, result.iterators, context))
     params, space = result.padded.param_names, result.padded.space
     grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(result.iterators, shape)]
-    points = Set._of(params, [(space, (RowBuilder((*params, *result.iterators)).conjunct(grid),))])
+    points = Set._of(params, [(space, _all(params, result.iterators, grid))])
     every = Set._of(params, [(space, (universe(len(params) + len(result.iterators)),))])
     started = result.padded.gist(every.intersect_params(context))
     return Fragments(result, place, tuple(s // f for s, f in zip(box.size, shape)), started, points, full)
@@ -82,9 +80,8 @@ def result_nest(nest: Nest, extents: Sequence[Aff], context: Set) -> Nest:
     members = tuple(replace(m, exprs=((name, e),)) for m, e in zip(nest.members, exprs))
     names = tuple(n if e.names() else None for n, e in zip(nest.names, exprs))
     box = [b for i, e in zip(iterators, extents) for b in (("ge", var(i)), ("ge", e - 1 - var(i)))]
-    c = RowBuilder((*params, *iterators)).conjunct(box)
     space = Space(None, Tuple(name, iterators))
-    real = Set._of(params, [(space, (c,))] if c is not None else []).intersect_params(context)
+    real = Set._of(params, [(space, _all(params, iterators, box))]).intersect_params(context)
     made = Nest(name, iterators, members, names, real, real)
     above = members_of(made, level(made, BLOCK))
     padded = real.apply(above).apply(above.reverse())
@@ -97,8 +94,8 @@ def enters(fragments: Fragments, statement: str) -> Map:
     params, space = nest.real.param_names, Tuple(statement, nest.iterators)
     exprs = [m.of(nest.statement) for m in nest.members[:BLOCK]]
     inputs = distinct(("by", "bx"), (*params, *nest.iterators))
-    c = RowBuilder((*params, *inputs, *nest.iterators)).conjunct([("eq", var(b) - e) for b, e in zip(inputs, exprs)])
-    members = Map._of(params, [(Space(Tuple(None, inputs), Tuple(nest.statement, nest.iterators)), (c,))])
+    pieces = _all(params, (*inputs, *nest.iterators), [("eq", var(b) - e) for b, e in zip(inputs, exprs)])
+    members = Map._of(params, [(Space(Tuple(None, inputs), Tuple(nest.statement, nest.iterators)), pieces)])
     blocks = fragments.started.apply(members.reverse())
     ((_, pieces),) = members.intersect_domain(blocks).intersect_range(fragments.points).parts
     return Map._of(params, [(Space(Tuple(None, inputs), space), pieces)])
@@ -108,6 +105,12 @@ def twins_of(fragments: Fragments, statement: str) -> Set:
     """The instances of a twin."""
     instances = fragments.started & fragments.points
     return Set._of(instances.param_names, [(Space(None, Tuple(statement, s.out.dims)), c) for s, c in instances.parts])
+
+
+def _all(params: Sequence[str], dims: Sequence[str], rows: Sequence[tuple[str, Aff]]) -> tuple[Conjunct, ...]:
+    """The conjunction of some rows as the pieces of a relation: one, or none where they contradict each other."""
+    c = RowBuilder((*params, *dims)).conjunct(rows)
+    return () if c is None else (c,)
 
 
 # ---- accumulators
