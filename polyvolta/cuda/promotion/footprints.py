@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.promotion.model import BLOCK, TILE, Nest
@@ -27,6 +28,8 @@ from polyvolta.sets.space import Space, distinct
 
 MEMBER_NAMES = ("by", "bx", "kt", "wy", "wx", "wz", "sy", "sx", "ks")
 Dims = Sequence[tuple[str | None, Aff]]
+Index = tuple[Aff | str, ...]
+"""Of an array's elements: iterators, or expressions in them."""
 
 
 class CannotPromote(CudaError):
@@ -124,7 +127,7 @@ def footprint(nest: Nest, dims: Dims, access: Map, real: bool = False) -> Map:
     return members_of(nest, dims).intersect_domain(instances).reverse().apply_range(access)
 
 
-def element_map(nest: Nest, array: str, index: Sequence[Aff | str]) -> Map:
+def element_map(nest: Nest, array: str | None, index: Index) -> Map:
     """{ statement[iterators] -> array[index] } for all values of the iterators."""
     params = nest.real.param_names
     outs = distinct((f"x{k}" for k in range(len(index))), (*params, *nest.iterators))
@@ -133,42 +136,134 @@ def element_map(nest: Nest, array: str, index: Sequence[Aff | str]) -> Map:
     return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(array, outs)), (c,))])
 
 
-def data_tile(nest: Nest, depth: int, access: Map, what: str) -> tuple[Map, Box]:
-    """The footprint of started tiles at a level and its box, which is exactly the footprint.
+@lru_cache(maxsize=1024)
+def places(nest: Nest, depth: int) -> Set:
+    """The values of the members above a level, in started tiles."""
+    return nest.padded.apply(members_map(nest, depth))
+
+
+def data_tile(nest: Nest, depth: int, index: Index, what: str) -> Box:
+    """The box of the elements at an index that the started tiles of a level touch, which is exactly their footprint.
 
     Raises
     ------
     CannotPromote : the box has elements that no instance touches.
+
+    Cost: for each dimension a composition, a box hull and a subset test, which tensors of the same shape share.
+
+    >>> from polyvolta.sched import Schedule
+    >>> band = "[{ S[i] -> [(floor(i/32))] }, { S[i] -> [(0)] }, { S[i] -> [(0)] }]"
+    >>> tree = Schedule.parse(f'{{ domain: "[N] -> {{ S[i] : 0 <= i < N }}", child: {{ schedule: "{band}" }} }}')
+    >>> nest = nest_of(tree, "S", Set("[N] -> { : N > 0 }"))
+    >>> box = data_tile(nest, 3, ("i",), "A")
+    >>> print(*box.offset, box.size, *full_where(nest, 3, ("i",), Set("[N] -> { : N > 0 }")))
+    32*by (32,) N - 32*by - 32
     """
-    touched = footprint(nest, level(nest, depth), access)
-    box = hull_by_dimension(touched)
-    if not box.relation(touched).is_subset(touched):
-        raise CannotPromote(
-            f"the tile of {what} is not full: its box reaches beyond what is accessed",
-            where=str(touched),
-            hint="tiles must divide the tiles around them",
-        )
-    return touched, box
+    found: dict[int, tuple[Aff, int, int]] = {}
+    for part in _parts(nest, index):
+        if isinstance(e := index[part[0]], Aff) and e.is_constant:
+            found[part[0]] = (e, 1, 1)
+            continue
+        touched = _image(nest, depth, tuple(index[p] for p in part))
+        box = _exact_hull(touched, touched.space.dims)
+        if box is None:
+            raise CannotPromote(
+                f"the tile of {what} is not full: its box reaches beyond what is accessed",
+                where=str(touched),
+                hint="tiles must divide the tiles around them",
+            )
+        found |= dict(zip(part, zip(box.offset, box.size, box.stride)))
+    return Box(*(tuple(found[k][n] for k in range(len(index))) for n in range(3)))
 
 
-def hull_by_dimension(touched: Map) -> Box:
-    """A box around each image, found for one dimension of it at a time and from what that depends on alone.
+def full_where(nest: Nest, depth: int, index: Index, context: Set) -> tuple[Aff, ...]:
+    """Conditions `e >= 0` on members and sizes under which a tile has no element beside the real instances'.
 
-    Rows and columns of a tile have to do with different members, so the box hulls are of small relations, which the two
-    operands of a product may share. A superset of the images where dimensions depend on one another.
+    No condition where that is so always, `-1 >= 0` where it never is.
+
+    Parameters
+    ----------
+    index : of the tile's elements, as for `data_tile`.
+    context : what may be assumed of the sizes; conditions that follow from it are left out.
+
+    Raises
+    ------
+    CannotPromote : the full tiles are no conjunction of inequalities.
+
+    Cost: a difference, a projection, a complement and a gist of small sets, for each dimension.
     """
-    n = len(touched.param_names)
-    dims, outs = touched.space.dims, touched.space.out.dims
-    pieces = touched.parts[0][1] if touched.parts else ()
-    found = []
-    for x in outs:
-        mine = {1 + n + dims.index(x)}
-        for c in pieces:
-            mine |= _together(c, mine, range(1 + n, 1 + c.n))
-        others = [d for k, d in enumerate(dims) if 1 + n + k not in mine or (d in outs and d != x)]
-        found.append(box_hull(touched.drop_constraints_involving(*others).project_out(*others)))
-    parts = zip(*((b.offset[0], b.size[0], b.stride[0]) for b in found), strict=True) if found else ((), (), ())
-    return Box(*(tuple(p) for p in parts))
+    if nest.padded is nest.real:
+        return ()
+    found: dict[Aff, None] = {}
+    for part in _parts(nest, index):
+        exprs = tuple(index[p] for p in part)
+        if not all(isinstance(e, Aff) and e.is_constant for e in exprs):
+            found |= dict.fromkeys(_full(nest, depth, exprs, context))
+    if aff(-1) in found:
+        return (aff(-1),)
+    order = {n: k for k, n in enumerate(nest.names) if n}
+    return tuple(sorted(found, key=lambda e: min((order[n] for n in e.names() if n in order), default=0)))
+
+
+@lru_cache(maxsize=1024)
+def _full(nest: Nest, depth: int, exprs: Index, context: Set) -> tuple[Aff, ...]:
+    touched, there = _image(nest, depth, exprs), _image(nest, depth, exprs, True)
+    tiles = touched.domain()
+    return conditions_of((tiles - (touched - there).domain()).gist(tiles.intersect_params(context)))
+
+
+@lru_cache(maxsize=1024)
+def _exact_hull(touched: Map, dims: tuple[str, ...]) -> Box | None:
+    """The box hull, if every element of it is in the image; `dims` are the names that it speaks of."""
+    box = box_hull(touched)
+    return box if box.relation(touched).is_subset(touched) else None
+
+
+@lru_cache(maxsize=1024)
+def _image(nest: Nest, depth: int, exprs: Index, real: bool = False) -> Map:
+    """The footprint { [members] -> [exprs] } in nothing but the members and iterators that have to do with it.
+
+    Rows and columns of a tile hang together with different members, and instances of a product are a product of ranges:
+    an image in one dimension, whatever else its tensor has.
+    """
+    mine = {i for i in nest.iterators for e in exprs if i in ({e} if isinstance(e, str) else e.names())}
+    mine = mine.union(*(g for g in _groups(nest) if g & mine))
+    others = tuple(i for i in nest.iterators if i not in mine)
+    instances = nest.real if real else nest.padded
+    instances = instances.drop_constraints_involving(*others).project_out(*others) if others else instances
+    iterators = tuple(i for i in nest.iterators if i in mine)
+    alone = Set._of(instances.param_names, [(Space(None, Tuple(None, iterators)), c) for _, c in instances.parts])
+    small = replace(nest, statement=None, iterators=iterators, real=alone, padded=alone)
+    dims = [(n, e) for n, e in level(nest, depth) if e.names() & mine]
+    return footprint(small, dims, element_map(small, None, exprs))
+
+
+def _parts(nest: Nest, index: Index) -> list[list[int]]:
+    """The positions of an index in parts that have nothing to do with one another."""
+    names = [({e} if isinstance(e, str) else e.names()) & set(nest.iterators) for e in index]
+    parts: list[tuple[set[str], list[int]]] = []
+    for k, mine in enumerate(names):
+        mine = mine.union(*(g for g in _groups(nest) if g & mine))
+        joined = [p for p in parts if p[0] & mine]
+        parts = [p for p in parts if not p[0] & mine]
+        parts.append((mine.union(*(p[0] for p in joined)), sorted([k, *(x for p in joined for x in p[1])])))
+    return [positions for _, positions in parts]
+
+
+@lru_cache(maxsize=256)
+def _groups(nest: Nest) -> tuple[frozenset[str], ...]:
+    """The iterators in groups that constraints and members connect."""
+    n = len(nest.real.param_names)
+    links = [{i for i in nest.iterators if i in m.of(nest.statement).names()} for m in nest.members]
+    for instances in (nest.real, nest.padded):
+        for c in (c for _, cs in instances.parts for c in cs):
+            dims = range(1 + n, 1 + c.n)
+            links += [{nest.iterators[x - 1 - n] for x in _together(c, {col}, dims)} for col in dims]
+    groups: list[frozenset[str]] = []
+    for link in links:
+        joined = [g for g in groups if g & link]
+        groups = [*(g for g in groups if not g & link), frozenset(link).union(*joined)]
+    return tuple(g for g in groups if g)
 
 
 def _together(c: Conjunct, start: set[int], dims: range) -> set[int]:
@@ -181,30 +276,6 @@ def _together(c: Conjunct, start: set[int], dims: range) -> set[int]:
     while any(link & found and not link <= found for link in links):
         found = found.union(*(link for link in links if link & found))
     return {col for col in found if col in dims}
-
-
-def full_where(nest: Nest, depth: int, access: Map, touched: Map, context: Set) -> tuple[Aff, ...]:
-    """Conditions `e >= 0` on members and sizes under which a tile has no element beside the real instances'.
-
-    No condition where that is so always, `-1 >= 0` where it never is.
-
-    Parameters
-    ----------
-    touched : the tile, the footprint of started tiles.
-    context : what may be assumed of the sizes; conditions that follow from it are left out.
-
-    Raises
-    ------
-    CannotPromote : the full tiles are no conjunction of inequalities.
-
-    Cost: a difference, a projection, a complement and a gist of small sets, a few milliseconds.
-    """
-    if nest.padded is nest.real:
-        return ()
-    there = footprint(nest, level(nest, depth), access, real=True)
-    tiles = touched.domain()
-    full = (tiles - (touched - there).domain()).gist(tiles.intersect_params(context))
-    return conditions_of(full)
 
 
 def conditions_of(where: Set) -> tuple[Aff, ...]:
@@ -221,9 +292,7 @@ def conditions_of(where: Set) -> tuple[Aff, ...]:
         raise CannotPromote("the full tiles are no conjunction of inequalities", where=str(where))
     table = affs_of(pieces[0], (*where.param_names, *where.space.out.dims))
     rows = [*pieces[0].ineqs, *(s for r in pieces[0].eqs for s in (r, tuple(-v for v in r)))]
-    dims = where.space.out.dims
-    first = lambda e: min((dims.index(n) for n in e.names() if n in dims), default=0)  # noqa: E731
-    return tuple(sorted((expression(r, table) for r in rows), key=first))
+    return tuple(expression(r, table) for r in rows)
 
 
 # ---- instances that extensions add

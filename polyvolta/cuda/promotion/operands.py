@@ -10,14 +10,13 @@ everything after it see one operand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from polyvolta.cuda.fragments import OperandTile
 from polyvolta.cuda.kernel_ir import CHUNK, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
-from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, element_map, footprint, full_where, level
+from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, full_where, places
 from polyvolta.cuda.promotion.model import STRIP, TILE, Movement, Nest, shared_name, staging_name
 from polyvolta.graph.formula import Call, Input, evaluate, nodes
 from polyvolta.graph.idioms import Operand
@@ -84,9 +83,7 @@ def side_of(nest: Nest, operand: Operand, letter: str, threads: int, labels: tup
     ------
     CannotPromote : a tile that is no box, or that the copies do not cover.
     """
-    access = element_map(nest, operand.name, operand.index)
-    touched, block = data_tile(nest, TILE, access, operand.name)
-    strip, warp = data_tile(nest, STRIP, access, operand.name)
+    block, warp = (data_tile(nest, depth, operand.index, operand.name) for depth in (TILE, STRIP))
     order = (0, 1) if operand.layout == "row" else (1, 0)
     line, run = order
     width, rest = divmod(block.size[run], CHUNK)
@@ -100,7 +97,7 @@ def side_of(nest: Nest, operand: Operand, letter: str, threads: int, labels: tup
     ranges = {t: (0, threads - 1), c: (0, copies - 1)}
     local = [aff(0), aff(0)]
     local[line], local[run] = simplify(q // width, ranges), simplify(q % width * CHUNK, ranges)
-    side = Side(operand, letter, order, block, warp, touched.domain(), strip.domain(), (*outer, c, t),
+    side = Side(operand, letter, order, block, warp, places(nest, TILE), places(nest, STRIP), (*outer, c, t),
                 (local[0], local[1]), q, chunks, copies, threads, labels)  # fmt: skip
     check_cover(side)
     return side
@@ -133,7 +130,7 @@ def loads(side: Side, nest: Nest, context: Set) -> tuple[Movement, ...]:
     for access, label in zip(side.operand.accesses, side.labels, strict=True):
         name = f"load_{label}"
         index, along = place(side, access)
-        full = _full(side, nest, access.tensor, access.index, context)
+        full = full_where(nest, TILE, index_of(access), context)
         target = Element(staging_name(label), (var(side.dims[-2]),))
         op = GlobalLoad(target, access.tensor, index, along, bool(full), name)
         made.append(Movement(name, side.dims, (op,), full, "global memory -> registers"))
@@ -152,10 +149,9 @@ def place(side: Side, access: Access) -> tuple[tuple[Aff, ...], int | None]:
     return index, along[0] if along else None
 
 
-def _full(side: Side, nest: Nest, array: str, index: Iterable[str], context: Set) -> tuple[Aff, ...]:
-    """When a tile has no element beside the real ones, seen through an access."""
-    access = element_map(nest, array, [aff(int(p)) if p.isdigit() else p for p in index])
-    return full_where(nest, TILE, access, footprint(nest, level(nest, TILE), access), context)
+def index_of(access: Access) -> tuple[Aff | str, ...]:
+    """The element of an access: iterators, and the number 0 where the tensor is stretched."""
+    return tuple(aff(int(p)) if p.isdigit() else p for p in access.index)
 
 
 def store(side: Side, nest: Nest, extent: Aff, context: Set, name: str, buffers: int) -> Movement:
@@ -200,7 +196,7 @@ def _inside(side: Side, nest: Nest, extent: Aff, context: Set) -> tuple[Inside |
     """Which values of a copy lie in the product's k range, and when all do; None where nothing need be said."""
     operand = side.operand
     k = next(i for i in operand.index if i == nest.iterators[2])
-    full = _full(side, nest, operand.name, (k,), context)
+    full = full_where(nest, TILE, (k,), context)
     if not full or _keeps_zero(operand, k):
         return None, ()
     d = operand.index.index(k)
