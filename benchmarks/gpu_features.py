@@ -1,0 +1,90 @@
+"""What a kernel can be given, and given to, on a GPU: a table of checks, each in a process of its own.
+
+    python benchmarks/gpu_features.py [--jobs 4] [--only views,bind] [--seconds 120]
+
+Views and misaligned arrays with everything around them poisoned; arrays of torch, cupy, numba and numpy; several
+results, scalars, empty dimensions, padding; refusals; bound launches on streams, in threads and in CUDA graphs; device
+functions and tensor-core helpers in `@cuda.jit` kernels; the cache of cubins. A check that fails, crashes or hangs
+doesn't stop the others; tracebacks follow the table. The exit status is 1 when any check failed. A library that isn't
+installed makes a check "skipped".
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import features_arrays
+import features_launches
+import features_numba
+from features_common import CHECKS, SKIPPED
+
+from polyvolta.cuda import launch
+
+GROUPS = (features_arrays, features_launches, features_numba)  # importing them registers their checks
+
+
+def alone(name: str) -> int:
+    """One check, in this process."""
+    try:
+        print(CHECKS[name]() or "")
+    except SystemExit as e:
+        return int(e.code or 0)
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc(file=sys.stdout)
+        return 1
+    return 0
+
+
+def apart(name: str, seconds: float) -> tuple[str, str, str, float]:
+    """One check, in a process of its own: (name, result, what it said, seconds)."""
+    start = time.perf_counter()
+    root = str(Path(__file__).resolve().parents[1])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+    try:
+        command = [sys.executable, __file__, "--alone", name]
+        done = subprocess.run(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds, check=False
+        )
+        result = {0: "pass", SKIPPED: "skipped"}.get(done.returncode, "FAIL")
+        said = done.stdout.strip()
+    except subprocess.TimeoutExpired as late:
+        output = late.stdout or b""
+        said = (output.decode(errors="replace") if isinstance(output, bytes) else output) + "\ntimed out"
+        result = "FAIL"
+    return name, result, said, time.perf_counter() - start
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=4, help="checks at a time")
+    parser.add_argument("--only", default="", help="checks whose names contain one of these, separated by commas")
+    parser.add_argument("--seconds", type=float, default=180, help="after which a check has failed")
+    parser.add_argument("--alone", choices=[*CHECKS], help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.alone:
+        return alone(options.alone)
+    launch.require_gpu()
+    names = [n for n in CHECKS if any(part in n for part in options.only.split(","))]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda n: apart(n, options.seconds), names))
+    print("| check | result | seconds | |\n| --- | --- | ---: | --- |")
+    for name, result, said, seconds in results:
+        last = said.splitlines()[-1] if said else ""
+        print(f"| {name.replace('_', ' ')} | {result} | {seconds:.1f} | {last[:150].replace('|', '/')} |")
+    for name, result, said, _ in results:
+        if result == "FAIL":
+            print(f"\n---- {name}\n{said}")
+    counts = {r: sum(x[1] == r for x in results) for r in ("pass", "FAIL", "skipped")}
+    print("\n" + ", ".join(f"{n} {r}" for r, n in counts.items()))
+    return 1 if counts["FAIL"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
