@@ -47,7 +47,7 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
             f"{ir.name} takes {ir.shared_bytes} bytes of shared memory, of its own it can have {STATIC_BYTES}",
             hint='shared="dynamic", and shared_bytes of launch_config in the launch',
         )
-    head = f'extern "C" __global__ void __launch_bounds__({ir.threads}) {ir.name}('
+    head = f'extern "C" __global__ void __launch_bounds__({ir.threads}, 1) {ir.name}('
     text = _replaced(source, head, f'extern "C" __device__ int {ir.name}(')
     if static:
         chunks = ir.shared_bytes // CHUNK_BYTES

@@ -44,7 +44,7 @@ from polyvolta.sets.aff import Floor
 
 KERNEL_NAMES = re.compile(
     r"linearId|lane|warp|warpIdx_[xyz]|half[48]?|exchange|shared_memory|i|[cxt]\d+|kern\d+"
-    r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make|ld)_?\w+"
+    r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
 )
 """Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
 
@@ -78,19 +78,23 @@ def _banner(ir: KernelIR) -> str:
         f"grid ({grid}), block ({ir.threads}, 1, 1), {ir.shared_bytes} bytes of dynamic shared memory.",
     ]
     lines += ["; ".join(f"{n} is a multiple of {m}" for n, m in ir.context) + "."] if ir.context else []
-    lines += _alignments(ir.tensors)
+    lines += _alignments(ir)
     return "\n".join(line for text in lines for line in comment(text))
 
 
-def _alignments(tensors: tuple[GlobalTensor, ...]) -> list[str]:
-    """What is required of pointers and leading dimensions, in words."""
+def _alignments(ir: KernelIR) -> list[str]:
+    """What is required of pointers and leading dimensions of tensors that are accessed many values at a time."""
+    wide = set()
+    for op in operations(ir.body):
+        if isinstance(op, GlobalLoad | GlobalStore) and op.along == ir.tensor(op.tensor).order[-1]:
+            wide.add(op.tensor)
+    tensors = [t for t in ir.tensors if t.name in wide and t.align > 1]
     out = []
-    for align in sorted({t.align for t in tensors if t.align > 1}, reverse=True):
+    for align in sorted({t.align for t in tensors}, reverse=True):
         names = [t.name for t in tensors if t.align == align]
-        who = "pointers" if len(names) == len(tensors) else ", ".join(names)
         lds = [t.ld for t in tensors if t.align == align and t.ld]
         more = f"; {', '.join(lds)} are multiples of {align}" if lds else ""
-        out.append(f"Alignment: {who} to {2 * align} bytes{more}.")
+        out.append(f"{', '.join(names)} are aligned to {2 * align} bytes{more}.")
     return out
 
 
@@ -125,7 +129,8 @@ class _Printer:
         for t in ir.tensors:
             args.append(f"{'' if t.written else 'const '}half *__restrict__ {t.name}")
             args += [f"int {t.ld}"] if t.ld else []
-        head = f'extern "C" __global__ void __launch_bounds__({ir.threads}) {ir.name}({", ".join(args)}) {{'
+        # at least one block at a time: ptxas would spill a few values to fit in more
+        head = f'extern "C" __global__ void __launch_bounds__({ir.threads}, 1) {ir.name}({", ".join(args)}) {{'
         lines = wrapped(head, "    ")
         lines.append("  extern __shared__ half8 shared_memory[];")
         for t in ir.tiles:
@@ -173,6 +178,9 @@ class _Printer:
                     break
         plus = Aff(tuple((a, c) for a, c in e.terms if c > 0), max(e.const, 0))
         minus = Aff(tuple((a, -c) for a, c in e.terms if c < 0), max(-e.const, 0))
+        if not plus.terms and len(minus.terms) == 1 and minus.terms[0][1] == 1 and not minus.const:
+            low = self.speller.ranges.get(minus.terms[0][0], (None, None))[0]  # type: ignore[call-overload]
+            return f"{self.c(minus)} {'==' if low == plus.const else '<='} {plus.const}"
         if e.const == -1 and minus.terms:
             return f"{self.signed(plus)} > {self.signed(minus - 1)}"
         return f"{self.signed(plus)} >= {self.signed(minus)}"
