@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.promotion.model import BLOCK, TILE, Nest
+from polyvolta.cuda.promotion.model import TILE, Nest
 from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
@@ -316,24 +316,26 @@ def instances(
     context : what need not be said of the sizes.
     """
     params = of.param_names
-    anything = Set._of(params, [(of.space, (universe(len(params) + len(of.space.out.dims)),))])
-    of = of.gist(anything.intersect_params(context))
+    piece = _stated(of, context)
     inputs = tuple(d + "@" if d else f"_{k}" for k, d in enumerate(prefix))
     rows = [("eq", var(i) - var(d)) for i, d in zip(inputs, prefix) if d]
     rows += [b for e, extent in bounds for b in (("ge", e), ("ge", extent - 1 - e))]
-    (piece,) = of.parts[0][1]
     table = affs_of(piece, (*params, *dims[: len(of.space.out.dims)]))
     rows += [("ge", expression(r, table)) for r in piece.ineqs] + [("eq", expression(r, table)) for r in piece.eqs]
     c = RowBuilder((*params, *inputs, *dims)).conjunct(rows)
     return Map._of(params, [(Space(Tuple(None, inputs), Tuple(name, tuple(dims))), () if c is None else (c,))])
 
 
+@lru_cache(maxsize=1024)
+def _stated(of: Set, context: Set) -> Conjunct:
+    """What has to be said of a set's points where a context holds."""
+    params = of.param_names
+    anything = Set._of(params, [(of.space, (universe(len(params) + len(of.space.out.dims)),))])
+    (piece,) = of.gist(anything.intersect_params(context)).parts[0][1]
+    return piece
+
+
 def union(maps: Sequence[Map]) -> Map:
     """Extensions together."""
     parts = [p for m in maps for p in m.parts]
     return Map._of(maps[0].param_names, parts)
-
-
-def block_members(nest: Nest) -> tuple[str | None, ...]:
-    """What extensions of the block's band start from."""
-    return nest.names[:BLOCK]

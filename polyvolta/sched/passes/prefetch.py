@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 
 from polyvolta.sched.errors import BadPath, BadTile, IllegalTransformation
@@ -116,11 +117,17 @@ def _check(schedule: Schedule, at: Path, old: dict, new: dict, by: Mapping[str, 
         after = f"x + {dx} < y + {dy}" if new[s] >= new[t] else f"x + {dx} <= y + {dy}"
         if old[s] == old[t]:  # the child orders them within an iteration, so they must stay in one
             after = f"{dx} = {dy}"
-        broken = Set(f"{{ [x, y] : 0 <= x and 0 <= y and {before} and not ({after}) }}")
-        if not broken.is_empty():
-            x, y = next(iter(broken.lexmin().points()))
+        if (broken := _broken(before, after)) is not None:
+            x, y = broken
             raise IllegalTransformation(
                 f"{s} in iteration {x} must run before {t} in iteration {y}: both touch {', '.join(sorted(shared))}",
                 where=schedule.marked(at),
                 hint="shift both by the same number of iterations, or keep their order",
             )
+
+
+@cache
+def _broken(before: str, after: str) -> tuple[int, int] | None:
+    """The first two iterations x, y of which one condition holds and another does not."""
+    broken = Set(f"{{ [x, y] : 0 <= x and 0 <= y and {before} and not ({after}) }}")
+    return None if broken.is_empty() else next(iter(broken.lexmin().points()))
