@@ -255,8 +255,21 @@ FORM_TILES = (
 )
 
 
+def compile_anyhow(c: Combination) -> Record:
+    """As `compile_one`, whatever registers it needs: the compiler then spills."""
+    from dataclasses import replace
+
+    import polyvolta as pv
+    from polyvolta.cuda.target import target_of
+
+    lenient = replace(target_of("sm_70"), registers=10**4, block_registers=10**7)
+    start = time.perf_counter()
+    kernel = pv.compile(c.outputs(), target=lenient, options=c.options)
+    return resources(kernel, time.perf_counter() - start)
+
+
 def accumulators(args: argparse.Namespace) -> int:
-    """Registers and spills of sums in one accumulator and in separate ones."""
+    """Registers and spills of sums in one accumulator and in separate ones, tiles that the options refuse included."""
     by_name = {i.name: i for i in IDIOMS}
     tasks = [
         Combination(by_name[form], "row", "col", "row", macro, 1, block, warp)
@@ -264,19 +277,18 @@ def accumulators(args: argparse.Namespace) -> int:
         for (block, warp), macro in product(FORM_TILES, combinations.MACRO_SHAPES)
         for form in forms
     ]
-    results, failures = go(compile_one, tasks, lambda c: c.name, args)
+    results, failures = go(compile_anyhow, tasks, lambda c: c.name, args)
     found = {c.name: r for c, r in results}
-    refused = {name: trace.strip().splitlines() for name, trace in failures if "BadOption" in trace}
-    print("| products | block tile / warp tile | macro-MMA | one accumulator | separate |")
-    print("|---|---|---|---|---|")
+    print(
+        "| products | block tile / warp tile | macro-MMA | one: registers | spilled | separate: registers | spilled |"
+    )
+    print("|---|---|---|---|---|---|---|")
     for one, apart in zip(tasks[::2], tasks[1::2]):
         cells = []
         for c in (one, apart):
             r = found.get(c.name)
-            why = next((line for line in refused.get(c.name, ()) if "BadOption" in line), "failed").split("] ")[-1]
-            cells.append(f"{r['registers']} registers, {r['spills']} bytes spilled" if r else f"refused: {why}")
-        print(f"| {one.idiom.name} | {one.block} / {one.warp} | {one.macro} | {cells[0]} | {cells[1]} |")
-    failures = [f for f in failures if f[0] not in refused]
+            cells += [str(r["registers"]), f"{r['spills']} bytes" if r["spills"] else "0"] if r else ["failed", ""]
+        print(f"| {one.idiom.name} | {one.block} / {one.warp} | {one.macro} | {' | '.join(cells)} |")
     workers.report(failures)
     return 1 if failures else 0
 
