@@ -268,7 +268,7 @@ class _Lowering:
         by_expr: dict[str, list[str]] = {}
         table = dict(member.exprs)
         for s in _called(loop.body):
-            if s in table:
+            if s in table and self.movements[s].phrase:  # barriers go without saying
                 by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
         what = self.comment(loop.body)
         text = "; ".join(f"{', '.join(names)} -> {e}" for e, names in by_expr.items())

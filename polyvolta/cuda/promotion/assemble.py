@@ -105,7 +105,7 @@ def promote(
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     arrays = (*registers.values(), *accumulators(fragments, plan, macro))
-    return Promotion(tree, movements, tiles, arrays, options.buffers)
+    return Promotion(tree, movements, tiles, arrays)
 
 
 def prefetched(promotion: Promotion) -> Schedule:

@@ -117,10 +117,10 @@ class _Builder:
         for array in made:
             self.exchanged(array)
             if array != made[-1]:
-                self.barrier(array)
+                self.barrier(f"free_{array}")
         for step in plan.steps:
             self.step(step)
-        self.barrier(made[-1])
+        self.barrier(f"free_{made[-1]}")
 
     # ---- statements
 
@@ -158,7 +158,7 @@ class _Builder:
         source = Element(accumulator_name(array), self.fragments.place)
         store, load = self.name_of(f"exchange_{array}"), self.name_of(f"gather_{array}")
         self.add(store, [ExchangeStore(source, EXCHANGE, slot, self.exchange, store)], "accumulators -> exchange", True)
-        self.barrier(array)
+        self.barrier(f"sync_{array}")
         target = self.runs[array, ("0", "1")] = run_name(array)
         self.array(target, self.exchange.kind, self.exchange.rounds)
 
@@ -197,9 +197,9 @@ class _Builder:
 
         self.add(statement, self.rounds(one, run), "runs -> global memory")
 
-    def barrier(self, array: str) -> None:
+    def barrier(self, wish: str) -> None:
         """What is in the exchange can be read, or has been."""
-        statement = self.name_of(f"sync_{array}")
+        statement = self.name_of(wish)
         self.add(statement, [Barrier("warp" if self.warps[2] == 1 else "block", statement)], "", True)
 
     # ---- parts of statements

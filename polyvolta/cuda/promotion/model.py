@@ -129,14 +129,12 @@ class Promotion:
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
     tiles, registers : shared memory, with its places in it, and the register arrays.
-    buffers : of each operand's tile.
     """
 
     schedule: Schedule
     movements: Mapping[str, Movement]
     tiles: tuple[SharedTile, ...]
     registers: tuple[RegisterArray, ...]
-    buffers: int = 1
 
 
 def accumulator_name(array: str) -> str:

@@ -203,10 +203,11 @@ def test_the_parts_of_a_split_sum_are_added_by_the_first_warps_alone():
 
 
 def test_warps_wait_for_themselves_and_parts_for_one_another():
-    scopes = {op.scope for op in ops_of(build(pv.relu(C), **SMALL), Barrier) if op.statement.startswith("sync_C")}
-    assert scopes == {"warp"}
-    split = build(pv.relu(C), **SMALL, split_k=2)
-    assert {op.scope for op in ops_of(split, Barrier) if op.statement.startswith("sync_C")} == {"block"}
+    def scopes(built):
+        return {op.statement: op.scope for op in ops_of(built, Barrier) if op.statement.endswith("_C")}
+
+    assert scopes(build(pv.relu(C), **SMALL)) == {"sync_C": "warp", "free_C": "warp"}
+    assert scopes(build(pv.relu(C), **SMALL, split_k=2)) == {"sync_C": "block", "free_C": "block"}
 
 
 def test_what_is_the_same_in_all_rounds_is_loaded_once():
