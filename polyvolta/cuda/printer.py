@@ -43,7 +43,7 @@ from polyvolta.sets import Aff, var
 from polyvolta.sets.aff import Floor
 
 KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|warpIdx_[xyz]|half[48]?|exchange|shared_memory|i|[cxt]\d+|kern\d+"
+    r"linearId|lane|warp|warpIdx_[xyz]|half[48]?|exchange|shared_memory|[ir]|[cxt]\d+|kern\d+"
     r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
 )
 """Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""

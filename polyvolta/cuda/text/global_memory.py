@@ -30,9 +30,9 @@ def load(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
     at = _place(rank)
     name = {"run": str(BITS[align]), "line": "strided", "one": "broadcast"}[along]
     shown = {
-        "run": "M[line, run .. run+7]" if rank == 2 else "v[at .. at+7]",
-        "line": "M[line .. line+7, run]",
-        "one": "M[line, run], eight times" if rank == 2 else "v[at], eight times",
+        "run": "matrix[line, run .. run+7]" if rank == 2 else "vector[at .. at+7]",
+        "line": "matrix[line .. line+7, run]",
+        "one": "matrix[line, run], eight times" if rank == 2 else "vector[at], eight times",
     }[along]
     if not guarded:
         body, needs = _plain_load(along, align, at)
@@ -58,10 +58,13 @@ def store(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
     what = "global" if rank == 2 else "vector"
     at = _place(rank)
     name = {"run": str(BITS[align]), "line": "strided"}[along]
-    shown = {"run": "M[line, run .. run+7]" if rank == 2 else "v[at .. at+7]", "line": "M[line .. line+7, run]"}[along]
+    shown = {
+        "run": "matrix[line, run .. run+7]" if rank == 2 else "vector[at .. at+7]",
+        "line": "matrix[line .. line+7, run]",
+    }[along]
     split = ("half part[8];", "split_half8(part, value);", "#pragma unroll", "for (int i = 0; i < 8; i += 1)")
     each = {"run": f"{at} + i", "line": "(line + i) * ld + run"}[along]
-    array = "M" if rank == 2 else "v"
+    array = "matrix" if rank == 2 else "vector"
     if not guarded:
         how = f", in {_accesses(align, 'store')}" if along == "run" else ""
         if along == "line" or align == 1:
@@ -93,8 +96,8 @@ def _accesses(align: int, what: str) -> str:
 
 def _parameters(rank: int, const: str) -> tuple[str, ...]:
     if rank == 2:
-        return f"{const}half *__restrict__ M", "long long line", "int run", "int ld"
-    return f"{const}half *__restrict__ v", "int at"
+        return f"{const}half *__restrict__ matrix", "long long line", "int run", "int ld"
+    return f"{const}half *__restrict__ vector", "int at"
 
 
 def _extents(rank: int) -> tuple[str, ...]:
@@ -106,7 +109,7 @@ def _place(rank: int) -> str:
 
 
 def _plain_load(along: str, align: int, at: str) -> tuple[tuple[str, ...], tuple[DeviceFunction, ...]]:
-    array = "v" if at == "at" else "M"
+    array = "vector" if at == "at" else "matrix"
     match along, align:
         case "run", 8:
             return (f"return *(const half8 *)({array} + {at});",), ()
@@ -128,7 +131,7 @@ def _plain_load(along: str, align: int, at: str) -> tuple[tuple[str, ...], tuple
 def _guarded_load(
     rank: int, along: str, align: int, inner: DeviceFunction
 ) -> tuple[tuple[str, ...], tuple[DeviceFunction, ...]]:
-    array, at = ("M" if rank == 2 else "v"), _place(rank)
+    array, at = ("matrix" if rank == 2 else "vector"), _place(rank)
     test, whole = _tests(rank, along)
     call = f"{inner.name}({array}, {'line, run, ld' if rank == 2 else 'at'})"
     if along == "one":

@@ -93,8 +93,15 @@ def _fragment_load(
         "void",
         (kind, "const half8 *tile", f"int {line}", f"int {run}", "int lane"),
         tuple(lines),
-        f"the lane's part of the {size} fragment at [{', '.join(names)}]:\n{ownership}",
+        f"the lane's part of the {size} fragment at [{', '.join(names)}], value n of it at\n{_shown(ownership, names)}",
     )
+
+
+def _shown(ownership: IndexMap, names: Sequence[str]) -> IndexMap:
+    """An ownership map in the names of the tile's dimensions."""
+    (lane, (_, values)) = ownership.inputs
+    outputs = tuple((f"+{n}", e.subs({"i": var("n")})) for n, e in zip(names, ownership.exprs))
+    return IndexMap((lane, ("n", values)), outputs)
 
 
 def _split(at: Sequence[Aff], ranges: Mapping[str, Range]) -> tuple[str, list[str]]:
