@@ -24,14 +24,14 @@ def _called(kernel: Any, shared: str, m: int, n: int, k: int, scalar: float | No
     dynamic = 0 if shared == "static" else config.shared_bytes
     if scalar is None:
 
-        @cuda.jit
+        @cuda.jit(launch_bounds=kernel.ir.threads)
         def mine(m, n, k, a, b, c):
             function(m, n, k, address(a), k, address(b), k, address(c), n)
 
         mine[config.grid, config.block, 0, dynamic](m, n, k, da, db, c)
         return c.copy_to_host(), kernel(a, b)
 
-    @cuda.jit
+    @cuda.jit(launch_bounds=kernel.ir.threads)
     def scaled(m, n, k, s, a, b, c):
         function(m, n, k, s, address(a), k, address(b), k, address(c), n)
 
@@ -72,7 +72,7 @@ def device_function_and_what_follows() -> str:
     kernel = product(name="inner")
     function = kernel.device_function()
 
-    @cuda.jit
+    @cuda.jit(launch_bounds=kernel.ir.threads)
     def mine(m, n, k, a, b, c, largest):
         function(m, n, k, address(a), k, address(b), k, address(c), n)
         cuda.syncthreads()

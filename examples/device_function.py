@@ -17,7 +17,7 @@ if gpu_available():
 
     product = kernel.device_function()
 
-    @cuda.jit
+    @cuda.jit(launch_bounds=kernel.ir.threads)
     def mine(m, n, k, a, b, c):
         product(m, n, k, address(a), k, address(b), k, address(c), n)
         # behind cuda.syncthreads() the block may read its tile of c

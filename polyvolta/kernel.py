@@ -288,7 +288,7 @@ class Kernel:
 
             matmul = kernel.device_function()
 
-            @cuda.jit
+            @cuda.jit(launch_bounds=kernel.ir.threads)    # so that a block's registers are enough for its threads
             def mine(a, b, c):
                 matmul(a.shape[0], b.shape[1], a.shape[1], address(a), a.shape[1], address(b), ...)
         """
