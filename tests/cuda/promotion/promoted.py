@@ -76,17 +76,12 @@ def _tree(contracted: Schedule, nests: dict[str, Nest], operands: Operands) -> S
     return Schedule(Domain(tree.domain, Band(members, Extension(added, kids))))
 
 
-def rename(names: dict) -> dict:
-    """Values of the names that the kernel's loops have."""
-    return {k.replace(".", "_"): v for k, v in names.items()}
-
-
 class Machine:
     """One thread block that carries out calls of statements, all threads or all warps at once.
 
     Each operation is evaluated from its own relation: loads gather elements one by one, 0 outside of the tensor;
-    shared memory is an array of chunks; a macro-MMA multiplies what the ownership maps say its values are. It notes
-    what is stored to and read from which buffer between barriers.
+    shared memory is an array of chunks; a macro-MMA multiplies what the ownership maps say its values are. A race is a
+    chunk that a thread stores and another one stores or reads before the next barrier.
     """
 
     def __init__(self, loops: Loops, arrays: dict[str, np.ndarray], scalars: dict[str, float], sizes: dict) -> None:
@@ -98,8 +93,10 @@ class Machine:
         self.shared = {n: np.full((t.buffers, t.chunks, 8), np.nan) for n, t in self.tiles.items()}
         self.registers = {r.name: np.full((*r.shape, threads, r.width), np.nan) for p in pieces for r in p.registers}
         self.results: dict[str, dict] = {}
-        self.phase: list[set] = [set(), set()]  # (tile, buffer) stored and read since the last barrier
-        self.races: list[tuple] = []
+        chunks = max(t.start + t.buffers * t.chunks for t in self.tiles.values())
+        self.stored = np.full(chunks, -1)  # who stored, and who read, a chunk since the last barrier
+        self.read = np.full(chunks, -1)
+        self.races: list[str] = []
         self.thread = np.arange(threads)
         self.lane, warp = self.thread % 32, self.thread // 32
         y, x, z = loops.options.warps
@@ -141,7 +138,7 @@ class Machine:
         of = lambda e: np.broadcast_to(e.evaluate(values), self.thread.shape)  # noqa: E731
         match op:
             case Barrier():
-                self.phase = [set(), set()]
+                self.stored[:], self.read[:] = -1, -1
             case GlobalLoad(target, tensor, index, along):
                 places = [of(e) for e in index]
                 self.put(target, of, mask, self.gather(self.arrays[tensor], places, along, op.guarded, mask))
@@ -154,23 +151,28 @@ class Machine:
                     result[k >= extent.evaluate(values)] = 0
                 self.put(target, of, mask, result)
             case SharedStore(source, tile, index, buffer):
-                chunk, layout = self.tiles[tile], self.tiles[tile].layout
+                layout = self.tiles[tile].layout
                 (place,) = layout.evaluate(dict(zip((n for n, _ in layout.inputs), [of(e) for e in index])))
-                b = int(of(buffer)[0])
-                self.shared[tile][b, np.broadcast_to(place, mask.shape)[mask]] = self.get(source, of)[mask]
-                assert chunk.buffers > b
-                self.note(0, (tile, b))
+                b, place = int(of(buffer)[0]), np.broadcast_to(place, mask.shape)[mask]
+                self.shared[tile][b, place] = self.get(source, of)[mask]
+                self.note(tile, b, place, self.thread[mask], True)
             case FragmentLoad(target, tile, origin, _, own, access, buffer):
                 b = int(of(buffer)[0])
                 self.put(target, of, mask, self.fragment(tile, b, [of(e) for e in origin], own, access))
-                self.note(1, (tile, b))
             case Mma():
                 self.mma(op, of, args)
 
-    def note(self, kind: int, what: tuple) -> None:
-        self.phase[kind].add(what)
-        if what in self.phase[1 - kind]:
-            self.races.append(what)
+    def note(self, tile: str, buffer: int, place: np.ndarray, thread: np.ndarray, store: bool) -> None:
+        t = self.tiles[tile]
+        at = t.start + buffer * t.chunks + place
+        assert (place < t.chunks).all() and buffer < t.buffers
+        for known in (self.stored, self.read) if store else (self.stored,):
+            if ((known[at] >= 0) & (known[at] != thread)).any():
+                self.races.append(tile)
+        if store:
+            self.stored[at] = thread
+        else:
+            self.read[at] = np.where(self.read[at] >= 0, 10**6, thread)  # several may read
 
     def put(self, target, of, mask, value) -> None:
         index = tuple(of(e)[mask] for e in target.index)
@@ -201,6 +203,8 @@ class Machine:
             same = all((p == s + (i - first) * (d == run)).all() for d, (p, s) in enumerate(zip(place, start)))
             assert same and (slot < 8).all()
             out[:, i] = self.shared[tile][buffer, chunk, slot]
+            if i == first:
+                self.note(tile, buffer, np.broadcast_to(chunk, self.thread.shape), self.thread, False)
         return out
 
     def mma(self, op: Mma, of, args) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import GlobalLoad, Pointwise
-from polyvolta.cuda.promotion import operands
+from polyvolta.cuda.kernel_ir import Barrier, GlobalLoad, Pointwise
+from polyvolta.cuda.promotion import operands, pipeline
 from polyvolta.cuda.promotion.footprints import CannotPromote
+from polyvolta.sched.errors import IllegalTransformation
+from polyvolta.sched.passes.prefetch import prefetch
 from polyvolta.sets import Set
-from tests.cuda.promotion.promoted import loops_of, products
+from tests.cuda.promotion.promoted import Machine, loops_of, products
 
 M, N, K, L = pv.sizes("M N K L")
 SMALL = {"block_tile": (32, 16, 16), "warp_tile": (16, 16, 16)}
@@ -61,8 +64,6 @@ def test_copies_that_miss_an_element_are_refused(monkeypatch):
     honest = operands.check_cover
 
     def one_short(side):
-        from dataclasses import replace
-
         honest(replace(side, chunks=side.chunks - 1))
 
     monkeypatch.setattr(operands, "check_cover", one_short)
@@ -137,6 +138,69 @@ def test_several_products_and_a_tensor_in_more_than_one_place():
         assert races == []
         assert any(np.array_equal(v, x @ x) for v in found.values())
         assert any(np.array_equal(v, p @ q) for v in found.values())
+
+
+def test_a_barrier_left_out_is_a_race():
+    """What finds no race above does find those that there are."""
+    rng = np.random.default_rng(4)
+    arrays, sizes = {"A": random(rng, 32, 40), "B": random(rng, 40, 16)}, {"M": 32, "N": 16, "K": 40}
+    for buffers, barriers in ((1, ("sync_write", "sync_read")), (2, ("sync_read",))):
+        loops = loops_of(matmul(), **SMALL, buffers=buffers)
+        assert {m.statement for m in loops.movements.values() if isinstance(m.ops[0], Barrier)} == {*barriers}
+        for left_out in barriers:
+            silent = replace(loops.movements[left_out], ops=())
+            pieces = tuple(
+                replace(p, movements=tuple(silent if m.statement == left_out else m for m in p.movements))
+                for p in loops.operands.pieces
+            )
+            without = replace(loops, operands=replace(loops.operands, pieces=pieces))
+            for tree in (loops.promoted, loops.prefetched):
+                assert products(without, tree, arrays, sizes)[1]
+
+
+def test_products_whose_tiles_share_memory_do_not_race():
+    """Two buffers have no barrier before the first store of a loop, so one stands between the loops."""
+    rng = np.random.default_rng(5)
+    arrays = {"A": random(rng, 32, 16), "B": random(rng, 16, 16), "P": random(rng, 32, 16), "Q": random(rng, 16, 16)}
+    loops = loops_of(matmul() + operand("P", (M, L)) @ operand("Q", (L, N)), **SMALL, buffers=2)
+    sizes = {"M": 32, "N": 16, "K": 16, "L": 16}
+    assert products(loops, loops.prefetched, arrays, sizes)[1] == []
+    (start,) = (m for m in loops.movements.values() if m.statement.startswith("sync_start"))
+    pieces = tuple(
+        replace(p, movements=tuple(replace(m, ops=()) if m is start else m for m in p.movements))
+        for p in loops.operands.pieces
+    )
+    without = replace(loops, operands=replace(loops.operands, pieces=pieces))
+    assert products(without, loops.prefetched, arrays, sizes)[1]
+
+
+# ---- prefetching
+
+
+@pytest.mark.parametrize(("buffers", "order"), [(1, (0, 3, 1, 2, 4)), (1, (0, 2, 1, 3, 4)), (2, (0, 2, 1, 3))])
+def test_an_order_in_which_a_tile_is_overwritten_or_not_there_is_refused(buffers, order):
+    loops = loops_of(matmul(), **SMALL, buffers=buffers)
+    (at,) = pipeline.k_loops(loops.promoted, loops.movements)
+    ahead = {s: -1 for s in loops.promoted.band(at).statements if s != "S"}
+    touches = pipeline._touches(loops.promoted, at, loops.movements)
+    with pytest.raises(IllegalTransformation, match="must run before"):
+        prefetch(loops.promoted, at, ahead, order, touches)
+
+
+@pytest.mark.parametrize("buffers", [1, 2])
+@pytest.mark.parametrize("split", [1, 2])
+def test_every_tile_is_loaded_and_stored_once_and_none_behind_the_last(buffers, split):
+    loops = loops_of(matmul(), **SMALL, buffers=buffers, split_k=split)
+    depth = loops.options.step[2]
+    scanned = loops.scan(loops.prefetched)
+    for k in (0, 1, depth, depth + 1, 3 * depth):
+        seen = {"load_A": [], "store_A": [], "load_B": [], "store_B": []}
+        machine = Machine(loops, {}, {}, {"M": 32, "N": 16, "K": k})
+        machine.call = lambda s, args, names, seen=seen: seen[s].append(args[2]) if s in seen else None
+        machine.run(scanned.body, {"blockIdx.y": 0, "blockIdx.x": 0})
+        for tiles in seen.values():
+            assert sorted(set(tiles)) == list(range(-(-k // depth)))
+            assert all(tiles.count(t) == tiles.count(tiles[0]) for t in tiles)  # as often as there are copies
 
 
 # ---- full and partial tiles
