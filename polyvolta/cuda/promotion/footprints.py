@@ -285,6 +285,8 @@ def conditions_of(where: Set) -> tuple[Aff, ...]:
     ------
     CannotPromote : it is none.
     """
+    if len(where.pieces) > 1:
+        where = where.coalesce()
     pieces = where.parts[0][1] if where.parts else ()
     if not pieces:
         return (aff(-1),)
