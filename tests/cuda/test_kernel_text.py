@@ -1,56 +1,42 @@
-"""The CUDA text: the paper's skeleton, indices equal to the IR's relations, no bank conflict, sm_70 resources."""
+"""The CUDA text: the paper's skeleton, no dead device function, no bank conflict, sm_70 resources."""
 
 import re
 from itertools import product
 
+import numpy as np
 import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.bank_model import conflict_degree
 from polyvolta.cuda.exchange import conflicts
-from polyvolta.cuda.kernel_ir import FragmentLoad, SharedStore, StoreAccumulator, operations
+from polyvolta.cuda.ir_walk import operations
+from polyvolta.cuda.kernel_ir import ExchangeStore, FragmentLoad, GlobalTensor, KernelIR, Loop, SharedStore, When
+from polyvolta.cuda.printer import KERNEL_NAMES, print_cuda
+from polyvolta.sets import aff, var
+from tests.cuda.golden_texts import CASES, N
+from tests.cuda.golden_texts import product as matmul
 
 TILES = [
     ((128, 128, 32), (64, 64, 32)),
     ((64, 64, 32), (32, 32, 32)),
     ((64, 128, 64), (32, 64, 64)),
     ((128, 64, 16), (64, 32, 16)),
-    ((256, 64, 32), (64, 64, 32)),
-    ((48, 48, 24), (16, 48, 24)),
-    ((64, 64, 96), (32, 32, 96)),
-    ((80, 48, 48), (16, 48, 48)),
+    ((64, 64, 64), (32, 32, 64)),
 ]
 
-
-def compiled(block, warp):
-    M, N, K = pv.sizes("M N K")
-    product_ = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
-    return pv.compile(product_, options=pv.Options(block_tile=block, warp_tile=warp))
-
-
-@pytest.fixture(scope="module", params=TILES, ids=lambda t: "x".join(map(str, t[0])))
-def kernel(request):
-    return compiled(*request.param)
-
-
-@pytest.fixture(scope="module")
-def default():
-    return compiled(*TILES[0])
-
-
 # Lines of the paper's listing (matmul-cuda), typed with its misprints mended: no split-K, so a k tile of 32; the
-# loops, guards and calls in the listing's order.
+# loops, guards and calls in the listing's order, leading dimensions in the place of the sizes that it uses.
 SKELETON = [
-    r"__launch_bounds__\(128\) kern0\(int M, int N, int K, const half \*__restrict__ A",
+    r"__launch_bounds__\(128, 1\) kern0\(int M, int N, int K, const half \*__restrict__ A, int ldA",
     r"for \(int c2 = -1; c2 < K / 32; c2 \+= 1\)",
     r"if \(K >= 32 \* c2 \+ 64\)",
     r"#pragma unroll\s+for \(int c\d+ = 0; c\d+ <= 3; c\d+ \+= 1\)",
-    r"private_A\[c\d+\] = load_global_128\(A, 128 \* blockIdx.y \+ 32 \* c\d+ \+ linearId / 4, .*32 \* c2 .*K\)",
-    r"private_B\[c\d+\] = load_global_128\(B, 128 \* blockIdx.x \+ 32 \* c\d+ \+ linearId / 4, .*32 \* c2 .*K\)",
+    r"private_A\[c\d+\] = load_global_128\(A, 128 \* blockIdx.y \+ 32 \* c\d+ \+ linearId / 4, 32 \* c2 .*ldA\)",
+    r"private_B\[c\d+\] = load_global_128\(B, 128 \* blockIdx.x \+ 32 \* c\d+ \+ linearId / 4, 32 \* c2 .*ldB\)",
     r"if \(c2 >= 0\)",
     r"#pragma unroll\s+for \(int c8 = 0; c8 <= 3; c8 \+= 1\)",
-    r"hmma_load_a_row_swizzled\(shared_A, 16 \* c\d+ \+ 64 \* warpIdx_y, 8 \* c8, lane\)",
-    r"hmma_load_b_col_swizzled\(shared_B, 16 \* c\d+ \+ 64 \* warpIdx_x, 8 \* c8, lane\)",
+    r"hmma_load_a_row_swizzled\(hmma_A\[c\d+\], shared_A, 16 \* c\d+ \+ 64 \* warpIdx_y, 8 \* c8, lane\)",
+    r"hmma_load_b_col_swizzled\(hmma_B\[c\d+\], shared_B, 16 \* c\d+ \+ 64 \* warpIdx_x, 8 \* c8, lane\)",
     r"#pragma unroll\s+for \(int c9 = 0; c9 <= 48; c9 \+= 16\)",
     r"#pragma unroll\s+for \(int c10 = 0; c10 <= 48; c10 \+= 16\)",
     r"hmma_row_col\(hmma_C\[c9 / 16\]\[c10 / 16\], hmma_A\[c9 / 16\], hmma_B\[c10 / 16\]\)",
@@ -58,141 +44,154 @@ SKELETON = [
     r"store_shared_a_row_swizzled\(shared_A, private_A\[c\d+\],",
     r"store_shared_b_col_swizzled\(shared_B, private_B\[c\d+\],",
     r"__syncthreads\(\);\s+\}",
-    r"#pragma unroll\s+for \(int c4 = 0; c4 <= 3; c4 \+= 1\)",
-    r"#pragma unroll\s+for \(int c5 = 0; c5 <= 3; c5 \+= 1\)",
-    r"hmma_store_global_after_reordering\(C, 128 \* blockIdx.y \+ 16 \* c4 \+ 64 \* warpIdx_y, "
-    r"128 \* blockIdx.x \+ 16 \* c5 \+ 64 \* warpIdx_x, N, hmma_C\[c4\]\[c5\]",
+    r"#pragma unroll\s+for \(int c4 = 0; c4 <= 48; c4 \+= 16\)",
+    r"#pragma unroll\s+for \(int c5 = 0; c5 <= 48; c5 \+= 16\)",
+    r"exchange_store\(exchange \+ 32 \* warp, hmma_C\[c4 / 16\]\[c5 / 16\], lane\);\s+__syncwarp\(\);",
+    r"store_global_128\(C, 128 \* blockIdx.y \+ c4 \+ 64 \* warpIdx_y \+ lane / 2, "
+    r"128 \* blockIdx.x \+ c5 \+ 64 \* warpIdx_x \+ 8 \* \(lane % 2\), ldC,",
 ]
 
 
-def test_the_text_is_the_papers_skeleton(default):
-    body = default.source[default.source.index('extern "C"') :]
-    at = 0
+def on_one_line(source):
+    """The kernel's body without comments, broken lines joined."""
+    body = re.sub(r"\n\s*//.*", "", source[source.index('extern "C"') :])
+    return re.sub(r",\n\s+", ", ", body)
+
+
+def test_the_text_is_the_papers_skeleton():
+    """For sizes that are multiples of the tiles, as the paper's kernels want them."""
+    body, at = on_one_line(CASES["whole_tiles"].kernel().source), 0
     for line in SKELETON:
         found = re.search(line, body[at:])
         assert found, f"not found in order: {line}"
         at += found.end()
 
 
-def test_each_operation_has_one_helper(default):
-    names = re.findall(r"__forceinline__ \w+ (\w+)\(", default.source)
+@pytest.mark.parametrize("name", CASES)
+def test_every_device_function_is_called_and_defined_once(name):
+    source = CASES[name].text()
+    names = re.findall(r"__forceinline__ \w+ (\w+)\(", source)
     assert len(names) == len(set(names))
-    body = default.source[default.source.index('extern "C"') :]
-    assert all(name in default.source.replace(f" {name}(", "", 1) for name in names)
-    assert not re.search(r"\bfor \(.*<= 0;", body)
+    for n in names:
+        assert len(re.findall(rf"\b{n}\(", source)) >= 2, n
+    called = set(re.findall(r"\b([a-z]\w+)\(", on_one_line(source)))
+    assert called <= {*names, "if", "for", "__launch_bounds__", "kern0", "extern"}
 
 
-def lanes_of(warp):
-    return [{"linearId": 32 * warp + lane, "lane": lane, "warp": warp} for lane in range(32)]
+@pytest.mark.parametrize("name", CASES)
+def test_no_loop_has_a_single_trip(name):
+    assert not re.search(r"for \(int (\w+) = 0; \1 <= 0;", CASES[name].text())
 
 
-def with_derived(ir, values):
-    for name, e in ir.derived:
-        values[name] = e.evaluate(values)
-    return values
+def test_names_of_the_text_are_kept_from_users():
+    """Whatever is declared in a kernel's body is in KERNEL_NAMES, but for the arguments."""
+    for case in CASES.values():
+        ir = case.kernel().ir
+        body = case.text()[case.text().index("extern __shared__") :]
+        declared = set(re.findall(r"^\s+(?:const )?(?:half8|float|int)(?: \*const)? (\w+)", body, re.MULTILINE))
+        declared |= set(re.findall(r"for \(int (\w+) =", body)) | {t.ld for t in ir.tensors if t.ld}
+        assert declared
+        assert [n for n in declared if not KERNEL_NAMES.fullmatch(n)] == []
 
 
-def loop_points(names):
-    """A few values for every loop variable of an index: copies and strips are few, so all that occur."""
-    loops = sorted(n for n in names if re.fullmatch(r"c\d+", n))
-    return [dict(zip(loops, p)) for p in product(range(8), repeat=len(loops))]
+def test_a_tensor_may_be_called_as_a_device_function_is():
+    """The function takes another name then."""
+    relu = pv.tensor("relu_add", (N,))
+    source = pv.compile(pv.relu(matmul() + relu)).source
+    assert "relu_add_2(" in source and "const half *__restrict__ relu_add" in source
 
 
-def test_every_shared_access_is_free_of_bank_conflicts(kernel):
-    ir, seen = kernel.ir, 0
+# ---- expressions that C computes otherwise than integers are
+
+
+def small(*body, **more):
+    tensors = (GlobalTensor("C", ("M", "N"), (0, 1), written=True),)
+    return KernelIR(
+        "kern0", ("M", "N"), tensors, (), (), 32, (), {"linearId": (0, 31)}, (aff(1),) * 3, body=body, **more
+    )
+
+
+def heads(*body, **more):
+    source = print_cuda(small(*body, **more))
+    return re.findall(r"(?:if|for) \((.*)\) \{", source)
+
+
+def test_conditions_put_what_is_taken_away_on_the_other_side():
+    M, by, c = var("M"), var("blockIdx.y"), var("linearId")
+    assert heads(When((M - 128 * by - 128,), ())) == ["M >= 128 * blockIdx.y + 128"]
+    assert heads(When((M - c - 1,), ())) == ["M > linearId"]
+    assert heads(When((-c,), ())) == ["linearId == 0"]
+    assert heads(When((3 - c, M - 5), ())) == ["linearId <= 3 && M >= 5"]
+    assert heads(When(((M + 31) // 32 - c,), (), orelse=(When((c - 4,), ()),))) == [
+        "(M + 31) / 32 >= linearId", "linearId >= 4"]  # fmt: skip
+    assert heads(When((M // 32 - c,), ()), context=(("M", 32),)) == ["M >= 32 * linearId"]
+
+
+def test_unsigned_block_indices_are_not_compared_where_a_side_may_be_negative():
+    c, by = var("c2"), var("blockIdx.y")
+    loop = Loop("c2", (aff(-1),), (var("M"),), 1, False, (When((c + by - 3,), ()),))
+    assert heads(loop)[1] == "(int)(blockIdx.y + c2) >= 3"
+
+
+# ---- bank conflicts, over all lanes of all accesses
+
+
+def index_points(ir, exprs):
+    """Values of the loop variables in an index, within their ranges; sizes and blocks do not matter here."""
+    loops = sorted(set().union(*(e.names() for e in exprs)) & {n for n in ir.ranges if re.fullmatch(r"c\d+", n)})
+    spans = []
+    for n in loops:
+        low, high = ir.ranges[n]
+        spans.append(range(max(low, 0), (low if high is None else high) + 1 if high is not None else 3))
+    for values in product(*spans):
+        yield dict(zip(loops, values))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_shared_access_is_free_of_bank_conflicts(name):
+    ir, seen = CASES[name].kernel().ir, 0
     for op in operations(ir.body):
-        if isinstance(op, StoreAccumulator):
+        if isinstance(op, ExchangeStore):
             assert conflicts(op.exchange) == 1
             seen += 1
         if not isinstance(op, SharedStore | FragmentLoad):
             continue
-        layout = ir.tile(op.tile).layout
-        index = op.index if isinstance(op, SharedStore) else op.origin
-        extents = [e for _, e in layout.inputs]
-        for warp, point in product(range(ir.warps), loop_points(set().union(*(e.names() for e in index)))):
-            addresses = []
-            for values in lanes_of(warp):
-                values = with_derived(ir, {**values, **point})
-                element = [e.evaluate(values) for e in index]
-                if isinstance(op, FragmentLoad):
-                    own = op.ownership.evaluate({"lane": values["lane"], "i": 0})
-                    element = [x + y for x, y in zip(element, own)]
-                addresses.append((element, values))
-            if any(not 0 <= x < n for element, _ in addresses for x, n in zip(element, extents)):
-                continue  # a loop value beyond this tile's
-            chunks = [layout.evaluate(dict(zip((n for n, _ in layout.inputs), e)))[0] for e, _ in addresses]
-            assert conflict_degree([16 * c for c in chunks], 16) == 1
+        tile = ir.tile(op.tile)
+        dims = [n for n, _ in tile.layout.inputs]
+        exprs = op.index if isinstance(op, SharedStore) else op.origin
+        firsts = range(0, op.ownership.inputs[1][1], op.access) if isinstance(op, FragmentLoad) else [0]
+        width = 16 if isinstance(op, SharedStore) else 2 * op.access
+        lane = np.arange(32)
+        for warp, point, first in product(range(ir.warps), index_points(ir, exprs), firsts):
+            names = {"linearId": 32 * warp + lane, **point}
+            for n, e in ir.derived:
+                names[n] = e.evaluate(names)
+            at = [np.broadcast_to(e.evaluate(names), 32) for e in exprs]
+            if isinstance(op, FragmentLoad):
+                at = [x + y for x, y in zip(at, op.ownership.evaluate({"lane": lane, "i": first}))]
+            if any((x < 0).any() or (x >= n).any() for x, (_, n) in zip(at, tile.layout.inputs)):
+                continue
+            chunk = np.broadcast_to(tile.layout.evaluate(dict(zip(dims, at)))[0], 32)
+            inside = at[tile.order[1]] % 8 * 2 if width == 8 else 0
+            assert conflict_degree((16 * chunk + inside).tolist(), width) == 1, op
             seen += 1
     assert seen >= 10
 
 
-def c_value(text, **values):
-    """A C expression over non-negative ints, as Python computes it."""
-    return eval(text.replace("/", "//"), {}, values)  # noqa: S307
+# ---- resources on Volta
 
 
-def test_printed_indices_are_the_relations(kernel):
-    """The index in each fragment-load helper is layout o (origin + ownership), for every lane and origin."""
-    for op in {o.tile: o for o in operations(kernel.ir.body) if isinstance(o, FragmentLoad)}.values():
-        layout = kernel.ir.tile(op.tile).layout
-        names = [n for n, _ in layout.inputs]
-        helper = re.search(rf"hmma_load_{op.operand}_\w+_swizzled\(.*?\n  return tile\[(.*)\];", kernel.source)
-        steps = {"row": 16, "col": 16, "k": 8}
-        for origin in product(*(range(0, extent, steps[n]) for n, extent in layout.inputs)):
-            for lane in range(32):
-                for i in range(8):
-                    own = op.ownership.evaluate({"lane": lane, "i": i})
-                    element = {n: o + x for n, o, x in zip(names, origin, own)}
-                    printed = c_value(helper[1], lane=lane, **dict(zip(names, origin)))
-                    assert printed == layout.evaluate(element)[0]
-
-
-def test_printed_stores_are_the_relations(kernel):
-    for op in {o.tile: o for o in operations(kernel.ir.body) if isinstance(o, SharedStore)}.values():
-        layout = kernel.ir.tile(op.tile).layout
-        helper = re.search(
-            r"store_shared_\w_\w+_swizzled\(.*?\n  tile\[(.*)\] = v;",
-            kernel.source[kernel.source.index("half8 v, int " + ("row" if op.tile == "shared_A" else "col")) - 60 :],
-        )
-        names = [n for n, _ in layout.inputs]
-        for element in product(*(range(0, extent, 8 if n == "k" else 1) for n, extent in layout.inputs)):
-            values = dict(zip(names, element))
-            assert c_value(helper[1], **values) == layout.evaluate(values)[0]
-
-
-def test_shared_layouts_are_one_to_one(kernel):
-    for tile in kernel.ir.tiles:
-        if tile.layout is None:
-            continue
-        run = [n for n, _ in tile.layout.inputs].index("k")
-        chunks = {}
-        for element in product(*(range(extent) for _, extent in tile.layout.inputs)):
-            key = tuple(x // 8 if d == run else x for d, x in enumerate(element))
-            chunk = tile.layout.evaluate(dict(zip((n for n, _ in tile.layout.inputs), element)))[0]
-            assert chunks.setdefault(key, chunk) == chunk
-        assert sorted(chunks.values()) == list(range(tile.chunks))
-
-
-def test_known_swizzles_are_found():
-    def swizzles(block, warp):
-        layout = compiled(block, warp).ir.tile("shared_A").layout
-        return str(layout["chunk"])
-
-    assert swizzles((64, 64, 64), (32, 32, 64)) == "8*row + (row mod 8 ^ floor(k/8))"
-    assert swizzles((128, 128, 32), (64, 64, 32)) == "4*row + (floor(k/8) ^ floor(row/2) mod 4)"
-    assert swizzles((64, 64, 16), (32, 32, 16)) == "2*row + (floor(k/8) ^ floor(row/4) mod 2)"
-
-
-def test_default_resources_on_sm_70(default):
-    found = default.resources()
+def test_default_resources_on_sm_70():
+    kernel = CASES["plain_row_col"].kernel()
+    found = kernel.resources()
     assert found.registers <= 255
     assert (found.spill_stores, found.spill_loads, found.local_bytes) == (0, 0, 0)
-    assert found.shared_bytes == default.launch_config(M=128, N=128, K=32).shared_bytes == 18432
-    assert default.cubin()[:4] == b"\x7fELF"
+    assert found.shared_bytes == kernel.launch_config(M=128, N=128, K=32).shared_bytes == 18432
+    assert kernel.cubin()[:4] == b"\x7fELF"
 
 
-@pytest.mark.parametrize(("block", "warp"), TILES[:4])
+@pytest.mark.parametrize(("block", "warp"), TILES)
 def test_these_tiles_do_not_spill(block, warp):
-    found = compiled(block, warp).resources()
+    found = pv.compile(matmul(), options=pv.Options(block_tile=block, warp_tile=warp)).resources()
     assert found.registers <= 255
     assert (found.spill_stores, found.spill_loads, found.local_bytes) == (0, 0, 0)
