@@ -1,0 +1,189 @@
+"""Options: what makes sense, what a target can serve, the space of all that are legal, and the default rule."""
+
+from itertools import product
+
+import pytest
+
+import polyvolta as pv
+from polyvolta.cuda.target import target_of
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.idioms import plan
+from polyvolta.options import BadOption, Needs, Options, used_registers
+from polyvolta.tuning import default_options, needs_of
+
+M, N, K, L = pv.sizes("M N K L")
+A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+P, Q = pv.tensor("P", (M, L), layout="col"), pv.tensor("Q", (L, N))
+bias = pv.tensor("bias", (N,))
+GRAPHS = {
+    "product": A @ B,
+    "epilogue": pv.relu(A @ B + bias),
+    "prologue": pv.relu(A + pv.tensor("A2", (M, K))) @ B,
+    "sum": A @ B + P @ Q,
+    "two": (A @ B) * (P @ Q),
+    "outputs": [A @ B, P @ Q],
+}
+SM_70 = target_of("sm_70")
+
+
+# ---- on their own
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"block_tile": (128, 128)}, "block_tile is three positive ints"),
+        ({"block_tile": 128}, "block_tile is three positive ints"),
+        ({"warp_tile": (64, 0, 32)}, "warp_tile is three positive ints"),
+        ({"block_tile": (128, 128, 32.0)}, "block_tile is three positive ints"),
+        ({"macro_mma": 16}, "macro_mma is a name"),
+        ({"split_k": 0}, "split_k is a positive int"),
+        ({"split_k": True}, "split_k is a positive int"),
+        ({"split_k": 3}, "split_k is a power of 2, not 3"),
+        ({"buffers": 3}, "buffers is 1 or 2, not 3"),
+        ({"partial": "guards"}, "did you mean 'guard'"),
+        ({"accumulators": 2}, "accumulators is 'auto' or 'one' or 'separate', not 2"),
+        ({"blok_tile": (1, 2, 3)}, "did you mean 'block_tile'"),
+    ],
+)
+def test_options_that_mean_nothing(options, words):
+    with pytest.raises(BadOption, match=words):
+        pv.Options(**options)
+
+
+def test_options_are_values():
+    assert pv.Options(buffers=2) == pv.Options(buffers=2) != pv.Options()
+    assert eval(repr(pv.Options(split_k=4)), {"Options": pv.Options}) == pv.Options(split_k=4)
+    with pytest.raises(AttributeError):
+        pv.Options().buffers = 2
+
+
+# ---- against the target
+
+
+@pytest.mark.parametrize(
+    ("graph", "options", "words"),
+    [
+        ("product", {"block_tile": (96, 128, 32), "warp_tile": (64, 64, 32)}, "along M: 96 and 64"),
+        ("product", {"block_tile": (128, 128, 32), "warp_tile": (64, 8, 32)}, "m16n16k8 along N: 8 and 16"),
+        ("product", {"block_tile": (128, 128, 12), "warp_tile": (64, 64, 12)}, "along K: 12 and 8"),
+        ("product", {"block_tile": (64, 64, 32), "warp_tile": (64, 16, 32), "macro_mma": "m32n32k8"}, "N: 16 and 32"),
+        ("product", {"block_tile": (128, 128, 32), "warp_tile": (64, 64, 16)}, "different depths, 32 and 16"),
+        ("product", {"block_tile": (512, 512, 128), "warp_tile": (64, 64, 128)}, "2048 threads, sm_70 has 1024"),
+        ("product", {"split_k": 16, "block_tile": (128, 64, 16), "warp_tile": (32, 32, 16)}, "4096 threads, sm_70"),
+        (
+            "product",
+            {"block_tile": (256, 256, 128), "warp_tile": (64, 64, 128)},
+            "131072 bytes of shared memory, sm_70 has 98304",
+        ),
+        ("product", {"block_tile": (128, 128, 128), "buffers": 2}, "131072 bytes of shared memory.*or buffers=1"),
+        ("product", {"block_tile": (256, 128, 32), "warp_tile": (128, 128, 32)}, "registers a thread, sm_70 has 255"),
+        ("two", {"warp_tile": (64, 64, 32)}, "320 registers a thread, sm_70 has 255"),
+        ("product", {"block_tile": (256, 256, 32), "warp_tile": (64, 32, 32)}, "registers a block, sm_70 has 65536"),
+        ("product", {"macro_mma": "m16n16k4"}, "no macro-MMA called 'm16n16k4'.*did you mean 'm16n16k8'"),
+    ],
+)
+def test_options_that_the_target_cannot_serve(graph, options, words):
+    with pytest.raises(BadOption, match=f"(?s){words}"):
+        pv.compile(GRAPHS[graph], options=pv.Options(**options))
+
+
+OPTIONS = [
+    pv.Options((64, 64, 32), (32, 32, 32), macro, p, buffers, accumulators=how)
+    for macro, p, buffers, how in product(("m16n16k8", "m32n32k8"), (1, 4), (1, 2), ("auto", "separate"))
+]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_limits_are_told_of_what_kernels_really_take(name):
+    graph = Graph.of(GRAPHS[name])
+    for options in OPTIONS[:: 5 if name != "sum" else 2]:
+        needs = needs_of(plan(graph, options.accumulators))
+        ir = pv.compile(graph, options=options).ir
+        assert (options.threads, options.shared_bytes(needs, SM_70.shared_bytes)) == (ir.threads, ir.shared_bytes)
+
+
+def test_a_buffer_that_does_not_fit_beside_the_tiles_takes_their_place():
+    options = pv.Options((128, 128, 64), (32, 64, 64), "m32n32k8", 1, 2)  # tiles of 64 KB, 8 warps' 32 KB
+    needs = Needs(exchange=4)
+    assert options.shared_bytes(needs, 96 * 1024) == 96 * 1024
+    assert options.shared_bytes(needs, 96 * 1024 - 1) == 64 * 1024
+
+
+# ---- the space
+
+
+@pytest.fixture(scope="module")
+def spaces():
+    return {name: list(pv.Options.space(graph)) for name, graph in GRAPHS.items()}
+
+
+def test_the_space_is_every_legal_combination(spaces):
+    """Against a plain enumeration that asks each one."""
+    sides = (16, 32, 64, 128, 256)
+    needs = Needs()
+    for macro, block, k in product(("m16n16k8", "m32n32k8"), [(64, 128), (256, 16)], (16, 64)):
+        expected = [
+            o
+            for y, x, p, b in product(sides, sides, (1, 2, 4, 8), (1, 2))
+            for o in [pv.Options((*block, k), (y, x, k), macro, p, b)]
+            if not list(o.problems(SM_70, needs))
+        ]
+        found = [o for o in spaces["product"] if (o.macro_mma, o.block_tile) == (macro, (*block, k))]
+        assert found == expected and (found or macro == "m32n32k8")
+
+
+def test_the_space_is_in_order_and_without_repetition(spaces):
+    keys = [(o.macro_mma, o.block_tile, o.warp_tile, o.split_k, o.buffers) for o in spaces["epilogue"]]
+    assert keys == sorted(set(keys))
+
+
+def test_what_a_graph_needs_narrows_its_space(spaces):
+    sizes = {name: len(space) for name, space in spaces.items()}
+    assert sizes["two"] == sizes["outputs"] < sizes["sum"] == sizes["epilogue"] < sizes["product"]
+
+
+def test_members_of_the_space_compile(spaces):
+    for options in spaces["sum"][7 :: len(spaces["sum"]) // 7]:
+        kernel = pv.compile(GRAPHS["sum"], options=options)
+        assert kernel.launch_config(M=100, N=100, K=10, L=0).shared_bytes <= SM_70.shared_bytes
+
+
+# ---- the default
+
+
+@pytest.mark.parametrize(("a", "b"), list(product(("row", "col"), repeat=2)))
+def test_the_default_macro_mma_has_wide_fragment_loads(a, b):
+    graph = Graph.of(pv.tensor("A", (M, K), layout=a) @ pv.tensor("B", (K, N), layout=b))
+    assert default_options(graph).macro_mma == ("m16n16k8" if (a, b) == ("row", "col") else "m32n32k8")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("sizes", [None, (1, 1, 1, 1), (4096, 4096, 64, 8), (64, 512, 4096, 4096), (7, 3000, 100, 1)])
+def test_defaults_are_legal_and_leave_registers(name, sizes):
+    graph = Graph.of(GRAPHS[name])
+    if sizes is not None:
+        m, n, k, l = sizes  # noqa: E741
+        a, b = pv.tensor("A", (m, k)), pv.tensor("B", (k, n), layout="col")
+        p, q = pv.tensor("P", (m, l), layout="col"), pv.tensor("Q", (l, n))
+        graph = Graph.of({"sum": a @ b + p @ q, "two": (a @ b) * (p @ q), "outputs": [a @ b, p @ q]}.get(name, a @ b))
+    options, needs = default_options(graph), needs_of(plan(graph))
+    assert not list(options.problems(SM_70, needs))
+    used = used_registers(options.block_tile, options.warp_tile, options.macro_mma, options.split_k, needs)
+    assert used + 60 <= min(255, 65536 // options.threads)
+
+
+def test_sizes_that_are_known_shape_the_default():
+    def chosen(m, n, k):
+        return default_options(Graph.of(pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")))
+
+    assert chosen(M, N, K).block_tile == chosen(4096, 4096, 4096).block_tile == (128, 128, 32)
+    assert chosen(20, 8192, 64).block_tile[0] == 32  # no more rows than there are
+    assert chosen(64, 512, 4096).split_k > 1 == chosen(64, 512, 32).split_k  # few blocks, and a sum long enough
+    assert chosen(64, 512, K).split_k == 1
+
+
+def test_the_target_that_is_asked_is_named():
+    with pytest.raises(pv.PolyvoltaError, match="did you mean 'sm_70'"):
+        pv.Options.space(A @ B, "sm70")
+    assert isinstance(next(Options.space(A @ B)), Options)
