@@ -2,8 +2,14 @@
 
     python benchmarks/sass.py [--nvdisasm PATH]
 
-Needs an nvdisasm that still reads sm_70 (CUDA 12's; also inside the Triton 3.1 wheel). The main loop is the
-shortest backward branch around all HMMA instructions; one trip is one k tile. Prints a Markdown table.
+Needs an nvdisasm that still reads sm_70 (CUDA 12's; also inside the Triton 3.1 wheel). Prints two Markdown tables: one
+trip of the main loop, which is one k tile, and one macro-MMA step of it.
+
+The main loop is the shortest backward branch around a run of HMMA instructions. What is counted is the path through it
+that a full tile takes: of all paths from its head to the backward branch the one with the most memory accesses and
+HMMA instructions, and of those the shortest; code for partial tiles, which is never reached, is not on it. The steps
+are what lies between the first HMMA and the last one: fragment loads whose addresses are constants apart, and
+nothing else, is what they should hold.
 """
 
 from __future__ import annotations
@@ -15,49 +21,122 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import polyvolta as pv
 
-TILES = [((128, 128, 32), (64, 64, 32)), ((64, 64, 32), (32, 32, 32)), ((64, 128, 64), (32, 64, 64))]
-LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?\w+\s+)?([A-Z][\w.]*)([^;]*);")
+LINE = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(@!?\w+\s+)?([A-Z][\w.]*)([^;]*);")
 KINDS = {
     "HMMA.884": r"HMMA\.884",
     "LDS.128": r"LDS\.(U\.)?128",
+    "LDS.64": r"LDS\.(U\.)?64",
     "LDG.128": r"LDG\.E\.128",
     "STS.128": r"STS\.128",
     "BAR": r"BAR",
-    "other LDS/LDG/STS": r"(LDS|LDG|STS)",
-    "local memory": r"(LDL|STL)",
+    "narrower": r"(LDS|LDG|STS)",
+    "local": r"(LDL|STL)",
 }
+M, N, K = pv.sizes("M N K")
 
 
-def main_loop(text: str) -> list[str]:
-    """The opcodes of the innermost loop that holds all HMMA instructions."""
+@dataclass(frozen=True)
+class Instruction:
+    """One line: its opcode, whether a predicate may skip it, and where it branches to."""
+
+    op: str
+    predicated: bool
+    target: int | None = None
+
+    @property
+    def work(self) -> bool:
+        """Whether a full tile needs it."""
+        return bool(re.match(r"HMMA|LDG\.E\.128|STS|LDS|BAR", self.op))
+
+
+def instructions(text: str) -> list[Instruction]:
+    """The code of a disassembly, branch targets as positions in it."""
     labels: dict[str, int] = {}
-    code: list[tuple[str, str]] = []
+    found: list[tuple[str, bool, str | None]] = []
     for line in text.splitlines():
         if label := re.match(r"\s*(\.L_?\w+):", line):
-            labels[label[1]] = len(code)
-        elif found := LINE.search(line):
-            code.append((found[2], found[3]))
-    tensor = [k for k, (op, _) in enumerate(code) if op.startswith("HMMA")]
-    loops = []
-    for k, (op, rest) in enumerate(code):
-        target = re.search(r"\(?(\.L_?\w+)\)?", rest)
-        if op.startswith("BRA") and target and labels.get(target[1], k + 1) <= k:
-            start = labels[target[1]]
-            if start <= tensor[0] and tensor[-1] <= k:
-                loops.append((k - start, start, k))
-    _, start, end = min(loops)
-    return [op for op, _ in code[start : end + 1]]
+            labels[label[1]] = len(found)
+        elif code := LINE.search(line):
+            target = re.search(r"\.L_?\w+", code[3]) if code[2].startswith("BRA") else None
+            conditional = code[1] is not None or bool(re.search(r"\b!?U?P\d,", code[3]))
+            found.append((code[2], conditional, target[0] if target else None))
+    return [Instruction(op, p, labels.get(t) if t else None) for op, p, t in found]
 
 
-def counts(ops: list[str]) -> Counter:
-    found: Counter = Counter()
-    for op in ops:
-        kind = next((name for name, pattern in KINDS.items() if re.match(pattern, op)), "other")
-        found[kind] += 1
-    return found
+def loops(code: list[Instruction]) -> Iterator[tuple[int, int]]:
+    """(first, last) of each innermost loop with HMMA instructions."""
+    spans = [(x.target, k) for k, x in enumerate(code) if x.target is not None and x.target <= k]
+    spans = [s for s in spans if any(x.op.startswith("HMMA") for x in code[s[0] : s[1]])]
+    for s in spans:
+        if not any(t != s and s[0] <= t[0] and t[1] <= s[1] for t in spans):
+            yield s
+
+
+def full_path(code: list[Instruction], first: int, last: int) -> list[str]:
+    """The opcodes that a full tile executes in one trip: most work first, then fewest instructions."""
+    best: dict[int, tuple[tuple[int, int], int | None]] = {first: ((0, 0), None)}
+    for k in range(first, last + 1):
+        if k not in best:
+            continue
+        (work, cost), _ = best[k]
+        x, value = code[k], (work + code[k].work, cost - 1)
+        after = [k + 1] if x.target is None or x.predicated else []
+        after += [x.target] if x.target is not None and x.target > k else []
+        for n in after:
+            if first <= n <= last and (n not in best or best[n][0] < value):
+                best[n] = value, k
+    path, k = [], last
+    while k is not None:
+        path.append(code[k].op)
+        k = best[k][1]
+    return path[::-1]
+
+
+def counts(ops: list[str]) -> Counter[str]:
+    """How many instructions of each kind."""
+    return Counter(next((name for name, pattern in KINDS.items() if re.match(pattern, op)), "other") for op in ops)
+
+
+def steps(path: list[str]) -> list[str]:
+    """What lies between the first HMMA and the last one."""
+    tensor = [k for k, op in enumerate(path) if op.startswith("HMMA")]
+    return path[tensor[0] : tensor[-1] + 1]
+
+
+def paths(cubin: bytes, nvdisasm: str) -> list[list[str]]:
+    """The full path of each main loop of a cubin."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        text = subprocess.run([nvdisasm, "-c", file.name], capture_output=True, text=True, check=True).stdout
+    code = instructions(text)
+    return [full_path(code, *span) for span in loops(code)]
+
+
+def kernels() -> Iterator[tuple[str, pv.Kernel]]:
+    """The default kernels of each layout and idiom, then both macro-MMAs with the default tiles."""
+
+    def product(a: str = "row", b: str = "col", left: str = "A", right: str = "B") -> pv.Expr:
+        return pv.tensor(left, (M, K), layout=a) @ pv.tensor(right, (K, N), layout=b)
+
+    layouts = [(a, b) for a in ("row", "col") for b in ("row", "col")]
+    for a, b in layouts:
+        yield f"{a}.{b}", pv.compile(product(a, b))
+    for a, b in layouts:
+        for macro in ("m16n16k8", "m32n32k8"):
+            yield f"{a}.{b} {macro}", pv.compile(product(a, b), options=pv.Options(macro_mma=macro))
+    yield "whole tiles (padding)", pv.compile(product(), options=pv.Options(partial="pad"))
+    yield "two buffers", pv.compile(product(), options=pv.Options(buffers=2))
+    yield "relu(A @ B + bias)", pv.compile(pv.relu(product() + pv.tensor("bias", (N,))))
+    relu = pv.relu(pv.tensor("A", (M, K)))
+    yield "relu(A) @ B", pv.compile(relu @ pv.tensor("B", (K, N), layout="col"))
+    yield "A @ B + P @ Q", pv.compile(product() + product(left="P", right="Q"))
+    yield "2-way split K", pv.compile(product(), options=pv.Options(block_tile=(64, 64, 32), split_k=2))
 
 
 def main() -> int:
@@ -68,25 +147,26 @@ def main() -> int:
         print("no nvdisasm found; give its path with --nvdisasm", file=sys.stderr)
         return 2
     names = [*KINDS, "other"]
-    print("| block tile / warp tile | registers | spills | " + " | ".join(names) + " | HMMA share |")
-    print("|---" * (len(names) + 4) + "|")
-    for block, warp in TILES:
-        M, N, K = pv.sizes("M N K")
-        product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
-        kernel = pv.compile(product, options=pv.Options(block_tile=block, warp_tile=warp))
-        found = kernel.resources()
-        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-            file.write(kernel.cubin())
-            file.flush()
-            text = subprocess.run([args.nvdisasm, "-c", file.name], capture_output=True, text=True, check=True).stdout
-        c = counts(main_loop(text))
-        share = c["HMMA.884"] / sum(c.values())
+    trips = ["| kernel | tiles | registers | spills | " + " | ".join(names) + " | all | HMMA share |"]
+    trips.append("|---" * (len(names) + 6) + "|")
+    inner = ["| kernel | macro-MMAs | HMMA | LDS.128 | LDS.64 | LDG + STS | other, within steps | other, around |"]
+    inner.append("|---" * 8 + "|")
+    for label, kernel in kernels():
+        found, options, macro = kernel.resources(), kernel.options, kernel.options.macro_mma
+        tiles = " / ".join("x".join(map(str, t)) for t in (options.block_tile, options.warp_tile)) + f", {macro}"
         spills = f"{found.spill_stores} + {found.spill_loads}"
-        print(
-            f"| {block} / {warp} | {found.registers} | {spills} | "
-            + " | ".join(str(c[n]) for n in names)
-            + f" | {share:.0%} |"
-        )
+        for path in paths(kernel.cubin(), args.nvdisasm):
+            c, s = counts(path), counts(steps(path))
+            share = f"{len(path)} | {c['HMMA.884'] / len(path):.1%}"
+            cells = " | ".join(str(c[n]) for n in names)
+            trips.append(f"| {label} | {tiles} | {found.registers} | {spills} | {cells} | {share} |")
+            count = c["HMMA.884"] // {"m16n16k8": 8, "m32n32k8": 32}[macro]
+            per = [f"{x / count:.2f}" for x in (c["HMMA.884"], c["LDS.128"], c["LDS.64"])]
+            copies = (c["LDG.128"] + c["STS.128"] + c["narrower"]) / count
+            outside = (c["other"] - s["other"]) / count
+            inner.append(f"| {label} | {count} | {' | '.join(per)} | {copies:.2f} | {s['other']} | {outside:.2f} |")
+    print("One trip of the main loop, one k tile:\n", *trips, "", sep="\n")
+    print("A macro-MMA of it, on average (other, within steps: of the whole trip):\n", *inner, sep="\n")
     return 0
 
 
