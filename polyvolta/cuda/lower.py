@@ -93,7 +93,16 @@ def lower(
 
 
 def derived_names(scan: Scan) -> tuple[tuple[str, Aff], ...]:
-    """lane and warp from linearId, and the warp's indices as digits of its number, x fastest, z slowest."""
+    """lane and warp from linearId, and the warp's indices as digits of its number, x fastest, z slowest.
+
+    >>> extents = {"linearId": aff(256), "warpIdx_x": aff(2), "warpIdx_y": aff(2), "warpIdx_z": aff(2)}
+    >>> for name, e in derived_names(Scan((), extents))[1:]:
+    ...     print(name, "=", e)
+    warp = floor(linearId/32)
+    warpIdx_x = warp mod 2
+    warpIdx_y = floor(warp/2) mod 2
+    warpIdx_z = floor(warp/4)
+    """
     out = [("lane", var("linearId") % LANES), ("warp", var("linearId") // LANES)]
     rest = var("warp")
     left = scan.extents["linearId"].const // LANES

@@ -142,6 +142,13 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
 
     The tiles of a piece stay as it placed them. The last piece's come behind all others', or at the start if that
     would be more than `limit` bytes.
+
+    >>> pieces = [Piece((), Leaf(), (), (), (SharedTile(name, 0, 64),)) for name in ("shared_A", "exchange")]
+    >>> for limit in (2048, 1024):
+    ...     tiles, overlap = shared_places(pieces, limit)
+    ...     print(*(f"{t.name} at {t.start}" for t in tiles), overlap)
+    shared_A at 0 exchange at 64 False
+    shared_A at 0 exchange at 0 True
     """
     *loops, end = pieces
     size = max((t.start + t.bytes // CHUNK_BYTES for p in loops for t in p.tiles), default=0)
