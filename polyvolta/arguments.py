@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LARGEST = 2**31 - 1  # of a kernel's int arguments
-WORK = 1000  # steps after which two arrays count as overlapping that lie in one range of addresses
+WORK: Any = 1000  # steps after which two arrays count as overlapping that lie in one range of addresses
 
 
 class TooLarge(PolyvoltaError, ValueError):

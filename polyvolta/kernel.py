@@ -19,7 +19,7 @@ from polyvolta.sets import PolyvoltaError, UnknownName, nearest
 if TYPE_CHECKING:
     from polyvolta.cuda.launch import LoadedKernel
     from polyvolta.cuda.nvrtc import Cubin, Resources
-    from polyvolta.cuda.prepared import Prepared
+    from polyvolta.cuda.prepared import Nothing, Prepared
 
 
 class NotAMultiple(PolyvoltaError, ValueError):
@@ -108,15 +108,16 @@ class Kernel:
         from polyvolta.run import padded_sizes
 
         sizes = padded_sizes(self, self.check_sizes(sizes))
-        grid = tuple(int(e.evaluate(sizes)) for e in self.ir.grid)
-        for axis, blocks, most in zip("xyz", grid, self.target.grid):
+        blocks_along: list[Any] = [e.evaluate(sizes) for e in self.ir.grid]
+        x, y, z = map(int, blocks_along)
+        for axis, blocks, most in zip("xyz", (x, y, z), self.target.grid):
             if blocks > most:
                 raise TooLarge(
                     f"{blocks} blocks along {axis}, {self.target.name} has at most {most}",
                     where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
                     hint="a larger block_tile",
                 )
-        return LaunchConfig(grid, (self.ir.threads, 1, 1), self.ir.shared_bytes)
+        return LaunchConfig((x, y, z), (self.ir.threads, 1, 1), self.ir.shared_bytes)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """The kernel's sizes, each an int >= 0 that an `int` holds."""
@@ -232,7 +233,7 @@ class Kernel:
 
         return interpreted(self, bind(self.graph, arrays, named), out, hook)
 
-    def bind(self, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared:
+    def bind(self, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
         """A launch on these arrays with everything done beforehand: call the result with nothing, as often as wanted.
 
         Each call puts one run on the stream and returns, after one call of the driver; nothing is checked, allocated

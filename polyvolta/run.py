@@ -26,7 +26,7 @@ from polyvolta.cuda.views import extents, narrowed
 
 if TYPE_CHECKING:
     from polyvolta.cuda.kernel_ir import GlobalTensor
-    from polyvolta.cuda.prepared import Prepared
+    from polyvolta.cuda.prepared import Nothing, Prepared
     from polyvolta.graph.binding import Bound
     from polyvolta.kernel import Kernel
 
@@ -84,7 +84,7 @@ def interpreted(kernel: Kernel, bound: Bound, out: Any, hook: Any) -> Any:
     return call.result if call.is_empty else _interpreted(call, hook)
 
 
-def bound_launch(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Prepared:
+def bound_launch(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Prepared | Nothing:
     """See `Kernel.bind`."""
     from polyvolta.cuda.prepared import Nothing
     from polyvolta.kernel import NotAMultiple

@@ -111,7 +111,7 @@ def test_imports_reads_every_form_of_import(tmp_path, monkeypatch):
                              "polyvolta.graph.dag.Graph", "cuda.core"}  # fmt: skip
 
 
-BINDINGS = ("launch", "prepared", "nvrtc", "device_function", "numba_helpers")
+BINDINGS = ("gpu", "device_memory", "launch", "prepared", "nvrtc", "device_function", "numba_helpers")
 
 
 def test_numba_and_cuda_bindings_are_imported_in_few_modules_alone():

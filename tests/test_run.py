@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta import arguments
-from polyvolta.cuda import launch
+from polyvolta.cuda import gpu
 from polyvolta.cuda.errors import NoGpu
 from polyvolta.cuda.kernel_ir import Element, GlobalStore, GlobalTensor
 from polyvolta.cuda.target import target_of
@@ -32,7 +32,7 @@ A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
 
 @pytest.fixture(autouse=True)
 def on_the_interpreter(monkeypatch):
-    monkeypatch.setattr(launch, "_missing", lambda: ("there is no GPU", "buy one"))
+    monkeypatch.setattr(gpu, "_missing", lambda: ("there is no GPU", "buy one"))
 
 
 def made(ir, *, outputs=None) -> Kernel:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda import launch, prepared
+from polyvolta.cuda import gpu, launch, prepared
 from polyvolta.cuda.device_array import DeviceArray, read_interface
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.interpreter import interpret
@@ -90,14 +90,14 @@ def driver(monkeypatch) -> Driver:
         part = tuple(slice(n) for n in shape)
         target.keepalive.array[part] = source.keepalive.array[part]
 
-    monkeypatch.setattr(launch, "_missing", lambda: None)
+    monkeypatch.setattr(gpu, "_missing", lambda: None)
     monkeypatch.setattr(prepared, "_driver", lambda: fake)
     monkeypatch.setattr(Kernel, "loaded", loaded)
     monkeypatch.setattr(launch, "allocate", allocate)
     monkeypatch.setattr(launch, "clear", clear)
     monkeypatch.setattr(launch, "copy_lines", copy_lines)
     monkeypatch.setattr(launch, "as_device_view", lambda a, stream=None: _view(a))
-    monkeypatch.setattr(launch, "empty_like", lambda a, shape, order="C": gpu(np.empty(shape, "f2", order=order)))
+    monkeypatch.setattr(launch, "empty_like", lambda a, shape, order="C": there(np.empty(shape, "f2", order=order)))
     monkeypatch.setattr(launch, "to_device", lambda a, stream=None: _view(Exported(a.copy(order="K"))))
     monkeypatch.setattr(launch, "copy_to_host", lambda a, stream=None: a.keepalive.array)
     return fake
@@ -115,17 +115,17 @@ class OnGpu(Exported):
         return self.array.shape
 
 
-def gpu(array: np.ndarray) -> OnGpu:
+def there(array: np.ndarray) -> OnGpu:
     return OnGpu(array)
 
 
 def test_arrays_run_where_they_lie(driver):
     a, b = operands(40, 33, 20)
     out = view((40, 33), "C", 50, 3)
-    result = gpu(out)
-    assert KERNEL(gpu(a), gpu(b), out=result) is result
+    result = there(out)
+    assert KERNEL(there(a), there(b), out=result) is result
     assert error(out, a, b) <= 5e-4
-    assert error(KERNEL(gpu(a), gpu(b)).array, a, b) <= 5e-4
+    assert error(KERNEL(there(a), there(b)).array, a, b) <= 5e-4
     (grid, block, shared, stream, sizes), _ = driver.launches
     assert (grid, block, stream) == ((2, 2, 1), (32, 1, 1), 0)
     assert shared == KERNEL.ir.shared_bytes and sizes == {"M": 40, "N": 33, "K": 20}
@@ -140,7 +140,7 @@ def test_host_arrays_travel(driver):
     assert np.isnan(large).sum() == large.size - out.size
 
 
-@pytest.mark.parametrize("place", [gpu, lambda a: a], ids=["device", "host"])
+@pytest.mark.parametrize("place", [there, lambda a: a], ids=["device", "host"])
 def test_padding_works_on_copies(driver, place):
     a, b = operands(40, 33, 20)
     c = PADDING(place(a), place(b))
@@ -153,7 +153,7 @@ def test_padding_works_on_copies(driver, place):
 
 def test_several_results(driver):
     a, b = operands(40, 33, 20)
-    c, d = two_results()(gpu(a), gpu(b))
+    c, d = two_results()(there(a), there(b))
     assert np.array_equal(c.array, d.array) and d.array.flags.f_contiguous
     assert error(c.array, a, b) <= 5e-4
 
@@ -162,15 +162,15 @@ def test_several_results(driver):
 def test_nothing_is_launched_for_an_empty_result(driver, shape):
     m, n, k = shape
     a, b = np.ones((m, k), np.float16), np.ones((k, n), np.float16, order="F")
-    assert KERNEL(gpu(a), gpu(b)).array.shape == (m, n)
+    assert KERNEL(there(a), there(b)).array.shape == (m, n)
     assert KERNEL(a, b).shape == (m, n)
-    KERNEL.bind(gpu(a), gpu(b), out=gpu(np.empty((m, n), np.float16)))()
+    KERNEL.bind(there(a), there(b), out=there(np.empty((m, n), np.float16)))()
     assert not driver.launches
 
 
 def test_without_a_k_the_result_is_zero(driver):
     a, b = np.ones((5, 0), np.float16), np.ones((0, 3), np.float16, order="F")
-    assert (KERNEL(gpu(a), gpu(b)).array == 0).all()
+    assert (KERNEL(there(a), there(b)).array == 0).all()
     assert len(driver.launches) == 1
 
 
@@ -180,7 +180,7 @@ def test_without_a_k_the_result_is_zero(driver):
 def test_a_bound_launch_is_one_call_of_the_driver(driver, monkeypatch):
     a, b = operands(40, 33, 20)
     out = np.zeros((40, 33), np.float16)
-    bound = KERNEL.bind(gpu(a), gpu(b), out=gpu(out), stream=7)
+    bound = KERNEL.bind(there(a), there(b), out=there(out), stream=7)
     assert not driver.launches
     looked_at: list[Callable] = []
     monkeypatch.setattr(launch, "as_device_view", lambda *x: looked_at.append(x))
@@ -197,7 +197,7 @@ def test_scalars_are_floats(driver):
     A, B = pv.tensor("A", pv.sizes("M K")), pv.tensor("B", pv.sizes("K N"), layout="col")
     kernel = made(ir, outputs=A @ B * pv.scalar("alpha"))
     a, b = operands(8, 8, 8)
-    bound = kernel.bind(gpu(a), gpu(b), alpha=0.1, out=gpu(np.zeros((8, 8), np.float16)))
+    bound = kernel.bind(there(a), there(b), alpha=0.1, out=there(np.zeros((8, 8), np.float16)))
     assert [v.value for v in bound._values[1] if isinstance(v, ctypes.c_float)] == [np.float32(0.1)]
     bound()
     assert len(driver.launches) == 1
@@ -209,19 +209,19 @@ def test_what_cannot_be_bound(driver):
     with pytest.raises(BadArray, match="arrays on the GPU"):
         KERNEL.bind(a, b, out=out)
     with pytest.raises(BadArray, match="every output"):
-        KERNEL.bind(gpu(a), gpu(b), out=None)
+        KERNEL.bind(there(a), there(b), out=None)
     with pytest.raises(BadArray, match=r"some arrays are on the GPU \(A, B\), some in host memory \(out\)"):
-        KERNEL.bind(gpu(a), gpu(b), out=out)
+        KERNEL.bind(there(a), there(b), out=out)
     with pytest.raises(NotAMultiple, match="M = 40 is no multiple of 32"):
-        PADDING.bind(gpu(a), gpu(b), out=gpu(out))
+        PADDING.bind(there(a), there(b), out=there(out))
     square = np.zeros((16, 16), np.float16)
     with pytest.raises(BadArray, match="out overlaps the input A"):
-        KERNEL.bind(gpu(square), gpu(square.T.copy().T), out=gpu(square))
+        KERNEL.bind(there(square), there(square.T.copy().T), out=there(square))
 
 
 def test_a_launch_that_the_driver_refuses_says_how_it_was(driver):
     a, b = operands(8, 8, 8)
-    bound = KERNEL.bind(gpu(a), gpu(b), out=gpu(np.zeros((8, 8), np.float16)))
+    bound = KERNEL.bind(there(a), there(b), out=there(np.zeros((8, 8), np.float16)))
     driver.status = 701
     with pytest.raises(LaunchFailed, match="kern0 didn't launch: too many resources") as caught:
         bound()

@@ -1,16 +1,11 @@
 """Running a cubin on the GPU, beside whatever else runs there.
 
-A GPU program lives in a context: memory, loaded code and streams belong to it. Here everything happens in the
-context that numba.cuda uses, which is the device's primary one, so PyTorch and CuPy share it too: arrays of
-any of them are read where they lie, and kernels of a user's own `@cuda.jit` run on the same streams. A cubin
-is loaded once for a device, and launched through `cuda.core.launch`, as numba's own dispatcher does.
+Kernels are loaded and launched in the context that numba.cuda uses, which is the device's primary one, so PyTorch and
+CuPy share it too: arrays of any of them are read where they lie, and kernels of a user's own `@cuda.jit` run on the
+same streams. A cubin is loaded once for a device, and launched through `cuda.core.launch`, as numba's own dispatcher
+does; `prepared` has launches with everything done beforehand.
 
-Nothing is copied that needn't be. Whatever exports the CUDA array interface or DLPack becomes a
-`DeviceArray`, a pointer with a shape, and the kernel's stream waits for the one on which the data is being
-written. Only numpy arrays travel, both ways, and only there does the host wait.
-
-With no GPU nothing here raises at import, and `gpu_available()` is False; whatever needs the GPU raises
-`NoGpu`, which says what's missing: the package, the driver or the card.
+The modules `gpu` (the GPU at hand) and `device_memory` (arrays) are reached through this one, too.
 """
 
 from __future__ import annotations
@@ -20,114 +15,22 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from polyvolta.cuda.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
 from polyvolta.cuda.device_array import DevicePtr as DevicePtr
-from polyvolta.cuda.errors import CudaError, LaunchFailed, NoGpu, NotADeviceArray
-
-if TYPE_CHECKING:
-    import numpy as np
-
-_INSTALL = 'pip install "polyvolta[cuda12]" (or cuda13, whose compiler has no Volta)'
-
-
-# ---- the GPU at hand ---------------------------------------------------------------------------------------
-
-
-@cache
-def _missing() -> tuple[str, str] | None:
-    """What keeps kernels from running here, and what helps; None where they run.
-
-    numba-cuda 0.30 imports with numpy 2.5 and breaks at the first `@cuda.jit` (np.row_stack); kernels of ours
-    run with either.
-    """
-    try:
-        import cuda.core  # noqa: F401
-        import numba_cuda  # noqa: F401
-        from numba import config, cuda
-    except ImportError as wrong:
-        return f"numba-cuda doesn't import: {wrong}", _INSTALL
-    except Exception as wrong:  # a numba-cuda and a numpy that don't fit raise what they will
-        hint = 'pip install "numpy<2.5"' if "row_stack" in str(wrong) else _INSTALL
-        return f"numba-cuda breaks when imported: {wrong}", hint
-    if config.ENABLE_CUDASIM:
-        return "numba simulates CUDA in this process", "unset NUMBA_ENABLE_CUDASIM"
-    try:
-        if cuda.is_available() and len(cuda.gpus):
-            return None
-        reason = str(cuda.cuda_error() or "the driver sees no GPU")
-    except Exception as wrong:  # a driver that is there and doesn't work
-        reason = str(wrong)
-    what = f"there is no usable NVIDIA GPU: {' '.join(reason.split())}"
-    return what, "nvidia-smi shows what the driver sees"
-
-
-def gpu_available() -> bool:
-    """Whether kernels can run here: GPU, driver and numba-cuda. Never raises; found out once a process.
-
-    >>> gpu_available() in (True, False)
-    True
-    """
-    return _missing() is None
-
-
-def require_gpu() -> None:
-    """Raise `NoGpu`, naming what's missing, unless kernels can run here."""
-    if (missing := _missing()) is not None:
-        raise NoGpu(missing[0], hint=f"{missing[1]}; kernel.interpret(...) runs a kernel without a GPU")
-
-
-def device_arch() -> str:
-    """The current device's architecture, such as "sm_90".
-
-    Raises
-    ------
-    NoGpu : there is none.
-    """
-    require_gpu()
-    from numba import cuda
-
-    major, minor = cuda.get_current_device().compute_capability
-    return f"sm_{major}{minor}"
-
-
-def current_device() -> int:
-    """Number of the device on which kernels of this thread run.
-
-    Raises
-    ------
-    NoGpu : there is none.
-    """
-    require_gpu()
-    return _calls()[1]().device.id
-
-
-def _driver(function: str, *args: Any) -> Any:
-    """Call a function of the CUDA driver; its result, or `LaunchFailed` with the driver's words."""
-    from cuda.bindings import driver
-
-    status, *result = getattr(driver, function)(*args)
-    if status != driver.CUresult.CUDA_SUCCESS:
-        text = driver.cuGetErrorString(status)[1]
-        raise LaunchFailed(f"{function}: {text.decode() if text else status}")
-    return result[0] if result else None
-
-
-def stream_handle(stream: Any) -> int:
-    """The driver's number of a stream; 0, the legacy default stream, for None."""
-    if stream is None:
-        return 0
-    if hasattr(stream, "__cuda_stream__"):  # numba, cuda.core, newer torch and cupy
-        return int(stream.__cuda_stream__()[1])
-    for attribute in ("cuda_stream", "ptr"):  # torch, cupy
-        stream = getattr(stream, attribute, stream)
-    if isinstance(stream, int):
-        return stream
-    raise LaunchFailed(
-        f"a {type(stream).__name__} is no stream",
-        hint="numba's, torch's and cupy's are, and the driver's handle",
-    )
+from polyvolta.cuda.device_memory import allocate as allocate
+from polyvolta.cuda.device_memory import as_device_view as as_device_view
+from polyvolta.cuda.device_memory import clear as clear
+from polyvolta.cuda.device_memory import copy_lines as copy_lines
+from polyvolta.cuda.device_memory import copy_to_host as copy_to_host
+from polyvolta.cuda.device_memory import device_of as device_of
+from polyvolta.cuda.device_memory import empty_like as empty_like
+from polyvolta.cuda.device_memory import to_device as to_device
+from polyvolta.cuda.errors import LaunchFailed
+from polyvolta.cuda.gpu import current_device as current_device
+from polyvolta.cuda.gpu import device_arch, driver_call, require_gpu, stream_handle
+from polyvolta.cuda.gpu import gpu_available as gpu_available
+from polyvolta.cuda.gpu import synchronize as synchronize
 
 
 @lru_cache(maxsize=64)
@@ -146,27 +49,6 @@ def _calls() -> tuple[Any, Any]:
 
     return launch, cuda.current_context
 
-
-def synchronize(stream: Any = None) -> None:
-    """Wait until all work of a stream is done.
-
-    Raises
-    ------
-    NoGpu : there is none.
-    LaunchFailed : something that ran there failed. The context can't be used after that.
-    """
-    require_gpu()
-    from numba import cuda
-
-    cuda.current_context()
-    try:
-        _driver("cuStreamSynchronize", stream_handle(stream))
-    except LaunchFailed as wrong:
-        hint = 'kernel.interpret(..., observe=("bounds", "races")) shows the access; start a new process'
-        raise LaunchFailed(f"a kernel failed on the GPU ({wrong.message})", hint=hint) from wrong
-
-
-# ---- kernels -----------------------------------------------------------------------------------------------
 
 _DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block gets without asking
 
@@ -305,184 +187,11 @@ def _opt_in(handle: Any, entry: str, device: int, dynamic_shared_bytes: int) -> 
     optin = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     static_size = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
     dynamic_size = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    most = _driver("cuDeviceGetAttribute", optin, device)
-    static = _driver("cuKernelGetAttribute", static_size, handle, device)
+    most = driver_call("cuDeviceGetAttribute", optin, device)
+    static = driver_call("cuKernelGetAttribute", static_size, handle, device)
     if static + dynamic_shared_bytes > most:
         raise LaunchFailed(
             f"{entry} needs {static} + {dynamic_shared_bytes} bytes of shared memory a block, of {most}",
             hint="a smaller block_tile, or a single buffer",
         )
-    _driver("cuKernelSetAttribute", dynamic_size, dynamic_shared_bytes, handle, device)
-
-
-# ---- arrays ------------------------------------------------------------------------------------------------
-
-
-def as_device_view(obj: Any, stream: Any = None) -> DeviceArray:
-    """An array in GPU memory, of any library, as it lies there; `stream` waits for what still writes it.
-
-    Parameters
-    ----------
-    obj : `DeviceArray`, or anything with `__cuda_array_interface__` or `__dlpack__`: numba, torch, cupy, jax.
-    stream : where it'll be used, as in `LoadedKernel.launch`.
-
-    Raises
-    ------
-    NotADeviceArray : it's elsewhere, masked, or its library refuses (a torch tensor that requires grad).
-    NoGpu : there is none.
-    """
-    if isinstance(obj, DeviceArray):
-        return obj
-    if not is_device_array(obj):
-        kind = type(obj).__name__
-        raise NotADeviceArray(f"a {kind} that isn't in GPU memory", hint="to_device(array) copies it there")
-    require_gpu()
-    from numba import cuda
-
-    cuda.current_context()
-    try:
-        if hasattr(obj, "__dlpack__"):
-            return read_dlpack(obj, stream_handle(stream))
-        return read_interface(obj, stream_handle(stream), _wait)
-    except CudaError:
-        raise
-    except Exception as wrong:
-        raise NotADeviceArray(
-            f"this {type(obj).__name__} doesn't give its memory away: {wrong}",
-            hint="for torch: .detach() it first",
-        ) from wrong
-
-
-def device_of(array: DeviceArray) -> int:
-    """Number of the device in whose memory an array lies; for an empty one, of the current device."""
-    require_gpu()
-    from cuda.bindings import driver
-    from numba import cuda
-
-    current = cuda.current_context().device.id
-    what = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-    return _driver("cuPointerGetAttribute", what, array.ptr) if array.ptr else current
-
-
-def _wait(ours: int, theirs: int) -> None:
-    """Make one stream wait for what another has been given so far."""
-    from cuda.bindings import driver
-
-    event = _driver("cuEventCreate", driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
-    _driver("cuEventRecord", event, theirs)
-    _driver("cuStreamWaitEvent", ours, event, 0)
-    _driver("cuEventDestroy", event)  # freed once the event has happened
-
-
-def to_device(array: np.ndarray, stream: Any = None) -> DeviceArray:
-    """Copy a numpy array to the current device; C or Fortran order is kept, other layouts become C.
-
-    Returns when `array` may be changed again; the copy is there for whatever follows on `stream`.
-
-    Raises
-    ------
-    NoGpu : there is none.
-    """
-    require_gpu()
-    import numpy as np
-    from numba import cuda
-
-    array = np.asarray(array)
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        array = np.ascontiguousarray(array)
-    handle = stream_handle(stream)
-    device = cuda.to_device(array, stream=cuda.external_stream(handle) if handle else 0)
-    return read_interface(device, handle, _wait)
-
-
-def allocate(shape: Sequence[int], order: str = "C", dtype: str = "float16") -> DeviceArray:
-    """GPU memory for an array, its content undefined, through numba's memory manager.
-
-    Parameters
-    ----------
-    shape : elements along each dimension.
-    order : "C" (row-major) or "F" (column-major).
-    dtype : numpy's name of the element type.
-
-    Raises
-    ------
-    NoGpu : there is none.
-    """
-    require_gpu()
-    import numpy as np
-    from numba import cuda
-
-    return read_interface(cuda.device_array(tuple(shape), dtype=np.dtype(dtype), order=order), 0, _wait)
-
-
-def copy_to_host(array: DeviceArray, stream: Any = None) -> np.ndarray:
-    """Wait for `stream`, then copy an array from the GPU; strides are kept.
-
-    Raises
-    ------
-    NoGpu : there is none.
-    LaunchFailed : what ran on the stream failed.
-    """
-    synchronize(stream)
-    from numba import cuda
-
-    return cuda.as_cuda_array(array, sync=False).copy_to_host()
-
-
-def clear(array: DeviceArray, stream: Any = None) -> None:
-    """Set an array without gaps to zeros, on a stream."""
-    count = 2
-    for n in array.shape:
-        count *= n
-    if count:
-        _driver("cuMemsetD8Async", array.ptr, 0, count, stream_handle(stream))
-
-
-def copy_lines(
-    source: DeviceArray, target: DeviceArray, shape: Sequence[int], order: Sequence[int], stream: Any = None
-) -> None:
-    """Copy fp16 values within GPU memory, on a stream, between arrays whose lines have different steps.
-
-    Parameters
-    ----------
-    source, target : arrays of at least `shape`, their values next to one another along dimension `order[-1]`.
-    shape : elements to copy along each dimension, from the first one.
-    order : the dimensions, outermost first.
-    """
-    from cuda.bindings import driver
-
-    require_gpu()
-    run = shape[order[-1]]
-    lines = shape[order[0]] if len(order) == 2 else 1
-    if not run * lines:
-        return
-    copy = driver.CUDA_MEMCPY2D()
-    copy.srcMemoryType = copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-    copy.srcDevice, copy.dstDevice = source.ptr, target.ptr
-    copy.srcPitch, copy.dstPitch = (2 * max(a.strides[order[0]] if lines > 1 else run, run) for a in (source, target))
-    copy.WidthInBytes, copy.Height = 2 * run, lines
-    _driver("cuMemcpy2DAsync", copy, stream_handle(stream))
-
-
-def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: str = "C") -> Any:
-    """A new array on the GPU made by the library that made `array`: torch, cupy, else numba.
-
-    Parameters
-    ----------
-    order : "C" (row-major) or "F" (column-major).
-
-    Raises
-    ------
-    NoGpu : there is none.
-    """
-    require_gpu()
-    library = type(array).__module__.split(".")[0]
-    if library == "torch":
-        return array.new_empty(tuple(shape)) if order == "C" else array.new_empty(tuple(shape)[::-1]).T
-    if library == "cupy":
-        import cupy
-
-        return cupy.empty(tuple(shape), dtype=dtype, order=order)
-    from numba import cuda
-
-    return cuda.device_array(tuple(shape), dtype=dtype, order=order)
+    driver_call("cuKernelSetAttribute", dynamic_size, dynamic_shared_bytes, handle, device)

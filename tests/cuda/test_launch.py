@@ -10,7 +10,7 @@ import types
 import numpy as np
 import pytest
 
-from polyvolta.cuda import device_array, launch
+from polyvolta.cuda import device_array, gpu, launch
 from polyvolta.cuda.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
 from polyvolta.cuda.errors import CudaError, LaunchFailed, NoGpu, NotADeviceArray
 from polyvolta.cuda.nvrtc import compile_cubin
@@ -68,7 +68,7 @@ def columns(dtype="float16"):
 
 @pytest.fixture
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(launch, "_missing", lambda: ("there is no GPU", "buy one"))
+    monkeypatch.setattr(gpu, "_missing", lambda: ("there is no GPU", "buy one"))
 
 
 def test_availability_is_an_answer_and_never_an_error():
@@ -100,9 +100,9 @@ def test_without_a_gpu_the_error_says_what_is_missing(no_gpu, call):
 @pytest.fixture
 def fresh():
     """`_missing` without its memory, before and after."""
-    launch._missing.cache_clear()
+    gpu._missing.cache_clear()
     yield
-    launch._missing.cache_clear()
+    gpu._missing.cache_clear()
 
 
 def test_a_missing_package_is_named(monkeypatch, fresh):

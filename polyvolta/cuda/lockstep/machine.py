@@ -158,7 +158,7 @@ class Machine:
 
     def number(self, e: Aff, what: str) -> int:
         """An expression on which all threads agree."""
-        value = e.evaluate(self.values)
+        value: Any = e.evaluate(self.values)
         if np.ndim(value) and np.ptp(value):
             raise Diverged(f"{what} differs between threads: {e}")
         return int(np.max(value))

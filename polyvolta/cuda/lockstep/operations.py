@@ -170,7 +170,8 @@ def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> None:
     ex, target = op.exchange, m.element(op.target)
     vectors = apply(ex.load, np.arange(LANES), m.number(op.round, "the round of an exchange"))
     m.inside(op, f"a warp's chunks of {op.buffer}", vectors, [ex.chunks] * len(vectors), mask)
-    slot, total = m.at((op.slot,))[0], None
+    slot = m.at((op.slot,))[0]
+    total: Any = None
     for part in range(op.parts):
         first = _slot(m, op, slot + part * op.stride, mask)
         loaded = [m.memory.reshape(-1, CHUNK).take(m.in_all_blocks(first + v, mask), 0) for v in vectors]

@@ -1,0 +1,132 @@
+"""The GPU at hand: whether there is one, what it is, and calls of its driver.
+
+A GPU program lives in a context: memory, loaded code and streams belong to it. Here everything happens in the context
+that numba.cuda uses, which is the device's primary one. With no GPU nothing here raises at import, and
+`gpu_available()` is False; whatever needs the GPU raises `NoGpu`, which says what's missing: the package, the driver or
+the card.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from polyvolta.cuda.errors import LaunchFailed, NoGpu
+
+_INSTALL = 'pip install "polyvolta[cuda12]" (or cuda13, whose compiler has no Volta)'
+
+
+@cache
+def _missing() -> tuple[str, str] | None:
+    """What keeps kernels from running here, and what helps; None where they run.
+
+    numba-cuda 0.30 imports with numpy 2.5 and breaks at the first `@cuda.jit` (np.row_stack); kernels of ours
+    run with either.
+    """
+    try:
+        import cuda.core  # noqa: F401
+        import numba_cuda  # noqa: F401
+        from numba import config, cuda
+    except ImportError as wrong:
+        return f"numba-cuda doesn't import: {wrong}", _INSTALL
+    except Exception as wrong:  # a numba-cuda and a numpy that don't fit raise what they will
+        hint = 'pip install "numpy<2.5"' if "row_stack" in str(wrong) else _INSTALL
+        return f"numba-cuda breaks when imported: {wrong}", hint
+    if config.ENABLE_CUDASIM:
+        return "numba simulates CUDA in this process", "unset NUMBA_ENABLE_CUDASIM"
+    try:
+        if cuda.is_available() and len(cuda.gpus):
+            return None
+        reason = str(cuda.cuda_error() or "the driver sees no GPU")
+    except Exception as wrong:  # a driver that is there and doesn't work
+        reason = str(wrong)
+    what = f"there is no usable NVIDIA GPU: {' '.join(reason.split())}"
+    return what, "nvidia-smi shows what the driver sees"
+
+
+def gpu_available() -> bool:
+    """Whether kernels can run here: GPU, driver and numba-cuda. Never raises; found out once a process.
+
+    >>> gpu_available() in (True, False)
+    True
+    """
+    return _missing() is None
+
+
+def require_gpu() -> None:
+    """Raise `NoGpu`, naming what's missing, unless kernels can run here."""
+    if (missing := _missing()) is not None:
+        raise NoGpu(missing[0], hint=f"{missing[1]}; kernel.interpret(...) runs a kernel without a GPU")
+
+
+def device_arch() -> str:
+    """The current device's architecture, such as "sm_90".
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    require_gpu()
+    from numba import cuda
+
+    major, minor = cuda.get_current_device().compute_capability
+    return f"sm_{major}{minor}"
+
+
+def current_device() -> int:
+    """Number of the device on which kernels of this thread run.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    require_gpu()
+    from numba import cuda
+
+    return cuda.current_context().device.id
+
+
+def driver_call(function: str, *args: Any) -> Any:
+    """Call a function of the CUDA driver; its result, or `LaunchFailed` with the driver's words."""
+    from cuda.bindings import driver
+
+    status, *result = getattr(driver, function)(*args)
+    if status != driver.CUresult.CUDA_SUCCESS:
+        text = driver.cuGetErrorString(status)[1]
+        raise LaunchFailed(f"{function}: {text.decode() if text else status}")
+    return result[0] if result else None
+
+
+def stream_handle(stream: Any) -> int:
+    """The driver's number of a stream; 0, the legacy default stream, for None."""
+    if stream is None:
+        return 0
+    if hasattr(stream, "__cuda_stream__"):  # numba, cuda.core, newer torch and cupy
+        return int(stream.__cuda_stream__()[1])
+    for attribute in ("cuda_stream", "ptr"):  # torch, cupy
+        stream = getattr(stream, attribute, stream)
+    if isinstance(stream, int):
+        return stream
+    raise LaunchFailed(
+        f"a {type(stream).__name__} is no stream",
+        hint="numba's, torch's and cupy's are, and the driver's handle",
+    )
+
+
+def synchronize(stream: Any = None) -> None:
+    """Wait until all work of a stream is done.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    LaunchFailed : something that ran there failed. The context can't be used after that.
+    """
+    require_gpu()
+    from numba import cuda
+
+    cuda.current_context()
+    try:
+        driver_call("cuStreamSynchronize", stream_handle(stream))
+    except LaunchFailed as wrong:
+        hint = 'kernel.interpret(..., observe=("bounds", "races")) shows the access; start a new process'
+        raise LaunchFailed(f"a kernel failed on the GPU ({wrong.message})", hint=hint) from wrong
