@@ -64,6 +64,9 @@ class Expr(Operators):
     def __str__(self) -> str:
         return show(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"  # of bounded length, however much is shared
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Constant(Expr):
@@ -76,7 +79,7 @@ class Constant(Expr):
         return ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class MatMul(Expr):
     """The matrix product of two expressions with two dimensions each; made by `@`."""
 
@@ -95,7 +98,7 @@ class MatMul(Expr):
         return (self.left, self.right)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Pointwise(Expr):
     """A function on operands that broadcast as in numpy; made by `+ - *`, `relu` and so on.
 

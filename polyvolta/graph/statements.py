@@ -170,7 +170,7 @@ def make_statement(
 
     Cost: linear in the expression's nodes.
     """
-    lower = _Lowering(root, arrays, named or {})
+    lower = _Lowering(arrays, named or {})
     target = leaf(arrays[root].name, iterators[: len(root.shape)])
     if isinstance(root, MatMul):
         i, j, k = iterators
@@ -202,44 +202,66 @@ def make_statement(
 class _Lowering:
     """Expressions -> sympy trees at given indices, noting the leaves in order."""
 
-    def __init__(self, root: Expr, arrays: Mapping[Expr, Tensor], named: Mapping[Formula, str]) -> None:
-        self.root, self.arrays, self.named = root, arrays, named
+    def __init__(self, arrays: Mapping[Expr, Tensor], named: Mapping[Formula, str]) -> None:
+        self.arrays, self.named = arrays, named
         self.definitions: dict[str, Formula] = {}
         self.reads: dict[sympy.Indexed, None] = {}
         self.done: dict[tuple[Expr, tuple[str, ...]], sympy.Expr] = {}
 
     def __call__(self, expr: Expr, index: tuple[str, ...]) -> sympy.Expr:
         """The value of `expr` at `index`: a leaf if it is in memory, else its operation."""
-        if (found := self.done.get((expr, index))) is not None:
-            return found
+        return self._value(expr, index, self.arrays)
+
+    def operation(self, root: Expr, index: tuple[str, ...]) -> sympy.Expr:
+        """The operation `root` at `index`, although its result is in memory, too."""
+        return self._value(root, index, {e: t for e, t in self.arrays.items() if e is not root})
+
+    def _value(self, root: Expr, at: tuple[str, ...], arrays: Mapping[Expr, Tensor]) -> sympy.Expr:
+        stack = [(root, at)]
+        while stack:
+            expr, index = stack[-1]
+            if (expr, index) not in self.done:
+                if (made := self._leaf(expr, index, arrays)) is None:
+                    operands = _places(expr, index)
+                    if missing := [x for x in reversed(operands) if x not in self.done]:
+                        stack += missing
+                        continue
+                    made = self._apply(expr, [self.done[x] for x in operands])
+                self.done[expr, index] = made
+            stack.pop()
+        return self.done[root, at]
+
+    def _leaf(self, expr: Expr, index: tuple[str, ...], arrays: Mapping[Expr, Tensor]) -> sympy.Expr | None:
+        """What needs no operands: a number, a scalar, an array's element."""
         if isinstance(expr, Constant):
             made = sympy.Integer(int(expr.value)) if expr.value.is_integer() else sympy.Float(expr.value)
-            if made == 0 and math.copysign(1, expr.value) < 0:
-                made = sympy.Function("neg")(made)  # sympy has no negative zero
-        elif isinstance(expr, Tensor) and not expr.dims:
-            made = sympy.Symbol(expr.name)
-        elif expr in self.arrays:
-            made = leaf(self.arrays[expr].name, index)
-            self.reads[made] = None
-        else:
-            made = self.operation(expr, index)
-        self.done[expr, index] = made
+            negative_zero = expr.value == 0 and math.copysign(1, expr.value) < 0  # which sympy doesn't have
+            return sympy.Function("neg")(made) if negative_zero else made
+        if isinstance(expr, Tensor) and not expr.dims:
+            return sympy.Symbol(expr.name)
+        if expr not in arrays:
+            return None
+        made = leaf(arrays[expr].name, index)
+        self.reads[made] = None
         return made
 
-    def operation(self, expr: Expr, index: tuple[str, ...]) -> sympy.Expr:
-        """A pointwise operation at `index`: operands at theirs, at 0 where a 1 stretches."""
+    def _apply(self, expr: Expr, operands: Sequence[sympy.Expr]) -> sympy.Expr:
         assert isinstance(expr, Pointwise)  # of the two operations, a product is always a root
-        operands = []
-        for x in expr.operands:
-            shift = len(index) - len(x.shape)
-            own = tuple("0" if d == 1 and expr.shape[shift + a] != 1 else index[shift + a]
-                        for a, d in enumerate(x.shape))  # fmt: skip
-            operands.append(self(x, own))
-        if expr.definition is None:
-            return sympy.Function(expr.function)(*operands)
-        name = self.named.get(expr.definition, expr.function)
-        self.definitions[name] = expr.definition
+        name = expr.function
+        if expr.definition is not None:
+            name = self.named.get(expr.definition, name)
+            self.definitions[name] = expr.definition
         return sympy.Function(name)(*operands)
+
+
+def _places(expr: Expr, index: tuple[str, ...]) -> list[tuple[Expr, tuple[str, ...]]]:
+    """The operands of a pointwise operation at `index`, each with its own index: 0 where a 1 stretches."""
+    places = []
+    for x in expr.operands:
+        shift = len(index) - len(x.shape)
+        own = ("0" if d == 1 and expr.shape[shift + a] != 1 else index[shift + a] for a, d in enumerate(x.shape))
+        places.append((x, tuple(own)))
+    return places
 
 
 def size_names(dims: Sequence[Dim]) -> tuple[str, ...]:

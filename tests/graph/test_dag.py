@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.graph import Graph, Size
-from polyvolta.graph.errors import BadName, BadOutputs, NameClash
+from polyvolta.graph.errors import BadName, BadOutputs, NameClash, UnknownLayout
 from polyvolta.graph.expr import walk
 from polyvolta.graph.statements import is_operation, leaf
 from polyvolta.sets import Map, Set
@@ -110,6 +110,59 @@ def test_what_several_statements_use_is_computed_once():
     ]
 
 
+def test_what_follows_from_inputs_alone_is_computed_where_it_is_used():
+    x = pv.relu(A)
+    assert text(Graph.of(x @ B + x @ Q)) == [
+        "S1: C[i, j] = mul_acc(C[i, j], relu(A[i, k]), B[k, j])",
+        "S2: D[i, j] = mul_acc(D[i, j], relu(A[i, k]), Q[k, j])",
+        "S3: E[i, j] = add(C[i, j], D[i, j])",
+    ]
+    assert text(Graph.of([x, x @ B]))[1] == "S2: D[i, j] = mul_acc(D[i, j], C[i, k], B[k, j])"
+
+
+def test_scalars_are_symbols_of_the_expression_and_no_arrays():
+    alpha = pv.scalar("alpha")
+    graph = Graph.of(alpha * (A @ (alpha * B)))
+    assert text(graph) == [
+        "S1: C[i, j] = mul_acc(C[i, j], A[i, k], mul(alpha, B[k, j]))",
+        "S2: D[i, j] = mul(alpha, C[i, j])",
+    ]
+    assert str(graph).splitlines()[0] == "inputs alpha, A(M, K), B(K, N)"
+    assert (graph.scalars, list(graph.arrays)) == (("alpha",), ["A", "B", "C", "D"])
+    assert [r.tensor for r in graph.statements[1].reads] == ["C"]
+    assert list(graph.dag) == ["A", "B", "S1", "S2"]
+    i, C = pv.scalar("i"), pv.scalar("C")
+    assert text(Graph.of(i * C * (A @ B)))[1] == "S2: E[j, k] = mul(mul(i, C), D[j, k])"
+
+
+def test_outputs_say_their_layout():
+    graph = Graph.of({"Z": pv.output(A @ B, layout="col"), "Y": A @ B + bias})
+    assert [(t.name, t.layout) for t in graph.outputs] == [("Z", "col"), ("Y", "row")]
+    assert Graph.of(pv.output(A @ B, "Z", layout="col")).arrays["Z"] == graph.outputs[0]
+    assert Graph.of(pv.output(A @ B)) == Graph.of([A @ B]) == Graph.of(A @ B)
+    assert Graph.of(pv.output(A @ B, layout="col")) != Graph.of(A @ B)
+    with pytest.raises(UnknownLayout, match="did you mean 'col'"):
+        pv.output(A @ B, layout="column")
+    with pytest.raises(BadName):
+        pv.output(A @ B, "int")
+    with pytest.raises(BadOutputs, match="is named 'Y', too"):
+        Graph.of({"Z": pv.output(A @ B, "Y")})
+
+
+def test_names_and_texts_stay_short_however_much_is_shared():
+    x = A @ B
+    for _ in range(200):
+        x = pv.relu(x) * x
+    (_, s) = Graph.of(x).statements
+    assert s.operation == "mul_relu_mul_relu_mul_relu_mul_relu"
+    assert len(str(s)) < 5000
+
+
+def test_negative_zero_stays():
+    (_, s) = Graph.of(A @ B * -0.0).statements
+    assert str(s) == "S2: D[i, j] = mul(C[i, j], neg(0))"
+
+
 def test_an_output_that_another_operation_uses_stays():
     graph = Graph.of([A @ B, A @ B + bias])
     assert [t.name for t in graph.outputs] == ["C", "D"]
@@ -191,6 +244,8 @@ def test_a_graph_of_a_graph_is_itself():
         ("A @ B", BadOutputs),
         (3, BadOutputs),
         ([np.ones((2, 2))], BadOutputs),
+        (pv.scalar("alpha") * 2, BadOutputs),
+        ([pv.output(A @ B), A @ B], BadOutputs),
         ({"A": A @ B}, NameClash),
         ({"M": A @ B}, NameClash),
         ({"int": A @ B}, BadName),

@@ -84,13 +84,19 @@ def test_walk_has_every_node_once_operands_first_in_linear_time():
         (A * -1.5, "A * -1.5"),
         (A @ (B @ pv.tensor("P", (N, 4))), "A @ (B @ P)"),
         (pv.tanh(pv.sigmoid(-A)), "tanh(sigmoid(-A))"),
+        (A / (A / 2) / 3, "A / (A / 2) / 3"),
+        ((A < 1) < (A >= 2), "(A < 1) < (A >= 2)"),
+        ((A < 1) & (A > 0) | ~(A + 1 <= 2), "(A < 1) & (A > 0) | ~(A + 1 <= 2)"),
+        (~(A < 1) * 2, "~(A < 1) * 2"),
+        (abs(A**3) - 2**A, "abs(square(A) * A) - pow(2, A)"),
+        (pv.where(A > 0, A, -A), "where(A > 0, A, -A)"),
     ],
 )
 def test_an_expression_prints_as_python_and_reads_back_as_the_same_object(expression, text):
     assert str(expression) == text
-    names = {"A": A, "B": B, "row": row, "P": pv.tensor("P", (N, 4)),
-             "relu": pv.relu, "sigmoid": pv.sigmoid, "tanh": pv.tanh}  # fmt: skip
-    assert eval(text, names) is expression
+    functions = {f: getattr(pv, f) for f in ("relu", "sigmoid", "tanh", "square", "where")}
+    names = {"A": A, "B": B, "row": row, "P": pv.tensor("P", (N, 4))}
+    assert eval(text, {**names, **functions}) is expression
 
 
 def test_a_mismatch_names_both_shapes_and_marks_both_dimensions():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.graph import Size, Tensor
-from polyvolta.graph.errors import BadName, BadSize, NameClash, UnknownLayout, UnsupportedDtype
+from polyvolta.graph.errors import BadName, BadSize, NameClash, ShapeMismatch, UnknownLayout, UnsupportedDtype
 from polyvolta.graph.names import C_KEYWORDS, CUDA_RESERVED, SET_WORDS, check_name, fresh_names, reserved
 from polyvolta.graph.tensors import check_names
 from polyvolta.sets import Set
@@ -182,3 +182,17 @@ def test_equal_tensors_are_one_tensor():
     assert len((A @ pv.tensor("A", (M, M))).operands) == 2
     check_names([A])
     assert str(A @ pv.tensor("A", (M, M))) == "A @ A"
+
+
+def test_a_scalar_is_a_tensor_without_dimensions():
+    alpha = pv.scalar("alpha")
+    assert alpha == pv.tensor("alpha", ()) == pv.tensor("alpha", (), dtype="float32")
+    assert (alpha.shape, alpha.dtype, str(alpha)) == ((), "float32", "alpha")
+    assert alpha.declaration() == "alpha, a number"
+    assert (alpha * pv.tensor("A", (M, K))).shape == (M, K)
+    with pytest.raises(UnsupportedDtype):
+        pv.tensor("alpha", (), dtype="float64")
+    with pytest.raises(NameClash, match="'K' names both"):
+        check_names([pv.tensor("A", (M, K)), pv.scalar("K")])
+    with pytest.raises(ShapeMismatch, match="right operand has 0 dimensions: alpha"):
+        pv.tensor("A", (M, K)) @ alpha
