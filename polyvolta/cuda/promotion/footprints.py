@@ -27,7 +27,7 @@ from polyvolta.sets.conjunct import Conjunct, universe
 from polyvolta.sets.space import Space, distinct
 
 MEMBER_NAMES = ("by", "bx", "kt", "wy", "wx", "wz", "sy", "sx", "ks")
-Dims = Sequence[tuple[str | None, Aff]]
+Dims = Sequence[tuple[str, Aff]]
 Index = tuple[Aff | str, ...]
 """Of an array's elements: iterators, or expressions in them."""
 
@@ -86,7 +86,12 @@ def members_of(nest: Nest, dims: Dims) -> Map:
     params = nest.real.param_names
     names = tuple(d for d, _ in dims)
     c = RowBuilder((*params, *nest.iterators, *names)).conjunct([("eq", e - var(d)) for d, e in dims])
-    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(None, names)), (c,))])
+    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(None, names)), _pieces(c))])
+
+
+def _pieces(c: Conjunct | None) -> tuple[Conjunct, ...]:
+    """A conjunct that may be contradictory as the pieces of a relation."""
+    return () if c is None else (c,)
 
 
 def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> Schedule:
@@ -107,7 +112,7 @@ def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> 
         params, space = nest.padded.param_names, nest.padded.space
         grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shape) if f > 1]
         stays = RowBuilder((*params, *nest.iterators)).conjunct(grid)
-        parts += (nest.padded & Set._of(params, [(space, (stays,))])).parts
+        parts += (nest.padded & Set._of(params, [(space, _pieces(stays))])).parts
     assert isinstance(schedule.root, Domain)
     return schedule.replace((), Domain(Set._of(schedule.domain.param_names, parts), schedule.root.child))
 
@@ -133,7 +138,7 @@ def element_map(nest: Nest, array: str | None, index: Index) -> Map:
     outs = distinct((f"x{k}" for k in range(len(index))), (*params, *nest.iterators))
     exprs = [var(e) if isinstance(e, str) else e for e in index]
     c = RowBuilder((*params, *nest.iterators, *outs)).conjunct([("eq", e - var(o)) for o, e in zip(outs, exprs)])
-    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(array, outs)), (c,))])
+    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(array, outs)), _pieces(c))])
 
 
 @lru_cache(maxsize=1024)
@@ -173,7 +178,8 @@ def data_tile(nest: Nest, depth: int, index: Index, what: str) -> Box:
                 hint="tiles must divide the tiles around them",
             )
         found |= dict(zip(part, zip(box.offset, box.size, box.stride)))
-    return Box(*(tuple(found[k][n] for k in range(len(index))) for n in range(3)))
+    offset, size, stride = zip(*(found[k] for k in range(len(index))), strict=True) if found else ((), (), ())
+    return Box(offset, size, stride)
 
 
 def full_where(nest: Nest, depth: int, index: Index, context: Set) -> tuple[Aff, ...]:
@@ -216,7 +222,9 @@ def _full(nest: Nest, depth: int, exprs: Index, context: Set) -> tuple[Aff, ...]
 def _exact_hull(touched: Map, dims: tuple[str, ...]) -> Box | None:
     """The box hull, if every element of it is in the image; `dims` are the names that it speaks of."""
     box = box_hull(touched)
-    return box if box.relation(touched).is_subset(touched) else None
+    whole = box.relation(touched)
+    assert isinstance(whole, Map)
+    return box if whole.is_subset(touched) else None
 
 
 @lru_cache(maxsize=1024)
@@ -232,8 +240,8 @@ def _image(nest: Nest, depth: int, exprs: Index, real: bool = False) -> Map:
     instances = nest.real if real else nest.padded
     instances = instances.drop_constraints_involving(*others).project_out(*others) if others else instances
     iterators = tuple(i for i in nest.iterators if i in mine)
-    alone = Set._of(instances.param_names, [(Space(None, Tuple(None, iterators)), c) for _, c in instances.parts])
-    small = replace(nest, statement=None, iterators=iterators, real=alone, padded=alone)
+    alone = Set._of(instances.param_names, [(Space(None, Tuple("S", iterators)), c) for _, c in instances.parts])
+    small = replace(nest, statement="S", iterators=iterators, real=alone, padded=alone)
     dims = [(n, e) for n, e in level(nest, depth) if e.names() & mine]
     return footprint(small, dims, element_map(small, None, exprs))
 
@@ -241,9 +249,9 @@ def _image(nest: Nest, depth: int, exprs: Index, real: bool = False) -> Map:
 def _parts(nest: Nest, index: Index) -> list[list[int]]:
     """The positions of an index in parts that have nothing to do with one another."""
     names = [({e} if isinstance(e, str) else e.names()) & set(nest.iterators) for e in index]
-    parts: list[tuple[set[str], list[int]]] = []
-    for k, mine in enumerate(names):
-        mine = mine.union(*(g for g in _groups(nest) if g & mine))
+    parts: list[tuple[frozenset[str], list[int]]] = []
+    for k, own in enumerate(names):
+        mine = frozenset(own).union(*(g for g in _groups(nest) if g & own))
         joined = [p for p in parts if p[0] & mine]
         parts = [p for p in parts if not p[0] & mine]
         parts.append((mine.union(*(p[0] for p in joined)), sorted([k, *(x for p in joined for x in p[1])])))
@@ -325,7 +333,7 @@ def instances(
     table = affs_of(piece, (*params, *dims[: len(of.space.out.dims)]))
     rows += [("ge", expression(r, table)) for r in piece.ineqs] + [("eq", expression(r, table)) for r in piece.eqs]
     c = RowBuilder((*params, *inputs, *dims)).conjunct(rows)
-    return Map._of(params, [(Space(Tuple(None, inputs), Tuple(name, tuple(dims))), () if c is None else (c,))])
+    return Map._of(params, [(Space(Tuple(None, inputs), Tuple(name, tuple(dims))), _pieces(c))])
 
 
 @lru_cache(maxsize=1024)

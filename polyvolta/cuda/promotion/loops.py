@@ -212,10 +212,10 @@ class _Loop:
             _, extent = fragment_counts(side, self.macro.shape)
             place.append([(var(i) - o.subs(of_member)) // e
                           for i, o, e in zip(side.operand.index, side.warp.offset, extent)])  # fmt: skip
-        at = [Element(fragment_name(s.operand.name), (x[0] * fragment_counts(s, self.macro.shape)[0][1] + x[1],))
-              for s, x in zip(self.sides, place)]  # fmt: skip
+        a, b = (Element(fragment_name(s.operand.name), (x[0] * fragment_counts(s, self.macro.shape)[0][1] + x[1],))
+                for s, x in zip(self.sides, place))  # fmt: skip
         d = Element(accumulator_name(self.contraction.accumulator), (place[0][0], place[1][1]))
-        return Movement(nest.statement, nest.iterators, (Mma(d, *at, self.macro, nest.statement),), (), "macro-MMAs")
+        return Movement(nest.statement, nest.iterators, (Mma(d, a, b, self.macro, nest.statement),), (), "macro-MMAs")
 
     # ---- instances
 

@@ -67,13 +67,14 @@ class Side:
         q = np.arange(self.copies * self.threads).reshape(self.copies, self.threads)
         points = self.points()
         points[q >= self.chunks] = -1
-        return OperandTile(self.operand.index, self.block.size, self.order, points.reshape(-1, LANES, 2))
+        rows, cols = self.block.size
+        return OperandTile(self.operand.index, (rows, cols), self.order, points.reshape(-1, LANES, 2))
 
     def points(self) -> np.ndarray:
         """[copy, thread, dimension]: the first element of each thread's copies."""
         copy, thread = np.meshgrid(np.arange(self.copies), np.arange(self.threads), indexing="ij")
         values = dict(zip(self.dims[-2:], (copy, thread)))
-        return np.stack([np.broadcast_to(e.evaluate(values), copy.shape) for e in self.local], axis=-1)
+        return np.stack([np.broadcast_to(np.asarray(e.evaluate(values)), copy.shape) for e in self.local], axis=-1)
 
 
 def side_of(nest: Nest, operand: Operand, letter: str, threads: int, labels: tuple[str, ...]) -> Side:
