@@ -1,87 +1,113 @@
-"""From graph to CUDA text: seconds by stage, in a cold and in a warm process.
+"""From graph to CUDA text: seconds by stage over the matrix of kernels, in a warm process and in a cold one.
 
-    python benchmarks/compile.py [--repeat 7]
+    python benchmarks/compile.py [--every 3] [--forget]
 
-Cold is a fresh interpreter, imports included. In the warm process every repetition first forgets everything that
-the set core has memoised, so that it compiles as if for the first time; `again` is the same kernel once more
-with the memory kept. Prints Markdown tables; medians.
+Warm is a process that has compiled one kernel before; then every kernel of the matrix (`combinations.py`) is compiled
+once, in a random order, so each is new to the process. With `--forget` everything that the package has memoised is
+dropped before each kernel. Cold is a fresh interpreter, imports included. Memory is the most that the process ever had.
+Prints Markdown tables; medians over the kernels of a group, in milliseconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
+import random
+import resource
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
+
+from combinations import Combination, chosen
 
 import polyvolta as pv
 
-TILES = [
-    ((128, 128, 32), (64, 64, 32)),
-    ((64, 64, 32), (32, 32, 32)),
-    ((64, 128, 64), (32, 64, 64)),
-    ((128, 64, 16), (64, 32, 16)),
-    ((32, 32, 32), (16, 16, 32)),
-]
+COLUMNS = {
+    "trees": ("initial", "block_tiled", "hoisted", "warp_tiled", "mapped", "strip_mined", "contracted"),
+    "promoted": ("promoted",),
+    "prefetched": ("prefetched",),
+    "loops, text": ("text",),
+    "total": ("initial", "block_tiled", "hoisted", "warp_tiled", "mapped", "strip_mined", "contracted",
+              "promoted", "prefetched", "text"),
+}  # fmt: skip
 COLD = """
 import time; start = time.perf_counter()
 import polyvolta as pv
-M, N, K = pv.sizes("M N K")
-pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")).source
-print(time.perf_counter() - start)
+M, N, K, L = pv.sizes("M N K L")
+A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+P, Q = pv.tensor("P", (M, L)), pv.tensor("Q", (L, N), layout="col")
+pv.compile({graph}).source
+import resource
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
+COLD_GRAPHS = {
+    "A @ B": "A @ B",
+    "relu(A @ B + bias)": 'pv.relu(A @ B + pv.tensor("bias", (N,)))',
+    "A @ B + P @ Q, different depths": "A @ B + P @ Q",
+}
 
 
 def forget() -> None:
     """Empty every memo of the package."""
-    import functools
-
     for found in gc.get_objects():
         if isinstance(found, functools._lru_cache_wrapper) and (found.__module__ or "").startswith("polyvolta"):
             found.cache_clear()
 
 
-def stages(block: tuple, warp: tuple) -> dict[str, float]:
-    """Seconds of each stage of one compilation, and `text` for what follows the last tree."""
-    M, N, K = pv.sizes("M N K")
+def stages(kernel: Combination) -> dict[str, float]:
+    """Seconds of each stage of one compilation; the graph counts with the first tree, `text` follows the last."""
     marks: list[tuple[str, float]] = []
     start = time.perf_counter()
-    product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
-    options = pv.Options(block_tile=block, warp_tile=warp)
-    pv.compile(product, options=options, progress=lambda s: marks.append((s, time.perf_counter())))
+    pv.compile(kernel.outputs(), options=kernel.options, progress=lambda s: marks.append((s, time.perf_counter())))
     marks.append(("text", time.perf_counter()))
-    out, last = {}, start
-    for name, at in marks:
-        out[name] = at - last
-        last = at
-    out["total"] = last - start
-    return out
+    ends = [start, *(at for _, at in marks)]
+    return {name: end - begin for (name, _), begin, end in zip(marks, ends, ends[1:], strict=False)}
+
+
+def row(name: str, runs: Iterable[dict[str, float]]) -> str:
+    """A line of the table: medians in milliseconds, and the largest total."""
+    runs = list(runs)
+    sums = {c: [1000 * sum(r.get(s, 0) for s in stages) for r in runs] for c, stages in COLUMNS.items()}
+    cells = [f"{statistics.median(sums[c]):.0f}" for c in COLUMNS]
+    return f"| {name} | {len(runs)} | {' | '.join(cells)} | {max(sums['total']):.0f} |"
+
+
+def memory() -> float:
+    """The most memory that the process ever had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--every", type=int, default=1, help="take every n-th kernel of the matrix")
+    parser.add_argument("--forget", action="store_true", help="drop all memos before each kernel")
+    parser.add_argument("--cold", type=int, default=5, help="fresh processes per graph")
     args = parser.parse_args()
-    cold = [float(subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True).stdout)
-            for _ in range(min(args.repeat, 5))]  # fmt: skip
-    print(f"cold process, imports included: median {statistics.median(cold):.2f} s\n")
-    print("| block tile / warp tile | trees | promoted | prefetched, scanned, text | total | again |")
-    print("|---|---|---|---|---|---|")
-    for block, warp in TILES:
-        runs = []
-        for _ in range(args.repeat):
+    kernels = list(chosen("", f"1/{args.every}"))
+    random.Random(0).shuffle(kernels)
+    stages(kernels[0])
+    runs: dict[str, list[dict[str, float]]] = {}
+    for kernel in kernels[1:]:
+        if args.forget:
             forget()
-            runs.append(stages(block, warp))
-        again = statistics.median(stages(block, warp)["total"] for _ in range(args.repeat))
-        median = {k: statistics.median(r[k] for r in runs) for k in runs[0]}
-        trees = sum(median[k] for k in ("initial", "block_tiled", "warp_tiled", "mapped", "strip_mined", "contracted"))
-        rest = median["prefetched"] + median["text"]
-        print(
-            f"| {block} / {warp} | {trees:.3f} | {median['promoted']:.3f} | {rest:.3f} "
-            f"| {median['total']:.3f} | {again:.3f} |"
-        )
+        runs.setdefault(kernel.idiom.group, []).append(stages(kernel))
+    print(f"warm process{', nothing memoised' if args.forget else ''}: milliseconds, medians\n")
+    print(f"| idioms | kernels | {' | '.join(COLUMNS)} | largest total |")
+    print("|---" * (len(COLUMNS) + 3) + "|")
+    for group, found in sorted(runs.items()):
+        print(row(group, found))
+    print(row("all", (r for found in runs.values() for r in found)))
+    print(f"\nmost memory: {memory():.0f} MB\n")
+    print("| cold process, imports included | seconds, median | most memory, MB |")
+    print("|---|---|---|")
+    for name, graph in COLD_GRAPHS.items():
+        command = [sys.executable, "-c", COLD.format(graph=graph)]
+        out = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(args.cold)]
+        seconds, megabytes = zip(*(map(float, o.split()) for o in out), strict=True)
+        print(f"| `{name}` | {statistics.median(seconds):.2f} | {max(megabytes):.0f} |")
 
 
 if __name__ == "__main__":
