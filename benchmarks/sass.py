@@ -23,6 +23,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import polyvolta as pv
 
@@ -37,7 +38,7 @@ KINDS = {
     "narrower": r"(LDS|LDG|STS)",
     "local": r"(LDL|STL)",
 }
-M, N, K = pv.sizes("M N K")
+M, N, K = pv.sizes("M N K")  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,10 @@ def paths(cubin: bytes, nvdisasm: str) -> list[list[str]]:
     return [full_path(code, *span) for span in loops(code)]
 
 
-def kernels() -> Iterator[tuple[str, pv.Kernel]]:
+def kernels() -> Iterator[tuple[str, Any]]:
     """The default kernels of each layout and idiom, then both macro-MMAs with the default tiles."""
 
-    def product(a: str = "row", b: str = "col", left: str = "A", right: str = "B") -> pv.Expr:
+    def product(a: str = "row", b: str = "col", left: str = "A", right: str = "B") -> Any:
         return pv.tensor(left, (M, K), layout=a) @ pv.tensor(right, (K, N), layout=b)
 
     layouts = [(a, b) for a in ("row", "col") for b in ("row", "col")]

@@ -173,7 +173,7 @@ class _Printer:
         for atom, c in e.terms:
             if isinstance(atom, Floor) and len(atom.num.terms) == 1 and not atom.num.const:
                 ((size, k),) = atom.num.terms
-                if k == 1 and self.sizes.get(size, 1) % atom.den == 0:
+                if isinstance(size, str) and k == 1 and self.sizes.get(size, 1) % atom.den == 0:
                     e = (e - Aff(((atom, c),))) * atom.den + c * var(size)
                     break
         plus = Aff(tuple((a, c) for a, c in e.terms if c > 0), max(e.const, 0))
@@ -354,13 +354,15 @@ def _range(loop: Loop) -> dict[str, tuple[int | None, int | None]]:
     return {loop.var: (max(lows), min(highs, default=None))} if lows else {}
 
 
-def _bounds(conditions: tuple[Aff, ...], known: Mapping) -> dict[str, tuple[int | None, int | None]]:
+def _bounds(conditions: tuple[Aff, ...], ranges: Mapping) -> dict[str, tuple[int | None, int | None]]:
     """What conditions say of single names."""
     out: dict[str, tuple[int | None, int | None]] = {}
     for e in conditions:
-        if len(e.terms) == 1 and isinstance(e.terms[0][0], str) and e.terms[0][1] in (1, -1):
-            ((name, c),) = e.terms
-            low, high = out.get(name, known.get(name, (None, None)))
+        if len(e.terms) != 1:
+            continue
+        ((name, c),) = e.terms
+        if isinstance(name, str) and c in (1, -1):
+            low, high = out.get(name) or ranges.get(name) or (None, None)
             if c == 1:
                 low = -e.const if low is None else max(low, -e.const)
             else:

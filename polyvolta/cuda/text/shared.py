@@ -124,6 +124,6 @@ def _with_lane(e: Aff) -> Aff:
 @lru_cache(maxsize=256)
 def extents(ownership: IndexMap) -> tuple[int, ...]:
     """How far a fragment goes in each dimension."""
-    lanes, values = (extent for _, extent in ownership.inputs)
-    points = [{"lane": lane, "i": i} for lane in range(lanes) for i in range(values)]
-    return tuple(1 + max(e.evaluate(p) for p in points) for e in ownership.exprs)
+    (lane, lanes), (value, values) = ownership.inputs
+    places = [ownership.evaluate({lane: at, value: n}) for at in range(lanes) for n in range(values)]
+    return tuple(1 + max(xs) for xs in zip(*places, strict=True))
