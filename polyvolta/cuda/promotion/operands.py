@@ -177,8 +177,8 @@ def store(side: Side, nest: Nest, extent: Aff, context: Set, name: str, buffers:
         read = (*element, *operand.scalars)
         ops.append(Pointwise(source, formula_name(operand), operand.formula, read, inside, name))
     ops.append(SharedStore(source, shared_name(operand.name), side.local, buffer_of(nest, buffers), name))
-    what = "registers -> shared memory" if len(ops) == 1 else f"{operand.name} in registers -> shared memory"
-    return Movement(name, side.dims, tuple(ops), full, what)
+    first = f"the prologue of {operand.name}, " if len(ops) > 1 else ""
+    return Movement(name, side.dims, tuple(ops), full, f"{first}registers -> shared memory")
 
 
 def formula_name(operand: Operand) -> str:
