@@ -87,15 +87,16 @@ def aligned(tree: Schedule, products: dict[str, Statement], context: Set) -> Sch
 
     Products of different depths end together in the scheduler's tree, [i, j, L + k]; nothing asks for that. That a
     pointwise statement, at [i, j, K + L], still comes after them takes sizes that are not negative: from here on the
-    dependences are those within the context.
+    dependences between statements that are shifted differently are those within the context.
     """
     last = tree.band(ROOT).members[-1]
     by = {name: var(s.iterators[-1]) - last.of(name) for name, s in products.items()}
     by = {name: e for name, e in by.items() if e != aff(0)}
     if not by:
         return tree
-    within = ((d, d.relation.intersect_params(context)) for d in tree.dependences or ())
-    tree = replace(tree, dependences=tuple(replace(d, relation=r) for d, r in within if not r.is_empty()))
+    apart = [replace(d, relation=d.relation.intersect_params(context)) if by.get(d.source) != by.get(d.sink) else d
+             for d in tree.dependences or ()]  # fmt: skip
+    tree = replace(tree, dependences=tuple(d for d in apart if not d.relation.is_empty()))
     return shift(tree, ROOT, len(tree.band(ROOT).members) - 1, by)
 
 
