@@ -43,10 +43,13 @@ from polyvolta.sets import Aff, var
 from polyvolta.sets.aff import Floor
 
 KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|warpIdx_[xyz]|half[48]?|exchange|shared_memory|[ir]|[cxt]\d+|kern\d+"
+    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|exchange|shared_memory|[ir]|[cxt]\d+|kern\d+"
     r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
 )
 """Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
+
+BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
+"""Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
 
 PRELUDE = """\
 typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction
@@ -113,7 +116,7 @@ class _Printer:
         self.functions = DeviceFunctions(taken)
         self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
         self.sizes = dict(ir.context)
-        self.speller = KernelSpeller(known(ir))
+        self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: r.kind for r in ir.registers}
 
@@ -139,6 +142,8 @@ class _Printer:
             lines.append(f"  half8 *const {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
         lines += ["", "  const int linearId = threadIdx.x;"]
         lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
+        body = [line for s in ir.body for line in ["", *self.stmt(s, 1)]]
+        lines += [f"  const int {new} = {name};" for name, new in BLOCKS.items() if any(new in x for x in body)]
         lines.append("")
         for r in ir.registers:
             shape = "".join(f"[{n}]" for n in r.shape)
@@ -146,10 +151,7 @@ class _Printer:
                 lines.append(f"  half8 {r.name}{shape}{f'[{r.width // CHUNK}]' if r.width > CHUNK else ''};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
-        for s in ir.body:
-            lines.append("")
-            lines += self.stmt(s, 1)
-        return "\n".join([*lines, "}"])
+        return "\n".join([*lines, *body, "}"])
 
     # ---- expressions
 
@@ -182,15 +184,8 @@ class _Printer:
             low = self.speller.ranges.get(minus.terms[0][0], (None, None))[0]  # type: ignore[call-overload]
             return f"{self.c(minus)} {'==' if low == plus.const else '<='} {plus.const}"
         if e.const == -1 and minus.terms:
-            return f"{self.signed(plus)} > {self.signed(minus - 1)}"
-        return f"{self.signed(plus)} >= {self.signed(minus)}"
-
-    def signed(self, e: Aff) -> str:
-        """An expression that may be negative, though block indices, which are unsigned, are in it."""
-        text = self.c(e)
-        if "blockIdx." in text and not self.speller.unsigned(e):
-            return f"(int)({text})"
-        return text
+            return f"{self.c(plus)} > {self.c(minus - 1)}"
+        return f"{self.c(plus)} >= {self.c(minus)}"
 
     def element(self, e: Element) -> str:
         return e.array + "".join(f"[{self.c(i)}]" for i in e.index)
@@ -315,7 +310,7 @@ class _Printer:
             if d != inside.along:
                 tests.append(self.condition(extent - at - 1))
         along = inside.along
-        number = "8" if along is None else self.signed(inside.extents[along] - inside.index[along])
+        number = "8" if along is None else self.c(inside.extents[along] - inside.index[along])
         return f"{' && '.join(tests)} ? {number} : 0" if tests else number
 
     def fragment_load(self, op: FragmentLoad) -> str:

@@ -118,7 +118,7 @@ def heads(*body, **more):
 
 def test_conditions_put_what_is_taken_away_on_the_other_side():
     M, by, c = var("M"), var("blockIdx.y"), var("linearId")
-    assert heads(When((M - 128 * by - 128,), ())) == ["M >= 128 * blockIdx.y + 128"]
+    assert heads(When((M - 128 * by - 128,), ())) == ["M >= 128 * blockIdx_y + 128"]
     assert heads(When((M - c - 1,), ())) == ["M > linearId"]
     assert heads(When((-c,), ())) == ["linearId == 0"]
     assert heads(When((3 - c, M - 5), ())) == ["linearId <= 3 && M >= 5"]
@@ -127,10 +127,12 @@ def test_conditions_put_what_is_taken_away_on_the_other_side():
     assert heads(When((M // 32 - c,), ()), context=(("M", 32),)) == ["M >= 32 * linearId"]
 
 
-def test_unsigned_block_indices_are_not_compared_where_a_side_may_be_negative():
-    c, by = var("c2"), var("blockIdx.y")
-    loop = Loop("c2", (aff(-1),), (var("M"),), 1, False, (When((c + by - 3,), ()),))
-    assert heads(loop)[1] == "(int)(blockIdx.y + c2) >= 3"
+def test_block_indices_are_ints():
+    """CUDA's are unsigned, and `blockIdx.y + c2 >= 3` would be true for a negative sum."""
+    loop = Loop("c2", (aff(-1),), (var("M"),), 1, False, (When((var("c2") + var("blockIdx.y") - 3,), ()),))
+    assert heads(loop)[1] == "blockIdx_y + c2 >= 3"
+    assert "const int blockIdx_y = blockIdx.y;" in print_cuda(small(loop))
+    assert "blockIdx_x" not in print_cuda(small(loop))
 
 
 # ---- bank conflicts, over all lanes of all accesses

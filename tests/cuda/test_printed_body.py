@@ -39,7 +39,7 @@ def split(inside):
 
 def value(text, names):
     """A printed expression, read as C reads it where nothing that is divided is negative."""
-    code = text.replace("(int)", "").replace("&&", " and ")
+    code = text.replace("&&", " and ").replace("blockIdx_", "blockIdx.")
     code = re.sub(r"^(.*) \? (.*) : (.*)$", r"(\2) if (\1) else (\3)", code)
     code = code.replace("/", "//")
     for name in sorted(names, key=len, reverse=True):

@@ -191,6 +191,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
   const int warp = linearId / 32;
   const int warpIdx_x = warp % 2;
   const int warpIdx_y = warp / 2;
+  const int blockIdx_x = blockIdx.x;
+  const int blockIdx_y = blockIdx.y;
 
   half8 private_A[4];
   half8 private_B[4];
@@ -217,22 +219,22 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     // global memory -> registers
     if (K >= 32 * c2 + 33) {
       // a full tile: everything is inside
-      if (M >= 128 * blockIdx.y + 128 && K >= 32 * c2 + 64 && N >= 128 * blockIdx.x + 128) {
+      if (M >= 128 * blockIdx_y + 128 && K >= 32 * c2 + 64 && N >= 128 * blockIdx_x + 128) {
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128(A, 128 * blockIdx.y + 32 * c3 + linearId / 4,
+          private_A[c3] = load_global_128(A, 128 * blockIdx_y + 32 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldA);
-          private_B[c3] = load_global_128(B, 128 * blockIdx.x + 32 * c3 + linearId / 4,
+          private_B[c3] = load_global_128(B, 128 * blockIdx_x + 32 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128_guarded(A, 128 * blockIdx.y + 32 * c3 + linearId / 4,
+          private_A[c3] = load_global_128_guarded(A, 128 * blockIdx_y + 32 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldA, M, K);
-          private_B[c3] = load_global_128_guarded(B, 128 * blockIdx.x + 32 * c3 + linearId / 4,
+          private_B[c3] = load_global_128_guarded(B, 128 * blockIdx_x + 32 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldB, N, K);
         }
       }
@@ -273,22 +275,22 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
   }
 
   // a full tile: everything is inside
-  if (M >= 128 * blockIdx.y + 128 && N >= 128 * blockIdx.x + 128) {
+  if (M >= 128 * blockIdx_y + 128 && N >= 128 * blockIdx_x + 128) {
     // BAND: read_bias, read_residual, exchange_C, gather_C, S2, write_D -> i - 64*floor(i/64)
     #pragma unroll
     for (int c4 = 0; c4 <= 48; c4 += 16) {
       // BAND: read_bias, read_residual, exchange_C, gather_C, S2, write_D -> j - 64*floor(j/64)
       #pragma unroll
       for (int c5 = 0; c5 <= 48; c5 += 16) {
-        run_bias[0] = load_global_broadcast(bias, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2, 0, ldbias);
-        run_residual[0] = load_global_128(residual, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx.x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldresidual);
+        run_bias[0] = load_global_broadcast(bias, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2, 0, ldbias);
+        run_residual[0] = load_global_128(residual, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
+            128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldresidual);
         exchange_store(exchange + 64 * warp, hmma_C[c4 / 16][c5 / 16], lane);
         __syncwarp();
         exchange_load(run_C[0], exchange + 64 * warp, lane);
         add_gelu_add_mul(run_D[0], run_C[0], run_bias[0], run_residual[0], alpha);
-        store_global_128(D, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx.x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldD, pack_half8(run_D[0]));
+        store_global_128(D, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
+            128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldD, pack_half8(run_D[0]));
         __syncwarp();
       }
     }
@@ -299,16 +301,16 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
       // BAND: read_bias, read_residual, exchange_C, gather_C, S2, write_D -> j - 64*floor(j/64)
       #pragma unroll
       for (int c5 = 0; c5 <= 48; c5 += 16) {
-        run_bias[0] = load_global_broadcast_guarded(bias, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2, 0, ldbias,
+        run_bias[0] = load_global_broadcast_guarded(bias, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2, 0, ldbias,
             M, 1);
-        run_residual[0] = load_global_128_guarded(residual, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx.x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldresidual, M, N);
+        run_residual[0] = load_global_128_guarded(residual, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
+            128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldresidual, M, N);
         exchange_store(exchange + 64 * warp, hmma_C[c4 / 16][c5 / 16], lane);
         __syncwarp();
         exchange_load(run_C[0], exchange + 64 * warp, lane);
         add_gelu_add_mul(run_D[0], run_C[0], run_bias[0], run_residual[0], alpha);
-        store_global_128_guarded(D, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx.x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldD, M, N, pack_half8(run_D[0]));
+        store_global_128_guarded(D, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
+            128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldD, M, N, pack_half8(run_D[0]));
         __syncwarp();
       }
     }

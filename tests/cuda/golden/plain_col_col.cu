@@ -155,6 +155,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
   const int warp = linearId / 32;
   const int warpIdx_x = warp % 2;
   const int warpIdx_y = warp / 2;
+  const int blockIdx_x = blockIdx.x;
+  const int blockIdx_y = blockIdx.y;
 
   half8 private_A[4];
   half8 private_B[4];
@@ -178,13 +180,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     // global memory -> registers
     if (K >= 32 * c2 + 33) {
       // a full tile: everything is inside
-      if (M >= 128 * blockIdx.y + 128 && K >= 32 * c2 + 64 && N >= 128 * blockIdx.x + 128) {
+      if (M >= 128 * blockIdx_y + 128 && K >= 32 * c2 + 64 && N >= 128 * blockIdx_x + 128) {
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
           private_A[c3] = load_global_128(A, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx.y + 8 * (linearId % 16), ldA);
-          private_B[c3] = load_global_128(B, 128 * blockIdx.x + 32 * c3 + linearId / 4,
+              128 * blockIdx_y + 8 * (linearId % 16), ldA);
+          private_B[c3] = load_global_128(B, 128 * blockIdx_x + 32 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldB);
         }
       } else {
@@ -192,8 +194,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
           private_A[c3] = load_global_128_guarded(A, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx.y + 8 * (linearId % 16), ldA, K, M);
-          private_B[c3] = load_global_128_guarded(B, 128 * blockIdx.x + 32 * c3 + linearId / 4,
+              128 * blockIdx_y + 8 * (linearId % 16), ldA, K, M);
+          private_B[c3] = load_global_128_guarded(B, 128 * blockIdx_x + 32 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldB, N, K);
         }
       }
@@ -234,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
   }
 
   // a full tile: everything is inside
-  if (M >= 128 * blockIdx.y + 128 && N >= 128 * blockIdx.x + 128) {
+  if (M >= 128 * blockIdx_y + 128 && N >= 128 * blockIdx_x + 128) {
     // BAND: exchange_C, gather_C, write_C -> i - 64*floor(i/64)
     #pragma unroll
     for (int c4 = 0; c4 <= 32; c4 += 32) {
@@ -249,8 +251,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         }
         #pragma unroll
         for (int r = 0; r <= 3; r += 1) {
-          store_global_128(C, 128 * blockIdx.y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx.x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, run_C[r]);
+          store_global_128(C, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, run_C[r]);
         }
         __syncwarp();
       }
@@ -270,8 +272,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         }
         #pragma unroll
         for (int r = 0; r <= 3; r += 1) {
-          store_global_128_guarded(C, 128 * blockIdx.y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx.x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, M, N, run_C[r]);
+          store_global_128_guarded(C, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, M, N, run_C[r]);
         }
         __syncwarp();
       }

@@ -161,6 +161,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
   const int warp = linearId / 32;
   const int warpIdx_y = warp % 2;
   const int warpIdx_z = warp / 2;
+  const int blockIdx_x = blockIdx.x;
+  const int blockIdx_y = blockIdx.y;
 
   half8 private_A[4];
   half8 private_B[4];
@@ -184,22 +186,22 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     // global memory -> registers
     if (K >= 64 * c2 + 65) {
       // a full tile: everything is inside
-      if (M >= 64 * blockIdx.y + 64 && K >= 64 * c2 + 128 && N >= 64 * blockIdx.x + 64) {
+      if (M >= 64 * blockIdx_y + 64 && K >= 64 * c2 + 128 && N >= 64 * blockIdx_x + 64) {
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128(A, 64 * blockIdx.y + 16 * c3 + linearId / 8,
+          private_A[c3] = load_global_128(A, 64 * blockIdx_y + 16 * c3 + linearId / 8,
               64 * c2 + 8 * (linearId % 8) + 64, ldA);
-          private_B[c3] = load_global_128(B, 64 * blockIdx.x + 16 * c3 + linearId / 8,
+          private_B[c3] = load_global_128(B, 64 * blockIdx_x + 16 * c3 + linearId / 8,
               64 * c2 + 8 * (linearId % 8) + 64, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128_guarded(A, 64 * blockIdx.y + 16 * c3 + linearId / 8,
+          private_A[c3] = load_global_128_guarded(A, 64 * blockIdx_y + 16 * c3 + linearId / 8,
               64 * c2 + 8 * (linearId % 8) + 64, ldA, M, K);
-          private_B[c3] = load_global_128_guarded(B, 64 * blockIdx.x + 16 * c3 + linearId / 8,
+          private_B[c3] = load_global_128_guarded(B, 64 * blockIdx_x + 16 * c3 + linearId / 8,
               64 * c2 + 8 * (linearId % 8) + 64, ldB, N, K);
         }
       }
@@ -244,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
   }
 
   // a full tile: everything is inside
-  if (M >= 64 * blockIdx.y + 64 && N >= 64 * blockIdx.x + 64) {
+  if (M >= 64 * blockIdx_y + 64 && N >= 64 * blockIdx_x + 64) {
     // BAND: exchange_C, gather_C, write_C -> i - 32*floor(i/32)
     #pragma unroll
     for (int c3 = 0; c3 <= 16; c3 += 16) {
@@ -256,7 +258,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // the parts of a split K added up; runs -> global memory
         if (warpIdx_z == 0) {
           exchange_load_sum(run_C[0], exchange + 64 * warp, lane);
-          store_global_128(C, 64 * blockIdx.y + c3 + 32 * warpIdx_y + lane / 2, 64 * blockIdx.x + c4 + 8 * (lane % 2),
+          store_global_128(C, 64 * blockIdx_y + c3 + 32 * warpIdx_y + lane / 2, 64 * blockIdx_x + c4 + 8 * (lane % 2),
               ldC, pack_half8(run_C[0]));
         }
         __syncthreads();
@@ -274,8 +276,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // the parts of a split K added up; runs -> global memory
         if (warpIdx_z == 0) {
           exchange_load_sum(run_C[0], exchange + 64 * warp, lane);
-          store_global_128_guarded(C, 64 * blockIdx.y + c3 + 32 * warpIdx_y + lane / 2,
-              64 * blockIdx.x + c4 + 8 * (lane % 2), ldC, M, N, pack_half8(run_C[0]));
+          store_global_128_guarded(C, 64 * blockIdx_y + c3 + 32 * warpIdx_y + lane / 2,
+              64 * blockIdx_x + c4 + 8 * (lane % 2), ldC, M, N, pack_half8(run_C[0]));
         }
         __syncthreads();
       }

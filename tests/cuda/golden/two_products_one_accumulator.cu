@@ -168,6 +168,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
   const int warp = linearId / 32;
   const int warpIdx_x = warp % 4;
   const int warpIdx_y = warp / 4;
+  const int blockIdx_x = blockIdx.x;
+  const int blockIdx_y = blockIdx.y;
 
   half8 private_A[2];
   half8 private_B[2];
@@ -196,22 +198,22 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
     // global memory -> registers
     if (K >= 32 * c2 + 33) {
       // a full tile: everything is inside
-      if (M >= 128 * blockIdx.y + 128 && K >= 32 * c2 + 64 && N >= 128 * blockIdx.x + 128) {
+      if (M >= 128 * blockIdx_y + 128 && K >= 32 * c2 + 64 && N >= 128 * blockIdx_x + 128) {
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 1; c3 += 1) {
-          private_A[c3] = load_global_128(A, 128 * blockIdx.y + 64 * c3 + linearId / 4,
+          private_A[c3] = load_global_128(A, 128 * blockIdx_y + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldA);
-          private_B[c3] = load_global_128(B, 128 * blockIdx.x + 64 * c3 + linearId / 4,
+          private_B[c3] = load_global_128(B, 128 * blockIdx_x + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 1; c3 += 1) {
-          private_A[c3] = load_global_128_guarded(A, 128 * blockIdx.y + 64 * c3 + linearId / 4,
+          private_A[c3] = load_global_128_guarded(A, 128 * blockIdx_y + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldA, M, K);
-          private_B[c3] = load_global_128_guarded(B, 128 * blockIdx.x + 64 * c3 + linearId / 4,
+          private_B[c3] = load_global_128_guarded(B, 128 * blockIdx_x + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldB, N, K);
         }
       }
@@ -270,22 +272,22 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
     // global memory -> registers
     if (L >= 32 * c2 + 33) {
       // a full tile: everything is inside
-      if (M >= 128 * blockIdx.y + 128 && L >= 32 * c2 + 64 && N >= 128 * blockIdx.x + 128) {
+      if (M >= 128 * blockIdx_y + 128 && L >= 32 * c2 + 64 && N >= 128 * blockIdx_x + 128) {
         // BAND: load_P, load_Q -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 1; c3 += 1) {
-          private_P[c3] = load_global_128(P, 128 * blockIdx.y + 64 * c3 + linearId / 4,
+          private_P[c3] = load_global_128(P, 128 * blockIdx_y + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldP);
-          private_Q[c3] = load_global_128(Q, 128 * blockIdx.x + 64 * c3 + linearId / 4,
+          private_Q[c3] = load_global_128(Q, 128 * blockIdx_x + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldQ);
         }
       } else {
         // BAND: load_P, load_Q -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 1; c3 += 1) {
-          private_P[c3] = load_global_128_guarded(P, 128 * blockIdx.y + 64 * c3 + linearId / 4,
+          private_P[c3] = load_global_128_guarded(P, 128 * blockIdx_y + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldP, M, L);
-          private_Q[c3] = load_global_128_guarded(Q, 128 * blockIdx.x + 64 * c3 + linearId / 4,
+          private_Q[c3] = load_global_128_guarded(Q, 128 * blockIdx_x + 64 * c3 + linearId / 4,
               32 * c2 + 8 * (linearId % 4) + 32, ldQ, N, L);
         }
       }
@@ -330,7 +332,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
   }
 
   // a full tile: everything is inside
-  if (M >= 128 * blockIdx.y + 128 && N >= 128 * blockIdx.x + 128) {
+  if (M >= 128 * blockIdx_y + 128 && N >= 128 * blockIdx_x + 128) {
     // BAND: exchange_C, gather_C, S3, write_E -> i - 64*floor(i/64)
     #pragma unroll
     for (int c4 = 0; c4 <= 48; c4 += 16) {
@@ -341,8 +343,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
         __syncwarp();
         exchange_load(run_C[0], exchange + 64 * warp, lane);
         relu_sub_mul(run_E[0], run_C[0]);
-        store_global_128(E, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx.x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, pack_half8(run_E[0]));
+        store_global_128(E, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
+            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, pack_half8(run_E[0]));
         __syncwarp();
       }
     }
@@ -357,8 +359,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
         __syncwarp();
         exchange_load(run_C[0], exchange + 64 * warp, lane);
         relu_sub_mul(run_E[0], run_C[0]);
-        store_global_128_guarded(E, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx.x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, M, N, pack_half8(run_E[0]));
+        store_global_128_guarded(E, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
+            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, M, N, pack_half8(run_E[0]));
         __syncwarp();
       }
     }

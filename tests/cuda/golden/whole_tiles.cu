@@ -102,6 +102,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
   const int warp = linearId / 32;
   const int warpIdx_x = warp % 2;
   const int warpIdx_y = warp / 2;
+  const int blockIdx_x = blockIdx.x;
+  const int blockIdx_y = blockIdx.y;
 
   half8 private_A[4];
   half8 private_B[4];
@@ -127,9 +129,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
       // BAND: load_A, load_B -> c  (global memory -> registers)
       #pragma unroll
       for (int c3 = 0; c3 <= 3; c3 += 1) {
-        private_A[c3] = load_global_128(A, 128 * blockIdx.y + 32 * c3 + linearId / 4,
+        private_A[c3] = load_global_128(A, 128 * blockIdx_y + 32 * c3 + linearId / 4,
             32 * c2 + 8 * (linearId % 4) + 32, ldA);
-        private_B[c3] = load_global_128(B, 128 * blockIdx.x + 32 * c3 + linearId / 4,
+        private_B[c3] = load_global_128(B, 128 * blockIdx_x + 32 * c3 + linearId / 4,
             32 * c2 + 8 * (linearId % 4) + 32, ldB);
       }
     }
@@ -177,8 +179,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
       exchange_store(exchange + 32 * warp, hmma_C[c4 / 16][c5 / 16], lane);
       __syncwarp();
       run_C[0] = exchange_load(exchange + 32 * warp, lane);
-      store_global_128(C, 128 * blockIdx.y + c4 + 64 * warpIdx_y + lane / 2,
-          128 * blockIdx.x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldC, run_C[0]);
+      store_global_128(C, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
+          128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldC, run_C[0]);
       __syncwarp();
     }
   }
