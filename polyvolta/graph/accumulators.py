@@ -149,6 +149,11 @@ def _without(formula: Formula, gone: set[int]) -> Formula:
     """The formula with some terms of its sums left out."""
 
     def call(function: str, arguments: tuple[Formula | None, ...]) -> Formula | None:
+        match function, arguments:  # a + -b is a - b to the last bit
+            case "add", (Call(function="neg", arguments=(x,)), Input() | Number() | Call() as y):
+                return Call("sub", (y, x))
+            case "add", (Input() | Number() | Call() as y, Call(function="neg", arguments=(x,))):
+                return Call("sub", (y, x))
         if None not in arguments:
             return Call(function, arguments)  # type: ignore[arg-type]
         match function, arguments:

@@ -183,6 +183,16 @@ def _check(graph: Graph) -> None:
             follows.add(s.write.tensor)
     for s in graph.statements:
         _check_shape(graph, s, products[0], follows)
+    joined = set(follows)  # arrays that enter an operation with a product, at some point
+    for s in reversed(graph.statements):
+        if s.write.tensor in joined:
+            joined |= {a.tensor for a in s.reads}
+        else:
+            raise Unsupported(
+                f"{s.name} makes {s.write.tensor} from inputs alone, and no product has to do with it",
+                where=marked(graph, s, str(s.write)),
+                hint=f"make {s.write.tensor} apart from the kernel; kernels are made for products",
+            )
 
 
 def _check_operands(graph: Graph, product: Statement, made: dict[str, Statement], follows: set[str]) -> None:

@@ -156,12 +156,12 @@ def test_a_prologue_of_two_products_is_in_both():
 
 def test_several_outputs_and_results_that_are_outputs():
     x = pv.relu(AB + row)
-    found = check({"C": AB, "E": x, "F": x * 2 + R, "G": pv.tanh(R)})
+    found = check({"C": AB, "E": x, "F": x * 2 + pv.tanh(R), "G": pv.tanh(R)})
     assert found.outputs == ("C", "E", "F", "G")
     assert [(s.statement.write.tensor, formula_text(s)) for s in found.steps] == [
         ("E", "relu(add(C[i, j], row[j]))"),
-        ("F", "add(mul(E[i, j], 2), R[i, j])"),
         ("G", "tanh(R[i, j])"),
+        ("F", "add(mul(E[i, j], 2), G[i, j])"),
     ]
     assert [c.accumulator for c in check([AB, PQ, UV]).contractions] == ["C", "D", "E"]
 
@@ -187,6 +187,7 @@ def test_users_functions_are_opened():
         (AB + PQ + UV, [None, 1.0, 1.0], "C[i, j]"),
         (AB - PQ, [None, -1.0], "neg(C[i, j])"),
         (-AB - PQ, [None, 1.0], "neg(C[i, j])"),
+        (pv.relu(AB - PQ + row), [None, -1.0], "relu(sub(row[j], C[i, j]))"),
         (PQ * 0.5 + AB, [None, 0.5], "C[i, j]"),
         (2 * AB + 3 * PQ, [None, 2 / 3], "mul(3, C[i, j])"),
         (AB / 4 - (PQ - UV * 2), [None, -0.25, -0.5], "mul(C[i, j], 2)"),
@@ -256,6 +257,7 @@ REFUSED = [
     ([pv.relu(A), pv.relu(A) @ B], "S2 multiplies C, which is an output as well", "C[i, k]"),
     ([AB, P @ pv.tensor("W", (L, 8))], "products of different shapes: S2 makes D(M, 8), S1 makes C(M, N)", "D[i, j]"),
     ([AB, pv.relu(A)], "S2 makes D(M, K), which is no product's shape", "D[i, j]"),
+    ([AB, pv.tanh(R)], "S2 makes D from inputs alone, and no product has to do with it", "D[i, j]"),
     ([AB, row * 2], "S2 makes D(N,), which is no product's shape", "D[i]"),
     (A @ pv.tensor("w", (K, 1)) + R, "S2 broadcasts the result of a product, C(M, 1), to D(M, N)", "C[i, 0]"),
     (AB + pv.tensor("batch", (2, M, N)), "S2 broadcasts the result of a product, C(M, N), to D(2, M, N)", "C[j, k]"),
