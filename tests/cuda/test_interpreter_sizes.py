@@ -29,7 +29,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     When,
 )
-from polyvolta.cuda.views import narrowed, widest
+from polyvolta.cuda.views import leading_dimension, narrowed, widest
 from polyvolta.graph.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 from tests.cuda.ir_example import c_index, exchange, matmul_ir, problem, relative_error, rewritten, unrolled
@@ -50,8 +50,12 @@ def view(shape: tuple[int, int], order: str, ld: int, offset: int, fill: float =
 
 def fitted(ir: KernelIR, tensors: Mapping[str, np.ndarray]) -> KernelIR:
     """The kernel for accesses as wide as the arrays allow."""
-    steps = {t.name: max(s // 2 for s in tensors[t.name].strides) if len(t.order) == 2 else 0 for t in ir.tensors}
-    return narrowed(ir, {n: widest(tensors[n].ctypes.data, step) for n, step in steps.items()})
+    widths = {}
+    for t in ir.tensors:
+        array = tensors[t.name]
+        ld = leading_dimension(t.name, array.shape, [s // 2 for s in array.strides], t.order)
+        widths[t.name] = widest(array.ctypes.data, ld)
+    return narrowed(ir, widths)
 
 
 def run(ir: KernelIR, sizes: Mapping[str, int], tensors: Mapping[str, np.ndarray], **scalars: float) -> None:
