@@ -52,6 +52,11 @@ def gelu_residual():
     return pv.gelu(scaled + pv.tensor("bias", (M, 1))) + pv.tensor("residual", (M, N))
 
 
+def transposed_residual():
+    """What is added lies the other way round; rounds of a 32x32 fragment."""
+    return product("col", "row") + pv.tensor("residual", (M, N), layout="col")
+
+
 def prologue():
     """A formula that is not 0 at 0, of a matrix and a vector along k."""
     a = pv.sigmoid(pv.tensor("A", (M, K)) + pv.tensor("shift", (K,)))
@@ -78,6 +83,7 @@ CASES = {
     "narrow_accesses": Case(product, align=2),
     "epilogue_bias_relu": Case(bias_relu),
     "epilogue_gelu_residual": Case(gelu_residual),
+    "epilogue_transposed_residual": Case(transposed_residual),
     "prologue_sigmoid": Case(prologue),
     "two_products_one_accumulator": Case(two_products),
     "two_products_apart": Case(apart),

@@ -1,0 +1,358 @@
+// kern0: A[M, K] col-major, B[K, N] row-major, residual[M, N] col-major, D[M, N] row-major; fp16 in memory, fp32
+// accumulation.
+// grid ((N + 127) / 128, (M + 127) / 128, 1), block (128, 1, 1), 32768 bytes of dynamic shared memory.
+// A, B, D are aligned to 16 bytes; ldA, ldB, ldD are multiples of 8.
+
+typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef uint4 half8;          // eight fp16 values, one 128-bit access
+
+// d = 0
+static __device__ __forceinline__ void hmma_zero(float (&d)[32]) {
+  #pragma unroll
+  for (int i = 0; i < 32; i += 1)
+    d[i] = 0.0f;
+}
+
+// matrix[line, run .. run+7], lines ld apart, in one 128-bit load
+static __device__ __forceinline__ half8 load_global_128(const half *__restrict__ matrix, long long line, int run,
+    int ld) {
+  return *(const half8 *)(matrix + line * ld + run);
+}
+
+// eight single fp16 values as one vector
+static __device__ __forceinline__ half8 join_half8(const half *v) {
+  return make_uint4(v[0] | v[1] << 16, v[2] | v[3] << 16, v[4] | v[5] << 16, v[6] | v[7] << 16);
+}
+
+// matrix[line, run .. run+7], with zeros for what is outside of the matrix
+static __device__ __forceinline__ half8 load_global_128_guarded(const half *__restrict__ matrix, long long line,
+    int run, int ld, int lines, int length) {
+  if (line < lines && run + 8 <= length)
+    return load_global_128(matrix, line, run, ld);
+  half part[8];
+  #pragma unroll
+  for (int i = 0; i < 8; i += 1)
+    part[i] = line < lines && run + i < length ? matrix[line * ld + run + i] : (half)0;
+  return join_half8(part);
+}
+
+// the lane's part of the 32x8 fragment at [i, k], value n of it at
+// { [lane, n] -> [+i = 16*floor(lane/16) + (n mod 8) + 8*(floor(lane/4) mod 2), +k = 4*floor(n/8) + (lane mod 4)] : 0
+// <= lane < 32 and 0 <= n < 16 }
+static __device__ __forceinline__ void hmma_load_a_col_swizzled(half8 (&v)[2], const half8 *tile, int k, int i,
+    int lane) {
+  const half8 *part = tile + (2 * (lane % 4) ^ 2 * (lane / 16) + 4 * (i / 32 % 2) + lane / 4 % 2) + 16 * (lane % 4);
+  v[0] = part[16 * k + 8 * (i / 64)];
+  v[1] = part[16 * k + 8 * (i / 64) + 64];
+}
+
+// the lane's part of the 8x32 fragment at [k, j], value n of it at
+// { [lane, n] -> [+k = 4*floor(n/8) + (lane mod 4), +j = 8*floor(lane/8) + (n mod 8)] : 0 <= lane < 32 and 0 <= n < 16
+// }
+static __device__ __forceinline__ void hmma_load_b_row_swizzled(half8 (&v)[2], const half8 *tile, int k, int j,
+    int lane) {
+  const half8 *part = tile + (lane % 4 ^ lane / 8) + 16 * (lane % 4);
+  v[0] = part[16 * k + 4 * (j / 32)];
+  v[1] = part[16 * k + 4 * (j / 32) + 64];
+}
+
+// d += a @ b, 8x8x4 in each quad-pair
+static __device__ __forceinline__ void mma_m8n8k4_col_row(float *d, unsigned a0, unsigned a1, unsigned b0,
+    unsigned b1) {
+  asm volatile("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32 "
+               "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, {%0, %1, %2, %3, %4, %5, %6, %7};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+               : "r"(a0), "r"(a1), "r"(b0), "r"(b1));
+}
+
+// macro-MMA m32n32k8: d += a @ b, the warp's four quad-pairs side by side
+static __device__ __forceinline__ void hmma_col_row(float (&d)[32], const half8 (&a)[2], const half8 (&b)[2]) {
+  mma_m8n8k4_col_row(d, a[0].x, a[0].y, b[0].x, b[0].y);
+  mma_m8n8k4_col_row(d + 8, a[0].x, a[0].y, b[0].z, b[0].w);
+  mma_m8n8k4_col_row(d + 16, a[0].z, a[0].w, b[0].x, b[0].y);
+  mma_m8n8k4_col_row(d + 24, a[0].z, a[0].w, b[0].z, b[0].w);
+  mma_m8n8k4_col_row(d, a[1].x, a[1].y, b[1].x, b[1].y);
+  mma_m8n8k4_col_row(d + 8, a[1].x, a[1].y, b[1].z, b[1].w);
+  mma_m8n8k4_col_row(d + 16, a[1].z, a[1].w, b[1].x, b[1].y);
+  mma_m8n8k4_col_row(d + 24, a[1].z, a[1].w, b[1].z, b[1].w);
+}
+
+// the chunk that starts at [k, i] of the tile:
+// { [i, k] -> [chunk = 16*k + 8*floor(i/64) + (2*(k mod 4) ^ floor(i/8) mod 8)] : 0 <= i < 128 and 0 <= k < 32 }
+static __device__ __forceinline__ void store_shared_a_col_swizzled(half8 *tile, half8 v, int k, int i) {
+  tile[16 * k + 8 * (i / 64) + (2 * (k % 4) ^ i / 8 % 8)] = v;
+}
+
+// the chunk that starts at [k, j] of the tile:
+// { [k, j] -> [chunk = 16*k + 4*floor(j/32) + (k mod 4 ^ floor(j/8) mod 4)] : 0 <= k < 32 and 0 <= j < 128 }
+static __device__ __forceinline__ void store_shared_b_row_swizzled(half8 *tile, half8 v, int k, int j) {
+  tile[16 * k + 4 * (j / 32) + (k % 4 ^ j / 8 % 4)] = v;
+}
+
+// matrix[line .. line+7, run], lines ld apart
+static __device__ __forceinline__ half8 load_global_strided(const half *__restrict__ matrix, long long line, int run,
+    int ld) {
+  half part[8];
+  #pragma unroll
+  for (int i = 0; i < 8; i += 1)
+    part[i] = matrix[(line + i) * ld + run];
+  return join_half8(part);
+}
+
+// the lane's accumulator fragment as fp32, in pieces of 4 values
+static __device__ __forceinline__ void exchange_store(half8 *exchange, const float (&acc)[32], int lane) {
+  float4 *piece = (float4 *)exchange;
+  const int at = 64 * (lane / 16) + (lane / 4 % 2 ^ lane / 8 % 2) + 4 * (lane % 2) + 130 * (lane / 2 % 2)
+      + 32 * (lane / 4 % 2);
+  piece[at] = make_float4(acc[0], acc[1], acc[8], acc[9]);
+  piece[at + 8] = make_float4(acc[2], acc[3], acc[10], acc[11]);
+  piece[at ^ 2] = make_float4(acc[4], acc[5], acc[12], acc[13]);
+  piece[(at ^ 2) + 8] = make_float4(acc[6], acc[7], acc[14], acc[15]);
+  piece[at + 16] = make_float4(acc[16], acc[17], acc[24], acc[25]);
+  piece[at + 24] = make_float4(acc[18], acc[19], acc[26], acc[27]);
+  piece[(at ^ 2) + 16] = make_float4(acc[20], acc[21], acc[28], acc[29]);
+  piece[(at ^ 2) + 24] = make_float4(acc[22], acc[23], acc[30], acc[31]);
+}
+
+// eight consecutive values of the fragment, from
+// { [lane, round] -> [row = 8*round + floor(lane/4), col = 8*(lane mod 4)] : 0 <= lane < 32 and 0 <= round < 4 }
+static __device__ __forceinline__ void exchange_load(float (&v)[8], const half8 *exchange, int round, int lane) {
+  const float4 *vector = (const float4 *)exchange;
+  const float4 low = vector[32 * round + (lane ^ round % 2)], high = vector[32 * round + (lane ^ round % 2 + 2) + 128];
+  v[0] = low.x, v[1] = low.y, v[2] = high.x, v[3] = high.y;
+  v[4] = low.z, v[5] = low.w, v[6] = high.z, v[7] = high.w;
+}
+
+// two fp16 values as fp32; the first is in the low half
+static __device__ __forceinline__ void unpack_half2(float &low, float &high, unsigned packed) {
+  asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}"
+      : "=f"(low), "=f"(high) : "r"(packed));
+}
+
+// eight fp16 values as fp32
+static __device__ __forceinline__ void unpack_half8(float (&v)[8], half8 packed) {
+  unpack_half2(v[0], v[1], packed.x);
+  unpack_half2(v[2], v[3], packed.y);
+  unpack_half2(v[4], v[5], packed.z);
+  unpack_half2(v[6], v[7], packed.w);
+}
+
+// y = x0 + x1, in fp32
+static __device__ __forceinline__ void add(float (&y)[8], const float (&x0)[8], half8 packed1) {
+  float x1[8];
+  unpack_half8(x1, packed1);
+  #pragma unroll
+  for (int i = 0; i < 8; i += 1)
+    y[i] = x0[i] + x1[i];
+}
+
+// two fp32 values, rounded to nearest even, as two fp16 values; the first in the low half
+static __device__ __forceinline__ unsigned pack_half2(float low, float high) {
+  unsigned packed;
+  asm("{.reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h};}"
+      : "=r"(packed) : "f"(low), "f"(high));
+  return packed;
+}
+
+// eight fp32 values as fp16
+static __device__ __forceinline__ half8 pack_half8(const float (&v)[8]) {
+  return make_uint4(pack_half2(v[0], v[1]), pack_half2(v[2], v[3]),
+                    pack_half2(v[4], v[5]), pack_half2(v[6], v[7]));
+}
+
+// matrix[line, run .. run+7] = value, lines ld apart, in one 128-bit store
+static __device__ __forceinline__ void store_global_128(half *__restrict__ matrix, long long line, int run, int ld,
+    half8 value) {
+  *(half8 *)(matrix + line * ld + run) = value;
+}
+
+// matrix[line .. line+7, run], with zeros for what is outside of the matrix
+static __device__ __forceinline__ half8 load_global_strided_guarded(const half *__restrict__ matrix, long long line,
+    int run, int ld, int lines, int length) {
+  half part[8];
+  #pragma unroll
+  for (int i = 0; i < 8; i += 1)
+    part[i] = line + i < lines && run < length ? matrix[(line + i) * ld + run] : (half)0;
+  return join_half8(part);
+}
+
+// the eight single fp16 values of a vector
+static __device__ __forceinline__ void split_half8(half (&v)[8], half8 packed) {
+  v[0] = packed.x, v[1] = packed.x >> 16;
+  v[2] = packed.y, v[3] = packed.y >> 16;
+  v[4] = packed.z, v[5] = packed.z >> 16;
+  v[6] = packed.w, v[7] = packed.w >> 16;
+}
+
+// matrix[line, run .. run+7] = value, but for what is outside of the matrix
+static __device__ __forceinline__ void store_global_128_guarded(half *__restrict__ matrix, long long line, int run,
+    int ld, int lines, int length, half8 value) {
+  if (line < lines && run + 8 <= length)
+    return store_global_128(matrix, line, run, ld, value);
+  half part[8];
+  split_half8(part, value);
+  #pragma unroll
+  for (int i = 0; i < 8; i += 1)
+    if (line < lines && run + i < length)
+      matrix[line * ld + run + i] = part[i];
+}
+
+extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
+    const half *__restrict__ B, int ldB, const half *__restrict__ residual, int ldresidual, half *__restrict__ D,
+    int ldD) {
+  extern __shared__ half8 shared_memory[];
+  half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
+  half8 *const shared_B = shared_memory + 512;  // 512 chunks of 8 values
+  half8 *const exchange = shared_memory + 1024;  // 1024 chunks of 8 values
+
+  const int linearId = threadIdx.x;
+  const int lane = linearId % 32;
+  const int warp = linearId / 32;
+  const int warpIdx_x = warp % 2;
+  const int warpIdx_y = warp / 2;
+  const int blockIdx_x = blockIdx.x;
+  const int blockIdx_y = blockIdx.y;
+
+  half8 private_A[4];
+  half8 private_B[4];
+  half8 hmma_A[2][2];
+  half8 hmma_B[2][2];
+  half8 run_residual[4];
+  float run_C[4][8];
+  float run_D[4][8];
+  float hmma_C[2][2][32];
+
+  // BAND: zero_C -> i - 64*floor(i/64)  (the accumulators start at 0)
+  #pragma unroll
+  for (int c4 = 0; c4 <= 32; c4 += 32) {
+    // BAND: zero_C -> j - 64*floor(j/64)  (the accumulators start at 0)
+    #pragma unroll
+    for (int c5 = 0; c5 <= 32; c5 += 32) {
+      hmma_zero(hmma_C[c4 / 32][c5 / 32]);
+    }
+  }
+
+  // BAND: load_A, load_B, store_A, store_B -> kt - 1; S1 -> floor(k/32)
+  for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
+    // global memory -> registers
+    if (K >= 32 * c2 + 33) {
+      // a full tile: everything is inside
+      if (M >= 128 * blockIdx_y + 128 && K >= 32 * c2 + 64 && N >= 128 * blockIdx_x + 128) {
+        // BAND: load_A, load_B -> c  (global memory -> registers)
+        #pragma unroll
+        for (int c3 = 0; c3 <= 3; c3 += 1) {
+          private_A[c3] = load_global_128(A, 32 * c2 + 8 * c3 + linearId / 16 + 32,
+              128 * blockIdx_y + 8 * (linearId % 16), ldA);
+          private_B[c3] = load_global_128(B, 32 * c2 + 8 * c3 + linearId / 16 + 32,
+              128 * blockIdx_x + 8 * (linearId % 16), ldB);
+        }
+      } else {
+        // BAND: load_A, load_B -> c  (global memory -> registers)
+        #pragma unroll
+        for (int c3 = 0; c3 <= 3; c3 += 1) {
+          private_A[c3] = load_global_128_guarded(A, 32 * c2 + 8 * c3 + linearId / 16 + 32,
+              128 * blockIdx_y + 8 * (linearId % 16), ldA, K, M);
+          private_B[c3] = load_global_128_guarded(B, 32 * c2 + 8 * c3 + linearId / 16 + 32,
+              128 * blockIdx_x + 8 * (linearId % 16), ldB, K, N);
+        }
+      }
+    }
+    // shared memory -> fragments; macro-MMAs
+    if (c2 >= 0) {
+      // BAND: S1 -> floor(k/8) - 4*floor(k/32)
+      #pragma unroll
+      for (int c8 = 0; c8 <= 3; c8 += 1) {
+        // BAND: frag_A, frag_B -> f  (shared memory -> fragments)
+        #pragma unroll
+        for (int c9 = 0; c9 <= 1; c9 += 1) {
+          hmma_load_a_col_swizzled(hmma_A[c9], shared_A, 8 * c8, 32 * c9 + 64 * warpIdx_y, lane);
+          hmma_load_b_row_swizzled(hmma_B[c9], shared_B, 8 * c8, 32 * c9 + 64 * warpIdx_x, lane);
+        }
+        // BAND: S1 -> i - 64*floor(i/64)  (macro-MMAs)
+        #pragma unroll
+        for (int c9 = 0; c9 <= 32; c9 += 32) {
+          // BAND: S1 -> j - 64*floor(j/64)  (macro-MMAs)
+          #pragma unroll
+          for (int c10 = 0; c10 <= 32; c10 += 32) {
+            hmma_col_row(hmma_C[c9 / 32][c10 / 32], hmma_A[c9 / 32], hmma_B[c10 / 32]);
+          }
+        }
+      }
+    }
+    // registers -> shared memory
+    if (K >= 32 * c2 + 33) {
+      __syncthreads();
+      // BAND: store_A, store_B -> c  (registers -> shared memory)
+      #pragma unroll
+      for (int c3 = 0; c3 <= 3; c3 += 1) {
+        store_shared_a_col_swizzled(shared_A, private_A[c3], 8 * c3 + linearId / 16, 8 * (linearId % 16));
+        store_shared_b_row_swizzled(shared_B, private_B[c3], 8 * c3 + linearId / 16, 8 * (linearId % 16));
+      }
+      __syncthreads();
+    }
+  }
+
+  // a full tile: everything is inside
+  if (M >= 128 * blockIdx_y + 128 && N >= 128 * blockIdx_x + 128) {
+    // BAND: read_residual, exchange_C, gather_C, S2, write_D -> i - 64*floor(i/64)
+    #pragma unroll
+    for (int c4 = 0; c4 <= 32; c4 += 32) {
+      // BAND: read_residual, exchange_C, gather_C, S2, write_D -> j - 64*floor(j/64)
+      #pragma unroll
+      for (int c5 = 0; c5 <= 32; c5 += 32) {
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          run_residual[r] = load_global_strided(residual, 128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4),
+              128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4, ldresidual);
+        }
+        exchange_store(exchange + 256 * warp, hmma_C[c4 / 32][c5 / 32], lane);
+        __syncwarp();
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          exchange_load(run_C[r], exchange + 256 * warp, r, lane);
+        }
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          add(run_D[r], run_C[r], run_residual[r]);
+        }
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          store_global_128(D, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldD, pack_half8(run_D[r]));
+        }
+        __syncwarp();
+      }
+    }
+  } else {
+    // BAND: read_residual, exchange_C, gather_C, S2, write_D -> i - 64*floor(i/64)
+    #pragma unroll
+    for (int c4 = 0; c4 <= 32; c4 += 32) {
+      // BAND: read_residual, exchange_C, gather_C, S2, write_D -> j - 64*floor(j/64)
+      #pragma unroll
+      for (int c5 = 0; c5 <= 32; c5 += 32) {
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          run_residual[r] = load_global_strided_guarded(residual,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4),
+              128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4, ldresidual, N, M);
+        }
+        exchange_store(exchange + 256 * warp, hmma_C[c4 / 32][c5 / 32], lane);
+        __syncwarp();
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          exchange_load(run_C[r], exchange + 256 * warp, r, lane);
+        }
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          add(run_D[r], run_C[r], run_residual[r]);
+        }
+        #pragma unroll
+        for (int r = 0; r <= 3; r += 1) {
+          store_global_128_guarded(D, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldD, M, N, pack_half8(run_D[r]));
+        }
+        __syncwarp();
+      }
+    }
+  }
+}
