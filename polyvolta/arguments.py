@@ -20,7 +20,7 @@ from polyvolta.sets import PolyvoltaError
 if TYPE_CHECKING:
     import numpy as np
 
-LARGEST = 2**31 - 1  # of a kernel's int arguments
+LARGEST = 2**31 - 2**13  # of a kernel's int arguments: ints hold the next tiles' ends, too
 WORK: Any = 1000  # steps after which two arrays count as overlapping that lie in one range of addresses
 
 
@@ -86,7 +86,10 @@ def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
         )
     _check_dtype(name, str(array.dtype))
     if any(s % array.itemsize for s in array.strides):
-        raise BadArray(f"{name} has strides of {array.strides} bytes, no multiples of its values' {array.itemsize}")
+        raise BadArray(
+            f"{name} has strides of {array.strides} bytes, no multiples of its values' {array.itemsize}",
+            hint="copy it to an array of its own",
+        )
     strides = [s // array.itemsize for s in array.strides]
     return _argument(array, tensor, name, array.ctypes.data, strides)
 
@@ -114,7 +117,7 @@ def _argument(array: Any, tensor: GlobalTensor, name: str, ptr: int, strides: Se
         raise BadArray(f"{name} has {len(array.shape)} dimensions, {tensor.name} has {len(tensor.dims)}")
     ld = leading_dimension(name, array.shape, strides, tensor.order)
     if ld > LARGEST:
-        raise TooLarge(f"{name} has a leading dimension of {ld}, an int of 32 bits holds at most {LARGEST}")
+        raise TooLarge(f"{name} has a leading dimension of {ld}, at most {LARGEST} fits")
     if ptr % ITEM:
         raise BadArray(f"{name} starts at an odd address", hint="copy it to an array of its own")
     return Argument(tensor, array, ptr, ld, widest(ptr, ld))

@@ -133,7 +133,7 @@ class Kernel:
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
                 raise MissingSize(f"the size {name} is an int, at least 0, not {value!r}")
             if value > LARGEST:
-                raise TooLarge(f"the size {name} is an int of 32 bits, {value} is more than {LARGEST}")
+                raise TooLarge(f"the size {name} is an int of 32 bits, at most {LARGEST}, not {value}")
         return {name: int(sizes[name]) for name in self.ir.sizes}
 
     def variant(self, **align: int) -> Kernel:

@@ -84,7 +84,8 @@ def interpret(
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
     blocks = np.indices(grid[::-1]).reshape(3, -1)[::-1]  # x, y, z of each block, x the fastest
     batch = max(1, BATCH_BYTES // _block_bytes(ir))
-    values = {**sizes, **{s: np.float32(scalars[s]) for s in ir.scalars}}
+    with np.errstate(over="ignore"):  # too large a scalar is infinite, as on a GPU
+        values = {**sizes, **{s: np.float32(scalars[s]) for s in ir.scalars}}
     for first in range(0, blocks.shape[1], batch):
         Machine(ir, memory, values, blocks[:, first : first + batch], EFFECTS, hook).run()
 

@@ -191,7 +191,7 @@ def python_text(e: Aff) -> str:
 
     >>> from polyvolta.sets import var
     >>> python_text(3 * (var("x") // 4) - var("y") + 1)
-    '1 + 3 * (x // 4) + -1 * y'
+    '1 + -1 * y + 3 * (x // 4)'
     """
     parts = [str(e.const)] if e.const or not e.terms else []
     for atom, c in e.terms:
