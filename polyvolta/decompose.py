@@ -25,7 +25,8 @@ from polyvolta.sched import Schedule, initial
 from polyvolta.sched.passes import fuse, hoist, map_members, shift, strip_mine, tile
 from polyvolta.sched.passes.contract import contract_each
 from polyvolta.sched.passes.legal import checked
-from polyvolta.sched.tree import Path, Sequence, SetNode
+from polyvolta.sched.passes.places import MemberRef
+from polyvolta.sched.tree import Node, Path, Sequence, SetNode
 from polyvolta.sets import Set, aff, var
 
 Reach = Callable[[str, Schedule], Schedule]
@@ -78,7 +79,9 @@ def joined(tree: Schedule) -> Schedule:
         return tree
     new = fuse(tree, ROOT)
     below = (*ROOT, 0)
-    parts = [f for child in new.node(below).children for f in (child.child.children or (child,))]
+    parts: list[Node] = []
+    for part in new.node(below).children:
+        parts += part.children[0].children or (part,)
     return checked(tree, new.replace(below, Sequence(tuple(parts))), "joining", below)
 
 
@@ -114,12 +117,15 @@ def mapped(tree: Schedule, tiles: list[Path], products: dict[str, Statement], op
     A split K gives each part of a product's k tile to warps of its own, which sum for themselves. A loop of one
     iteration stays.
     """
-    tree = map_members(tree, ROOT, dict(enumerate(BLOCKS)))
+    blocks: dict[MemberRef, str] = dict(enumerate(BLOCKS))
+    tree = map_members(tree, ROOT, blocks)
     for at in tiles:
         band = tree.band(at)
         (statement,) = band.statements
         product = products.get(statement)
-        names = {k: n for k, n in enumerate(WARPS[:2]) if not band.members[k].of(statement).is_constant}
+        names: dict[MemberRef, str] = {
+            k: n for k, n in enumerate(WARPS[:2]) if not band.members[k].of(statement).is_constant
+        }
         if product is not None and options.split_k > 1:
             names[2] = WARPS[2]
         sums = {d.array for d in tree.dependences or ()}  # of one term, nothing depends on it

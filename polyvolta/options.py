@@ -216,7 +216,7 @@ class Needs:
     Parameters
     ----------
     accumulators : arrays that products accumulate in.
-    loads : for each product how many matrices are loaded for its left and for its right operand.
+    loads : for each product how many tensors are loaded for its left and for its right operand.
     exchange : bytes of a value on its way through the exchange buffer: 2 where results are only stored, else 4, as
         with a split K.
     operands : matrices and vectors that the epilogue loads.
@@ -289,10 +289,10 @@ def fitting_warp_tile(
 
 
 def _triple(name: str, value: object) -> tuple[int, int, int]:
-    ok = isinstance(value, tuple | list) and len(value) == 3
-    if not ok or any(isinstance(v, bool) or not isinstance(v, int) or v <= 0 for v in value):
+    given = tuple(value) if isinstance(value, tuple | list) else ()
+    if len(given) != 3 or any(isinstance(v, bool) or not isinstance(v, int) or v <= 0 for v in given):
         raise BadOption(f"{name} is three positive ints (rows, columns, depth), not {value!r}")
-    return tuple(value)
+    return given
 
 
 def _whole(name: str, value: object) -> None:
@@ -303,4 +303,4 @@ def _whole(name: str, value: object) -> None:
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:
     if value not in words:
         hint = nearest(value, words) if isinstance(value, str) else ""
-        raise BadOption(f"{name} is {' or '.join(map(repr, words))}, not {value!r}", hint=hint or None)
+        raise BadOption(f"{name} is {' or '.join(map(repr, words))}, not {value!r}", hint=hint)

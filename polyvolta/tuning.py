@@ -38,14 +38,14 @@ def needs_of(idiom: Plan) -> Needs:
     loaded = {(a.tensor, a.index) for s in idiom.steps for a in s.accesses if a.tensor not in made}
     return Needs(
         len(accumulators),
-        tuple((_matrices(c.left), _matrices(c.right)) for c in idiom.contractions),
+        tuple((_loads(c.left), _loads(c.right)) for c in idiom.contractions),
         4 if idiom.steps else 2,
         len(loaded),
     )
 
 
-def _matrices(operand: Operand) -> int:
-    """How many tensors are loaded for it, of the block tile's size."""
+def _loads(operand: Operand) -> int:
+    """How many arrays of registers hold what is loaded for it."""
     return max(1, len(operand.accesses))
 
 
@@ -104,7 +104,7 @@ def _blocks(rows: int | None, cols: int | None, least: Block) -> Iterator[Block]
         while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
             sides[d] //= 2
     if rows is not None and cols is not None:
-        while _count((*sides, 32), rows, cols) < MULTIPROCESSORS and max(sides) > 64:
+        while _count((sides[0], sides[1], 32), rows, cols) < MULTIPROCESSORS and max(sides) > 64:
             sides[sides.index(max(sides))] //= 2
     while True:
         yield (sides[0], sides[1], 32)

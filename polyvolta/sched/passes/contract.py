@@ -68,7 +68,8 @@ def contract(
     >>> print(contract(Schedule(Domain(Set("[M] -> { S[i] : 0 <= i < M }"))), "S", {"i": 16}, partial=True))
     DOMAIN: S[i] : 0 ≤ i < M ∧ 16⌊i/16⌋ = i
     """
-    return contract_each(schedule, {_known(schedule, statement).name: factors}, context, partial=partial)
+    _known(schedule, statement)
+    return contract_each(schedule, {statement: factors}, context, partial=partial)
 
 
 def contract_each(
@@ -109,7 +110,7 @@ def contract_each(
     if schedule.dependences:
         checked(schedule, new, "contracting", next(iter(inner)))
     for at, s in inner.items():
-        if at and schedule.dependences != () and not _in_step(bands[at], s.name, sizes[s]):
+        if at and schedule.dependences != () and not _in_step(bands[at], str(s.name), sizes[s]):
             new = unflagged(new, at) if schedule.dependences is None else reflagged(new, at)
     return new
 
@@ -140,7 +141,7 @@ def _contracted(schedule: Schedule, mine: Set, factors: Mapping[str, int], conte
     knife = RowBuilder((*mine.param_names, *dims)).conjunct(strides)
     fewer = mine & Set._of(mine.param_names, [(mine.space, (knife,) if knife is not None else ())])
     _check_tiles(schedule, mine, fewer, factors, context, partial)
-    _check_bands(schedule, mine.space.out.name, factors)
+    _check_bands(schedule, str(mine.space.out.name), factors)
     _check_filters(schedule, mine, fewer, factors)
     return Set._of(schedule.domain.param_names, fewer.parts)
 
