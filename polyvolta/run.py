@@ -253,9 +253,9 @@ def prepare(call: Call, stream: Any) -> Prepared:
 
 
 def padded_sizes(kernel: Kernel, sizes: dict[str, int]) -> dict[str, int]:
-    """The sizes that a kernel works on: the next multiples of what its context asks for, at least one of each."""
+    """The sizes that a kernel works on: the next multiples of what its context asks for."""
     multiples = dict(kernel.ir.context)
-    return {n: max(1, -(-v // multiples[n])) * multiples[n] if n in multiples else v for n, v in sizes.items()}
+    return {n: -(-v // multiples.get(n, 1)) * multiples.get(n, 1) for n, v in sizes.items()}
 
 
 def check_padding(call: Call) -> None:
