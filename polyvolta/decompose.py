@@ -26,7 +26,7 @@ from polyvolta.sched.passes import fuse, hoist, map_members, shift, strip_mine, 
 from polyvolta.sched.passes.contract import contract_each
 from polyvolta.sched.passes.legal import checked
 from polyvolta.sched.passes.places import MemberRef
-from polyvolta.sched.tree import Node, Path, Sequence, SetNode
+from polyvolta.sched.tree import Filter, Node, Path, Sequence, SetNode
 from polyvolta.sets import Set, aff, var
 
 Reach = Callable[[str, Schedule], Schedule]
@@ -49,7 +49,7 @@ def decompose(
     Cost: about 60 ms for one product, 40 more for each further statement.
     """
     products = {s.name: s for s in graph.statements if s.is_matmul}
-    tree = reach("initial", aligned(joined(initial(graph.statements)), products, context))
+    tree = reach("initial", aligned(joined(initial(graph.statements), products, context), products, context))
     tree = reach("block_tiled", tile(tree, ROOT, options.step))
     if isinstance(tree.node((*ROOT, 0, 0)), Sequence):
         tree = reach("hoisted", hoist(tree, ROOT, 2))
@@ -66,7 +66,7 @@ def decompose(
     return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
 
 
-def joined(tree: Schedule) -> Schedule:
+def joined(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:
     """One band for all statements, also where some have nothing to do with others and have trees of their own.
 
     SET                                            =>      BAND: S1[i, j, k] → [i, j, k]; S2[i, j, k] → [i, j, k]
@@ -74,15 +74,36 @@ def joined(tree: Schedule) -> Schedule:
         BAND: S1[i, j, k] → [i, j, k]                          FILTER: S1[i, j, k]
       FILTER: S2[i, j, k]                                      FILTER: S2[i, j, k]
         BAND: S2[i, j, k] → [i, j, k]
+
+    So does a sum of one term, whose order along k nothing asks for and which stands in a SEQUENCE: see `staggered`.
     """
-    if not isinstance(tree.node(ROOT), SetNode):
+    if not isinstance(tree.node(ROOT), SetNode | Sequence):
         return tree
+    if isinstance(tree.node(ROOT), Sequence):
+        tree = staggered(tree, products, context)
     new = fuse(tree, ROOT)
     below = (*ROOT, 0)
     parts: list[Node] = []
     for part in new.node(below).children:
         parts += part.children[0].children or (part,)
     return checked(tree, new.replace(below, Sequence(tuple(parts))), "joining", below)
+
+
+def staggered(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:
+    """The parts of a sequence, each with its last members behind the sums of the parts before.
+
+    Depths are not negative in the context, and the dependences from here on are those within it.
+    """
+    within = (replace(d, relation=d.relation.intersect_params(context)) for d in tree.dependences or ())
+    tree = replace(tree, dependences=tuple(d for d in within if not d.relation.is_empty()))
+    behind = aff(0)
+    for n, part in enumerate(tree.node(ROOT).children):
+        assert isinstance(part, Filter)
+        if behind != aff(0):
+            tree = shift(tree, (*ROOT, n, 0), 2, dict.fromkeys(part.statements, behind))
+        ends = (products[s].extents[2] for s in part.statements if s in products)
+        behind = sum((aff(e) if isinstance(e, int) else var(e.name) for e in ends), behind)
+    return tree
 
 
 def aligned(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:

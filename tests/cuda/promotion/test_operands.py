@@ -140,6 +140,20 @@ def test_several_products_and_a_tensor_in_more_than_one_place():
         assert any(np.array_equal(v, p @ q) for v in found.values())
 
 
+@pytest.mark.parametrize("depths", [(1, 5), (5, 1), (1, 1), (1, K), (K, 1)])
+def test_sums_of_one_term_beside_others(depths):
+    """Nothing orders a sum of one term along k, so the scheduler gives it a band of its own."""
+    rng = np.random.default_rng(6)
+    (k, l), (n_k, n_l) = depths, (7 if d is K else d for d in depths)
+    arrays = {"A": random(rng, 9, n_k), "B": random(rng, n_k, 5), "P": random(rng, 9, n_l), "Q": random(rng, n_l, 5)}
+    expr = operand("A", (9, k)) @ operand("B", (k, 5)) + operand("P", (9, l)) @ operand("Q", (l, 5))
+    expected = arrays["A"] @ arrays["B"] + arrays["P"] @ arrays["Q"]
+    loops = loops_of(expr, **SMALL)
+    found, races = products(loops, loops.prefetched, arrays, {"K": 7} if K in depths else {})
+    assert races == []
+    np.testing.assert_array_equal(sum(found.values()), expected)
+
+
 def test_a_barrier_left_out_is_a_race():
     """What finds no race above does find those that there are."""
     rng = np.random.default_rng(4)
