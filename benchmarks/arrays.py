@@ -151,7 +151,10 @@ def random_values(shape: Sequence[int], kind: str, rng: np.random.Generator) -> 
 
 
 def relative_error(library: Library, got: Any, expected: Any) -> float:
-    """Relative L2 error; values that are not finite count as right where both are the same, else as infinite."""
+    """Relative L2 error; values that are not finite count as right where both are the same, else as infinite.
+
+    Values are taken for no smaller than the smallest normal fp16 number: below it fp16 loses digits.
+    """
     xp, got = library.xp, library.double(got)
     same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
     zeros = xp.zeros_like(got)
@@ -160,7 +163,8 @@ def relative_error(library: Library, got: Any, expected: Any) -> float:
     error = float(xp.linalg.norm(difference.reshape(-1)))
     if error == 0:
         return 0.0
-    return error / size if size and np.isfinite(error) else float("inf")
+    size = max(size, 2**-14 * math.prod(got.shape) ** 0.5)
+    return error / size if np.isfinite(error) else float("inf")
 
 
 def outliers(library: Library, got: Any, expected: Any) -> int:
