@@ -180,10 +180,10 @@ def print_source(out: Console, kernel: Kernel) -> None:
 def print_launch(out: Console, kernel: Kernel, sizes: dict[str, int]) -> None:
     """Grid, block and shared memory for given sizes."""
     config = kernel.launch_config(**sizes)
-    along_i, along_j = kernel.options.warps
+    warps = " x ".join(map(str, kernel.options.warps))
     heading(out, f"launch for {', '.join(f'{n} = {v}' for n, v in sizes.items())}")
     fact(out, "grid", " x ".join(map(str, config.grid)) + " blocks")
-    fact(out, "block", f"{config.block[0]} threads, {along_i} x {along_j} warps")
+    fact(out, "block", f"{config.block[0]} threads, {warps} warps along rows, columns and k")
     fact(out, "shared memory", f"{config.shared_bytes:,} bytes a block")
 
 

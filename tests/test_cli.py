@@ -70,7 +70,7 @@ def test_demo_goes_from_graph_to_result(cli):
     assert headings[9] == "launch for M = 256, N = 256, K = 128"
     assert headings[10:] == ["machine code for sm_70", "run 256 x 256 x 128"]
     assert re.search(r"^grid +2 x 2 x 1 blocks$", out, re.M)
-    assert re.search(r"^block +128 threads, 2 x 2 warps$", out, re.M)
+    assert re.search(r"^block +128 threads, 2 x 2 x 1 warps along rows, columns and k$", out, re.M)
     assert 'extern "C" __global__ void __launch_bounds__(128, 1) kern0(' in out
     assert "mma.sync.aligned.m8n8k4" in out
     assert re.search(r"^ran on +(interpreter \(no GPU\)|GPU, sm_\d+)$", out, re.M)
@@ -188,9 +188,18 @@ def test_emit_writes_machine_code(cli, tmp_path, monkeypatch):
 # ---- run ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size, tiles", [("128x256x64", []), ("64x32x48", ["--block-tile", "64x32x16"])])
-def test_run(cli, size, tiles):
-    code, out, _ = cli("run", "--size", size, "--seed", "7", *tiles)
+@pytest.mark.parametrize(
+    "size, choice",
+    [
+        ("128x256x64", []),
+        ("64x32x48", ["--block-tile", "64x32x16"]),
+        ("33x1x129", ["--idiom", "epilogue", "--split-k", "2"]),
+        ("70x50x20", ["--idiom", "sum", "--layouts", "col,row"]),
+        ("17x40x7", ["--idiom", "prologue", "--macro-mma", "m32n32k8", "--buffers", "2"]),
+    ],
+)
+def test_run(cli, size, choice):
+    code, out, _ = cli("run", "--size", size, "--seed", "7", *choice)
     assert code == 0
     assert f"run {size.replace('x', ' x ')}" in out
     assert "seed 7" in out
@@ -207,12 +216,15 @@ def test_run(cli, size, tiles):
         (["run", "--size", "512x512"], "PV601", ["'512x512' is no size", "such as 512x512x256"]),
         (["run", "--size", "0x128x32"], "PV601", ["'0x128x32'"]),
         (["run", "--size", "128x128x-32"], "PV601", ["'128x128x-32'"]),
-        (["run", "--size", "500x512x256"], "PV403", ["M = 500", "128", "384 and 512"]),
+        (["run", "--split-k", "3"], "PV401", ["split_k is a power of 2, not 3"]),
+        (["show", "--idiom", "epilog"], "PV603", ["'epilog'", "did you mean 'epilogue'?"]),
+        (["show", "--layouts", "row"], "PV601", ["'row' are no layouts", "row,col"]),
+        (["show", "--layouts", "row,column"], "PV204", ["'column'"]),
         (["demo", "--block-tile", "big"], "PV601", ["'big' is no block tile", "128x128x32"]),
         (["emit", "--warp-tile", "48x64x32"], "PV401", ["128 and 48"]),
         (["emit", "--block-tile", "1024x1024x32"], "PV401", ["threads", "1024"]),
         (["emit", "--target", "sm70"], "PV514", ["'sm70'", "did you mean 'sm_70'?"]),
-        (["emit", "--macro-mma", "m16n16k16"], "PV514", ["'m16n16k16'", "did you mean 'm16n16k8'?"]),
+        (["emit", "--macro-mma", "m16n16k16"], "PV401", ["'m16n16k16'", "did you mean 'm16n16k8'?"]),
         (["emit", "-o", "no/such/folder/kern.cu"], "PV602", ["no/such/folder/kern.cu", "No such file"]),
     ],
 )
