@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 import polyvolta as pv
 
 CHECKS: dict[str, Callable[[], str | None]] = {}
+ROOT = Path(__file__).resolve().parents[1]
 SKIPPED = 77  # exit status of a check that can't run here
 M, N, K = pv.sizes("M N K")
 SMALL = pv.Options(block_tile=(64, 64, 32))
@@ -18,7 +21,14 @@ SIZES = [(1, 1, 1), (7, 17, 129), (64, 64, 32), (100, 50, 75), (129, 65, 31), (2
 POISON = 0x7E5A  # a NaN that no computation makes
 
 
+def environment(**more: str) -> dict[str, str]:
+    """Of a process that finds this package behind what the caller's PYTHONPATH has, a numpy that fits numba, say."""
+    paths = [os.environ.get("PYTHONPATH"), str(ROOT)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **more}
+
+
 def check(f: Callable[[], str | None]) -> Callable[[], str | None]:
+    """Enter a check under its name; it returns what is worth saying, or raises."""
     CHECKS[f.__name__] = f
     return f
 

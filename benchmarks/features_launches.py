@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -10,7 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from features_common import SIZES, check, close, exact_of, need, operands, product
+from features_common import ROOT, SIZES, check, close, environment, exact_of, need, operands, product
 
 import polyvolta as pv
 
@@ -198,7 +197,7 @@ def cache_across_processes() -> str:
         "start = time.perf_counter(); k.loaded(); print(time.perf_counter() - start)\n"
     )
     with tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "POLYVOLTA_CACHE_DIR": folder, "POLYVOLTA_CACHE_SIZE": "1G"}
+        env = environment(POLYVOLTA_CACHE_DIR=folder, POLYVOLTA_CACHE_SIZE="1G")
         times = []
         for _ in range(3):
             done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
@@ -210,10 +209,10 @@ def cache_across_processes() -> str:
 
 @check
 def examples() -> str:
-    folder, said = Path(__file__).resolve().parents[1] / "examples", []
+    said = []
     for name in ("matmul", "device_function", "numba_mma", "timing"):
-        env = {**os.environ, "PYTHONPATH": str(folder.parent)}
-        done = subprocess.run([sys.executable, str(folder / f"{name}.py")], env=env, capture_output=True, text=True)
+        command = [sys.executable, str(ROOT / "examples" / f"{name}.py")]
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "False" not in done.stdout, done.stdout
         said.append(f"{name}: {done.stdout.splitlines()[-1]}")

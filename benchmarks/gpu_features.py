@@ -12,18 +12,16 @@ installed makes a check "skipped".
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import features_arrays
 import features_launches
 import features_numba
-from features_common import CHECKS, SKIPPED
+from features_common import CHECKS, SKIPPED, environment
 
 from polyvolta.cuda import launch
 
@@ -45,13 +43,12 @@ def alone(name: str) -> int:
 def apart(name: str, seconds: float) -> tuple[str, str, str, float]:
     """One check, in a process of its own: (name, result, what it said, seconds)."""
     start = time.perf_counter()
-    root = str(Path(__file__).resolve().parents[1])
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
     try:
         command = [sys.executable, __file__, "--alone", name]
         done = subprocess.run(
-            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds, check=False
-        )
+            command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds,
+            check=False,
+        )  # fmt: skip
         result = {0: "pass", SKIPPED: "skipped"}.get(done.returncode, "FAIL")
         said = done.stdout.strip()
     except subprocess.TimeoutExpired as late:
