@@ -88,7 +88,7 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>"
 
-    def launch_config(self, **sizes: int) -> LaunchConfig:
+    def launch_config(self, /, **sizes: int) -> LaunchConfig:
         """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.
 
         A result without elements has a grid with a 0 in it: there is nothing to launch.
@@ -136,7 +136,7 @@ class Kernel:
                 raise TooLarge(f"the size {name} is an int of 32 bits, at most {LARGEST}, not {value}")
         return {name: int(sizes[name]) for name in self.ir.sizes}
 
-    def variant(self, **align: int) -> Kernel:
+    def variant(self, /, **align: int) -> Kernel:
         """The kernel for narrower accesses to some of its tensors, as a call makes it for arrays that need it.
 
         Parameters
@@ -200,7 +200,7 @@ class Kernel:
             self._loaded[key] = launch.load(image, self.name, self.ir.shared_bytes)
         return self._loaded[key]
 
-    def __call__(self, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
         """Run the kernel: on the GPU if there is one, else interpreted.
 
         Parameters
@@ -227,13 +227,13 @@ class Kernel:
 
         return run(self, bind(self.graph, arrays, named), out, stream)
 
-    def interpret(self, *arrays: Any, out: Any = None, hook: Any = None, **named: Any) -> Any:
+    def interpret(self, /, *arrays: Any, out: Any = None, hook: Any = None, **named: Any) -> Any:
         """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation."""
         from polyvolta.run import interpreted
 
         return interpreted(self, bind(self.graph, arrays, named), out, hook)
 
-    def bind(self, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
+    def bind(self, /, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
         """A launch on these arrays with everything done beforehand: call the result with nothing, as often as wanted.
 
         Each call puts one run on the stream and returns, after one call of the driver; nothing is checked, allocated
@@ -266,7 +266,7 @@ class Kernel:
 
         return bound_launch(self, bind(self.graph, arrays, named), out, stream)
 
-    def device_function(self, shared: str = "auto", **align: int) -> Any:
+    def device_function(self, /, shared: str = "auto", **align: int) -> Any:
         """The kernel as a device function for a user's own `@cuda.jit` kernel, bit-equal to the kernel.
 
         It is called by all threads of a block, in a grid of `launch_config`, with the kernel's arguments: the sizes,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from polyvolta.cuda.kernel_ir import GlobalTensor
     from polyvolta.cuda.prepared import Nothing, Prepared
     from polyvolta.graph.binding import Bound
+    from polyvolta.graph.idioms import Operand
     from polyvolta.kernel import Kernel
 
 
@@ -261,23 +262,45 @@ def padded_sizes(kernel: Kernel, sizes: dict[str, int]) -> dict[str, int]:
 def check_padding(call: Call) -> None:
     """Refuse zeros around the operands where prologues would make other numbers of them.
 
-    The sum over k runs through the padding: there the product of the operands has to be 0.
+    The sum over k runs through the padding: there the product of the operands has to be 0, whatever the values are
+    that don't depend on k, as long as they are finite.
+
+    Raises
+    ------
+    BadArray : a size that is summed over is padded, and the product can't be told to be 0 in the padding.
     """
-    from polyvolta.graph.formula import evaluate
     from polyvolta.graph.idioms import plan
 
+    padded = padded_sizes(call.kernel, call.sizes)
     for c in plan(call.kernel.graph, call.kernel.options.accumulators).contractions:
-        zero = 1.0
-        for side in (c.left, c.right):
-            scalars = [call.scalars[s] for s in side.scalars]
-            zero = zero * float(evaluate(side.formula, [0.0] * len(side.accesses) + scalars))
-        if zero != 0:
+        depth = str(c.statement.extents[2])
+        if padded.get(depth) == call.sizes.get(depth):
+            continue
+        left, right = (_beyond(side, c.statement.iterators[2], call.scalars) for side in (c.left, c.right))
+        adds = left * right if left is not None and right is not None else 0.0 if 0 in (left, right) else None
+        if adds != 0:
+            what = "something unknown" if adds is None else f"{adds:g}"
             raise BadArray(
-                f"padded with zeros, the operands {c.left.name} and {c.right.name} add {zero:g} to every sum over k",
+                f"padded with zeros, the operands {c.left.name} and {c.right.name} add {what} to every sum over k",
                 where=str(c.statement),
                 hint='compile with partial="guard", or give sizes that the tiles divide: '
                 + ", ".join(f"{n}: {m}" for n, m in call.kernel.ir.context),
             )
+
+
+def _beyond(side: Operand, k: str, scalars: dict[str, float]) -> float | None:
+    """An operand's value in the padding along k; None where that depends on values that are not there padded."""
+    from polyvolta.graph.formula import Call as Node
+    from polyvolta.graph.formula import Input, evaluate, fold
+
+    def computed(function: str, xs: tuple[float | None, ...]) -> float | None:
+        if None not in xs:
+            return float(evaluate(Node(function, tuple(Input(p) for p in range(len(xs)))), xs))
+        vanishes = 0 in xs if function == "mul" else function == "div" and xs[0] == 0
+        return 0.0 if vanishes else None
+
+    values = [0.0 if k in a.index else None for a in side.accesses] + [scalars[s] for s in side.scalars]
+    return fold(side.formula, values, lambda v: v, computed)
 
 
 def _padded_on_host(call: Call) -> Call:

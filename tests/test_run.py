@@ -239,12 +239,36 @@ def test_overlap_is_having_a_value_in_common(one, other):
 # ---- padding
 
 
-def test_padding_is_refused_where_prologues_make_more_of_zeros():
-    padding = made(matmul_ir(), outputs=pv.sigmoid(A) @ pv.sigmoid(B))
-    a, b = operands(5, 5, 5)
-    with pytest.raises(BadArray, match=r"padded with zeros, the operands .* add 0\.25 to every sum over k") as caught:
-        padding(a, b)
+ROW, COLUMN, ALPHA = pv.tensor("row", (N,)), pv.tensor("column", (M, 1)), pv.scalar("alpha")
+PROLOGUES = [
+    (pv.sigmoid(A) @ pv.sigmoid(B), "0.25"),
+    ((A + COLUMN) @ (B + ROW), "something unknown"),  # what doesn't depend on k is not padded
+    ((A + ALPHA) @ (B - 2), "-6"),
+    ((1 / A) @ B, "nan"),
+    ((A + COLUMN) @ B, None),
+    (pv.relu(A * COLUMN) @ pv.sigmoid(B / ROW), None),
+    ((A + (ALPHA - 3)) @ pv.sigmoid(B), None),
+]
+
+
+@pytest.mark.parametrize(("product", "adds"), PROLOGUES, ids=lambda x: str(x)[:40])
+def test_padding_is_refused_where_prologues_make_more_of_zeros(product, adds):
+    a, b = operands(5, 16, 5)
+    given = {"A": a, "B": b, "row": np.ones(16, np.float16), "column": np.ones((5, 1), np.float16), "alpha": 3.0}
+    graph = Graph.of(product)
+    padding = made(replace(matmul_ir(), scalars=graph.scalars), outputs=product)
+    given = {t.name: given[t.name] for t in graph.arguments}
+    if adds is None:
+        assert padding(**given).shape == (5, 16)
+        return
+    with pytest.raises(BadArray, match=f"padded with zeros, the operands .* add {adds} to every sum over k") as caught:
+        padding(**given)
     assert 'partial="guard"' in caught.value.hint and "K: 16" in caught.value.hint
+
+
+def test_only_padding_along_k_can_be_refused():
+    a, b = operands(5, 7, 16)
+    assert error(made(matmul_ir(), outputs=pv.sigmoid(A) @ pv.sigmoid(B))(a, b), a, b) <= 5e-4
 
 
 # ---- without a GPU
