@@ -129,36 +129,45 @@ def bind(graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[s
     scalars = {t.name: _number(t, given.pop(t.name)) for t in tensors if not t.dims}
     tensors = tuple(t for t in tensors if t.dims)
     sizes: dict[str, int] = {}
-    origin: dict[str, str] = {}
+    origin: dict[str, tuple[Tensor, int, tuple[int, ...]]] = {}
     for t in tensors:
         shape = _shape(t, given[t.name])
         for axis, (dim, got) in enumerate(zip(t.dims, shape, strict=True)):
-            place = f"{shape_text(t)}  dimension {axis} of an array of shape {shape}"
             if not isinstance(dim, Size):
                 if dim != got:
-                    raise ArrayMismatch(f"array {t.name}: dimension {axis} is {got}, declared as {dim}", where=place)
+                    what = f"array {t.name}: dimension {axis} is {got}, declared as {dim}"
+                    raise ArrayMismatch(what, where=_place(t, axis, shape))
             elif sizes.setdefault(dim.name, got) != got:
                 raise ArrayMismatch(
                     f"{dim} is {sizes[dim.name]} in one array and {got} in another",
-                    where=f"{sizes[dim.name]}: {origin[dim.name]}\n{got}: {place}",
+                    where=f"{sizes[dim.name]}: {_place(*origin[dim.name])}\n{got}: {_place(t, axis, shape)}",
                     hint=f"give both dimensions the same length, or declare one with a size other than {dim}",
                 )
             else:
-                origin.setdefault(dim.name, place)
+                origin.setdefault(dim.name, (t, axis, shape))
     return Bound(given, sizes, scalars)
+
+
+def _place(t: Tensor, axis: int, shape: tuple[int, ...]) -> str:
+    return f"{shape_text(t)}  dimension {axis} of an array of shape {shape}"
+
+
+def _signature(tensors: tuple[Tensor, ...]) -> str:
+    return f"({', '.join(map(shape_text, tensors))})"
 
 
 def _match(tensors: tuple[Tensor, ...], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments to tensors, as Python matches them to parameters."""
     names = [t.name for t in tensors]
-    signature = f"({', '.join(map(shape_text, tensors))})"
     if len(args) > len(names):
-        raise BadArguments(f"{len(args)} arrays were given for {len(names)} tensors", where=signature)
+        raise BadArguments(f"{len(args)} arrays were given for {len(names)} tensors", where=_signature(tensors))
     for name in kwargs:
         if name not in names:
-            raise BadArguments(f"no tensor of this graph is named {name!r}", where=signature, hint=nearest(name, names))
+            raise BadArguments(
+                f"no tensor of this graph is named {name!r}", where=_signature(tensors), hint=nearest(name, names)
+            )
         if name in names[: len(args)]:
-            raise BadArguments(f"{name} was given twice, by position and by name", where=signature)
+            raise BadArguments(f"{name} was given twice, by position and by name", where=_signature(tensors))
     arrays = {**dict(zip(names, args, strict=False)), **kwargs}
     if missing := [name for name in names if name not in arrays]:
         scalars = [t.name for t in tensors if not t.dims]
@@ -166,7 +175,7 @@ def _match(tensors: tuple[Tensor, ...], args: Sequence[Any], kwargs: Mapping[str
         kind = "array" if arrays_missing else "number"
         raise BadArguments(
             f"no {kind} was given for {', '.join(arrays_missing or missing)}",
-            where=signature,
+            where=_signature(tensors),
             hint=f"arguments come in this order, or by name; {', '.join(scalars)}: a number"
             if scalars
             else "arrays come in this order, or by name",
