@@ -7,8 +7,8 @@ The default follows four rules:
 2. *Block tile*: 128x128x32, what one multiprocessor computes from few loads. A known size that a side exceeds twofold
    halves that side, down to the macro-MMA's; then the longer side is halved, down to 64, while there would be fewer
    blocks than multiprocessors. A size that is not known counts as large.
-3. *Split K*: by 2 or 4 where that still leaves multiprocessors without a block, as long as K is known to have at least
-   four steps for each part and the block at most 8 warps.
+3. *Split K*: by 4 or 2 where blocks are so few that even one for each part would not outnumber the multiprocessors,
+   as long as K is known to have at least four steps for each part and the block at most 8 warps.
 4. *Warp tile*: the largest of at most 64x64 with which accumulators, fragments, and what a step of the main loop or of
    the epilogue holds beside them leave the compiler 60 registers. Several accumulators or operands of a prologue so
    make it smaller; where no warp tile does, the block tile's longer side is halved.
@@ -27,7 +27,6 @@ from polyvolta.options import SHAPES, Needs, Options, fitting_warp_tile
 TILES = (16, 32, 64, 128, 256)
 SPLITS = (1, 2, 4, 8)
 BUFFERS = (1, 2)
-MULTIPROCESSORS = 80  # of a V100
 Block = tuple[int, int, int]
 
 
@@ -86,8 +85,9 @@ def default_options(graph: Graph, target: Target | str = "sm_70", accumulators: 
     depths = [k for *_, k in sizes if k is not None]
     limits = target.registers, target.block_registers
     options = Options(SHAPES[macro], SHAPES[macro], macro, accumulators=accumulators)
-    for block in _blocks(rows, cols, SHAPES[macro]):
-        for split in _splits(block, rows, cols, min(depths) if len(depths) == len(sizes) else 0):
+    depth = min(depths) if len(depths) == len(sizes) else 0
+    for block in _blocks(rows, cols, SHAPES[macro], target.multiprocessors):
+        for split in _splits(block, rows, cols, depth, target.multiprocessors):
             warp = fitting_warp_tile(block, macro, split, needs, limits)
             if warp is not None:
                 options = Options(block, warp, macro, split, accumulators=accumulators)
@@ -97,14 +97,20 @@ def default_options(graph: Graph, target: Target | str = "sm_70", accumulators: 
     return options
 
 
-def _blocks(rows: int | None, cols: int | None, least: Block) -> Iterator[Block]:
-    """The block tiles to try for a result of known (or unknown) sizes, largest first."""
+def _blocks(rows: int | None, cols: int | None, least: Block, wanted: int) -> Iterator[Block]:
+    """The block tiles to try for a result of known (or unknown) sizes, largest first.
+
+    Parameters
+    ----------
+    least : the macro-MMA's shape.
+    wanted : how many blocks there should be, if that takes no tiles below 64.
+    """
     sides = [128, 128]
     for d, size in enumerate((rows, cols)):
         while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
             sides[d] //= 2
     if rows is not None and cols is not None:
-        while _count((sides[0], sides[1], 32), rows, cols) < MULTIPROCESSORS and max(sides) > 64:
+        while _count((sides[0], sides[1], 32), rows, cols) < wanted and max(sides) > 64:
             sides[sides.index(max(sides))] //= 2
     while True:
         yield (sides[0], sides[1], 32)
@@ -114,11 +120,17 @@ def _blocks(rows: int | None, cols: int | None, least: Block) -> Iterator[Block]
         sides[d] = max(sides[d] // 2, least[d])
 
 
-def _splits(block: Block, rows: int | None, cols: int | None, depth: int) -> Iterator[int]:
-    """The splits of K to try, largest first; 1 at last."""
+def _splits(block: Block, rows: int | None, cols: int | None, depth: int, most: int) -> Iterator[int]:
+    """The splits of K to try, largest first; 1 at last.
+
+    Parameters
+    ----------
+    depth : the least K that is known; 0 where one is not.
+    most : how many parts all blocks together may have.
+    """
     if rows is not None and cols is not None:
         for p in (4, 2):
-            if _count(block, rows, cols) * p <= MULTIPROCESSORS and depth >= 4 * p * block[2]:
+            if _count(block, rows, cols) * p <= most and depth >= 4 * p * block[2]:
                 yield p
     yield 1
 

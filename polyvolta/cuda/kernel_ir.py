@@ -249,7 +249,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStore:
-    """Each lane stores its accumulator fragment to its warp's buffer, which starts at chunk `slot * exchange.chunks`."""
+    """Each lane stores its accumulator fragment to its warp's buffer, at chunk `slot * exchange.chunks`."""
 
     source: Element
     buffer: str

@@ -1,6 +1,7 @@
 """Targets: what a GPU architecture allows, as data.
 
-Limits are per block or thread, from the CUDA C++ Programming Guide's table of compute capabilities.
+Limits are per block or thread, from the CUDA C++ Programming Guide's table of compute capabilities; how many
+multiprocessors there are is the architecture's first product's, from its whitepaper (V100).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Target:
     shared_bytes : most shared memory of a block.
     grid : most blocks along x, y and z.
     macro_mmas : names of the macro-MMAs that its instructions make.
+    multiprocessors : of a GPU; a grid of fewer blocks leaves some without work.
     """
 
     name: str
@@ -39,9 +41,21 @@ class Target:
     shared_bytes: int
     grid: tuple[int, int, int]
     macro_mmas: tuple[str, ...]
+    multiprocessors: int
 
 
-TARGETS = {"sm_70": Target("sm_70", 1024, 255, 65536, 96 * 1024, (2**31 - 1, 65535, 65535), ("m16n16k8", "m32n32k8"))}
+TARGETS = {
+    "sm_70": Target(
+        name="sm_70",
+        threads=1024,
+        registers=255,
+        block_registers=65536,
+        shared_bytes=96 * 1024,
+        grid=(2**31 - 1, 65535, 65535),
+        macro_mmas=("m16n16k8", "m32n32k8"),
+        multiprocessors=80,
+    )
+}
 
 
 def target_of(name: str | Target) -> Target:
