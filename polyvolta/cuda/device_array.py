@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from polyvolta.cuda.errors import NotADeviceArray
@@ -88,21 +89,29 @@ def read_interface(obj: Any, stream: int, wait: Callable[[int, int], None]) -> D
 
     Raises
     ------
-    NotADeviceArray : it's masked.
+    NotADeviceArray : it's masked, or its elements don't lie at multiples of their size from the first.
     """
-    import numpy as np
-
     interface = obj.__cuda_array_interface__
     if interface.get("mask") is not None:
         raise NotADeviceArray("a masked array")
-    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
-    strides = interface.get("strides")
-    steps = _compact(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
+    dtype, itemsize = _dtype(interface["typestr"])
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    steps = _compact(shape) if strides is None else tuple([s // itemsize for s in strides])
+    if strides is not None and any(s % itemsize for s in strides):
+        raise NotADeviceArray(f"strides of {tuple(strides)} bytes are no multiples of its elements' {itemsize}")
     theirs = interface.get("stream")
     if theirs is not None and theirs != (stream or _LEGACY_DEFAULT):
         wait(stream, theirs)
     ptr, readonly = interface["data"]
-    return DeviceArray(ptr or 0, shape, steps, dtype.name, readonly, obj)
+    return DeviceArray(ptr or 0, shape, steps, dtype, readonly, obj)
+
+
+@cache
+def _dtype(typestr: str) -> tuple[str, int]:
+    """numpy's name and the bytes of an element type; numpy takes 3 us to make up the name."""
+    import numpy as np
+
+    return np.dtype(typestr).name, np.dtype(typestr).itemsize
 
 
 class _DLTensor(ctypes.Structure):
@@ -122,6 +131,11 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
 def read_dlpack(obj: Any, stream: int) -> DeviceArray:
     """Read `__dlpack__`; its library makes the stream with that handle wait for the data.
 
@@ -132,9 +146,7 @@ def read_dlpack(obj: Any, stream: int) -> DeviceArray:
     NotADeviceArray : vector elements, or elements of an opaque type.
     """
     capsule = obj.__dlpack__(stream=stream or _LEGACY_DEFAULT)
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = ctypes.cast(pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
     if tensor.lanes != 1 or tensor.kind not in _DLPACK_KINDS:
         raise NotADeviceArray(f"elements of DLPack type ({tensor.kind}, {tensor.bits}, {tensor.lanes})")
     name = "bool" if tensor.kind == 6 else f"{_DLPACK_KINDS[tensor.kind]}{tensor.bits}"

@@ -2,19 +2,16 @@
 
 Kernels are loaded and launched in the context that numba.cuda uses, which is the device's primary one, so PyTorch and
 CuPy share it too: arrays of any of them are read where they lie, and kernels of a user's own `@cuda.jit` run on the
-same streams. A cubin is loaded once for a device, and launched through `cuda.core.launch`, as numba's own dispatcher
-does; `prepared` has launches with everything done beforehand.
+same streams. A cubin is loaded once for a device; `prepared` launches it.
 
 The modules `gpu` (the GPU at hand) and `device_memory` (arrays) are reached through this one, too.
 """
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
 from typing import Any
 
 from polyvolta.cuda.device_array import DevicePtr as DevicePtr
@@ -28,27 +25,11 @@ from polyvolta.cuda.device_memory import empty_like as empty_like
 from polyvolta.cuda.device_memory import to_device as to_device
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.gpu import current_device as current_device
-from polyvolta.cuda.gpu import device_arch, driver_call, require_gpu, stream_handle
+from polyvolta.cuda.gpu import device_arch, driver_call, require_gpu
 from polyvolta.cuda.gpu import gpu_available as gpu_available
+from polyvolta.cuda.gpu import stream_handle as stream_handle
 from polyvolta.cuda.gpu import synchronize as synchronize
-
-
-@lru_cache(maxsize=64)
-def _stream(handle: int, device: int) -> Any:
-    """A stream's number as `cuda.core.launch` takes it; `device` keeps several devices' numbers apart."""
-    from cuda.core import LEGACY_DEFAULT_STREAM, Stream
-
-    return Stream.from_handle(handle) if handle else LEGACY_DEFAULT_STREAM
-
-
-@cache
-def _calls() -> tuple[Any, Any]:
-    """`cuda.core.launch` and numba's `current_context`; an import statement a launch costs 1 us."""
-    from cuda.core import launch
-    from numba import cuda
-
-    return launch, cuda.current_context
-
+from polyvolta.cuda.prepared import prepare
 
 _DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block gets without asking
 
@@ -70,9 +51,9 @@ class LoadedKernel:
     _kernel: Any = field(repr=False)
 
     @property
-    def handle(self) -> Any:
+    def handle(self) -> int:
         """The driver's number of the kernel."""
-        return self._kernel.handle
+        return int(self._kernel.handle)
 
     def launch(
         self,
@@ -95,51 +76,17 @@ class LoadedKernel:
         Raises
         ------
         LaunchFailed : an argument doesn't fit, or the driver refuses; shows grid, block and arguments.
-
-        Notes
-        -----
-        Cost: about 8 us, of which `cuda.core.launch` takes 5.
         """
-        launch, current_context = _calls()
+        from numba import cuda
+
         if shared_bytes > max(self.dynamic_shared_bytes, _DEFAULT_SHARED):
             most = self.dynamic_shared_bytes
             raise LaunchFailed(
                 f"{self.entry} asks for {shared_bytes} bytes of dynamic shared memory, loaded for {most}",
                 hint="load(image, entry, dynamic_shared_bytes)",
             )
-        on = _stream(stream_handle(stream), self.device)
-        values = [_argument(self.entry, i, a) for i, a in enumerate(args)]
-        current_context(self.device)
-        try:
-            launch(on, _config(tuple(grid), tuple(block), shared_bytes), self._kernel, *values)
-        except Exception as wrong:
-            where = f"grid {tuple(grid)}, block {tuple(block)}, {shared_bytes} bytes of dynamic shared memory"
-            where += f"\narguments {list(args)}"
-            hint = "a block has at most 1024 threads, a grid's y and z at most 65535"
-            raise LaunchFailed(f"{self.entry} didn't launch: {wrong}", where=where, hint=hint) from wrong
-
-
-@lru_cache(maxsize=1024)
-def _config(grid: tuple[int, ...], block: tuple[int, ...], shared_bytes: int) -> Any:
-    from cuda.core import LaunchConfig
-
-    return LaunchConfig(grid=grid, block=block, shmem_size=shared_bytes)
-
-
-def _argument(entry: str, position: int, value: Any) -> Any:
-    """A launch argument as `cuda.core` takes it: `int` and `float` parameters typed, pointers as Python ints."""
-    if isinstance(value, float):
-        return ctypes.c_float(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not -(2**31) <= value < 2**31:
-            raise LaunchFailed(f"argument {position} of {entry}, {value}, doesn't fit an int of 32 bits")
-        return ctypes.c_int(value)
-    if isinstance(ptr := getattr(value, "ptr", None), int):
-        return ptr
-    raise LaunchFailed(
-        f"argument {position} of {entry} is neither a number nor an address, but a {type(value).__name__}",
-        hint="as_device_view(array) makes an address of an array",
-    )
+        cuda.current_context(self.device)
+        prepare(self, grid, block, shared_bytes, args, stream).launch()
 
 
 _loaded: dict[tuple[bytes, str, int, int], LoadedKernel] = {}  # by hash of the cubin, entry, device, bytes
@@ -175,13 +122,25 @@ def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKerne
             f"the driver doesn't load {entry}: {wrong}", hint=f"this device takes cubins for {device_arch()}"
         ) from wrong
     if dynamic_shared_bytes > 0:
-        _opt_in(handle, entry, device, dynamic_shared_bytes)
+        allow_shared(handle, entry, device, dynamic_shared_bytes)
     _loaded[key] = LoadedKernel(entry, device, dynamic_shared_bytes, kernel)
     return _loaded[key]
 
 
-def _opt_in(handle: Any, entry: str, device: int, dynamic_shared_bytes: int) -> None:
-    """Allow a kernel so much dynamic shared memory, within what the device has for one block."""
+def allow_shared(handle: Any, entry: str, device: int, dynamic_shared_bytes: int) -> None:
+    """Let launches of a kernel ask for so much dynamic shared memory, which without asking is 48 KiB at most.
+
+    Parameters
+    ----------
+    handle : the driver's, of a kernel (`CUkernel`).
+    entry : what errors call it.
+    device : number of the device.
+    dynamic_shared_bytes : of a block; with the kernel's static shared memory within what the device has for one.
+
+    Raises
+    ------
+    LaunchFailed : the device has less.
+    """
     from cuda.bindings import driver
 
     optin = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN

@@ -1,9 +1,8 @@
 """Launches with everything done beforehand: what is left is one call of the driver.
 
-A launch through `cuda.core` looks at its arguments each time: 8 us. Here arguments lie in memory as the driver wants
-them, an array of pointers to values, and the kernel's, the stream's and the grid's numbers are known; so a launch is
-`cuLaunchKernel` and nothing else. That is what a loop around a small kernel wants, and a CUDA graph that is being
-captured: nothing is allocated, nothing waits, no array is looked at.
+The arguments lie in memory as the driver wants them, an array of pointers to values, and the kernel's, the stream's
+and the grid's numbers are known; so a launch is `cuLaunchKernel` and nothing else, 3 us. That is what a loop around a
+small kernel wants, and a CUDA graph that is being captured: nothing is allocated, nothing waits, no array is looked at.
 """
 
 from __future__ import annotations
@@ -11,10 +10,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polyvolta.cuda import launch
 from polyvolta.cuda.errors import LaunchFailed
+from polyvolta.cuda.gpu import stream_handle
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.launch import LoadedKernel
 
 
 class Prepared:
@@ -30,7 +32,7 @@ class Prepared:
     __slots__ = ("_call", "_entry", "_keep", "_launch", "_values", "block", "grid", "shared_bytes", "stream")
 
     def __init__(
-        self, loaded: launch.LoadedKernel, grid: tuple, block: tuple, shared_bytes: int, values: list, stream: int,
+        self, loaded: LoadedKernel, grid: tuple, block: tuple, shared_bytes: int, values: list, stream: int,
         keep: tuple,
     ) -> None:  # fmt: skip
         self.grid, self.block, self.shared_bytes, self.stream = grid, block, shared_bytes, stream
@@ -91,7 +93,7 @@ def _driver() -> Any:
 
 
 def prepare(
-    loaded: launch.LoadedKernel,
+    loaded: LoadedKernel,
     grid: Sequence[int],
     block: Sequence[int],
     shared_bytes: int,
@@ -101,7 +103,7 @@ def prepare(
 ) -> Prepared:
     """Pack a launch; see `LoadedKernel.launch`. `keep` lives as long as the result."""
     values = [packed(loaded.entry, n, a) for n, a in enumerate(args)]
-    return Prepared(loaded, tuple(grid), tuple(block), shared_bytes, values, launch.stream_handle(stream), keep)
+    return Prepared(loaded, tuple(grid), tuple(block), shared_bytes, values, stream_handle(stream), keep)
 
 
 def packed(entry: str, position: int, value: Any) -> Any:
@@ -114,5 +116,15 @@ def packed(entry: str, position: int, value: Any) -> Any:
     >>> packed("kern0", 0, 7), packed("kern0", 1, 0.5)
     (c_int(7), c_float(0.5))
     """
-    ready = launch._argument(entry, position, value)
-    return ctypes.c_void_p(ready) if isinstance(ready, int) else ready
+    if isinstance(value, float):
+        return ctypes.c_float(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not -(2**31) <= value < 2**31:
+            raise LaunchFailed(f"argument {position} of {entry}, {value}, doesn't fit an int of 32 bits")
+        return ctypes.c_int(value)
+    if isinstance(ptr := getattr(value, "ptr", None), int):
+        return ctypes.c_void_p(ptr)
+    raise LaunchFailed(
+        f"argument {position} of {entry} is neither a number nor an address, but a {type(value).__name__}",
+        hint="as_device_view(array) makes an address of an array",
+    )

@@ -10,10 +10,11 @@ import types
 import numpy as np
 import pytest
 
-from polyvolta.cuda import device_array, gpu, launch
+from polyvolta.cuda import device_array, device_memory, gpu, launch
 from polyvolta.cuda.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
 from polyvolta.cuda.errors import CudaError, LaunchFailed, NoGpu, NotADeviceArray
 from polyvolta.cuda.nvrtc import compile_cubin
+from polyvolta.cuda.prepared import packed
 
 needs_gpu = [pytest.mark.gpu, pytest.mark.skipif(not launch.gpu_available(), reason="no GPU here")]
 
@@ -139,7 +140,7 @@ def test_a_package_that_breaks_is_explained(monkeypatch, fresh):
 def test_interface_and_dlpack_read_the_same(dtype, make):
     array = make(np.arange(20).reshape(4, 5).astype(dtype))
     expected = DeviceArray(array.ctypes.data, array.shape, tuple(s // array.itemsize for s in array.strides), dtype)
-    for view in (read_interface(Exported(array), 0, None), read_dlpack(ExportedThroughDlpack(array), 0)):
+    for view in (read_interface(Exported(array), 0, print), read_dlpack(ExportedThroughDlpack(array), 0)):
         assert (view.shape, view.dtype) == (expected.shape, expected.dtype)
         if array.size:
             assert view == expected
@@ -176,14 +177,14 @@ def test_a_view_keeps_the_memory_alive():
 
 def test_readonly_and_masked_arrays():
     array = columns()
-    assert read_interface(Exported(array, data=(array.ctypes.data, True)), 0, None).readonly
+    assert read_interface(Exported(array, data=(array.ctypes.data, True)), 0, print).readonly
     with pytest.raises(NotADeviceArray, match="masked"):
-        read_interface(Exported(array, mask=Exported(array)), 0, None)
+        read_interface(Exported(array, mask=Exported(array)), 0, print)
 
 
 def test_a_device_array_exports_what_it_read():
-    view = read_interface(Exported(columns()), 0, None)
-    assert read_interface(view, 0, None) == view
+    view = read_interface(Exported(columns()), 0, print)
+    assert read_interface(view, 0, print) == view
     assert view.__cuda_array_interface__["strides"] == (2, 6)
 
 
@@ -202,13 +203,33 @@ def test_what_is_a_device_array():
     assert "to_device" in caught.value.hint
 
 
+def test_an_array_of_another_gpu(monkeypatch):
+    context = types.SimpleNamespace(device=types.SimpleNamespace(id=0))
+    numba_cuda = types.SimpleNamespace(current_context=lambda: context)
+    monkeypatch.setitem(sys.modules, "numba", types.SimpleNamespace(cuda=numba_cuda))
+    monkeypatch.setattr(gpu, "_missing", lambda: None)
+    monkeypatch.setattr(device_memory, "_several_gpus", lambda: True)
+    monkeypatch.setattr(device_memory, "device_of", lambda array: 1)
+    with pytest.raises(NotADeviceArray, match="an? Exported in the memory of GPU 1, while GPU 0 is") as caught:
+        launch.as_device_view(Exported(columns()))
+    assert "set_device(1)" in caught.value.hint
+    monkeypatch.setattr(device_memory, "device_of", lambda array: 0)
+    assert launch.as_device_view(Exported(columns())).shape == (3, 4)
+
+
+def test_strides_between_elements():
+    pairs = np.zeros(4, dtype=[("x", "f2"), ("y", "i1")])
+    with pytest.raises(NotADeviceArray, match=r"strides of \(3,\) bytes are no multiples of its elements' 2"):
+        read_interface(Exported(pairs["x"]), 0, print)
+
+
 @pytest.mark.parametrize("value, complaint", [(2**31, "fit"), (1j, "complex"), (True, "bool"), (columns(), "ndarray")])
 def test_arguments_that_are_neither_numbers_nor_addresses(value, complaint):
     with pytest.raises(LaunchFailed, match=complaint):
-        launch._argument("k", 0, value)
-    assert launch._argument("k", 0, -(2**31)).value == -(2**31)
-    assert launch._argument("k", 0, 0.5).value == 0.5
-    assert launch._argument("k", 0, launch.DevicePtr(2**40)) == 2**40
+        packed("k", 0, value)
+    assert packed("k", 0, -(2**31)).value == -(2**31)
+    assert packed("k", 0, 0.5).value == 0.5
+    assert packed("k", 0, launch.DevicePtr(2**40)).value == 2**40
 
 
 def test_streams_of_everyone():
