@@ -38,7 +38,7 @@ def needs_of(idiom: Plan) -> Needs:
     return Needs(
         len(accumulators),
         tuple((_loads(c.left), _loads(c.right)) for c in idiom.contractions),
-        4 if idiom.steps else 2,
+        4 if idiom.computes else 2,
         len(loaded),
     )
 

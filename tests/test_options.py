@@ -140,7 +140,7 @@ def test_the_space_is_in_order_and_without_repetition(spaces):
 
 def test_what_a_graph_needs_narrows_its_space(spaces):
     sizes = {name: len(space) for name, space in spaces.items()}
-    assert sizes["two"] == sizes["outputs"] < sizes["sum"] == sizes["epilogue"] < sizes["product"]
+    assert sizes["two"] == sizes["outputs"] < sizes["epilogue"] < sizes["sum"] == sizes["product"]
 
 
 def test_members_of_the_space_compile(spaces):

@@ -99,6 +99,15 @@ class Plan:
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
 
+    def only_stores(self, step: Step) -> bool:
+        """Whether a step makes an output of what it reads as it is: a sum that one accumulator holds."""
+        return step.formula == Input(0) and step.statement.write.tensor in self.outputs
+
+    @property
+    def computes(self) -> bool:
+        """Whether anything is computed on what accumulators hold, other than that it is stored."""
+        return not all(map(self.only_stores, self.steps))
+
 
 def plan(graph: Graph, accumulators: str = "auto") -> Plan:
     """A graph as one of the idioms; see the module.

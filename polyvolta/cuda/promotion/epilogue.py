@@ -9,8 +9,9 @@ hides their latency; results are stored likewise (the paper's "Pointwise Operati
 With a split K each of the p warps along z has a part of the sum. All of them store it to the exchange; those with
 warpIdx_z = 0 add the parts and do the rest (the paper's "Split-K Reduction").
 
-A product that is only stored is exchanged in fp16, as it is stored. Anything else stays in fp32 from the accumulators
-to the stores: an output is rounded on the way to memory, what a later operation uses is not.
+A result that is only stored is exchanged in fp16, as it is stored: a product's, or a sum's that one accumulator holds,
+whose pointwise statement is the store then. Anything else stays in fp32 from the accumulators to the stores: an output
+is rounded on the way to memory, what a later operation uses is not.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def epilogue(
     name_of : makes a statement's name from a wish, one that nothing else has.
     taken : names that the loop over rounds must keep off.
     """
-    kind = "half" if not plan.steps and warps[2] == 1 else "float"
+    kind = "float" if plan.computes or warps[2] > 1 else "half"
     exchange = plan_exchange(macro, kind, tensors[plan.outputs[0]].order)
     b = _Builder(plan, fragments, tensors, exchange, warps, name_of, _fresh("r", taken))
     b.run()
@@ -148,8 +149,9 @@ class _Builder:
             return GlobalLoad(self.element(array, r), access.tensor, place, along, guarded, statement)
 
         moves = any(self.round in e.names() for e in one(var(self.round)).index)  # type: ignore[union-attr]
-        self.array(array, "half", self.exchange.rounds if moves else 1)
-        self.add(statement, self.rounds(one, array), "global memory -> registers")
+        count = self.exchange.rounds if moves else 1
+        self.array(array, "half", count)
+        self.add(statement, self.rounds(one, count), "global memory -> registers")
 
     def exchanged(self, array: str) -> None:
         """One accumulator into runs; stored if it is an output."""
@@ -167,35 +169,38 @@ class _Builder:
             return ExchangeLoad(self.element(target, r), EXCHANGE, slot, self.exchange, r, parts, step, load)
 
         phrase = "exchange -> runs" if parts == 1 else "the parts of a split K added up"
-        self.add(load, self.rounds(one, target), phrase)
-        self.stored(array)
+        self.add(load, self.rounds(one), phrase)
+        if array in self.plan.outputs:
+            self.store(array, target, self.name_of(f"write_{array}"))
 
     def step(self, step: Step) -> None:
         """A pointwise statement on the runs; stored if it is an output."""
-        s = step.statement
-        target = self.runs[s.write.tensor, ("0", "1")] = run_name(s.write.tensor)
-        self.array(target, "float", self.exchange.rounds)
+        s, result = step.statement, step.statement.write.tensor
         arrays = [self.runs[a.tensor, tuple(str(_position(step, p)) for p in a.index)] for a in step.accesses]
+        if self.plan.only_stores(step):
+            self.runs[result, ("0", "1")] = arrays[0]
+            self.store(result, arrays[0], s.name)
+            return
+        target = self.runs[result, ("0", "1")] = run_name(result)
+        self.array(target, "float", self.exchange.rounds)
 
         def one(r: Aff) -> Op:
             operands = (*(self.element(a, r) for a in arrays), *step.scalars)
             return Pointwise(self.element(target, r), step.name, step.formula, operands, None, s.name)
 
-        self.add(s.name, self.rounds(one, target), step.name)
-        self.stored(s.write.tensor)
+        self.add(s.name, self.rounds(one), step.name)
+        if result in self.plan.outputs:
+            self.store(result, target, self.name_of(f"write_{result}"))
 
-    def stored(self, array: str) -> None:
-        """Runs to global memory, if the array is an output."""
-        if array not in self.plan.outputs:
-            return
-        run, statement = run_name(array), self.name_of(f"write_{array}")
+    def store(self, output: str, run: str, statement: str) -> None:
+        """Runs to global memory."""
         guarded = bool(self.fragments.full)
 
         def one(r: Aff) -> Op:
             row, col = self.place(r)
-            return GlobalStore(self.element(run, r), array, (row, col), self.exchange.along, guarded, statement)
+            return GlobalStore(self.element(run, r), output, (row, col), self.exchange.along, guarded, statement)
 
-        self.add(statement, self.rounds(one, run), "runs -> global memory")
+        self.add(statement, self.rounds(one), "runs -> global memory")
 
     def barrier(self, wish: str) -> None:
         """What is in the exchange can be read, or has been."""
@@ -212,11 +217,12 @@ class _Builder:
         made = self.registers.get(array)
         return Element(array, (aff(0) if made is not None and made.shape == (1,) else r,))
 
-    def rounds(self, one: Callable[[Aff], Op], array: str) -> list[Op | Loop]:
-        """An operation for every round of an array."""
-        if self.registers[array].shape == (1,):
+    def rounds(self, one: Callable[[Aff], Op], count: int | None = None) -> list[Op | Loop]:
+        """An operation for every round, or for so many."""
+        count = count or self.exchange.rounds
+        if count == 1:
             return [one(aff(0))]
-        return [Loop(self.round, (aff(0),), (aff(self.exchange.rounds - 1),), 1, True, (one(var(self.round)),))]
+        return [Loop(self.round, (aff(0),), (aff(count - 1),), 1, True, (one(var(self.round)),))]
 
     def place(self, r: Aff) -> tuple[Aff, Aff]:
         """The element at which the lane's run of a round starts."""

@@ -16,6 +16,7 @@ from polyvolta.cuda.kernel_ir import (
     GlobalStore,
     Loop,
     Mma,
+    Pointwise,
     Scale,
     When,
     Zero,
@@ -55,6 +56,8 @@ IDIOMS = {
     "two results of one product": ([pv.relu(C), C + ROW], SMALL),
     "outputs of both layouts": ([C, pv.output(C + BIAS, "Z", layout="col")], WIDE),
     "sum": (C + P @ Q, SMALL),
+    "sum and what follows": ([C + P @ Q, pv.relu(C + P @ Q) * ROW], WIDE),
+    "column-major sum, split": (pv.output(C + P @ Q, "Z", layout="col"), {**WIDE, "split_k": 2}),
     "scaled difference": (pv.relu(C * 0.5 - P @ Q * 4.0 + ROW), WIDE),
     "separate": (pv.relu(C) * (P @ Q), WIDE),
     "three products": (pv.relu(C) + P @ Q - tensor("R", M, K) @ B, SMALL),
@@ -179,6 +182,20 @@ def test_a_product_that_is_only_stored_is_exchanged_in_half_precision():
     assert kinds == {"half"}
     for more in (build(pv.relu(C), **SMALL), build(C, **SMALL, split_k=2)):
         assert {op.exchange.kind for op in ops_of(more, ExchangeStore)} == {"float"}
+
+
+def test_a_sum_in_one_accumulator_is_stored_like_a_product():
+    """Nothing is computed on it, unless something else follows or the products keep accumulators of their own."""
+    for outputs in (C + P @ Q, [C + P @ Q, tensor("X", M, K) @ tensor("Y", K, N)]):
+        built = build(outputs, **SMALL)
+        assert {op.exchange.kind for op in ops_of(built, ExchangeStore)} == {"half"}
+        assert not ops_of(built, Pointwise)
+        assert {op.statement for op in ops_of(built, GlobalStore) if op.tensor == built.graph.outputs[0].name} == {"S3"}
+    both = build([C + P @ Q, pv.relu(C + P @ Q)], **WIDE)
+    assert {op.exchange.kind for op in ops_of(both, ExchangeStore)} == {"float"}
+    assert {op.name for op in ops_of(both, Pointwise)} == {"relu"}
+    assert {op.source.array for op in ops_of(both, GlobalStore)} == {"run_C", "run_F"}
+    assert ops_of(build(C + P @ Q, **SMALL, accumulators="separate"), Pointwise)
 
 
 def test_products_of_a_sum_share_an_accumulator_that_is_scaled_where_factors_differ():
