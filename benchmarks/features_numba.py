@@ -63,6 +63,28 @@ def device_function_with_a_scalar_and_an_epilogue() -> str:
 
 
 @check
+def device_function_above_48_kib() -> str:
+    from numba import cuda
+
+    from polyvolta.cuda.numba_helpers import address, with_shared
+
+    kernel = product(pv.Options(block_tile=(128, 128, 64), buffers=2), name="large_product")
+    function = kernel.device_function()
+
+    @cuda.jit(launch_bounds=kernel.ir.threads)
+    def mine(m, n, k, a, b, c):
+        function(m, n, k, address(a), k, address(b), k, address(c), n)
+
+    a, b = operands(300, 200, 136)
+    c, config = cuda.device_array((300, 200), np.float16), kernel.launch_config(M=300, N=200, K=136)
+    args = (300, 200, 136, cuda.to_device(a), cuda.to_device(b), c)
+    assert config.shared_bytes > 48 * 1024
+    with_shared(mine, config.shared_bytes, *args)[config.grid, config.block, 0, config.shared_bytes](*args)
+    assert np.array_equal(c.copy_to_host().view(np.uint16), kernel(a, b).view(np.uint16))
+    return f"{config.shared_bytes} bytes, bit-equal"
+
+
+@check
 def device_function_and_what_follows() -> str:
     """The block's tile is read again behind a barrier."""
     from numba import cuda

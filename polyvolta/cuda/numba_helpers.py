@@ -15,6 +15,7 @@ compiler itself uses, as functions of integers; none of them is typed in here.
     indices(map)                    an index map as a function of integers; its result is a tuple
     swizzled_store(tile)            a function (shared, *index, words): one chunk of a tile at a tile-local index
     fragment_load(tile, load)       a function (shared, *origin, lane): a lane's fragment as words
+    with_shared(kernel, bytes, *a)  a `@cuda.jit` kernel whose launches may take more than 48 KiB of shared memory
 
 The functions of the second half are made for something: a macro-MMA, a tile of a kernel (`kernel.ir.tile(name)`), an
 index map. Make them outside of the kernel that calls them. Shared memory is an array of float16 as large as the
@@ -65,7 +66,7 @@ def __getattr__(name: str) -> Any:
         return _intrinsics()[name]
     if name.startswith("__"):
         raise AttributeError(name)
-    known = [*INTRINSICS, "macro_mma", "zeros", "indices", "swizzled_store", "fragment_load"]
+    known = [*INTRINSICS, "macro_mma", "zeros", "indices", "swizzled_store", "fragment_load", "with_shared"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {nearest(name, known)}")
 
 
@@ -309,3 +310,38 @@ def _layout(tile: SharedTile) -> IndexMap:
     if tile.layout is None:
         raise UnknownName(f"tile {tile.name} has no layout", hint="an operand's tile has one, such as shared_A")
     return tile.layout
+
+
+# ---- launches
+
+
+def with_shared(kernel: Any, shared_bytes: int, *args: Any) -> Any:
+    """A `@cuda.jit` kernel whose launches may take so much dynamic shared memory; numba by itself asks for 48 KiB.
+
+    Parameters
+    ----------
+    kernel : the user's, with or without types.
+    shared_bytes : dynamic shared memory of a block, such as that of `launch_config`.
+    args : of a launch; the kernel is compiled for their types. Of a kernel that is specialized already: none.
+
+    Returns
+    -------
+    The kernel, specialized for the types: `it[grid, block, stream, shared_bytes](*args)` launches it on the device
+    that was current here.
+
+    Raises
+    ------
+    NumbaMissing, NoGpu
+    LaunchFailed : the device doesn't have as much for a block.
+
+    Cost: compiling, once for the same types; then 20 us.
+    """
+    require_numba()
+    from polyvolta.cuda import launch
+
+    device = launch.current_device()
+    special = kernel if kernel.specialized else kernel.specialize(*args)
+    for compiled in special.overloads.values():
+        function = compiled._codelibrary.get_cufunc()  # as numba does to set the carve-out
+        launch.allow_shared(function.handle, function.name, device, shared_bytes)
+    return special

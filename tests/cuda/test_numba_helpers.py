@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyvolta as pv
-from polyvolta.cuda import numba_helpers
+from polyvolta.cuda import gpu, numba_helpers
 from polyvolta.cuda.device_function import NotADeviceFunction, declare, device_text
+from polyvolta.cuda.errors import NoGpu
 from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import FragmentLoad
 from polyvolta.cuda.macro_mma import MACRO_MMAS
@@ -203,3 +204,53 @@ def test_tiles_are_stored_and_loaded_128_bits_at_a_time(volta, kernel):
 def test_an_exchange_buffer_has_no_layout_to_store_by(kernel):
     with pytest.raises(pv.PolyvoltaError, match="no layout"):
         numba_helpers.swizzled_store(kernel.ir.tile("exchange"))
+
+
+# ---- with a driver that notes what it is asked
+
+
+class FakeKernel:
+    """A `@cuda.jit` kernel as far as `with_shared` looks at it."""
+
+    def __init__(self, *handles):
+        functions = [python_types.SimpleNamespace(handle=h, name=f"kernel{h}") for h in handles]
+        self.specialized, self.asked = bool(handles), []
+        self.overloads = {
+            h: python_types.SimpleNamespace(
+                _codelibrary=python_types.SimpleNamespace(get_cufunc=lambda function=function: function)
+            )
+            for h, function in zip(handles, functions)
+        }
+
+    def specialize(self, *args):
+        self.asked.append(args)
+        return FakeKernel(7)
+
+
+@pytest.fixture
+def asked_for(monkeypatch):
+    from polyvolta.cuda import launch
+
+    calls = []
+    monkeypatch.setattr(numba_helpers, "require_numba", lambda: None)
+    monkeypatch.setattr(launch, "current_device", lambda: 3)
+    monkeypatch.setattr(launch, "allow_shared", lambda *call: calls.append(call))
+    return calls
+
+
+def test_a_users_kernel_is_specialized_and_may_take_more_shared_memory(asked_for):
+    users = FakeKernel()
+    special = numba_helpers.with_shared(users, 65536, 1, "a")
+    assert users.asked == [(1, "a")]
+    assert special.specialized and asked_for == [(7, "kernel7", 3, 65536)]
+    assert numba_helpers.with_shared(special, 70000) is special
+    assert asked_for[1:] == [(7, "kernel7", 3, 70000)]
+
+
+def test_without_a_gpu_no_shared_memory_is_asked_for(monkeypatch):
+    monkeypatch.setattr(numba_helpers, "require_numba", lambda: None)
+    monkeypatch.setattr(gpu, "_missing", lambda: ("there is no GPU", "buy one"))
+    users = FakeKernel()
+    with pytest.raises(NoGpu, match="there is no GPU"):
+        numba_helpers.with_shared(users, 65536)
+    assert not users.asked
