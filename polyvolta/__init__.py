@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from polyvolta.graph.binding import output as output
     from polyvolta.graph.pointwise import ceil as ceil
     from polyvolta.graph.pointwise import clamp as clamp
+    from polyvolta.graph.pointwise import cos as cos
+    from polyvolta.graph.pointwise import elu as elu
     from polyvolta.graph.pointwise import equal as equal
     from polyvolta.graph.pointwise import erf as erf
     from polyvolta.graph.pointwise import exp as exp
+    from polyvolta.graph.pointwise import exp2 as exp2
     from polyvolta.graph.pointwise import expm1 as expm1
     from polyvolta.graph.pointwise import floor as floor
     from polyvolta.graph.pointwise import gelu as gelu
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from polyvolta.graph.pointwise import leaky_relu as leaky_relu
     from polyvolta.graph.pointwise import log as log
     from polyvolta.graph.pointwise import log1p as log1p
+    from polyvolta.graph.pointwise import log2 as log2
     from polyvolta.graph.pointwise import maximum as maximum
     from polyvolta.graph.pointwise import minimum as minimum
     from polyvolta.graph.pointwise import not_equal as not_equal
@@ -39,7 +43,9 @@ if TYPE_CHECKING:
     from polyvolta.graph.pointwise import rint as rint
     from polyvolta.graph.pointwise import rsqrt as rsqrt
     from polyvolta.graph.pointwise import sigmoid as sigmoid
+    from polyvolta.graph.pointwise import sign as sign
     from polyvolta.graph.pointwise import silu as silu
+    from polyvolta.graph.pointwise import sin as sin
     from polyvolta.graph.pointwise import softplus as softplus
     from polyvolta.graph.pointwise import sqrt as sqrt
     from polyvolta.graph.pointwise import square as square
@@ -55,8 +61,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _FUNCTIONS = (
-    "ceil clamp equal erf exp expm1 floor gelu gelu_tanh leaky_relu log log1p maximum minimum"
-    " not_equal pointwise relu rint rsqrt sigmoid silu softplus sqrt square tanh where"
+    "ceil clamp cos elu equal erf exp exp2 expm1 floor gelu gelu_tanh leaky_relu"
+    " log log1p log2 maximum minimum not_equal pointwise relu rint rsqrt sigmoid sign silu sin softplus"
+    " sqrt square tanh where"
 ).split()
 _HOMES = {
     "sizes": "polyvolta.graph.tensors",
@@ -77,9 +84,12 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "ceil",
     "clamp",
     "compile",
+    "cos",
+    "elu",
     "equal",
     "erf",
     "exp",
+    "exp2",
     "expm1",
     "floor",
     "gelu",
@@ -87,6 +97,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "leaky_relu",
     "log",
     "log1p",
+    "log2",
     "maximum",
     "minimum",
     "not_equal",
@@ -100,7 +111,9 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "sched",
     "sets",
     "sigmoid",
+    "sign",
     "silu",
+    "sin",
     "sizes",
     "softplus",
     "sqrt",

@@ -19,7 +19,8 @@ from polyvolta.sets.errors import nearest
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Abs": abs, "Max": lambda *xs: reduce(pw.maximum, xs), "Min": lambda *xs: reduce(pw.minimum, xs), "exp": pw.exp,
-    "log": pw.log, "tanh": pw.tanh, "erf": pw.erf, "floor": pw.floor, "ceiling": pw.ceil,
+    "log": pw.log, "sin": pw.sin, "cos": pw.cos, "tanh": pw.tanh, "erf": pw.erf, "sign": pw.sign, "floor": pw.floor,
+    "ceiling": pw.ceil,
     "StrictLessThan": lambda a, b: a < b, "LessThan": lambda a, b: a <= b, "StrictGreaterThan": lambda a, b: a > b,
     "GreaterThan": lambda a, b: a >= b, "Equality": pw.equal, "Unequality": pw.not_equal,
     "And": lambda *xs: reduce(lambda a, b: a & b, xs), "Or": lambda *xs: reduce(lambda a, b: a | b, xs),

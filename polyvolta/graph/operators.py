@@ -17,7 +17,8 @@ from polyvolta.graph.errors import BadFunction, BadOperand
 from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.sets.errors import nearest
 
-_OURS = """sub mul div neg abs pow rsqrt erf where relu leaky_relu sigmoid silu softplus gelu gelu_tanh""".split()
+_OURS = """sub mul div neg abs pow rsqrt erf where relu leaky_relu elu sigmoid silu softplus
+gelu gelu_tanh""".split()
 UFUNCS = {
     "subtract": "sub",
     "multiply": "mul",

@@ -97,9 +97,24 @@ def leaky_relu(x: object, slope: object = 0.01) -> Any:
     return apply("leaky_relu", x, slope)
 
 
+def elu(x: object, scale: object = 1.0) -> Any:
+    """x, and scale * (exp(x) - 1) where x isn't positive."""
+    return apply("elu", x, scale)
+
+
 def sigmoid(x: object) -> Any:
     """1 / (1 + exp(-x))."""
     return apply("sigmoid", x)
+
+
+def sin(x: object) -> Any:
+    """The sine of x in radians, right for large x, too: much machine code."""
+    return apply("sin", x)
+
+
+def cos(x: object) -> Any:
+    """The cosine of x in radians, right for large x, too: much machine code."""
+    return apply("cos", x)
 
 
 def tanh(x: object) -> Any:
@@ -132,6 +147,11 @@ def exp(x: object) -> Any:
     return apply("exp", x)
 
 
+def exp2(x: object) -> Any:
+    """2 to the power of x."""
+    return apply("exp2", x)
+
+
 def expm1(x: object) -> Any:
     """exp(x) - 1, exact near 0."""
     return apply("expm1", x)
@@ -140,6 +160,11 @@ def expm1(x: object) -> Any:
 def log(x: object) -> Any:
     """The natural logarithm; NaN below 0."""
     return apply("log", x)
+
+
+def log2(x: object) -> Any:
+    """The logarithm to base 2; NaN below 0."""
+    return apply("log2", x)
 
 
 def log1p(x: object) -> Any:
@@ -165,6 +190,11 @@ def square(x: object) -> Any:
 def erf(x: object) -> Any:
     """The error function."""
     return apply("erf", x)
+
+
+def sign(x: object) -> Any:
+    """1, 0 or -1; NaN of NaN."""
+    return apply("sign", x)
 
 
 def floor(x: object) -> Any:

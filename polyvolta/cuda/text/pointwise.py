@@ -77,7 +77,8 @@ def c_name(name: str) -> str:
 
 
 FUNCTIONS_OF_C = frozenset(
-    "abs exp log sqrt rsqrt tanh erf floor ceil rint pow min max expm1 log1p sin cos tan fabs fmax fmin round".split()
+    """abs exp exp2 log log2 sqrt rsqrt tanh erf floor ceil rint pow min max expm1 log1p sin cos tan fabs fmax fmin
+    round""".split()
 )
 
 
