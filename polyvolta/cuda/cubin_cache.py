@@ -4,13 +4,16 @@ An entry is a file named after the SHA-256 of everything that the machine code d
 compiler's log, the cubin, and in front of them a checksum: bytes, nothing that is executed or unpickled when read. A
 file whose checksum doesn't fit, torn by a crash or a full disk, counts as absent and is replaced.
 
-Several processes may use one folder. A file appears whole, because it's written under a name of its own and renamed;
-of two processes that compile the same text the second one's file replaces an equal one; a file that another process
+Several processes may use one folder, on several machines over NFS, too. A file appears whole, because it's written
+under a name of its own and renamed; of two processes that compile the same text the second one's file replaces an
+equal one, or where a file in use can't be replaced, as on Windows, the first one's stays; a file that another process
 deletes while it is read stays readable, or is absent. The folder keeps to a size: when a new entry makes it larger,
-those go that have not been used for longest (each use sets the file's times).
+those go that have not been used for longest (each use sets the file's times). Times are compared with the new file's,
+so by the clock that set them; a file of the future, from before a clock was set back, counts as the oldest.
 
-Environment: `POLYVOLTA_CACHE_DIR` is the folder, by default the user's cache folder; `POLYVOLTA_CACHE_SIZE` how large
-it may get, such as 100M or 2G, by default 256M; 0 switches the cache off. A folder that can't be written is one too.
+Environment: `POLYVOLTA_CACHE_DIR` is the folder, by default the user's cache folder, which nobody else may enter;
+`POLYVOLTA_CACHE_SIZE` how large it may get, such as 100M or 2G, by default 256M; 0 switches the cache off. A folder
+that can't be written serves what it has. What is read is run: let only those write the folder whom you trust.
 """
 
 from __future__ import annotations
@@ -21,8 +24,6 @@ import re
 import secrets
 import struct
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,8 @@ from polyvolta.cuda.errors import CudaError
 
 DEFAULT_SIZE = 256 << 20
 KEEP = 0.75  # of the size that stays when entries are deleted, so that not every new one deletes
-ORPHAN_SECONDS = 3600  # after which a file that is still under its temporary name was left behind
+ASTRAY_SECONDS = 3600  # off a new file's time: a temporary file so old was left behind, a file so young is of the past
+ENTRIES, TEMPORARY = "*.pvcubin", "*.tmp"  # names in the folder
 MAGIC = b"polyvolta cubin 1\n"
 _HEAD = struct.Struct("<32s32sQQ")  # checksum of the rest, key, bytes of log, bytes of cubin
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -76,21 +78,27 @@ def limit() -> int:
     text = os.environ.get("POLYVOLTA_CACHE_SIZE", "").strip()
     if not text:
         return DEFAULT_SIZE
-    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
+    match = re.fullmatch(r"(\d{1,18}(?:\.\d{0,9})?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
     if match is None:
         raise BadCacheSize(f"POLYVOLTA_CACHE_SIZE is {text!r}, no size", hint="such as 500M or 2G; 0: no cache")
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def folder() -> Path:
-    """Where the entries lie, whether it exists or not."""
+    """Where the entries lie, whether it exists or not.
+
+    Raises
+    ------
+    RuntimeError : the user has no home, and no variable says a folder.
+    """
     if chosen := os.environ.get("POLYVOLTA_CACHE_DIR"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "polyvolta" / "Cache"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "polyvolta"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyvolta"
+    chosen = os.environ.get("XDG_CACHE_HOME", "")  # a relative one is to be ignored, says its standard
+    return (Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache") / "polyvolta"
 
 
 def read(key: bytes) -> tuple[bytes, str] | None:
@@ -131,9 +139,9 @@ def write(key: bytes, image: bytes, log: str) -> None:
             file.write(data)
         os.replace(temporary, path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        _delete(temporary)
         return
-    _shrink(path.parent, most)
+    _shrink(path, most)
 
 
 def usage() -> Usage:
@@ -141,14 +149,19 @@ def usage() -> Usage:
     most = limit()
     if not most:
         return Usage(None, 0, 0, 0)
-    sizes = [s.st_size for _, s in _entries(folder())]
-    return Usage(folder(), len(sizes), sum(sizes), most)
+    try:
+        where = folder()
+    except RuntimeError:
+        return Usage(None, 0, 0, 0)
+    sizes = [s.st_size for _, s in _files(where, ENTRIES)]
+    return Usage(where, len(sizes), sum(sizes), most)
 
 
 def clear() -> None:
-    """Delete every entry."""
-    for path, _ in _entries(folder()):
-        _delete(path)
+    """Delete every entry, and what was to become one."""
+    if (where := usage().folder) is not None:
+        for path, _ in [*_files(where, ENTRIES), *_files(where, TEMPORARY)]:
+            _delete(path)
 
 
 def _path(key: bytes) -> Path:
@@ -174,36 +187,54 @@ def _unpack(key: bytes, data: bytes) -> tuple[bytes, str] | None:
     return body[log_size:], body[:log_size].decode(errors="replace")
 
 
-def _entries(where: Path, pattern: str = "*.pvcubin") -> Iterator[tuple[Path, os.stat_result]]:
+def _files(where: Path, pattern: str) -> list[tuple[Path, os.stat_result]]:
+    """The files of a folder that match, with what the system says of each."""
+    found = []
     try:
-        paths = list(where.glob(pattern))
-    except (OSError, RuntimeError):
-        return
-    for path in paths:
-        try:
-            yield path, path.stat()
-        except OSError:
-            continue  # deleted meanwhile
+        for path in where.glob(pattern):
+            try:
+                found.append((path, path.stat()))
+            except OSError:
+                continue  # deleted meanwhile
+    except OSError:
+        pass  # no such folder, or one that may not be listed
+    return found
 
 
-def _delete(path: Path) -> None:
+def _delete(path: Path) -> bool:
+    """Delete a file that may be gone; whether it is."""
     try:
         path.unlink(missing_ok=True)
     except OSError:
-        pass  # open in another process on Windows: it goes another time
+        return False  # open in another process on Windows, another user's, or on a read-only file system
+    return True
 
 
-def _shrink(where: Path, most: int) -> None:
-    """Delete the least recently used entries of a folder that holds more than `most` bytes, and orphans."""
-    entries = sorted(_entries(where), key=lambda e: e[1].st_mtime_ns)
+def _shrink(new: Path, most: int) -> None:
+    """Delete what was left behind, and if a folder holds more than `most` bytes the least recently used entries.
+
+    Parameters
+    ----------
+    new : the entry just written; it stays.
+    """
+    try:
+        now = new.stat().st_mtime
+    except OSError:
+        return  # another process deletes here
+
+    def age(entry: tuple[Path, os.stat_result]) -> float:
+        seconds = now - entry[1].st_mtime
+        return seconds if seconds > -ASTRAY_SECONDS else float("inf")
+
+    for path, stat in _files(new.parent, TEMPORARY):
+        if abs(now - stat.st_mtime) > ASTRAY_SECONDS:
+            _delete(path)
+    entries = _files(new.parent, ENTRIES)
     total = sum(s.st_size for _, s in entries)
     if total <= most:
         return
-    for path, stat in _entries(where, "*.tmp"):
-        if time.time() - stat.st_mtime > ORPHAN_SECONDS:
-            _delete(path)
-    for path, stat in entries[:-1]:  # the newest stays
+    for path, stat in sorted(entries, key=age, reverse=True):
         if total <= KEEP * most:
             return
-        _delete(path)
-        total -= stat.st_size
+        if path != new and _delete(path):
+            total -= stat.st_size

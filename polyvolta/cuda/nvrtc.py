@@ -17,6 +17,7 @@ Bytes of spill code are only in the log that ptxas, the assembler inside NVRTC, 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import re
 import struct
@@ -92,9 +93,8 @@ class _Nvrtc:
 
     @property
     def identity(self) -> str:
-        """Which compiler this is: its version, and its file's size, which differs between builds of one version."""
-        size = os.path.getsize(self.path) if os.path.isabs(self.path) and os.path.exists(self.path) else 0
-        return f"NVRTC {self.version[0]}.{self.version[1]}, {size} bytes"
+        """Which compiler this is: its version, and what tells builds of one version apart."""
+        return f"NVRTC {self.version[0]}.{self.version[1]}, {_build(self.path)}"
 
     def check(self, status: int) -> None:
         """Raise on a status that isn't success; only a broken installation gets here."""
@@ -110,6 +110,24 @@ class _Nvrtc:
         buffer = ctypes.create_string_buffer(size.value)
         self.check(getattr(self.lib, f"nvrtcGet{what}")(program, buffer))
         return buffer.raw
+
+
+@cache
+def _build(path: str) -> str:
+    """What tells a library's builds apart: its size and a hash of 32 pages spread over it (all 100 MB take 0.1 s).
+
+    A library that was found by the system's search has no path here: then nothing but its version is known.
+    """
+    try:
+        size = os.path.getsize(path)
+        digest = hashlib.sha256()
+        with open(path, "rb", buffering=0) as file:
+            for page in range(32):
+                file.seek(max(size - 4096, 0) * page // 31)
+                digest.update(file.read(4096))
+    except OSError:
+        return "build unknown"
+    return f"{size} bytes, {digest.hexdigest()[:16]}"
 
 
 def _candidates() -> Iterator[str]:

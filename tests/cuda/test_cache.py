@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -97,7 +98,7 @@ def test_sizes(monkeypatch, text, size):
     assert cache.limit() == size
 
 
-@pytest.mark.parametrize("text", ["lots", "-1", "1X", "K"])
+@pytest.mark.parametrize("text", ["lots", "-1", "1X", "K", "9" * 400])
 def test_what_is_no_size_is_said(monkeypatch, text):
     monkeypatch.setenv("POLYVOLTA_CACHE_SIZE", text)
     with pytest.raises(cache.BadCacheSize) as caught:
@@ -116,6 +117,8 @@ def test_the_default_folder_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
     assert cache.folder() == tmp_path / "polyvolta"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache.folder() == Path.home() / ".cache" / "polyvolta"
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     assert cache.folder() == tmp_path / "local" / "polyvolta" / "Cache"
@@ -128,15 +131,89 @@ def test_a_folder_that_cannot_be_written_is_no_cache(own):
     assert cache.read(KEY) is None and cache.usage().entries == 0
 
 
-def test_files_left_behind_under_temporary_names_go(own, monkeypatch):
-    monkeypatch.setenv("POLYVOLTA_CACHE_SIZE", "2K")
-    cache.write(KEY, bytes(1500), "")
+def test_files_left_behind_under_temporary_names_go(own):
+    cache.write(KEY, b"x", "")
     old, young = own / "old.1.tmp", own / "young.2.tmp"
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
-    cache.write(cache.key_of("more"), bytes(1500), "")
+    cache.write(cache.key_of("more"), b"x", "")
     assert not old.exists() and young.exists()
+    cache.clear()
+    assert not [*own.iterdir()]
+
+
+def test_a_clock_that_is_set_back_makes_no_entry_stay_for_ever(own, monkeypatch):
+    monkeypatch.setenv("POLYVOLTA_CACHE_SIZE", "10K")
+    keys = [cache.key_of(str(n)) for n in range(16)]
+    for key in keys[:8]:
+        cache.write(key, bytes(1000), "")
+        os.utime(own / f"{key.hex()}.pvcubin", (2**31, 2**31))
+    for key in keys[8:]:
+        cache.write(key, bytes(1000), "")
+        assert cache.read(key), "a new entry stays"
+        time.sleep(0.002)
+    assert not [key for key in keys[:8] if (own / f"{key.hex()}.pvcubin").exists()]
+
+
+def test_files_of_others_that_may_not_be_deleted_count(own, monkeypatch):
+    monkeypatch.setenv("POLYVOLTA_CACHE_SIZE", "10K")
+    keys = [cache.key_of(str(n)) for n in range(12)]
+    others = {own / f"{key.hex()}.pvcubin" for key in keys[:4]}
+    unlink = Path.unlink
+
+    def refusing(path, missing_ok=False):
+        if path in others:
+            raise PermissionError(path)
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refusing)
+    for n, key in enumerate(keys):
+        cache.write(key, bytes(1000), "")
+        os.utime(own / f"{key.hex()}.pvcubin", (1000 + n, 1000 + n))
+    assert all(map(cache.read, keys[:4])) and cache.usage().bytes <= 10 << 10
+
+
+def test_a_read_only_file_system_serves_what_it_has(own, monkeypatch):
+    cache.write(KEY, b"machine code", "log")
+
+    def refuse(*args, **more):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(cache, "open", refuse, raising=False)
+    monkeypatch.setattr(os, "utime", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    cache.write(cache.key_of("another"), b"x", "")
+    assert cache.read(KEY) == (b"machine code", "log")
+    cache.clear()
+    assert cache.usage().entries == 1
+
+
+def test_an_entry_in_use_that_cannot_be_replaced_stays(own, monkeypatch):
+    """As on Windows, where a file that is open is neither replaced nor deleted."""
+    cache.write(KEY, b"machine code", "log")
+
+    def refuse(*args):
+        raise PermissionError(13, "in use")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    cache.write(KEY, b"machine code", "log")
+    assert cache.read(KEY) == (b"machine code", "log")
+    assert [*own.iterdir()] == [entry(own)]
+
+
+def test_without_a_home_there_is_no_cache(monkeypatch):
+    def nobody():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("POLYVOLTA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(Path, "home", nobody)
+    cache.write(KEY, b"x", "")
+    cache.clear()
+    assert cache.read(KEY) is None and cache.usage() == cache.Usage(None, 0, 0, 0)
 
 
 # ---- several processes
@@ -207,3 +284,12 @@ def test_another_text_target_or_compiler_is_another_entry(own, monkeypatch, chan
     nvrtc.compile_cubin(text, target, name="copy")
     assert cache.usage().entries == 2
     nvrtc.compile_cubin.cache_clear()
+
+
+def test_builds_of_one_version_and_one_size_are_told_apart(tmp_path):
+    one, other = (tmp_path / f"libnvrtc.so.{n}" for n in (1, 2))
+    for path, build in ((one, b"a"), (other, b"b")):
+        path.write_bytes(b"\x7fELF" + build * 20 + bytes(300_000))
+    assert nvrtc._build(str(one)) != nvrtc._build(str(other))
+    assert nvrtc._build(str(one)).startswith("300024 bytes")
+    assert nvrtc._build("libnvrtc.so.99") == "build unknown"
