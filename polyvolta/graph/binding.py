@@ -7,7 +7,7 @@ here, so arrays of numpy, torch, cupy and numba bind alike, wherever their data 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -126,12 +126,19 @@ def bind(graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[s
     """
     tensors: tuple[Tensor, ...] = tuple(graph if isinstance(graph, Sequence) else graph.arguments)
     given = _match(tensors, args, kwargs or {})
-    scalars = {t.name: _number(t, given.pop(t.name)) for t in tensors if not t.dims}
-    tensors = tuple(t for t in tensors if t.dims)
+    scalars: dict[str, float] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for t in tensors:
+        if t.name in given and t.dims:
+            shapes[t.name] = _shape(t, given[t.name], tensors)
+        elif t.name in given:
+            scalars[t.name] = _number(t, given[t.name], tensors)
+    if len(given) < len(tensors):
+        raise _missing(tensors, given)
     sizes: dict[str, int] = {}
     origin: dict[str, tuple[Tensor, int, tuple[int, ...]]] = {}
     for t in tensors:
-        shape = _shape(t, given[t.name])
+        shape = shapes.get(t.name, ())
         for axis, (dim, got) in enumerate(zip(t.dims, shape, strict=True)):
             if not isinstance(dim, Size):
                 if dim != got:
@@ -145,66 +152,82 @@ def bind(graph: Graph | Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[s
                 )
             else:
                 origin.setdefault(dim.name, (t, axis, shape))
-    return Bound(given, sizes, scalars)
+    return Bound({name: given[name] for name in shapes}, sizes, scalars)
 
 
 def _place(t: Tensor, axis: int, shape: tuple[int, ...]) -> str:
     return f"{shape_text(t)}  dimension {axis} of an array of shape {shape}"
 
 
-def _signature(tensors: tuple[Tensor, ...]) -> str:
-    return f"({', '.join(map(shape_text, tensors))})"
+def _signature(tensors: Sequence[Tensor], culprits: Collection[str] = ()) -> str:
+    """What a call is given, in order, with carets under some of it."""
+    words = [shape_text(t) for t in tensors]
+    marks = ["^" * len(w) if t.name in culprits else " " * len(w) for t, w in zip(tensors, words, strict=True)]
+    line = f"({', '.join(words)})"
+    return f"{line}\n {'  '.join(marks)}".rstrip() if culprits else line
 
 
-def _match(tensors: tuple[Tensor, ...], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments to tensors, as Python matches them to parameters."""
+def _match(tensors: Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given, by name, as Python matches arguments to parameters; some may be missing."""
     names = [t.name for t in tensors]
     if len(args) > len(names):
-        raise BadArguments(f"{len(args)} arrays were given for {len(names)} tensors", where=_signature(tensors))
+        raise BadArguments(
+            f"{len(args)} arguments were given, and the graph reads {len(names)}", where=_signature(tensors)
+        )
     for name in kwargs:
         if name not in names:
             raise BadArguments(
-                f"no tensor of this graph is named {name!r}", where=_signature(tensors), hint=nearest(name, names)
+                f"no tensor or scalar of this graph is named {name!r}",
+                where=_signature(tensors),
+                hint=nearest(name, names),
             )
         if name in names[: len(args)]:
-            raise BadArguments(f"{name} was given twice, by position and by name", where=_signature(tensors))
-    arrays = {**dict(zip(names, args, strict=False)), **kwargs}
-    if missing := [name for name in names if name not in arrays]:
-        scalars = [t.name for t in tensors if not t.dims]
-        arrays_missing = [name for name in missing if name not in scalars]
-        kind = "array" if arrays_missing else "number"
-        raise BadArguments(
-            f"no {kind} was given for {', '.join(arrays_missing or missing)}",
-            where=_signature(tensors),
-            hint=f"arguments come in this order, or by name; {', '.join(scalars)}: a number"
-            if scalars
-            else "arrays come in this order, or by name",
-        )
-    return {name: arrays[name] for name in names}
+            what = f"{name} was given twice, by position and by name"
+            raise BadArguments(what, where=_signature(tensors, [name]))
+    return {**dict(zip(names, args, strict=False)), **kwargs}
 
 
-def _number(t: Tensor, x: Any) -> float:
+def _missing(tensors: Sequence[Tensor], given: Collection[str]) -> BadArguments:
+    """The error that arrays and numbers are missing."""
+    missing = [t for t in tensors if t.name not in given]
+    arrays, scalars = ([t.name for t in missing if bool(t.dims) == has] for has in (True, False))
+    parts = [f"no array was given for {', '.join(arrays)}"] if arrays else []
+    if scalars:
+        parts.append(f"no number was given for the scalar{'s' * (len(scalars) > 1)} {', '.join(scalars)}")
+    return BadArguments(
+        ", and ".join(parts),
+        where=_signature(tensors, [t.name for t in missing]),
+        hint=f"by name, {', '.join(f'{t.name}=...' for t in missing)}, or by position, in this order",
+    )
+
+
+def _number(t: Tensor, x: Any, tensors: Sequence[Tensor]) -> float:
     """A scalar's value."""
     one = x.item() if getattr(x, "shape", None) == () and hasattr(x, "item") else x
-    if not is_number(one):
-        raise BadArguments(
-            f"what was given for {t.name} is no number: {type(x).__name__}",
-            where=t.declaration(),
-            hint="pass a real number; it is rounded to fp32",
-        )
-    return float(one)
+    if is_number(one):
+        try:
+            return float(one)
+        except OverflowError:
+            raise BadArguments(f"the number given for {t.name} is beyond every float") from None
+    raise BadArguments(
+        f"{t.name} is a number, and {_kind(x)} was given for it",
+        where=_signature(tensors, [t.name]),
+        hint=f"arguments come in this order, or by name: {t.name}=0.5",
+    )
 
 
-def _shape(t: Tensor, array: Any) -> tuple[int, ...]:
+def _shape(t: Tensor, array: Any, tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """The array's shape, of as many dimensions as the tensor has."""
     try:
         shape = tuple(index(d) for d in array.shape)
     except (AttributeError, TypeError):
+        shape = None
+    if shape is None or (shape == () and is_number(array)):
         raise BadArguments(
-            f"what was given for {t.name} is no array: {type(array).__name__}",
-            where=t.declaration(),
-            hint="pass something with a .shape, such as a numpy array",
-        ) from None
+            f"{t.name} is an array, and {_kind(array)} was given for it",
+            where=_signature(tensors, [t.name]),
+            hint=f"arguments come in this order, or by name; an array has a .shape, here that of {shape_text(t)}",
+        )
     if len(shape) != len(t.dims):
         raise ArrayMismatch(
             f"array {t.name} has {len(shape)} dimensions, its tensor {len(t.dims)}",
@@ -212,3 +235,13 @@ def _shape(t: Tensor, array: Any) -> tuple[int, ...]:
             hint=f"give it the shape of {shape_text(t)}",
         )
     return shape
+
+
+def _kind(x: Any) -> str:
+    """What an argument is, in a message."""
+    if is_number(x):
+        return f"the number {x}"[:60]
+    if x is None:
+        return "None"
+    shape = getattr(x, "shape", None)
+    return f"a {type(x).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
