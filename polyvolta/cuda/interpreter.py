@@ -24,9 +24,11 @@ each operation does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
+from collections.abc import Mapping, Sequence
+from math import ceil, log2, prod
+from time import perf_counter
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
@@ -42,6 +44,7 @@ from polyvolta.cuda.lockstep.operations import gathers as gathers
 from polyvolta.cuda.views import ITEM, BadArray, extents, leading_dimension
 
 BATCH_BYTES = 2**26  # of registers, shared memory and temporaries: as many blocks as fit run together
+PATIENCE = 60  # seconds that interpreting may take without a warning
 
 
 def interpret(
@@ -67,27 +70,55 @@ def interpret(
 
     Raises
     ------
-    BadTensor, OutOfBounds, Diverged, NotAChunk
+    BadTensor : an array, a size or a scalar that is missing or doesn't fit.
+    OutOfBounds, Diverged, NotAChunk : the kernel is wrong.
+
+    Warns
+    -----
+    RuntimeWarning : after the first batch of blocks, when all will take more than a minute; says how long.
 
     Notes
     -----
-    Time goes with the number of operations per block times the number of batches, then with the data moved;
-    memory stays under about 256 MB beyond the tensors', whatever the grid.
+    Time goes with the number of operations per block times the number of batches, then with the data moved: about
+    0.2 s for a product of 256 x 256 x 256, 3 s for 1024 x 1024 x 1024. Memory stays under about 256 MB beyond the
+    tensors', whatever the grid.
     """
+    scalars = scalars or {}
+    for what, given, names in (
+        ("size", sizes, ir.sizes), ("scalar", scalars, ir.scalars), ("tensor", tensors, [t.name for t in ir.tensors]),
+    ):  # fmt: skip
+        if missing := [name for name in names if name not in given]:
+            raise BadTensor(f"no value for the {what} {', '.join(missing)} of {ir.name}")
     for name, multiple in ir.context:
         if sizes[name] % multiple:
             raise BadTensor(f"{name} = {sizes[name]} isn't a multiple of {multiple}, as {ir.name} requires")
-    scalars = scalars or {}
-    if missing := [s for s in ir.scalars if s not in scalars]:
-        raise BadTensor(f"no value for the scalar {', '.join(missing)} of {ir.name}")
     memory = {t.name: _memory(t, tensors[t.name], sizes) for t in ir.tensors}
-    grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
-    blocks = np.indices(grid[::-1]).reshape(3, -1)[::-1]  # x, y, z of each block, x the fastest
-    batch = max(1, BATCH_BYTES // _block_bytes(ir))
     with np.errstate(over="ignore"):  # too large a scalar is infinite, as on a GPU
         values = {**sizes, **{s: np.float32(scalars[s]) for s in ir.scalars}}
-    for first in range(0, blocks.shape[1], batch):
-        Machine(ir, memory, values, blocks[:, first : first + batch], EFFECTS, hook).run()
+    grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
+    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir))
+    start = perf_counter()
+    for first in range(0, count, batch):
+        Machine(ir, memory, values, _blocks(grid, first, min(first + batch, count)), EFFECTS, hook).run()
+        if first == 0 and count > batch:
+            _warn_of_hours(ir, sizes, (perf_counter() - start) * count / batch)
+
+
+def _blocks(grid: Sequence[int], first: int, end: int) -> np.ndarray:
+    """blockIdx.x, .y, .z of blocks by number, x running fastest: [3, end - first]."""
+    number = np.arange(first, end)
+    return np.stack([number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1])])
+
+
+def _warn_of_hours(ir: KernelIR, sizes: Mapping[str, int], seconds: float) -> None:
+    """Say how long all blocks will take, when that is more than `PATIENCE`, and which sizes would take less."""
+    if seconds <= PATIENCE:
+        return
+    by = 2 ** ceil(log2(seconds / PATIENCE) / 3)  # of each of three dimensions
+    smaller = ", ".join(f"{name} = {-(-n // by)}" for name, n in sizes.items())
+    long = f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+    text = f"interpreting {ir.name} on these arrays takes about {long}"
+    warn(f"{text}; {smaller} would take about a minute" if smaller else text, RuntimeWarning, stacklevel=3)
 
 
 def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Memory:
@@ -97,6 +128,8 @@ def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Mem
         raise BadTensor(f"{t.name} is {array.dtype}{list(array.shape)}, not float16{list(shape)}")
     if t.written and not array.flags.writeable:
         raise BadTensor(f"{t.name} is written to, and its array is read-only")
+    if any(s % ITEM for s in array.strides):
+        raise BadTensor(f"{t.name} has strides of {array.strides} bytes, no multiples of its values' {ITEM}")
     try:
         ld = leading_dimension(t.name, shape, [s // ITEM for s in array.strides], t.order)
     except BadArray as wrong:

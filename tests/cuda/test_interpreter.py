@@ -98,6 +98,32 @@ def test_batches_of_blocks_change_nothing(monkeypatch):
     assert np.array_equal(whole, split)
 
 
+@pytest.mark.parametrize("grid", [(3, 2, 4), (1, 5, 1), (7, 1, 1)])
+def test_blocks_are_numbered_along_x_first(grid):
+    x, y, z = grid
+    everyone = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+    for first, end in ((0, 2), (1, x * y * z), (x * y * z - 1, x * y * z)):
+        assert [tuple(b) for b in interpreter._blocks(grid, first, end).T] == everyone[first:end]
+
+
+def test_a_run_of_hours_says_so_after_its_first_batch(monkeypatch):
+    monkeypatch.setattr(interpreter, "BATCH_BYTES", 2 * interpreter._block_bytes(matmul_ir()))
+    now = iter((0, 1200))  # 20 minutes for the first of three batches
+    monkeypatch.setattr(interpreter, "perf_counter", lambda: next(now))
+    with pytest.warns(RuntimeWarning, match="about 60 minutes; M = 16, N = 24, K = 12 would take about a minute"):
+        tensors = run(matmul_ir())
+    assert relative_error(tensors) <= 5e-4
+
+
+def test_a_run_in_one_batch_or_of_seconds_says_nothing(monkeypatch, recwarn):
+    monkeypatch.setattr(interpreter, "PATIENCE", 0)
+    run(matmul_ir())
+    monkeypatch.setattr(interpreter, "PATIENCE", 60)
+    monkeypatch.setattr(interpreter, "BATCH_BYTES", 2 * interpreter._block_bytes(matmul_ir()))
+    run(matmul_ir())
+    assert not recwarn.list
+
+
 def test_results_round_to_nearest_even_and_overflow_to_infinity():
     sizes = {"M": 32, "N": 32, "K": 16}
     tensors = problem(sizes, 0)
@@ -372,6 +398,7 @@ def test_a_wide_access_is_one_aligned_chunk(ir, message):
         ({"B": np.zeros((96, 48), np.float16)}, r"B is float16\[96, 48\], not float16\[48, 96\]"),
         ({"B": np.zeros((48, 96), np.float16)}, "B: the step between neighbours along dimension 0 is 96 values, not 1"),
         ({"C": np.broadcast_to(np.float16(0), (64, 96))}, "C is written to, and its array is read-only"),
+        ({"A": np.zeros((64, 48), [("x", "f2"), ("y", "i1")])["x"]}, r"A has strides of \(144, 3\) bytes"),
     ],
 )
 def test_arrays_that_dont_fit_are_refused(change, message):
@@ -383,3 +410,11 @@ def test_a_size_that_is_no_multiple_is_refused():
     sizes = {"M": 64, "N": 96, "K": 40}
     with pytest.raises(BadTensor, match="K = 40 isn't a multiple of 16, as kern0 requires"):
         interpret(matmul_ir(), problem(sizes, 0), sizes)
+
+
+def test_what_is_missing_is_named():
+    tensors = problem(SMALL, 0)
+    with pytest.raises(BadTensor, match="no value for the tensor B of kern0"):
+        interpret(matmul_ir(), {n: tensors[n] for n in "AC"}, SMALL)
+    with pytest.raises(BadTensor, match="no value for the size M, K of kern0"):
+        interpret(matmul_ir(), tensors, {"N": 96})
