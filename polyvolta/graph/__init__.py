@@ -5,6 +5,7 @@
     functions, meaning    the pointwise functions as data: arity and C expression; what they mean in numpy
     dag, statements       the DAG of operations, each with iteration domain, access relations and expression tree
     formula               what an operation does to one element, over numbered inputs
+    interned              one object for each value, for expressions and formulas
     idioms, accumulators  a graph as what a kernel is made from: products, their prologues, pointwise steps
     binding               a call's arrays and numbers -> tensors, scalars and sizes; outputs in any form
     reference             float64 numpy evaluation

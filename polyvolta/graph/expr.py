@@ -2,9 +2,7 @@
 
 An expression is a node with operands: a tensor, a number, a matrix product or a pointwise operation.
 Nothing is computed while it is built; only shapes are checked, at once, so that a mistake is reported on
-the line that makes it. Nodes are immutable and interned: building `A @ B` twice gives the same object, so
-common subexpressions are shared by construction, `==` is identity, and walks over the graph cost one step a
-node however often it is used.
+the line that makes it. Nodes are immutable and interned, see `interned`: building `A @ B` twice gives the same object.
 
 Dimensions are ints or symbolic sizes. Two dimensions agree when they are the same: that `M` might turn out to
 be 512 is not known here, so `M` and `512` don't agree.
@@ -13,20 +11,18 @@ be 512 is not known here, so `M` and `512` don't agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.graph.errors import BadFunction, BadOperand, ShapeMismatch
 from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.interned import Interned
 from polyvolta.graph.operators import Operators, is_number, no_function
 
 if TYPE_CHECKING:
     from polyvolta.graph.formula import Formula
     from polyvolta.graph.tensors import Dim, Tensor
-
-_INTERNED: WeakValueDictionary[tuple, Expr] = WeakValueDictionary()
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<=", "greater": ">",
           "greater_equal": ">=", "logical_and": "&", "logical_or": "|"}  # fmt: skip
@@ -64,15 +60,31 @@ class Expr(Operators):
     def __str__(self) -> str:
         return show(self)
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self}>"  # of bounded length, however much is shared
+
+class _Node(Interned, Expr):
+    """An expression that is interned; a tensor, which is no node, is equal to every other one of its fields."""
+
+    __slots__ = ()
+
+    def _nodes(self) -> tuple[Expr, ...]:
+        return walk([self])
+
+    def _brief(self) -> str:
+        return str(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Constant(Expr):
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+class Constant(_Node):
     """A real number in an expression; rounded to the kernel's type only where it is used."""
 
     value: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value))
+
+    @staticmethod
+    def _key(field: Any) -> Any:
+        return float(field).hex()  # 0.0 and -0.0 are two numbers
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -80,7 +92,7 @@ class Constant(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
-class MatMul(Expr):
+class MatMul(_Node):
     """The matrix product of two expressions with two dimensions each; made by `@`."""
 
     left: Expr
@@ -99,7 +111,7 @@ class MatMul(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
-class Pointwise(Expr):
+class Pointwise(_Node):
     """A function on operands that broadcast as in numpy; made by `+ - *`, `relu` and so on.
 
     It is one of `FUNCTIONS`, or a user's: then `definition` says over its operands what it computes.
@@ -107,7 +119,7 @@ class Pointwise(Expr):
 
     function: str
     arguments: tuple[Expr, ...]
-    definition: Formula | None = None
+    definition: Formula | None
     _shape: tuple[Dim, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +149,7 @@ def matmul(left: object, right: object) -> Expr:
     A @ B M N
     """
     left, right = (_operand(x, "@") for x in (left, right))
-    return _intern((MatMul, left, right), lambda: MatMul(left, right))
+    return MatMul(left, right)
 
 
 def apply(function: str, *operands: object) -> Any:
@@ -174,8 +186,7 @@ def node(function: str, operands: Iterable[object], definition: Formula | None =
             where=", ".join(map(str, arguments)),
             hint="compute numbers in Python; a graph's operations take at least one tensor",
         )
-    made = (function, arguments, definition)
-    return _intern((Pointwise, *made), lambda: Pointwise(*made))
+    return Pointwise(function, arguments, definition)
 
 
 def broadcast(function: str, operands: Iterable[Expr]) -> tuple[Dim, ...]:
@@ -286,8 +297,7 @@ def _operand(x: object, op: str) -> Expr:
     if isinstance(x, Expr):
         return x
     if op != "@" and is_number(x):
-        value = finite(x, op)
-        return _intern((Constant, value.hex()), lambda: Constant(value))
+        return Constant(finite(x, op))
     kind = type(x).__name__
     if hasattr(x, "shape") and getattr(x, "shape", ()) != ():
         hint = 'arrays are no part of a graph: declare pv.tensor("X", shape), then pass the array to the kernel'
@@ -341,15 +351,6 @@ def _same_or_int_hint(a: Dim, b: Dim, rule: str) -> str:
     if isinstance(a, int) != isinstance(b, int):
         return f"{rule}; write {a if isinstance(a, int) else b} in both places, or the symbolic size in both"
     return rule
-
-
-_E = TypeVar("_E", bound=Expr)
-
-
-def _intern(key: tuple, make: Callable[[], _E]) -> _E:
-    """The node of that key: the one in use, or a new one. The key keeps the operands alive, not the node."""
-    found = _INTERNED.get(key)
-    return _INTERNED.setdefault(key, make()) if found is None else found  # type: ignore[return-value]
 
 
 def _short(x: object) -> str:

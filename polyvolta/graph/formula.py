@@ -4,8 +4,8 @@ A statement's expression tree has array elements for leaves; a formula is the sa
 that it can be evaluated on whatever holds the values: numpy arrays in the interpreter and the reference, registers
 in a kernel's text.
 
-Formulas are interned: equal ones are one object. `x * sigmoid(x)` has a single node for each of its x, however
-large x is, so that walks cost one step a node, and comparing and hashing cost nothing.
+Formulas are interned, see `interned`: equal ones are one object. `x * sigmoid(x)` has a single node for each of its x,
+however large x is.
 """
 
 from __future__ import annotations
@@ -14,40 +14,31 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
 
-_INTERNED: WeakValueDictionary[tuple, Any] = WeakValueDictionary()
+from polyvolta.graph.interned import Interned
+
 _V = TypeVar("_V")
 
 
-class _Interned:
-    """Nodes of one kind with equal fields are one object."""
-
+class _Node(Interned):
     __slots__ = ()
 
-    def __new__(cls, *fields: Any, **named: Any) -> Any:
-        fields = (*fields, *(named[f] for f in cls.__match_args__[len(fields) :]))  # type: ignore[attr-defined]
-        key = (cls, *map(cls._key, fields))
-        return _INTERNED.get(key) or _INTERNED.setdefault(key, object.__new__(cls))
+    def _nodes(self) -> tuple[Formula, ...]:
+        return nodes(self)  # type: ignore[arg-type]  # all kinds of it are formulas
 
-    @staticmethod
-    def _key(field: Any) -> Any:
-        """What tells a field from others."""
-        return field
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, f) for f in self.__match_args__)  # type: ignore[attr-defined]
+    def _brief(self) -> str:
+        return show(self, [f"x{p}" for p in range(max(inputs(self), default=-1) + 1)])  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Input(_Interned):
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+class Input(_Node):
     """Operand number `position`."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Number(_Interned):
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+class Number(_Node):
     """A constant; rounded to fp32 where it is used."""
 
     value: float
@@ -60,8 +51,8 @@ class Number(_Interned):
         return float(field).hex()  # 0.0 and -0.0 are two numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Call(_Interned):
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+class Call(_Node):
     """A pointwise function, by its name in `graph.functions.FUNCTIONS`, of formulas."""
 
     function: str

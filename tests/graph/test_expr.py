@@ -1,6 +1,8 @@
 """Expressions: shapes are numpy's, nodes are shared, and what makes no sense is said to make none."""
 
+import copy
 import gc
+import pickle
 import re
 
 import numpy as np
@@ -9,13 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polyvolta as pv
+from polyvolta.graph import Size, Tensor, interned
 from polyvolta.graph import expr as ex
 from polyvolta.graph.errors import BadOperand, ShapeMismatch
+from polyvolta.graph.expr import Constant, MatMul, Pointwise
+from polyvolta.graph.formula import Call, Input, Number
 
 M, N, K = pv.sizes("M N K")
 A = pv.tensor("A", (M, K))
 B = pv.tensor("B", (K, N), layout="col")
 row, column = pv.tensor("row", (N,)), pv.tensor("column", (M, 1))
+
+
+CONSTRUCTORS = {c.__name__: c for c in (Tensor, Size, Constant, MatMul, Pointwise, Call, Input, Number)}
+
+
+def softsign(x):
+    return x / (1 + abs(x))
 
 
 def test_a_product_has_the_outer_dimensions():
@@ -51,12 +63,12 @@ def test_equal_expressions_are_one_object_while_in_use():
 
 
 def test_unused_nodes_are_freed():
-    before = len(ex._INTERNED)
+    before = len(interned._INTERNED)
     kept = pv.sigmoid(pv.tensor("only_here", (M, N)) * 3.25)
-    assert len(ex._INTERNED) == before + 3  # the constant, the product, the function
+    assert len(interned._INTERNED) == before + 3  # the constant, the product, the function
     del kept
     gc.collect()
-    assert len(ex._INTERNED) == before
+    assert len(interned._INTERNED) == before
 
 
 def test_walk_has_every_node_once_operands_first_in_linear_time():
@@ -94,9 +106,35 @@ def test_walk_has_every_node_once_operands_first_in_linear_time():
 )
 def test_an_expression_prints_as_python_and_reads_back_as_the_same_object(expression, text):
     assert str(expression) == text
+    assert eval(repr(expression), CONSTRUCTORS) is expression
     functions = {f: getattr(pv, f) for f in ("relu", "sigmoid", "tanh", "square", "where")}
     names = {"A": A, "B": B, "row": row, "P": pv.tensor("P", (N, 4))}
     assert eval(text, {**names, **functions}) is expression
+
+
+@pytest.mark.parametrize(
+    "made", [A @ B * -0.0, pv.pointwise(softsign, A), 1 / (pv.scalar("alpha") - 3), pv.relu(A @ B) + row]
+)
+def test_constructing_copying_and_pickling_give_the_same_object(made):
+    assert eval(repr(made), CONSTRUCTORS) is made
+    assert copy.copy(made) is copy.deepcopy(made) is made
+    assert pickle.loads(pickle.dumps([made, A]))[0] is made
+    assert type(made)(*(getattr(made, f) for f in type(made).__match_args__)) is made
+
+
+def test_a_constructor_refuses_what_the_operator_refuses_each_time():
+    for _ in range(2):
+        with pytest.raises(ShapeMismatch):
+            MatMul(A, A)
+        with pytest.raises(TypeError, match="right"):
+            MatMul(A)  # pyright: ignore[reportCallIssue]
+
+
+def test_what_is_large_is_not_constructed_by_its_repr():
+    x = A
+    for _ in range(3000):
+        x = x * x
+    assert repr(x).startswith("<Pointwise (((") and len(repr(x)) < 1000
 
 
 def test_a_mismatch_names_both_shapes_and_marks_both_dimensions():

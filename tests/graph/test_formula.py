@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from polyvolta.graph import formula as fm
+from polyvolta.graph import interned
 from polyvolta.graph.formula import Call, Input, Number, evaluate, inputs, nodes, shared, show, substitute
 
 x, y = Input(0), Input(1)
@@ -33,12 +33,12 @@ def test_equal_formulas_are_one_object_however_they_were_made():
 
 def test_formulas_are_freed():
     gc.collect()
-    before = len(fm._INTERNED)
+    before = len(interned._INTERNED)
     made = Call("exp", (Number(0.123456),))
-    assert len(fm._INTERNED) == before + 2
+    assert len(interned._INTERNED) == before + 2
     del made
     gc.collect()
-    assert len(fm._INTERNED) == before
+    assert len(interned._INTERNED) == before
 
 
 def test_walks_are_linear_in_nodes_that_are_shared():
@@ -48,6 +48,7 @@ def test_walks_are_linear_in_nodes_that_are_shared():
     assert hash(made) == hash(tower(2000))
     assert inputs(made) == (0, 1)
     assert len(show(made, "ab")) < 2000
+    assert repr(made).startswith("<Call mul(mul(") and len(repr(made)) < 2000
     assert substitute(made, {1: Number(1)}) is not made
     assert evaluate(made, [0.5, 0.5]) == 1
 
