@@ -102,7 +102,7 @@ def staggered(tree: Schedule, products: dict[str, Statement], context: Set) -> S
         if behind != aff(0):
             tree = shift(tree, (*ROOT, n, 0), 2, dict.fromkeys(part.statements, behind))
         ends = (products[s].extents[2] for s in part.statements if s in products)
-        behind = sum((aff(e) if isinstance(e, int) else var(e.name) for e in ends), behind)
+        behind = sum((aff(str(e)) for e in ends), behind)
     return tree
 
 

@@ -33,7 +33,7 @@ from polyvolta.graph.idioms import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Path, Schedule
-from polyvolta.sets import Set, aff, var
+from polyvolta.sets import Set, aff
 
 ROOT: Path = (0,)
 
@@ -73,7 +73,7 @@ def promote(
     )
     macro = operands.macros[0]
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
-    extents = [aff(e) if isinstance(e, int) else var(e.name) for e in last.extents[:2]]
+    extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, macro.shape, context)
     name_of = _names([*nests, *(m.statement for p in operands.pieces for m in p.movements)])
     end = epilogue(

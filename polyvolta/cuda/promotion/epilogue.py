@@ -83,9 +83,8 @@ def epilogue(
     b.run()
     buffer = SharedTile(EXCHANGE, 0, warps[0] * warps[1] * warps[2] * exchange.chunks)
     twins = [m.statement for m in b.movements if m.statement not in nests]
-    own = [nests[s.statement.name] for s in plan.steps]
-    node = over_fragments(fragments, twins, b.sequence(), own)
     statements = tuple(m.statement for m in b.movements)
+    node = over_fragments(fragments, statements, b.sequence(), nests)
     extensions = tuple(enters(fragments, s) for s in twins)
     return Piece(statements, node, extensions, tuple(b.movements), (buffer,), tuple(b.registers.values()))
 

@@ -58,8 +58,13 @@ def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] =
     nest = Nest(statement, iterators, members, named, real, real)
     above = members_map(nest, TILE)
     started = real.apply(above).apply(above.reverse())
-    every = Set._of(domain.param_names, [(domain.space, (universe(len(domain.param_names) + len(iterators)),))])
-    return nest if started.is_subset(real) else replace(nest, padded=started.gist(every.intersect_params(context)))
+    return nest if started.is_subset(real) else replace(nest, padded=beside(started, context))
+
+
+def beside(of: Set, context: Set) -> Set:
+    """A set of one space without what holds in a context of the sizes anyway."""
+    every = Set._of(of.param_names, [(of.space, (universe(len(of.param_names) + len(of.space.out.dims)),))])
+    return of.gist(every.intersect_params(context))
 
 
 def _members(node: Node, statement: str) -> Iterable[Member]:
@@ -85,12 +90,13 @@ def members_of(nest: Nest, dims: Dims) -> Map:
     """{ statement[iterators] -> [dims] } for named expressions in the iterators."""
     params = nest.real.param_names
     names = tuple(d for d, _ in dims)
-    c = RowBuilder((*params, *nest.iterators, *names)).conjunct([("eq", e - var(d)) for d, e in dims])
-    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(None, names)), _pieces(c))])
+    pieces = conjunction((*params, *nest.iterators, *names), [("eq", e - var(d)) for d, e in dims])
+    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(None, names)), pieces)])
 
 
-def _pieces(c: Conjunct | None) -> tuple[Conjunct, ...]:
-    """A conjunct that may be contradictory as the pieces of a relation."""
+def conjunction(names: Sequence[str], rows: Iterable[tuple[str, Aff]]) -> tuple[Conjunct, ...]:
+    """Rows ("eq" or "ge", expression in the names) as the pieces of a relation: one, or none where they contradict."""
+    c = RowBuilder(tuple(names)).conjunct(rows)
     return () if c is None else (c,)
 
 
@@ -111,8 +117,8 @@ def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> 
             continue
         params, space = nest.padded.param_names, nest.padded.space
         grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shape) if f > 1]
-        stays = RowBuilder((*params, *nest.iterators)).conjunct(grid)
-        parts += (nest.padded & Set._of(params, [(space, _pieces(stays))])).parts
+        stays = Set._of(params, [(space, conjunction((*params, *nest.iterators), grid))])
+        parts += (nest.padded & stays).parts
     assert isinstance(schedule.root, Domain)
     return schedule.replace((), Domain(Set._of(schedule.domain.param_names, parts), schedule.root.child))
 
@@ -137,8 +143,8 @@ def element_map(nest: Nest, array: str | None, index: Index) -> Map:
     params = nest.real.param_names
     outs = distinct((f"x{k}" for k in range(len(index))), (*params, *nest.iterators))
     exprs = [var(e) if isinstance(e, str) else e for e in index]
-    c = RowBuilder((*params, *nest.iterators, *outs)).conjunct([("eq", e - var(o)) for o, e in zip(outs, exprs)])
-    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(array, outs)), _pieces(c))])
+    pieces = conjunction((*params, *nest.iterators, *outs), [("eq", e - var(o)) for o, e in zip(outs, exprs)])
+    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(array, outs)), pieces)])
 
 
 @lru_cache(maxsize=1024)
@@ -332,16 +338,14 @@ def instances(
     rows += [b for e, extent in bounds for b in (("ge", e), ("ge", extent - 1 - e))]
     table = affs_of(piece, (*params, *dims[: len(of.space.out.dims)]))
     rows += [("ge", expression(r, table)) for r in piece.ineqs] + [("eq", expression(r, table)) for r in piece.eqs]
-    c = RowBuilder((*params, *inputs, *dims)).conjunct(rows)
-    return Map._of(params, [(Space(Tuple(None, inputs), Tuple(name, tuple(dims))), _pieces(c))])
+    pieces = conjunction((*params, *inputs, *dims), rows)
+    return Map._of(params, [(Space(Tuple(None, inputs), Tuple(name, tuple(dims))), pieces)])
 
 
 @lru_cache(maxsize=1024)
 def _stated(of: Set, context: Set) -> Conjunct:
     """What has to be said of a set's points where a context holds."""
-    params = of.param_names
-    anything = Set._of(params, [(of.space, (universe(len(params) + len(of.space.out.dims)),))])
-    (piece,) = of.gist(anything.intersect_params(context)).parts[0][1]
+    (piece,) = beside(of, context).parts[0][1]
     return piece
 
 

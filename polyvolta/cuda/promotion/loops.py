@@ -1,6 +1,6 @@
 """The k loop of a product: copies, barriers, strips of fragment loads and macro-MMAs, as a subtree.
 
-    BAND: S[i, j, k] → [⌊k/32⌋]; load_A[by, bx, kt, c, t] → [kt]; ...; sync_read[by, bx, kt] → [kt]
+    BAND: load_A[by, bx, kt, c, t] → [kt]; ...; sync_read[by, bx, kt] → [kt]; S[i, j, k] → [⌊k/32⌋]
       SEQUENCE
         FILTER: load_A[by, bx, kt, c, t]; load_B[by, bx, kt, c, t]
           BAND: load_A → [c]; load_B → [c]
@@ -23,7 +23,7 @@ passed the barrier of tile kt + 1, which all others reach after their reads of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from polyvolta.cuda.fragments import OperandLayout, OperandPlan, plan_operands
@@ -108,6 +108,10 @@ def labels_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     return out
 
 
+Step = list[tuple[Movement, Side | None]]
+"""Movements that run together, each with the operand that it copies; None with a barrier."""
+
+
 class _Loop:
     """The parts of one product's k loop."""
 
@@ -132,24 +136,25 @@ class _Loop:
         return self.plan.macro
 
     def piece(self, after_another: bool) -> Piece:
+        """The loop, behind a barrier of its own where one is needed.
+
+        Parameters
+        ----------
+        after_another : whether there is a loop before, which used the same shared memory.
+        """
         nest, name = self.nest, self.nest.statement
-        extent = dict(zip(nest.iterators, self.contraction.statement.extents))[nest.iterators[2]]
-        k_extent = aff(extent) if isinstance(extent, int) else var(extent.name)
-        read = [m for s in self.sides for m in loads(s, nest, self.context)]
-        written = [store(s, nest, k_extent, self.context, f"store_{s.operand.name}", self.buffers) for s in self.sides]
-        syncs = [self.barrier(n, self.outer) for n in (("sync_write",) if self.buffers == 1 else ()) + ("sync_read",)]
+        groups = self.steps()
         fragments = [self.fragment_load(s) for s in self.sides]
-        extensions = [self.copies_of(m, s) for s in self.sides for m in (*loads_of(read, s), *loads_of(written, s))]
-        extensions += [self.added(m, self.outer, self.sides[0].tiles) for m in syncs]
-        added = (*read, *written, *syncs)
-        parts = [self.filter(read, self.copies(read)), *(Filter((m.statement,)) for m in syncs[:-1]),
-                 self.filter(written, self.copies(written)), Filter((syncs[-1].statement,)),
-                 Filter((name,), self.compute(fragments))]  # fmt: skip
+        extensions = [self.copies_of(m, s) if s else self.added(m, self.outer, self.sides[0].tiles)
+                      for group in groups for m, s in group]  # fmt: skip
+        added = [m for group in groups for m, _ in group]
+        parts = [Filter(tuple(m.statement for m, _ in group), self.copies(group)) for group in groups]
         kt = nest.names[TILE - 1]
         index = aff(0) if kt is None else var(kt)
         member = nest.members[TILE - 1]
-        band = Band((Member(((name, member.of(name)), *((m.statement, index) for m in added)), member.coincident),),
-                    InOrder(tuple(parts)))  # fmt: skip
+        exprs = (*((m.statement, index) for m in added), (name, member.of(name)))
+        whole = InOrder((*parts, Filter((name,), self.compute(fragments))))
+        band = Band((Member(exprs, member.coincident),), whole)
         node, statements = band, (*(m.statement for m in added), name)
         movements = [*added, *fragments, self.mma()]
         if after_another and self.buffers > 1:  # the buffers may be those that others still read
@@ -159,6 +164,16 @@ class _Loop:
             node = InOrder((Filter((first.statement,)), Filter(statements, band)))
             statements, movements = (first.statement, *statements), [first, *movements]
         return Piece(statements, node, tuple(extensions), tuple(movements), self.tiles(), self.registers())
+
+    def steps(self) -> list[Step]:
+        """What an iteration does before it computes: loads and stores, each of one side, and barriers."""
+        nest, depth = self.nest, aff(str(self.contraction.statement.extents[2]))
+        out: list[Step] = [[(m, s) for s in self.sides for m in loads(s, nest, self.context)]]
+        if self.buffers == 1:
+            out.append([(self.barrier("sync_write", self.outer), None)])
+        out.append([(store(s, nest, depth, self.context, self.buffers), s) for s in self.sides])
+        out.append([(self.barrier("sync_read", self.outer), None)])
+        return out
 
     # ---- arrays
 
@@ -239,15 +254,16 @@ class _Loop:
         found = [instances(m.statement, m.dims, nest.names, s.strips, b, self.context)
                  for m, s, b in zip(fragments, self.sides, bounds)]  # fmt: skip
         extension = found[0] | found[1]
-        fill = self.filter(fragments, self.grouped([(m, n, self.f) for m, n in zip(fragments, counts)]))
+        filled = self.grouped([(m, n, self.f) for m, n in zip(fragments, counts)])
+        fill = Filter(tuple(m.statement for m in fragments), filled)
         inner = InOrder((fill, Filter((name,), Band(tuple(unrolled[STRIP:])))))
         strips = Band(tuple(unrolled[WARP:STRIP]), Extension(extension, inner))
         return Band(tuple(members[TILE:WARP]), strips)
 
-    def copies(self, moved: Sequence[Movement]) -> Node:
-        """Loops over the copies of several movements, over the threads inside."""
-        copies = {m: s.copies for s in self.sides for m in loads_of(moved, s)}
-        return self.grouped([(m, copies[m], m.dims[-2]) for m in moved], thread=True)
+    def copies(self, moved: Step) -> Node:
+        """Loops over the copies of several movements, over the threads inside; none around a barrier."""
+        copies = [(m, s.copies, m.dims[-2]) for m, s in moved if s is not None]
+        return self.grouped(copies, thread=True) if copies else Leaf()
 
     def grouped(self, moved: Sequence[tuple[Movement, int, str]], thread: bool = False) -> Node:
         """Unrolled loops over a dimension of each movement; those of one extent in a row share one."""
@@ -262,16 +278,6 @@ class _Loop:
         if len(kids) == 1:
             return kids[0][1]
         return InOrder(tuple(Filter(tuple(names), node) for names, node in kids))
-
-    @staticmethod
-    def filter(moved: Sequence[Movement], child: Node) -> Filter:
-        return Filter(tuple(m.statement for m in moved), child)
-
-
-def loads_of(moved: Iterable[Movement], side: Side) -> list[Movement]:
-    """Of some movements those of one operand."""
-    names = {*(f"load_{label}" for label in side.labels), f"store_{side.operand.name}"}
-    return [m for m in moved if m.statement in names]
 
 
 def _band(exprs: Sequence[tuple[str, Aff]], name: str | None, unroll: bool, child: Node) -> Band:

@@ -155,7 +155,7 @@ def index_of(access: Access) -> tuple[Aff | str, ...]:
     return tuple(aff(int(p)) if p.isdigit() else p for p in access.index)
 
 
-def store(side: Side, nest: Nest, extent: Aff, context: Set, name: str, buffers: int) -> Movement:
+def store(side: Side, nest: Nest, extent: Aff, context: Set, buffers: int) -> Movement:
     """Registers -> shared memory, by way of the operand's formula.
 
     Beside a product's k range values must be 0, which a formula makes of zeros only by chance: then the pointwise
@@ -166,6 +166,7 @@ def store(side: Side, nest: Nest, extent: Aff, context: Set, name: str, buffers:
     extent : of the product's k range.
     """
     operand, (*_, c, _) = side.operand, side.dims
+    name = f"store_{operand.name}"
     element = tuple(Element(staging_name(label), (var(c),)) for label in side.labels)
     ops: list[Op] = []
     full: tuple[Aff, ...] = ()

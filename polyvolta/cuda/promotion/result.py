@@ -8,18 +8,17 @@ and the next where their factors differ. What happens to them at last is in `epi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from polyvolta.cuda.kernel_ir import Element, Op, RegisterArray, Scale, Zero
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.cuda.promotion.footprints import data_tile, full_where, level, members_of
+from polyvolta.cuda.promotion.footprints import beside, conjunction, data_tile, full_where, level, members_of
 from polyvolta.cuda.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
 from polyvolta.graph.idioms import Plan
 from polyvolta.sched.nodes import Band, Leaf, Member, Node
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.conjunct import Conjunct, universe
 from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import Space, distinct
 
@@ -64,10 +63,9 @@ def fragments_of(nest: Nest, extents: Sequence[Aff], shape: tuple[int, ...], con
     full = tuple(e.subs(members) for e in full_where(result, BLOCK, result.iterators, context))
     params, space = result.padded.param_names, result.padded.space
     grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(result.iterators, shape)]
-    points = Set._of(params, [(space, _all(params, result.iterators, grid))])
-    every = Set._of(params, [(space, (universe(len(params) + len(result.iterators)),))])
-    started = result.padded.gist(every.intersect_params(context))
-    return Fragments(result, place, tuple(s // f for s, f in zip(box.size, shape)), started, points, full)
+    points = Set._of(params, [(space, conjunction((*params, *result.iterators), grid))])
+    counts = tuple(s // f for s, f in zip(box.size, shape))
+    return Fragments(result, place, counts, beside(result.padded, context), points, full)
 
 
 def result_nest(nest: Nest, extents: Sequence[Aff], context: Set) -> Nest:
@@ -81,7 +79,7 @@ def result_nest(nest: Nest, extents: Sequence[Aff], context: Set) -> Nest:
     names = tuple(n if e.names() else None for n, e in zip(nest.names, exprs))
     box = [b for i, e in zip(iterators, extents) for b in (("ge", var(i)), ("ge", e - 1 - var(i)))]
     space = Space(None, Tuple(name, iterators))
-    real = Set._of(params, [(space, _all(params, iterators, box))]).intersect_params(context)
+    real = Set._of(params, [(space, conjunction((*params, *iterators), box))]).intersect_params(context)
     made = Nest(name, iterators, members, names, real, real)
     above = members_of(made, level(made, BLOCK))
     padded = real.apply(above).apply(above.reverse())
@@ -94,7 +92,7 @@ def enters(fragments: Fragments, statement: str) -> Map:
     params, space = nest.real.param_names, Tuple(statement, nest.iterators)
     exprs = [m.of(nest.statement) for m in nest.members[:BLOCK]]
     inputs = distinct(("by", "bx"), (*params, *nest.iterators))
-    pieces = _all(params, (*inputs, *nest.iterators), [("eq", var(b) - e) for b, e in zip(inputs, exprs)])
+    pieces = conjunction((*params, *inputs, *nest.iterators), [("eq", var(b) - e) for b, e in zip(inputs, exprs)])
     members = Map._of(params, [(Space(Tuple(None, inputs), Tuple(nest.statement, nest.iterators)), pieces)])
     blocks = fragments.started.apply(members.reverse())
     ((_, pieces),) = members.intersect_domain(blocks).intersect_range(fragments.points).parts
@@ -105,12 +103,6 @@ def twins_of(fragments: Fragments, statement: str) -> Set:
     """The instances of a twin."""
     instances = fragments.started & fragments.points
     return Set._of(instances.param_names, [(Space(None, Tuple(statement, s.out.dims)), c) for s, c in instances.parts])
-
-
-def _all(params: Sequence[str], dims: Sequence[str], rows: Sequence[tuple[str, Aff]]) -> tuple[Conjunct, ...]:
-    """The conjunction of some rows as the pieces of a relation: one, or none where they contradict each other."""
-    c = RowBuilder((*params, *dims)).conjunct(rows)
-    return () if c is None else (c,)
 
 
 # ---- accumulators
@@ -142,21 +134,23 @@ def _one(fragments: Fragments, statement: str, op: Op, phrase: str) -> Piece:
     )
 
 
-def over_fragments(fragments: Fragments, twins: Sequence[str], child: Node, own: Sequence[Nest] = ()) -> Node:
+def over_fragments(
+    fragments: Fragments, statements: Sequence[str], child: Node, own: Mapping[str, Nest] = MappingProxyType({})
+) -> Node:
     """BAND of the warps, BAND of a warp's fragments, for twins of the result and pointwise statements of the tree.
 
     The members that say nothing of the result's elements have one value here, and are left out.
 
     Parameters
     ----------
-    own : the nests of the tree's statements.
+    own : the nests of those that are the tree's; the others are twins.
     """
     nest = fragments.nest
 
     def member(k: int) -> Member:
-        exprs = [(n.statement, n.members[k].of(n.statement)) for n in own]
         twin = nest.members[k].of(nest.statement)
-        return Member((*exprs, *((s, twin) for s in twins)), True, nest.members[k].name, k >= STRIP)
+        exprs = ((s, own[s].members[k].of(s) if s in own else twin) for s in statements)
+        return Member(tuple(exprs), True, nest.members[k].name, k >= STRIP)
 
     points = Band((member(STRIP), member(STRIP + 1)), child)
     warps = [k for k in range(TILE, WARP) if nest.members[k].name and nest.members[k].of(nest.statement).names()]
