@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from polyvolta.cuda.prepared import Nothing, Prepared
 
 
+MOST_CONFIGS = 1024  # launch configurations that a kernel remembers: one takes 8 us to make
+
+
 class NotAMultiple(PolyvoltaError, ValueError):
     """A size that is no multiple of its tile, in a kernel without guards whose arrays can't be padded."""
 
@@ -74,6 +77,7 @@ class Kernel:
     source: str
     _variants: dict[tuple[int, ...], Kernel] = field(default_factory=dict, compare=False, repr=False)
     _loaded: dict[tuple, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
+    _configs: dict[tuple[int, ...], LaunchConfig] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -105,9 +109,18 @@ class Kernel:
         >>> kernel.launch_config(M=513, N=255, K=64).grid
         (2, 5, 1)
         """
+        checked = self.check_sizes(sizes)
+        key = tuple(checked.values())
+        if key not in self._configs:
+            if len(self._configs) >= MOST_CONFIGS:
+                self._configs.clear()
+            self._configs[key] = self._config(checked)
+        return self._configs[key]
+
+    def _config(self, sizes: dict[str, int]) -> LaunchConfig:
         from polyvolta.run import padded_sizes
 
-        sizes = padded_sizes(self, self.check_sizes(sizes))
+        sizes = padded_sizes(self, sizes)
         blocks_along: list[Any] = [e.evaluate(sizes) for e in self.ir.grid]
         x, y, z = map(int, blocks_along)
         for axis, blocks, most in zip("xyz", (x, y, z), self.target.grid):
@@ -193,9 +206,10 @@ class Kernel:
         """The machine code on the current GPU, loaded once, of the variant for such accesses."""
         from polyvolta.cuda import launch
 
-        key = (launch.current_device(), *(align or {}).values())
+        align = align or {}
+        key = (launch.current_device(), *[align.get(t.name, t.align) for t in self.ir.tensors])
         if key not in self._loaded:
-            variant = self.variant(**align or {})
+            variant = self.variant(**align)
             image = variant.compiled(launch.device_arch()).image
             self._loaded[key] = launch.load(image, self.name, self.ir.shared_bytes)
         return self._loaded[key]
@@ -275,7 +289,8 @@ class Kernel:
         Parameters
         ----------
         shared : "static": shared memory of its own, up to 48 KiB; "dynamic": that of the launch, `shared_bytes` of
-            `launch_config`; "auto": static if it fits.
+            `launch_config`; "auto": static if it fits. A launch with more than 48 KiB is numba's to refuse unless
+            the user's kernel went through `with_shared` of `polyvolta.cuda.numba_helpers`.
         align : narrower accesses, as in `variant`.
 
         Raises
@@ -285,6 +300,8 @@ class Kernel:
 
         Notes
         -----
+        Two of them in one user's kernel have different names: `compile(..., name=...)`.
+
         With `address` of `polyvolta.cuda.numba_helpers`:
 
             matmul = kernel.device_function()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import types
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -55,12 +54,14 @@ class Driver:
         for t in ir.tensors:
             kinds += [ctypes.c_void_p] + [ctypes.c_int] * (t.ld is not None)
         pointers = (ctypes.c_void_p * len(kinds)).from_address(parameters)
-        values = [ctypes.cast(p, ctypes.POINTER(k)).contents.value for p, k in zip(pointers, kinds, strict=True)]
+        values: list[Any] = [
+            ctypes.cast(p, ctypes.POINTER(k)).contents.value for p, k in zip(pointers, kinds, strict=True)
+        ]
         sizes = dict(zip(ir.sizes, values))
         self.launches.append(((gx, gy, gz), (bx, by, bz), shared_bytes, stream, sizes))
-        rest = values[len(ir.sizes) + len(ir.scalars) :]
+        arrays = values[len(ir.sizes) + len(ir.scalars) :]
         tensors = {}
-        for t, ptr, ld in zip(ir.tensors, rest[::2], rest[1::2], strict=True):
+        for t, ptr, ld in zip(ir.tensors, arrays[::2], arrays[1::2], strict=True):
             tensors[t.name] = as_numpy(ptr or 0, tuple(sizes[str(d)] for d in t.dims), ld, t.order)
         assert (gx, gy, gz) == tuple(g.evaluate(sizes) for g in ir.grid) and extra == 0
         interpret(ir, tensors, sizes, dict(zip(ir.scalars, values[len(ir.sizes) :])))
@@ -80,7 +81,7 @@ def driver(monkeypatch) -> Driver:
         fake.variants.append(replace(self, ir=narrowed(self.ir, align)))
         return types.SimpleNamespace(entry=self.name, handle=len(fake.variants) - 1)
 
-    def allocate(shape: tuple[int, ...], order: str = "C", dtype: str = "float16") -> DeviceArray:
+    def allocate(shape: tuple[int, ...], order: Any = "C", dtype: str = "float16") -> DeviceArray:
         return read_interface(Exported(np.full(shape, np.nan, dtype, order=order)), 0, None)  # type: ignore[arg-type]
 
     def clear(array: DeviceArray, stream: Any = None) -> None:
@@ -97,7 +98,7 @@ def driver(monkeypatch) -> Driver:
     monkeypatch.setattr(launch, "clear", clear)
     monkeypatch.setattr(launch, "copy_lines", copy_lines)
     monkeypatch.setattr(launch, "as_device_view", lambda a, stream=None: _view(a))
-    monkeypatch.setattr(launch, "empty_like", lambda a, shape, order="C": there(np.empty(shape, "f2", order=order)))
+    monkeypatch.setattr(launch, "empty_like", lambda a, shape, order: there(np.empty(shape, "f2", order=order)))
     monkeypatch.setattr(launch, "to_device", lambda a, stream=None: _view(Exported(a.copy(order="K"))))
     monkeypatch.setattr(launch, "copy_to_host", lambda a, stream=None: a.keepalive.array)
     return fake
@@ -164,7 +165,10 @@ def test_nothing_is_launched_for_an_empty_result(driver, shape):
     a, b = np.ones((m, k), np.float16), np.ones((k, n), np.float16, order="F")
     assert KERNEL(there(a), there(b)).array.shape == (m, n)
     assert KERNEL(a, b).shape == (m, n)
-    KERNEL.bind(there(a), there(b), out=there(np.empty((m, n), np.float16)))()
+    bound = KERNEL.bind(there(a), there(b), out=there(np.empty((m, n), np.float16)))
+    bound()
+    bound.launch()
+    assert bound.grid == (0, 0, 0) and bound.shared_bytes == 0
     assert not driver.launches
 
 
@@ -182,7 +186,7 @@ def test_a_bound_launch_is_one_call_of_the_driver(driver, monkeypatch):
     out = np.zeros((40, 33), np.float16)
     bound = KERNEL.bind(there(a), there(b), out=there(out), stream=7)
     assert not driver.launches
-    looked_at: list[Callable] = []
+    looked_at: list[tuple] = []
     monkeypatch.setattr(launch, "as_device_view", lambda *x: looked_at.append(x))
     for _ in range(3):
         a *= -1
@@ -198,6 +202,7 @@ def test_scalars_are_floats(driver):
     kernel = made(ir, outputs=A @ B * pv.scalar("alpha"))
     a, b = operands(8, 8, 8)
     bound = kernel.bind(there(a), there(b), alpha=0.1, out=there(np.zeros((8, 8), np.float16)))
+    assert isinstance(bound, prepared.Prepared)
     assert [v.value for v in bound._values[1] if isinstance(v, ctypes.c_float)] == [np.float32(0.1)]
     bound()
     assert len(driver.launches) == 1
@@ -226,3 +231,38 @@ def test_a_launch_that_the_driver_refuses_says_how_it_was(driver):
     with pytest.raises(LaunchFailed, match="kern0 didn't launch: too many resources") as caught:
         bound()
     assert "grid (1, 1, 1), block (32, 1, 1)" in caught.value.where
+
+
+def test_machine_code_is_loaded_once_for_each_width_of_access(monkeypatch):
+    """Whatever order the widths are named in, and for the device that is current."""
+    made_for: list[dict[str, int]] = []
+    device = [0]
+
+    def load(image: bytes, entry: str, shared_bytes: int) -> tuple:
+        return entry, device[0], *made_for[-1].values()
+
+    def variant(self: Kernel, /, **align: int) -> Kernel:
+        made_for.append({t.name: align.get(t.name, t.align) for t in self.ir.tensors})
+        return self
+
+    monkeypatch.setattr(launch, "current_device", lambda: device[0])
+    monkeypatch.setattr(launch, "device_arch", lambda: "sm_70")
+    monkeypatch.setattr(launch, "load", load)
+    monkeypatch.setattr(Kernel, "variant", variant)
+    monkeypatch.setattr(Kernel, "compiled", lambda self, arch: types.SimpleNamespace(image=b""))
+    kernel = made(matmul_ir(guarded=True))
+    assert kernel.loaded({"B": 4, "A": 2}) == kernel.loaded({"A": 2, "B": 4}) == ("kern0", 0, 2, 4, 8)
+    assert kernel.loaded({"A": 4, "B": 2}) == ("kern0", 0, 4, 2, 8)
+    assert kernel.loaded() == kernel.loaded({"A": 8}) == ("kern0", 0, 8, 8, 8)
+    assert len(made_for) == 3
+    device[0] = 1
+    assert kernel.loaded() == ("kern0", 1, 8, 8, 8)
+
+
+def test_launch_configurations_are_remembered_but_not_without_end(monkeypatch):
+    kernel = made(matmul_ir(guarded=True))
+    monkeypatch.setattr("polyvolta.kernel.MOST_CONFIGS", 3)
+    assert kernel.launch_config(M=64, N=1, K=1) is kernel.launch_config(M=64, N=1, K=1)
+    for m in range(1, 300, 32):
+        assert kernel.launch_config(M=m, N=33, K=1).grid == (2, -(-m // 32), 1)
+    assert len(kernel._configs) <= 3

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Prepared:
     """A launch that needs nothing more; `prepare` makes it. Call it: it puts one run on its stream and returns.
 
+    It runs on the device that is current for the calling thread; that has to be the arrays'.
+
     Attributes
     ----------
     grid, block : blocks in the grid, threads in a block, (x, y, z).
@@ -77,12 +79,15 @@ class Prepared:
 
 
 class Nothing:
-    """The launch of a kernel whose results have no elements."""
+    """The launch of a kernel whose results have no elements: of no blocks, and the driver is not called."""
 
-    grid = (0, 0, 0)
+    grid = block = (0, 0, 0)
+    shared_bytes = stream = 0
 
     def __call__(self) -> None:
         """Nothing is to be done."""
+
+    launch = __call__
 
 
 @cache
