@@ -71,7 +71,7 @@ def test_demo_goes_from_graph_to_result(cli):
     assert headings[10:] == ["machine code for sm_70", "run 256 x 256 x 128"]
     assert re.search(r"^grid +2 x 2 x 1 blocks$", out, re.M)
     assert re.search(r"^block +128 threads, 2 x 2 x 1 warps along rows, columns and k$", out, re.M)
-    assert 'extern "C" __global__ void __launch_bounds__(128, 1) kern0(' in out
+    assert 'extern "C" __global__ void __launch_bounds__(128) kern0(' in out
     assert "mma.sync.aligned.m8n8k4" in out
     assert re.search(r"^ran on +(interpreter \(no GPU\)|GPU, sm_\d+)$", out, re.M)
     assert re.search(r"^time +[\d.]+ m?s", out, re.M)

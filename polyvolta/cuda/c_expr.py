@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.sched.codegen.expressions import CSpeller
 from polyvolta.sets import Aff, aff, var, xor
-from polyvolta.sets.aff import Xor
+from polyvolta.sets.aff import Atom, Xor
 from polyvolta.sets.simplify import Range, floordiv_within, interval, simplify
 
 
@@ -29,10 +30,28 @@ class KernelSpeller(CSpeller):
     def remainder(self, num: Aff, den: int) -> str:
         return f"{self._dividend(num)} % {den}"
 
+    def _term(self, atom: Atom, c: int) -> tuple[str, int]:
+        """Sums in an exclusive-or stand in parentheses, which C does not need and readers do."""
+        if not isinstance(atom, Xor):
+            return super()._term(atom, c)
+        left, right = (f"({x})" if _is_sum(x) else x for x in map(self.text, (atom.left, atom.right)))
+        return f"({left} ^ {right})", c
+
     def _dividend(self, num: Aff) -> str:
         if not self.unsigned(num):
             raise NotPrintable(f"{num} may be negative, so / and % would not round down", where=str(dict(self.ranges)))
         return self.operand(num)
+
+
+def _is_sum(text: str) -> bool:
+    """Whether there is a + or - outside of parentheses.
+
+    >>> _is_sum("lane / 8 % 2 + 4"), _is_sum("2 * (i + 4)")
+    (True, False)
+    """
+    while (inner := re.sub(r"\([^()]*\)", "", text)) != text:
+        text = inner
+    return " + " in text or " - " in text
 
 
 def c_expr(e: Aff, ranges: Mapping[str, Range]) -> str:
@@ -64,9 +83,12 @@ def in_steps(
     counts = dict.fromkeys(steps, (0, None))
     put = {n: s * var(n) + (shifts or {}).get(n, 0) for n, s in steps.items()}
     counted = simplify(e, {**ranges, **counts}, put)
-    whole = sum((c // steps[a] * var(a) for a, c in counted.terms if a in steps and c % steps[a] == 0), Aff((), 0))
-    rest = Aff(tuple((a, c) for a, c in counted.terms if not (a in steps and c % steps[a] == 0)), counted.const)
-    return whole + rest.subs({n: var(n) // s for n, s in steps.items()})
+    whole = aff(0)
+    for atom, c in counted.terms:
+        if isinstance(atom, str) and atom in steps and c % steps[atom] == 0:
+            whole = whole + c // steps[atom] * var(atom)
+            counted = counted - c * var(atom)
+    return whole + counted.subs({n: var(n) // s for n, s in steps.items()})
 
 
 def narrowed(e: Aff, ranges: Mapping[str, Range]) -> Aff:
@@ -96,5 +118,5 @@ def narrowed(e: Aff, ranges: Mapping[str, Range]) -> Aff:
         if bits >= atom.bits or len(both) > 1:
             total = total + c * xor(left, right, atom.bits)
         else:
-            total = total + c * (sum(both, aff(0)) + xor(*low, bits))
+            total = total + c * (sum(both, aff(0)) + xor(low[0], low[1], bits))
     return total

@@ -17,6 +17,7 @@ from typing import Any
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.kernel_ir import CHUNK_BYTES, KernelIR
 from polyvolta.cuda.numba_helpers import require_numba
+from polyvolta.cuda.text.kernel_head import opening
 
 STATIC_BYTES = 48 * 1024  # of shared memory that a function may have of its own
 
@@ -47,8 +48,7 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
             f"{ir.name} takes {ir.shared_bytes} bytes of shared memory, of its own it can have {STATIC_BYTES}",
             hint='shared="dynamic", and shared_bytes of launch_config in the launch',
         )
-    head = f'extern "C" __global__ void __launch_bounds__({ir.threads}, 1) {ir.name}('
-    text = _replaced(source, head, f'extern "C" __device__ int {ir.name}(')
+    text = _replaced(source, opening(ir), f'extern "C" __device__ int {ir.name}(')
     if static:
         chunks = ir.shared_bytes // CHUNK_BYTES
         text = _replaced(text, "extern __shared__ half8 shared_memory[];", f"__shared__ half8 shared_memory[{chunks}];")

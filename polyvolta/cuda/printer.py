@@ -36,14 +36,16 @@ from polyvolta.cuda.kernel_ir import (
     When,
     Zero,
 )
+from polyvolta.cuda.pointers import Place, Pointer, ending, moving
 from polyvolta.cuda.text import exchange, global_memory, mma, pointwise, shared
 from polyvolta.cuda.text.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
+from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.values import PACK_HALF8
-from polyvolta.sets import Aff, var
+from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import Floor
 
 KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|exchange|shared_memory|[ir]|[cxt]\d+|kern\d+"
+    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|exchange|shared_memory|round|c\d+|kern\d+"
     r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
 )
 """Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
@@ -67,43 +69,7 @@ def print_cuda(ir: KernelIR) -> str:
     printer = _Printer(ir)
     kernel = printer.kernel()
     prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]
-    return "\n\n".join([_banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
-
-
-def _banner(ir: KernelIR) -> str:
-    args = []
-    for t in ir.tensors:
-        layout = f" {shared.layout_name(t.order)}-major" if t.ld else ""
-        args.append(f"{t.name}[{', '.join(map(str, t.dims))}]{layout}")
-    grid = ", ".join(KernelSpeller(known(ir)).text(e) for e in ir.grid)
-    lines = [
-        f"{ir.name}: {', '.join(args)}; fp16 in memory, fp32 accumulation.",
-        f"grid ({grid}), block ({ir.threads}, 1, 1), {ir.shared_bytes} bytes of dynamic shared memory.",
-    ]
-    lines += ["; ".join(f"{n} is a multiple of {m}" for n, m in ir.context) + "."] if ir.context else []
-    lines += _alignments(ir)
-    return "\n".join(line for text in lines for line in comment(text))
-
-
-def _alignments(ir: KernelIR) -> list[str]:
-    """What is required of pointers and leading dimensions of tensors that are accessed many values at a time."""
-    wide = set()
-    for op in operations(ir.body):
-        if isinstance(op, GlobalLoad | GlobalStore) and op.along == ir.tensor(op.tensor).order[-1]:
-            wide.add(op.tensor)
-    tensors = [t for t in ir.tensors if t.name in wide and t.align > 1]
-    out = []
-    for align in sorted({t.align for t in tensors}, reverse=True):
-        names = [t.name for t in tensors if t.align == align]
-        lds = [t.ld for t in tensors if t.align == align and t.ld]
-        more = f"; {', '.join(lds)} are multiples of {align}" if lds else ""
-        out.append(f"{', '.join(names)} are aligned to {2 * align} bytes{more}.")
-    return out
-
-
-def known(ir: KernelIR) -> dict[str, tuple[int, int | None]]:
-    """The ranges of a kernel's names; sizes and block indices are never negative."""
-    return {**dict.fromkeys((*ir.sizes, *(f"blockIdx.{axis}" for axis in "xyz")), (0, None)), **ir.ranges}
+    return "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
 
 
 class _Printer:
@@ -119,6 +85,7 @@ class _Printer:
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: r.kind for r in ir.registers}
+        self.moving: dict[GlobalLoad, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
 
     def uses(self, word: str) -> bool:
         """Whether a device function has a word in its text."""
@@ -132,9 +99,8 @@ class _Printer:
         for t in ir.tensors:
             args.append(f"{'' if t.written else 'const '}half *__restrict__ {t.name}")
             args += [f"int {t.ld}"] if t.ld else []
-        # at least one block at a time: ptxas would spill a few values to fit in more
-        head = f'extern "C" __global__ void __launch_bounds__({ir.threads}, 1) {ir.name}({", ".join(args)}) {{'
-        lines = wrapped(head, "    ")
+        *lines, head = opening(ir).splitlines()
+        lines += wrapped(f"{head}{', '.join(args)}) {{", "    ")
         lines.append("  extern __shared__ half8 shared_memory[];")
         for t in ir.tiles:
             start = f" + {t.start}" if t.start else ""
@@ -207,12 +173,7 @@ class _Printer:
         pad = "  " * depth
         match s:
             case Loop():
-                head = f"for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
-                lines = comment(s.comment, pad)
-                lines += [f"{pad}#pragma unroll"] if s.unroll else []
-                self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
-                with self.knowing(_range(s)):
-                    return [*lines, pad + head, *self.body(s.body, depth), pad + "}"]
+                return self.loop(s, depth)
             case When():
                 test = " && ".join(self.condition(e) for e in s.conditions)
                 lines = [*comment(s.comment, pad), *wrapped(f"{pad}if ({test}) {{", f"{pad}    ")]
@@ -223,6 +184,56 @@ class _Printer:
                 return [*lines, pad + "}"]
             case _:
                 return wrapped(pad + self.op(s) + ";", pad + "    ")
+
+    def loop(self, s: Loop, depth: int) -> list[str]:
+        pad = "  " * depth
+        self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
+        loads = moving(s, {t.name: t for t in self.ir.tensors})
+        pointers = {p: self.free(f"from_{p.tensor}") for p, _ in loads.values()}
+        lines = (
+            [f"{pad}// where the thread's loads of a trip start; the pointers move on with the loop"]
+            if pointers
+            else []
+        )
+        lines += [line for p, name in pointers.items() for line in wrapped(pad + self.start(p, name), pad + "    ")]
+        lines += [*([""] if pointers else []), *comment(s.comment, pad)]
+        lines += [f"{pad}#pragma unroll"] if s.unroll else []
+        lines += [f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"]
+        outer = self.moving
+        self.moving = {**outer, **{op: (pointers[p], rest) for op, (p, rest) in loads.items()}}
+        steps = [self.advance(p, name) for p, name in pointers.items()]
+        last = ending(s, loads)
+        with self.knowing(_range(s)):
+            for inner in s.body:
+                lines += self.stmt(inner, depth + 1)
+                if inner is last:
+                    lines[-1:] = [*(f"{pad}    {step}" for step in steps), lines[-1]]
+        self.moving = outer
+        return [*lines, *(f"{pad}  {step}" for step in steps if last is None), pad + "}"]
+
+    def free(self, wish: str) -> str:
+        """A name of the kernel's body that nothing else has."""
+        name, number = wish, 2
+        while name in self.functions.taken:
+            name, number = f"{wish}_{number}", number + 1
+        self.functions.taken.add(name)
+        return name
+
+    def start(self, p: Pointer, name: str) -> str:
+        """A pointer's declaration; its offset is computed in 64 bits, as those of loads are."""
+        line, run = p.start
+        lines = self.c(line)
+        lines = lines if lines.isidentifier() else f"({lines})"
+        offsets = [f"(long long){lines} * {self.ir.tensor(p.tensor).ld}"] if line != aff(0) else []
+        offsets += [self.c(run)] if run != aff(0) else []
+        return f"const half *{name} = {' + '.join([p.tensor, *offsets])};"
+
+    def advance(self, p: Pointer, name: str) -> str:
+        """A pointer's step to the next trip."""
+        line, run = p.step
+        parts = [f"{line}LL * {self.ir.tensor(p.tensor).ld}"] if line else []
+        parts += [str(run)] if run else []
+        return f"{name} += {' + '.join(parts)};"
 
     def body(self, stmts: tuple[Stmt, ...], depth: int) -> list[str]:
         return [line for s in stmts for line in self.stmt(s, depth + 1)]
@@ -281,6 +292,9 @@ class _Printer:
 
     def access(self, op: GlobalLoad | GlobalStore, t: GlobalTensor) -> list[str]:
         """The arguments that say where a tensor is accessed."""
+        if isinstance(op, GlobalLoad) and op in self.moving:
+            name, place = self.moving[op]
+            return [name, *map(self.c, place), str(t.ld)]
         extents = [str(t.dims[d]) for d in t.order] if op.guarded else []
         return [t.name, *self.place(op.index, t.order), *([t.ld] if t.ld else []), *extents]
 

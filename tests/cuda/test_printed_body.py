@@ -68,6 +68,27 @@ def body(source):
     return [x for x in lines[start + 1 :] if x and not x.startswith(("//", "#pragma"))]
 
 
+def moving(lines):
+    """The lines without those of pointers; {pointer: (tensor, line and run of its start, its step)}."""
+    left, starts, steps = [], {}, {}
+    for n, x in enumerate(lines):
+        if found := re.fullmatch(r"const half \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
+            starts[found[1]] = found[2], found[3] or "0", found[4] or "0"
+        elif found := re.fullmatch(r"(\w+) \+= (?:(\d+)LL \* ld\w+)?(?: \+ )?(\d+)?;", x):
+            steps[found[1]] = int(found[2] or 0), int(found[3] or 0)
+            assert any(f"({found[1]}," in y for y in lines[:n]) and not any(f"({found[1]}," in y for y in lines[n:])
+        else:
+            left.append(x)
+    assert starts.keys() == steps.keys()
+    return left, {name: (*start, steps[name]) for name, start in starts.items()}
+
+
+def pointed(start, args, names):
+    """Tensor, line and run of a load from a pointer that has moved on in each trip of its loop."""
+    tensor, *at, step = start
+    return tensor, tuple(value(a, names) + d * names["trips"] + value(x, names) for a, d, x in zip(at, step, args))
+
+
 def walk(stmts):
     """The IR in the order of the text: heads, operations, and what closes."""
     for s in stmts:
@@ -92,7 +113,7 @@ def in_memory_order(ir, name, index):
     return tuple(index[d] for d in order)
 
 
-def printed_and_meant(ir, line, op, names):
+def printed_and_meant(ir, line, op, names, pointers):
     """What a line says and what the operation says: two tuples that must be equal."""
     at = lambda exprs: tuple(e.evaluate(names) for e in exprs)  # noqa: E731
     of = lambda e: (e.array, at(e.index))  # noqa: E731
@@ -115,7 +136,9 @@ def printed_and_meant(ir, line, op, names):
             kind = {"run": str(16 * t.align), "line": "strided", "one": "broadcast"}[kind]
             name = f"{'store' if store else 'load'}_{'global' if rank == 2 else 'vector'}_{kind}"
             name += "_guarded" if op.guarded else ""
-            got = (function, args[0], read(args[1 : 1 + rank]), args[1 + rank : len(args) - store])
+            where = args[0], read(args[1 : 1 + rank])
+            where = pointed(pointers[args[0]], args[1:3], names) if args[0] in pointers else where
+            got = (function, *where, args[1 + rank : len(args) - store])
             rest = ([t.ld] if rank == 2 else []) + ([str(t.dims[d]) for d in t.order] if op.guarded else [])
             meant = (name, op.tensor, at(in_memory_order(ir, op.tensor, op.index)), rest)
             if store:
@@ -189,7 +212,9 @@ def some_names(ir, rng):
 def with_loops(names, loops, rng):
     for s in loops:
         low, high = max(e.evaluate(names) for e in s.lower), min(e.evaluate(names) for e in s.upper)
-        names[s.var] = low + s.step * rng.randint(0, max((high - low) // s.step, 0))
+        trips = rng.randint(0, max((high - low) // s.step, 0))
+        names[s.var] = low + s.step * trips
+        names["trips"] = names.get("trips", 0) if s.unroll else trips
     return names
 
 
@@ -203,7 +228,7 @@ def near(names, e, rng):
 
 
 def check(ir, source, tries=8):
-    lines, parts = body(source), list(walk(ir.body))
+    (lines, pointers), parts = moving(body(source)), list(walk(ir.body))
     assert lines[-1] == "}"
     assert len(lines) - 1 == len(parts)
     rng, loops = random.Random(0), []
@@ -229,7 +254,7 @@ def check(ir, source, tries=8):
                     test = re.fullmatch(r"if \((.*)\) \{", line)[1]
                     assert bool(value(test, names)) == all(e.evaluate(names) >= 0 for e in part.conditions), line
                 case _:
-                    got, meant = printed_and_meant(ir, line, part, names)
+                    got, meant = printed_and_meant(ir, line, part, names, pointers)
                     assert got == meant, f"{line}\n{part}\n{names}"
             if seen == wanted:
                 break

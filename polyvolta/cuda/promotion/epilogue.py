@@ -79,7 +79,7 @@ def epilogue(
     """
     kind = "float" if plan.computes or warps[2] > 1 else "half"
     exchange = plan_exchange(macro, kind, tensors[plan.outputs[0]].order)
-    b = _Builder(plan, fragments, tensors, exchange, warps, name_of, _fresh("r", taken))
+    b = _Builder(plan, fragments, tensors, exchange, warps, name_of, _fresh("round", taken))
     b.run()
     buffer = SharedTile(EXCHANGE, 0, warps[0] * warps[1] * warps[2] * exchange.chunks)
     twins = [m.statement for m in b.movements if m.statement not in nests]

@@ -58,8 +58,10 @@ class DeviceFunction:
 
 
 def comment(text: str, indent: str = "") -> list[str]:
-    """Lines of a comment; a line is broken where it says so, else between words."""
+    """Lines of a comment; a line is broken where it says so, in a map before its bounds, else between words."""
     mark = f"{indent}// "
+    if any(part.startswith("{") and len(mark + part) > WIDTH for part in text.splitlines()):
+        text = re.sub(r"^(\{.*) : (.*)$", r"\1\n    : \2", text, flags=re.MULTILINE)
     return [
         line
         for part in text.splitlines()

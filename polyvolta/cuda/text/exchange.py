@@ -6,6 +6,7 @@ loaded becomes which word of the run.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from polyvolta.cuda.kernel_ir import CHUNK, Exchange
@@ -60,7 +61,16 @@ def load(exchange: Exchange, parts: int, stride: int) -> DeviceFunction:
     vectors = [simplify(e if by_round else e.subs({"round": 0}), ranges) for e in exchange.load.exprs]
     named, index = places(vectors, ranges)
     round_ = ("int round",) if by_round else ()
-    about = f"eight consecutive values of the fragment, from\n{exchange.owns}"
+    owns = (
+        exchange.owns
+        if by_round
+        else replace(
+            exchange.owns,
+            inputs=exchange.owns.inputs[:1],
+            outputs=tuple((n, e.subs({"round": 0})) for n, e in exchange.owns.outputs),
+        )
+    )
+    about = f"eight consecutive values of the fragment, from\n{owns}"
     if exchange.kind == "half":
         lines = [
             f"const half8 v = exchange[{index[0]}];",

@@ -20,10 +20,9 @@ from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.graph.names import reserved
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-
-
-OWN_NAMES = frozenset({"y", "count"})
 SCALAR = "scalar "
+OWN_NAMES = re.compile(r"i|y|count|(x|t|packed)\d+")
+"""Names in these functions; a scalar that is called so at launch is called otherwise here."""
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +40,7 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
     parameters, before, names, read = [], [], [], []
     for p, kind in enumerate(kinds):
         scalar = kind.removeprefix(SCALAR) if kind.startswith(SCALAR) else ""
-        x = scalar if scalar and scalar not in OWN_NAMES else f"x{p}"
+        x = scalar if scalar and not OWN_NAMES.fullmatch(scalar) else f"x{p}"
         names.append(x)
         read.append(x if scalar else f"{x}[i]")
         match kind:
@@ -73,13 +72,14 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
 
 def c_name(name: str) -> str:
     """What a function may be called in C."""
-    return f"{name}_of" if reserved(name) or name in FUNCTIONS_OF_C else name
+    return f"{name}_of" if reserved(name) or name in FUNCTIONS_OF_C | TAKEN else name
 
 
 FUNCTIONS_OF_C = frozenset(
     """abs exp exp2 log log2 sqrt rsqrt tanh erf floor ceil rint pow min max expm1 log1p sin cos tan fabs fmax fmin
     round""".split()
 )
+TAKEN = frozenset("half4 half8 std".split())  # types of the text, and C++'s namespace
 
 
 @dataclass(frozen=True, slots=True)

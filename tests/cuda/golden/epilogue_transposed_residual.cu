@@ -37,18 +37,18 @@ static __device__ __forceinline__ half8 load_global_128_guarded(const half *__re
 }
 
 // the lane's part of the 32x8 fragment at [i, k], value n of it at
-// { [lane, n] -> [+i = 16*floor(lane/16) + (n mod 8) + 8*(floor(lane/4) mod 2), +k = 4*floor(n/8) + (lane mod 4)] : 0
-// <= lane < 32 and 0 <= n < 16 }
+// { [lane, n] -> [+i = 16*floor(lane/16) + (n mod 8) + 8*(floor(lane/4) mod 2), +k = 4*floor(n/8) + (lane mod 4)]
+//     : 0 <= lane < 32 and 0 <= n < 16 }
 static __device__ __forceinline__ void hmma_load_a_col_swizzled(half8 (&v)[2], const half8 *tile, int k, int i,
     int lane) {
-  const half8 *part = tile + (2 * (lane % 4) ^ 2 * (lane / 16) + 4 * (i / 32 % 2) + lane / 4 % 2) + 16 * (lane % 4);
+  const half8 *part = tile + (2 * (lane % 4) ^ (2 * (lane / 16) + 4 * (i / 32 % 2) + lane / 4 % 2)) + 16 * (lane % 4);
   v[0] = part[16 * k + 8 * (i / 64)];
   v[1] = part[16 * k + 8 * (i / 64) + 64];
 }
 
 // the lane's part of the 8x32 fragment at [k, j], value n of it at
-// { [lane, n] -> [+k = 4*floor(n/8) + (lane mod 4), +j = 8*floor(lane/8) + (n mod 8)] : 0 <= lane < 32 and 0 <= n < 16
-// }
+// { [lane, n] -> [+k = 4*floor(n/8) + (lane mod 4), +j = 8*floor(lane/8) + (n mod 8)]
+//     : 0 <= lane < 32 and 0 <= n < 16 }
 static __device__ __forceinline__ void hmma_load_b_row_swizzled(half8 (&v)[2], const half8 *tile, int k, int j,
     int lane) {
   const half8 *part = tile + (lane % 4 ^ lane / 8) + 16 * (lane % 4);
@@ -118,7 +118,8 @@ static __device__ __forceinline__ void exchange_store(half8 *exchange, const flo
 // { [lane, round] -> [row = 8*round + floor(lane/4), col = 8*(lane mod 4)] : 0 <= lane < 32 and 0 <= round < 4 }
 static __device__ __forceinline__ void exchange_load(float (&v)[8], const half8 *exchange, int round, int lane) {
   const float4 *vector = (const float4 *)exchange;
-  const float4 low = vector[32 * round + (lane ^ round % 2)], high = vector[32 * round + (lane ^ round % 2 + 2) + 128];
+  const float4 low = vector[32 * round + (lane ^ round % 2)],
+      high = vector[32 * round + (lane ^ (round % 2 + 2)) + 128];
   v[0] = low.x, v[1] = low.y, v[2] = high.x, v[3] = high.y;
   v[4] = low.z, v[5] = low.w, v[6] = high.z, v[7] = high.w;
 }
@@ -197,6 +198,7 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
       matrix[line * ld + run + i] = part[i];
 }
 
+// one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values
 extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
     const half *__restrict__ B, int ldB, const half *__restrict__ residual, int ldresidual, half *__restrict__ D,
     int ldD) {
@@ -232,6 +234,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_A = A + (long long)(linearId / 16) * ldA + 128 * blockIdx_y + 8 * (linearId % 16);
+  const half *from_B = B + (long long)(linearId / 16) * ldB + 128 * blockIdx_x + 8 * (linearId % 16);
+
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S1 -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
     // global memory -> registers
@@ -241,10 +247,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128(A, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx_y + 8 * (linearId % 16), ldA);
-          private_B[c3] = load_global_128(B, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx_x + 8 * (linearId % 16), ldB);
+          private_A[c3] = load_global_128(from_A, 8 * c3, 0, ldA);
+          private_B[c3] = load_global_128(from_B, 8 * c3, 0, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
@@ -256,6 +260,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
               128 * blockIdx_x + 8 * (linearId % 16), ldB, K, N);
         }
       }
+      from_A += 32LL * ldA;
+      from_B += 32LL * ldB;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {
@@ -301,24 +307,24 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
       #pragma unroll
       for (int c5 = 0; c5 <= 32; c5 += 32) {
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          run_residual[r] = load_global_strided(residual, 128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4),
-              128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4, ldresidual);
+        for (int round = 0; round <= 3; round += 1) {
+          run_residual[round] = load_global_strided(residual, 128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4),
+              128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4, ldresidual);
         }
         exchange_store(exchange + 256 * warp, hmma_C[c4 / 32][c5 / 32], lane);
         __syncwarp();
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          exchange_load(run_C[r], exchange + 256 * warp, r, lane);
+        for (int round = 0; round <= 3; round += 1) {
+          exchange_load(run_C[round], exchange + 256 * warp, round, lane);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          add(run_D[r], run_C[r], run_residual[r]);
+        for (int round = 0; round <= 3; round += 1) {
+          add(run_D[round], run_C[round], run_residual[round]);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          store_global_128(D, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldD, pack_half8(run_D[r]));
+        for (int round = 0; round <= 3; round += 1) {
+          store_global_128(D, 128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldD, pack_half8(run_D[round]));
         }
         __syncwarp();
       }
@@ -331,25 +337,25 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
       #pragma unroll
       for (int c5 = 0; c5 <= 32; c5 += 32) {
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          run_residual[r] = load_global_strided_guarded(residual,
+        for (int round = 0; round <= 3; round += 1) {
+          run_residual[round] = load_global_strided_guarded(residual,
               128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4),
-              128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4, ldresidual, N, M);
+              128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4, ldresidual, N, M);
         }
         exchange_store(exchange + 256 * warp, hmma_C[c4 / 32][c5 / 32], lane);
         __syncwarp();
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          exchange_load(run_C[r], exchange + 256 * warp, r, lane);
+        for (int round = 0; round <= 3; round += 1) {
+          exchange_load(run_C[round], exchange + 256 * warp, round, lane);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          add(run_D[r], run_C[r], run_residual[r]);
+        for (int round = 0; round <= 3; round += 1) {
+          add(run_D[round], run_C[round], run_residual[round]);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          store_global_128_guarded(D, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldD, M, N, pack_half8(run_D[r]));
+        for (int round = 0; round <= 3; round += 1) {
+          store_global_128_guarded(D, 128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldD, M, N, pack_half8(run_D[round]));
         }
         __syncwarp();
       }

@@ -44,8 +44,8 @@ static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const 
 }
 
 // the lane's part of the 8x16 fragment at [k, j], value n of it at
-// { [lane, n] -> [+k = n, +j = 4*floor(lane/16) + (lane mod 4) + 8*(floor(lane/8) mod 2)] : 0 <= lane < 32 and 0 <= n <
-// 8 }
+// { [lane, n] -> [+k = n, +j = 4*floor(lane/16) + (lane mod 4) + 8*(floor(lane/8) mod 2)]
+//     : 0 <= lane < 32 and 0 <= n < 8 }
 static __device__ __forceinline__ void hmma_load_b_col_swizzled(half8 &v, const half8 *tile, int j, int k, int lane) {
   const half8 *part = tile + 16 * (lane / 16) + (k / 8 % 2 ^ lane / 2 % 2) + 4 * (lane % 4) + 32 * (lane / 8 % 2);
   v = part[4 * j + 2 * (k / 16)];
@@ -95,7 +95,7 @@ static __device__ __forceinline__ void exchange_store(half8 *exchange, const flo
 }
 
 // eight consecutive values of the fragment, from
-// { [lane, round] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 and 0 <= round < 1 }
+// { [lane] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 }
 static __device__ __forceinline__ half8 exchange_load(const half8 *exchange, int lane) {
   const half8 v = exchange[lane ^ 4 * (lane / 8 % 2)];
   return make_uint4(v.x, v.z, v.y, v.w);
@@ -129,7 +129,7 @@ static __device__ __forceinline__ void store_global_32_guarded(half *__restrict_
       matrix[line * ld + run + i] = part[i];
 }
 
-extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
+extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
     const half *__restrict__ B, int ldB, half *__restrict__ C, int ldC) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
@@ -161,6 +161,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
+  const half *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
+
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
     // global memory -> registers
@@ -170,10 +174,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_32(A, 128 * blockIdx_y + 32 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldA);
-          private_B[c3] = load_global_32(B, 128 * blockIdx_x + 32 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldB);
+          private_A[c3] = load_global_32(from_A, 32 * c3, 0, ldA);
+          private_B[c3] = load_global_32(from_B, 32 * c3, 0, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
@@ -185,6 +187,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
               32 * c2 + 8 * (linearId % 4) + 32, ldB, N, K);
         }
       }
+      from_A += 32;
+      from_B += 32;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {

@@ -36,11 +36,11 @@ static __device__ __forceinline__ half8 load_global_128_guarded(const half *__re
 }
 
 // the lane's part of the 32x8 fragment at [i, k], value n of it at
-// { [lane, n] -> [+i = 16*floor(lane/16) + (n mod 8) + 8*(floor(lane/4) mod 2), +k = 4*floor(n/8) + (lane mod 4)] : 0
-// <= lane < 32 and 0 <= n < 16 }
+// { [lane, n] -> [+i = 16*floor(lane/16) + (n mod 8) + 8*(floor(lane/4) mod 2), +k = 4*floor(n/8) + (lane mod 4)]
+//     : 0 <= lane < 32 and 0 <= n < 16 }
 static __device__ __forceinline__ void hmma_load_a_col_swizzled(half8 (&v)[2], const half8 *tile, int k, int i,
     int lane) {
-  const half8 *part = tile + (2 * (lane % 4) ^ 2 * (lane / 16) + 4 * (i / 32 % 2) + lane / 4 % 2) + 16 * (lane % 4);
+  const half8 *part = tile + (2 * (lane % 4) ^ (2 * (lane / 16) + 4 * (i / 32 % 2) + lane / 4 % 2)) + 16 * (lane % 4);
   v[0] = part[16 * k + 8 * (i / 64)];
   v[1] = part[16 * k + 8 * (i / 64) + 64];
 }
@@ -143,7 +143,7 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
       matrix[line * ld + run + i] = part[i];
 }
 
-extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
+extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
     const half *__restrict__ B, int ldB, half *__restrict__ C, int ldC) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
@@ -175,6 +175,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_A = A + (long long)(linearId / 16) * ldA + 128 * blockIdx_y + 8 * (linearId % 16);
+  const half *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
+
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
     // global memory -> registers
@@ -184,10 +188,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128(A, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx_y + 8 * (linearId % 16), ldA);
-          private_B[c3] = load_global_128(B, 128 * blockIdx_x + 32 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldB);
+          private_A[c3] = load_global_128(from_A, 8 * c3, 0, ldA);
+          private_B[c3] = load_global_128(from_B, 32 * c3, 0, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
@@ -199,6 +201,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
               32 * c2 + 8 * (linearId % 4) + 32, ldB, N, K);
         }
       }
+      from_A += 32LL * ldA;
+      from_B += 32;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {
@@ -246,13 +250,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         exchange_store(exchange + 128 * warp, hmma_C[c4 / 32][c5 / 32], lane);
         __syncwarp();
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          run_C[r] = exchange_load(exchange + 128 * warp, r, lane);
+        for (int round = 0; round <= 3; round += 1) {
+          run_C[round] = exchange_load(exchange + 128 * warp, round, lane);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          store_global_128(C, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, run_C[r]);
+        for (int round = 0; round <= 3; round += 1) {
+          store_global_128(C, 128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, run_C[round]);
         }
         __syncwarp();
       }
@@ -267,13 +271,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         exchange_store(exchange + 128 * warp, hmma_C[c4 / 32][c5 / 32], lane);
         __syncwarp();
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          run_C[r] = exchange_load(exchange + 128 * warp, r, lane);
+        for (int round = 0; round <= 3; round += 1) {
+          run_C[round] = exchange_load(exchange + 128 * warp, round, lane);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          store_global_128_guarded(C, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, M, N, run_C[r]);
+        for (int round = 0; round <= 3; round += 1) {
+          store_global_128_guarded(C, 128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, M, N, run_C[round]);
         }
         __syncwarp();
       }

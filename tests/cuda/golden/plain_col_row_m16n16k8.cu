@@ -37,20 +37,20 @@ static __device__ __forceinline__ half8 load_global_128_guarded(const half *__re
 }
 
 // the lane's part of the 16x8 fragment at [i, k], value n of it at
-// { [lane, n] -> [+i = 8*floor(lane/16) + (n mod 4) + 4*(floor(lane/4) mod 2), +k = 4*floor(n/4) + (lane mod 4)] : 0 <=
-// lane < 32 and 0 <= n < 8 }
+// { [lane, n] -> [+i = 8*floor(lane/16) + (n mod 4) + 4*(floor(lane/4) mod 2), +k = 4*floor(n/4) + (lane mod 4)]
+//     : 0 <= lane < 32 and 0 <= n < 8 }
 static __device__ __forceinline__ void hmma_load_a_col_swizzled(half8 &v, const half8 *tile, int k, int i, int lane) {
-  const half4 *part = (const half4 *)tile + 2 * (lane % 4 ^ lane / 16 + 2 * (i / 16 % 2)) + 32 * (lane % 4)
+  const half4 *part = (const half4 *)tile + 2 * (lane % 4 ^ (lane / 16 + 2 * (i / 16 % 2))) + 32 * (lane % 4)
       + lane / 4 % 2;
   const half4 low = part[32 * k + 8 * (i / 32)], high = part[32 * k + 8 * (i / 32) + 128];
   v = make_uint4(low.x, low.y, high.x, high.y);
 }
 
 // the lane's part of the 8x16 fragment at [k, j], value n of it at
-// { [lane, n] -> [+k = 4*floor(n/4) + (lane mod 4), +j = 4*floor(lane/16) + (n mod 4) + 8*(floor(lane/8) mod 2)] : 0 <=
-// lane < 32 and 0 <= n < 8 }
+// { [lane, n] -> [+k = 4*floor(n/4) + (lane mod 4), +j = 4*floor(lane/16) + (n mod 4) + 8*(floor(lane/8) mod 2)]
+//     : 0 <= lane < 32 and 0 <= n < 8 }
 static __device__ __forceinline__ void hmma_load_b_row_swizzled(half8 &v, const half8 *tile, int k, int j, int lane) {
-  const half4 *part = (const half4 *)tile + lane / 16 + 2 * (2 * (lane % 4) ^ 2 * (j / 16 % 4) + lane / 8 % 2)
+  const half4 *part = (const half4 *)tile + lane / 16 + 2 * (2 * (lane % 4) ^ (2 * (j / 16 % 4) + lane / 8 % 2))
       + 32 * (lane % 4);
   const half4 low = part[32 * k + 16 * (j / 64)], high = part[32 * k + 16 * (j / 64) + 128];
   v = make_uint4(low.x, low.y, high.x, high.y);
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void exchange_store(half8 *exchange, const flo
 }
 
 // eight consecutive values of the fragment, from
-// { [lane, round] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 and 0 <= round < 1 }
+// { [lane] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 }
 static __device__ __forceinline__ half8 exchange_load(const half8 *exchange, int lane) {
   const half8 v = exchange[lane ^ 4 * (lane / 8 % 2)];
   return make_uint4(v.x, v.z, v.y, v.w);
@@ -133,7 +133,7 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
       matrix[line * ld + run + i] = part[i];
 }
 
-extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
+extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
     const half *__restrict__ B, int ldB, half *__restrict__ C, int ldC) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
@@ -165,6 +165,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_A = A + (long long)(linearId / 16) * ldA + 128 * blockIdx_y + 8 * (linearId % 16);
+  const half *from_B = B + (long long)(linearId / 16) * ldB + 128 * blockIdx_x + 8 * (linearId % 16);
+
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
     // global memory -> registers
@@ -174,10 +178,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128(A, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx_y + 8 * (linearId % 16), ldA);
-          private_B[c3] = load_global_128(B, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx_x + 8 * (linearId % 16), ldB);
+          private_A[c3] = load_global_128(from_A, 8 * c3, 0, ldA);
+          private_B[c3] = load_global_128(from_B, 8 * c3, 0, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
@@ -189,6 +191,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
               128 * blockIdx_x + 8 * (linearId % 16), ldB, K, N);
         }
       }
+      from_A += 32LL * ldA;
+      from_B += 32LL * ldB;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {

@@ -36,8 +36,8 @@ static __device__ __forceinline__ half8 load_global_128_guarded(const half *__re
 }
 
 // the lane's part of the 32x8 fragment at [i, k], value n of it at
-// { [lane, n] -> [+i = 16*floor(lane/16) + 4*floor(n/8) + (lane mod 4) + 8*(floor(lane/4) mod 2), +k = n mod 8] : 0 <=
-// lane < 32 and 0 <= n < 16 }
+// { [lane, n] -> [+i = 16*floor(lane/16) + 4*floor(n/8) + (lane mod 4) + 8*(floor(lane/4) mod 2), +k = n mod 8]
+//     : 0 <= lane < 32 and 0 <= n < 16 }
 static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 (&v)[2], const half8 *tile, int i, int k,
     int lane) {
   const half8 *part = tile + 64 * (lane / 16) + (k / 8 ^ lane / 2 % 4) + 4 * (lane % 4) + 32 * (lane / 4 % 2);
@@ -46,8 +46,8 @@ static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 (&v)[2], c
 }
 
 // the lane's part of the 8x32 fragment at [k, j], value n of it at
-// { [lane, n] -> [+k = 4*floor(n/8) + (lane mod 4), +j = 8*floor(lane/8) + (n mod 8)] : 0 <= lane < 32 and 0 <= n < 16
-// }
+// { [lane, n] -> [+k = 4*floor(n/8) + (lane mod 4), +j = 8*floor(lane/8) + (n mod 8)]
+//     : 0 <= lane < 32 and 0 <= n < 16 }
 static __device__ __forceinline__ void hmma_load_b_row_swizzled(half8 (&v)[2], const half8 *tile, int k, int j,
     int lane) {
   const half8 *part = tile + (lane % 4 ^ lane / 8) + 16 * (lane % 4);
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void hmma_row_row(float (&d)[32], const half8 
 // the chunk that starts at [i, k] of the tile:
 // { [i, k] -> [chunk = 4*i + ((floor(i/2) mod 2) + 2*(floor(i/8) mod 2) ^ floor(k/8))] : 0 <= i < 128 and 0 <= k < 32 }
 static __device__ __forceinline__ void store_shared_a_row_swizzled(half8 *tile, half8 v, int i, int k) {
-  tile[4 * i + (i / 2 % 2 + 2 * (i / 8 % 2) ^ k / 8)] = v;
+  tile[4 * i + ((i / 2 % 2 + 2 * (i / 8 % 2)) ^ k / 8)] = v;
 }
 
 // the chunk that starts at [k, j] of the tile:
@@ -144,7 +144,7 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
       matrix[line * ld + run + i] = part[i];
 }
 
-extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
+extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
     const half *__restrict__ B, int ldB, half *__restrict__ C, int ldC) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
@@ -176,6 +176,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
+  const half *from_B = B + (long long)(linearId / 16) * ldB + 128 * blockIdx_x + 8 * (linearId % 16);
+
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
     // global memory -> registers
@@ -185,10 +189,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128(A, 128 * blockIdx_y + 32 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldA);
-          private_B[c3] = load_global_128(B, 32 * c2 + 8 * c3 + linearId / 16 + 32,
-              128 * blockIdx_x + 8 * (linearId % 16), ldB);
+          private_A[c3] = load_global_128(from_A, 32 * c3, 0, ldA);
+          private_B[c3] = load_global_128(from_B, 8 * c3, 0, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
@@ -200,6 +202,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
               128 * blockIdx_x + 8 * (linearId % 16), ldB, K, N);
         }
       }
+      from_A += 32;
+      from_B += 32LL * ldB;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {
@@ -247,13 +251,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         exchange_store(exchange + 128 * warp, hmma_C[c4 / 32][c5 / 32], lane);
         __syncwarp();
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          run_C[r] = exchange_load(exchange + 128 * warp, r, lane);
+        for (int round = 0; round <= 3; round += 1) {
+          run_C[round] = exchange_load(exchange + 128 * warp, round, lane);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          store_global_128(C, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, run_C[r]);
+        for (int round = 0; round <= 3; round += 1) {
+          store_global_128(C, 128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, run_C[round]);
         }
         __syncwarp();
       }
@@ -268,13 +272,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         exchange_store(exchange + 128 * warp, hmma_C[c4 / 32][c5 / 32], lane);
         __syncwarp();
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          run_C[r] = exchange_load(exchange + 128 * warp, r, lane);
+        for (int round = 0; round <= 3; round += 1) {
+          run_C[round] = exchange_load(exchange + 128 * warp, round, lane);
         }
         #pragma unroll
-        for (int r = 0; r <= 3; r += 1) {
-          store_global_128_guarded(C, 128 * blockIdx_y + c4 + 8 * r + 64 * warpIdx_y + lane / 4,
-              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, M, N, run_C[r]);
+        for (int round = 0; round <= 3; round += 1) {
+          store_global_128_guarded(C, 128 * blockIdx_y + c4 + 8 * round + 64 * warpIdx_y + lane / 4,
+              128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 4), ldC, M, N, run_C[round]);
         }
         __syncwarp();
       }

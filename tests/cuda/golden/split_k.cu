@@ -43,8 +43,8 @@ static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const 
 }
 
 // the lane's part of the 8x16 fragment at [k, j], value n of it at
-// { [lane, n] -> [+k = n, +j = 4*floor(lane/16) + (lane mod 4) + 8*(floor(lane/8) mod 2)] : 0 <= lane < 32 and 0 <= n <
-// 8 }
+// { [lane, n] -> [+k = n, +j = 4*floor(lane/16) + (lane mod 4) + 8*(floor(lane/8) mod 2)]
+//     : 0 <= lane < 32 and 0 <= n < 8 }
 static __device__ __forceinline__ void hmma_load_b_col_swizzled(half8 &v, const half8 *tile, int j, int k, int lane) {
   const half8 *part = tile + 32 * (lane / 16) + (lane % 4 ^ k / 8 % 4) + 8 * (lane % 4) + 64 * (lane / 8 % 2);
   v = part[8 * j + 4 * (k / 32)];
@@ -87,10 +87,10 @@ static __device__ __forceinline__ void exchange_store(half8 *exchange, const flo
 }
 
 // eight consecutive values of the fragment, from
-// { [lane, round] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 and 0 <= round < 1 }
+// { [lane] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 }
 static __device__ __forceinline__ void exchange_load(float (&v)[8], const half8 *exchange, int lane) {
   const float4 *vector = (const float4 *)exchange;
-  const float4 low = vector[lane ^ lane / 8 % 2], high = vector[(lane ^ lane / 8 % 2 + 4) + 32];
+  const float4 low = vector[lane ^ lane / 8 % 2], high = vector[(lane ^ (lane / 8 % 2 + 4)) + 32];
   v[0] = low.x, v[1] = low.y, v[2] = high.x, v[3] = high.y;
   v[4] = low.z, v[5] = low.w, v[6] = high.z, v[7] = high.w;
 }
@@ -149,7 +149,7 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
       matrix[line * ld + run + i] = part[i];
 }
 
-extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
+extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
     const half *__restrict__ B, int ldB, half *__restrict__ C, int ldC) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
@@ -181,6 +181,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_A = A + (long long)(64 * blockIdx_y + linearId / 8) * ldA + 8 * (linearId % 8);
+  const half *from_B = B + (long long)(64 * blockIdx_x + linearId / 8) * ldB + 8 * (linearId % 8);
+
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S -> floor(k/64)
   for (int c2 = -1; c2 < (K + 63) / 64; c2 += 1) {
     // global memory -> registers
@@ -190,10 +194,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 3; c3 += 1) {
-          private_A[c3] = load_global_128(A, 64 * blockIdx_y + 16 * c3 + linearId / 8,
-              64 * c2 + 8 * (linearId % 8) + 64, ldA);
-          private_B[c3] = load_global_128(B, 64 * blockIdx_x + 16 * c3 + linearId / 8,
-              64 * c2 + 8 * (linearId % 8) + 64, ldB);
+          private_A[c3] = load_global_128(from_A, 16 * c3, 0, ldA);
+          private_B[c3] = load_global_128(from_B, 16 * c3, 0, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
@@ -205,6 +207,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
               64 * c2 + 8 * (linearId % 8) + 64, ldB, N, K);
         }
       }
+      from_A += 64;
+      from_B += 64;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {

@@ -44,8 +44,8 @@ static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const 
 }
 
 // the lane's part of the 8x16 fragment at [k, j], value n of it at
-// { [lane, n] -> [+k = n, +j = 4*floor(lane/16) + (lane mod 4) + 8*(floor(lane/8) mod 2)] : 0 <= lane < 32 and 0 <= n <
-// 8 }
+// { [lane, n] -> [+k = n, +j = 4*floor(lane/16) + (lane mod 4) + 8*(floor(lane/8) mod 2)]
+//     : 0 <= lane < 32 and 0 <= n < 8 }
 static __device__ __forceinline__ void hmma_load_b_col_swizzled(half8 &v, const half8 *tile, int j, int k, int lane) {
   const half8 *part = tile + 16 * (lane / 16) + (k / 8 % 2 ^ lane / 2 % 2) + 4 * (lane % 4) + 32 * (lane / 8 % 2);
   v = part[4 * j + 2 * (k / 16)];
@@ -95,10 +95,10 @@ static __device__ __forceinline__ void exchange_store(half8 *exchange, const flo
 }
 
 // eight consecutive values of the fragment, from
-// { [lane, round] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 and 0 <= round < 1 }
+// { [lane] -> [row = floor(lane/2), col = 8*(lane mod 2)] : 0 <= lane < 32 }
 static __device__ __forceinline__ void exchange_load(float (&v)[8], const half8 *exchange, int lane) {
   const float4 *vector = (const float4 *)exchange;
-  const float4 low = vector[lane ^ lane / 8 % 2], high = vector[(lane ^ lane / 8 % 2 + 4) + 32];
+  const float4 low = vector[lane ^ lane / 8 % 2], high = vector[(lane ^ (lane / 8 % 2 + 4)) + 32];
   v[0] = low.x, v[1] = low.y, v[2] = high.x, v[3] = high.y;
   v[4] = low.z, v[5] = low.w, v[6] = high.z, v[7] = high.w;
 }
@@ -153,6 +153,7 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
       matrix[line * ld + run + i] = part[i];
 }
 
+// one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values
 extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, int L, const half *__restrict__ A,
     int ldA, const half *__restrict__ B, int ldB, const half *__restrict__ P, int ldP, const half *__restrict__ Q,
     int ldQ, half *__restrict__ E, int ldE) {
@@ -193,6 +194,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
+  const half *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
+
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S1 -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
     // global memory -> registers
@@ -202,10 +207,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
         // BAND: load_A, load_B -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 1; c3 += 1) {
-          private_A[c3] = load_global_128(A, 128 * blockIdx_y + 64 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldA);
-          private_B[c3] = load_global_128(B, 128 * blockIdx_x + 64 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldB);
+          private_A[c3] = load_global_128(from_A, 64 * c3, 0, ldA);
+          private_B[c3] = load_global_128(from_B, 64 * c3, 0, ldB);
         }
       } else {
         // BAND: load_A, load_B -> c  (global memory -> registers)
@@ -217,6 +220,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
               32 * c2 + 8 * (linearId % 4) + 32, ldB, N, K);
         }
       }
+      from_A += 32;
+      from_B += 32;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {
@@ -267,6 +272,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
     }
   }
 
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const half *from_P = P + (long long)(128 * blockIdx_y + linearId / 4) * ldP + 8 * (linearId % 4);
+  const half *from_Q = Q + (long long)(128 * blockIdx_x + linearId / 4) * ldQ + 8 * (linearId % 4);
+
   // BAND: load_P, load_Q, store_P, store_Q -> kt - 1; S2 -> floor(k/32)
   for (int c2 = -1; c2 < (L + 31) / 32; c2 += 1) {
     // global memory -> registers
@@ -276,10 +285,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
         // BAND: load_P, load_Q -> c  (global memory -> registers)
         #pragma unroll
         for (int c3 = 0; c3 <= 1; c3 += 1) {
-          private_P[c3] = load_global_128(P, 128 * blockIdx_y + 64 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldP);
-          private_Q[c3] = load_global_128(Q, 128 * blockIdx_x + 64 * c3 + linearId / 4,
-              32 * c2 + 8 * (linearId % 4) + 32, ldQ);
+          private_P[c3] = load_global_128(from_P, 64 * c3, 0, ldP);
+          private_Q[c3] = load_global_128(from_Q, 64 * c3, 0, ldQ);
         }
       } else {
         // BAND: load_P, load_Q -> c  (global memory -> registers)
@@ -291,6 +298,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
               32 * c2 + 8 * (linearId % 4) + 32, ldQ, N, L);
         }
       }
+      from_P += 32;
+      from_Q += 32;
     }
     // shared memory -> fragments; macro-MMAs
     if (c2 >= 0) {

@@ -1,0 +1,61 @@
+"""What a kernel's text says before its first statement: the comment about its arguments, the launch bounds."""
+
+from __future__ import annotations
+
+from polyvolta.cuda.c_expr import KernelSpeller
+from polyvolta.cuda.ir_walk import operations
+from polyvolta.cuda.kernel_ir import GlobalLoad, GlobalStore, KernelIR, Mma, Pointwise
+from polyvolta.cuda.text.device_function import comment
+from polyvolta.cuda.text.shared import layout_name
+
+ONE_BLOCK = "// one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values"
+
+
+def opening(ir: KernelIR) -> str:
+    """The kernel's definition up to its first argument.
+
+    ptxas aims at several blocks on a multiprocessor where that takes few registers away, and spills a few values for
+    it. The bounds of a plain product say nothing of it, for there it has not been seen; all others say that one
+    block is enough.
+    """
+    products = {op.statement for op in operations(ir.body) if isinstance(op, Mma)}
+    plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))
+    first = f'extern "C" __global__ void __launch_bounds__({ir.threads}{"" if plain else ", 1"}) {ir.name}('
+    return first if plain else f"{ONE_BLOCK}\n{first}"
+
+
+def banner(ir: KernelIR) -> str:
+    """The comment that a kernel's text opens with: arguments, grid, and what is required of them."""
+    args = []
+    for t in ir.tensors:
+        layout = f" {layout_name(t.order)}-major" if t.ld else ""
+        args.append(f"{t.name}[{', '.join(map(str, t.dims))}]{layout}")
+    grid = ", ".join(KernelSpeller(known(ir)).text(e) for e in ir.grid)
+    lines = [
+        f"{ir.name}: {', '.join(args)}; fp16 in memory, fp32 accumulation.",
+        f"grid ({grid}), block ({ir.threads}, 1, 1), {ir.shared_bytes} bytes of dynamic shared memory.",
+    ]
+    lines += ["; ".join(f"{n} is a multiple of {m}" for n, m in ir.context) + "."] if ir.context else []
+    lines += _alignments(ir)
+    return "\n".join(line for text in lines for line in comment(text))
+
+
+def _alignments(ir: KernelIR) -> list[str]:
+    """What is required of pointers and leading dimensions of tensors that are accessed many values at a time."""
+    wide = set()
+    for op in operations(ir.body):
+        if isinstance(op, GlobalLoad | GlobalStore) and op.along == ir.tensor(op.tensor).order[-1]:
+            wide.add(op.tensor)
+    tensors = [t for t in ir.tensors if t.name in wide and t.align > 1]
+    out = []
+    for align in sorted({t.align for t in tensors}, reverse=True):
+        names = [t.name for t in tensors if t.align == align]
+        lds = [t.ld for t in tensors if t.align == align and t.ld]
+        more = f"; {', '.join(lds)} are multiples of {align}" if lds else ""
+        out.append(f"{', '.join(names)} are aligned to {2 * align} bytes{more}.")
+    return out
+
+
+def known(ir: KernelIR) -> dict[str, tuple[int, int | None]]:
+    """The ranges of a kernel's names; sizes and block indices are never negative."""
+    return {**dict.fromkeys((*ir.sizes, *(f"blockIdx.{axis}" for axis in "xyz")), (0, None)), **ir.ranges}
