@@ -21,6 +21,8 @@ _V = TypeVar("_V")
 
 
 class _Node(Interned):
+    """A formula, as what is interned."""
+
     __slots__ = ()
 
     def _nodes(self) -> tuple[Formula, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import index
+from typing import Any
 
 from polyvolta.graph.errors import BadSize, NameClash, UnknownLayout, UnsupportedDtype
 from polyvolta.graph.expr import Expr, shape_text
@@ -96,8 +97,8 @@ class Tensor(Expr):
         return f'{shape_text(self)} {self.dtype}, layout "{self.layout}"' if self.dims else f"{self.name}, a number"
 
 
-def sizes(names: str) -> Size | tuple[Size, ...]:
-    """Symbolic sizes from names between blanks or commas; a single name gives a single size.
+def sizes(names: str) -> Any:
+    """Symbolic sizes from names between blanks or commas: a tuple of `Size`, of a single name the `Size` itself.
 
     Raises
     ------
