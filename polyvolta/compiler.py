@@ -25,7 +25,7 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.idioms import Plan, plan
 from polyvolta.graph.names import check_name
-from polyvolta.graph.tensors import Size, Tensor
+from polyvolta.graph.tensors import Size
 from polyvolta.kernel import Kernel, NotAMultiple, Stages
 from polyvolta.options import BadOption, Options
 from polyvolta.sched import Schedule
@@ -87,8 +87,8 @@ def compile(  # noqa: A001
     if options is None:
         options = default_options(graph, target)
     options.check(target, needs_of(idiom))
-    multiples = _multiples(graph, idiom, options)
-    context = _context(graph, idiom, multiples)
+    multiples = multiples_of(graph, idiom, options)
+    context = context_of(graph, idiom, multiples)
     stages = Stages()
 
     def reach(stage: str, schedule: Schedule) -> Schedule:
@@ -99,10 +99,7 @@ def compile(  # noqa: A001
         return schedule
 
     fine, contracted = decompose(graph, options, context, reach)
-    tensors = {
-        t.name: GlobalTensor(t.name, tuple(_dim(d) for d in t.dims), _order(t), t in graph.outputs)
-        for t in (*graph.inputs, *graph.outputs)
-    }
+    tensors = tensors_of(graph)
     promotion = promote(fine, contracted, idiom, tensors, options, context, target.shared_bytes)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion))
@@ -126,17 +123,23 @@ def _check_names(graph: Graph, name: str) -> None:
             raise BadName(f"{user!r} is an argument of the kernel's call", hint=f"try {user + '_'!r}")
 
 
-def _dim(d: int | Size) -> int | str:
-    return d if isinstance(d, int) else d.name
+def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
+    """The kernel's tensors by name: inputs, then outputs.
+
+    >>> import polyvolta as pv
+    >>> M, K = pv.sizes("M K")
+    >>> tensors_of(Graph.of(pv.tensor("A", (M, K), layout="col") @ pv.tensor("B", (K, 8))))["A"]
+    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8)
+    """
+    out = {}
+    for t in (*graph.inputs, *graph.outputs):
+        dims = tuple(d if isinstance(d, int) else d.name for d in t.dims)
+        order = tuple(range(len(dims)))
+        out[t.name] = GlobalTensor(t.name, dims, order if t.layout == "row" else order[::-1], t in graph.outputs)
+    return out
 
 
-def _order(t: Tensor) -> tuple[int, ...]:
-    """Dimensions outermost first in memory."""
-    dims = tuple(range(len(t.dims)))
-    return dims if t.layout == "row" else dims[::-1]
-
-
-def _multiples(graph: Graph, idiom: Plan, options: Options) -> dict[str, int]:
+def multiples_of(graph: Graph, idiom: Plan, options: Options) -> dict[str, int]:
     """What each symbolic size must be a multiple of: of nothing, unless partial tiles are to be padded.
 
     Raises
@@ -160,7 +163,7 @@ def _multiples(graph: Graph, idiom: Plan, options: Options) -> dict[str, int]:
     return {p: out[p] for p in graph.params if p in out}
 
 
-def _context(graph: Graph, idiom: Plan, multiples: dict[str, int]) -> Set:
+def context_of(graph: Graph, idiom: Plan, multiples: dict[str, int]) -> Set:
     """What the kernel may assume of the sizes: nothing is computed for an empty result, and tiles may divide them.
 
     A size along which products only sum up may be 0: the sum is 0 then.

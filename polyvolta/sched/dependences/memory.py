@@ -46,11 +46,16 @@ from polyvolta.sets.shape import spaced
 class Accessing(Protocol):
     """What is needed of a statement of a graph."""
 
-    name: str
-    iterators: tuple[str, ...]
-    domain: Set
-    reads: tuple
-    write: object
+    @property
+    def name(self) -> str: ...
+    @property
+    def iterators(self) -> tuple[str, ...]: ...
+    @property
+    def domain(self) -> Set: ...
+    @property
+    def reads(self) -> tuple: ...
+    @property
+    def write(self) -> object: ...
 
 
 @metered

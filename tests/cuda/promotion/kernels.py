@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import polyvolta as pv
+from polyvolta.compiler import context_of, multiples_of, tensors_of
 from polyvolta.cuda.interpreter import interpret
-from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR
+from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.lower import lower
 from polyvolta.cuda.promotion.assemble import prefetched, promote
 from polyvolta.cuda.promotion.model import Promotion
@@ -18,7 +19,6 @@ from polyvolta.graph.idioms import plan
 from polyvolta.options import Options
 from polyvolta.sched.codegen.scan import scan
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set
 
 M, N, K, L = pv.sizes("M N K L")
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}
@@ -42,21 +42,9 @@ def build(outputs, limit: int = 96 * 1024, **options) -> Built:
     outputs = [outputs] if not isinstance(outputs, list) else outputs
     graph, chosen = Graph.of(outputs), Options(**options)
     idiom = plan(graph, chosen.accumulators)
-    facts = [f"{p} >= {int(p not in ('K', 'L'))}" for p in graph.params]
-    if chosen.partial == "pad":
-        facts += [f"{p} mod {s} = 0" for p, s in zip("MNKL", (*chosen.step, chosen.step[2])) if p in graph.params]
-    prefix = f"[{', '.join(graph.params)}] -> " if graph.params else ""
-    context = Set(f"{prefix}{{ : {' and '.join(facts)} }}" if facts else "{ : }")
+    context = context_of(graph, idiom, multiples_of(graph, idiom, chosen))
     fine, contracted = decompose(graph, chosen, context)
-    tensors = {
-        t.name: GlobalTensor(
-            t.name,
-            tuple(d if isinstance(d, int) else d.name for d in t.dims),
-            tuple(range(len(t.dims)))[:: 1 if t.layout == "row" else -1],
-            t in graph.outputs,
-        )
-        for t in (*graph.inputs, *graph.outputs)
-    }
+    tensors = tensors_of(graph)
     promotion = promote(fine, contracted, idiom, tensors, chosen, context, limit)
     tree = prefetched(promotion)
     scanned = scan(tree, context, {"linearId": chosen.threads})

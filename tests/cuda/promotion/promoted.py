@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyvolta.compiler import context_of, multiples_of
 from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
 from polyvolta.cuda.promotion.footprints import nest_of, union, widened
@@ -54,12 +55,7 @@ def loops_of(expr, **options) -> Loops:
     chosen = Options(**options)
     graph = Graph.of(expr)
     idiom = plan(graph, chosen.accumulators)
-    facts = [f"{p} >= {int(any(p in map(str, s.extents[:2]) for s in graph.statements))}" for p in graph.params]
-    if chosen.partial == "pad":
-        facts += [f"{e} mod {s} = 0" for c in idiom.contractions
-                  for e, s in zip(c.statement.extents, chosen.step) if not isinstance(e, int)]  # fmt: skip
-    prefix = f"[{', '.join(graph.params)}] -> " if graph.params else ""
-    context = Set(f"{prefix}{{ : {' and '.join(facts)} }}" if facts else "{ : }")
+    context = context_of(graph, idiom, multiples_of(graph, idiom, chosen))
     fine, contracted = decompose(graph, chosen, context)
     nests = {c.statement.name: nest_of(fine, c.statement.name, context) for c in idiom.contractions}
     operands = operand_pieces(nests, idiom, chosen, context)

@@ -90,10 +90,10 @@ def test_promoted_trees_are_schedules(outputs, options):
 
 def test_names_that_graph_and_kernel_share_are_kept_apart():
     """Tensors that are operands and read in the epilogue, too; a size that is called like the loop over rounds."""
-    r = pv.sizes("r")
-    left, right = pv.tensor("A", (r, r)), pv.tensor("B", (r, r))
+    n = pv.sizes("round")
+    left, right = pv.tensor("A", (n, n)), pv.tensor("B", (n, n))
     wide = {"block_tile": (32, 32, 16), "warp_tile": (32, 32, 16), "macro_mma": "m32n32k8"}
     built = build(pv.relu(left @ right + right) * left, **wide)
     assert {"run_A", "run_B", "private_A", "private_B"} <= {x.name for x in built.ir.registers}
-    assert built.ir.sizes == ("r",)
-    assert built.ir.ranges["r1"] == (0, 3)
+    assert built.ir.sizes == ("round",)
+    assert built.ir.ranges["round1"] == (0, 3)
