@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from polyvolta.cuda import launch
 from polyvolta.cuda.device_array import DeviceArray, is_device_array
@@ -188,4 +188,9 @@ def empty_on_host(tensor: GlobalTensor, shape: tuple[int, ...]) -> np.ndarray:
     """A numpy array in a tensor's layout."""
     import numpy as np
 
-    return np.empty(shape, np.float16, order="F" if tensor.order == (1, 0) else "C")
+    return np.empty(shape, np.float16, order=memory_order(tensor))
+
+
+def memory_order(tensor: GlobalTensor) -> Literal["C", "F"]:
+    """Numpy's word for a tensor's layout."""
+    return "F" if tensor.order == (1, 0) else "C"

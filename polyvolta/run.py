@@ -16,6 +16,7 @@ from polyvolta.arguments import (
     check_output,
     check_overlaps,
     empty_on_host,
+    memory_order,
     on_device,
     on_host,
     places,
@@ -69,6 +70,7 @@ def run(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
     outs = _outs(kernel, out)
     given = {**bound.arrays, **{n: o for n, o in zip(_out_names(kernel), outs) if o is not None}}
     if places(given):
+        stream = _stream(kernel, bound, stream)
         call = device_call(kernel, bound, outs, stream)
         if not call.is_empty:
             _on_device(call, stream)
@@ -100,6 +102,7 @@ def bound_launch(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Prepare
             f"a bound launch is given {missing} beforehand",
             hint="out=..., and polyvolta.cuda.launch.to_device(array), or arrays of torch, cupy or numba",
         )
+    stream = _stream(kernel, bound, stream)
     call = device_call(kernel, bound, outs, stream)
     if call.is_empty:
         return Nothing()
@@ -114,6 +117,11 @@ def bound_launch(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Prepare
 
 
 # ---- from arguments to a call
+
+
+def _stream(kernel: Kernel, bound: Bound, stream: Any) -> Any:
+    """The stream of a call; where none is given, the one on which the first array's library works."""
+    return launch.current_stream(bound.arrays[_read(kernel)[0].name]) if stream is None else stream
 
 
 def written(kernel: Kernel) -> tuple[GlobalTensor, ...]:
@@ -161,8 +169,7 @@ def device_call(kernel: Kernel, bound: Bound, outs: Sequence[Any], stream: Any) 
     inputs = tuple(on_device(bound.arrays[t.name], t, t.name, stream) for t in _read(kernel))
     like, results = bound.arrays[_read(kernel)[0].name], []
     for t, out in zip(written(kernel), outs, strict=True):
-        order = "F" if t.order == (1, 0) else "C"
-        results.append(launch.empty_like(like, extents(t, sizes), order=order) if out is None else out)
+        results.append(launch.empty_like(like, extents(t, sizes), order=memory_order(t)) if out is None else out)
     outputs = tuple(
         on_device(a, t, n, stream) for a, t, n in zip(results, written(kernel), _out_names(kernel), strict=True)
     )
@@ -198,11 +205,11 @@ def _through_device(call: Call, stream: Any) -> Any:
     padded = _padded_on_host(call)
     inputs = []
     for a in padded.inputs:
-        array = np.asarray(a.array, order="F" if a.tensor.order == (1, 0) else "C")
+        array = np.asarray(a.array, order=memory_order(a.tensor))
         inputs.append(on_device(launch.to_device(array, stream), a.tensor, a.tensor.name, stream))
     outputs = []
     for a in padded.outputs:
-        device = launch.allocate(a.shape, "F" if a.tensor.order == (1, 0) else "C", "float16")
+        device = launch.allocate(a.shape, memory_order(a.tensor))
         outputs.append(on_device(device, a.tensor, a.tensor.name, stream))
     prepare(replace(padded, inputs=tuple(inputs), outputs=tuple(outputs)), stream).launch()
     for device, result in zip(outputs, call.outputs, strict=True):
@@ -220,8 +227,8 @@ def _on_device(call: Call, stream: Any) -> None:
     check_padding(call)
 
     def fitting(a: Argument) -> Argument:
-        shape, order = extents(a.tensor, sizes), "F" if a.tensor.order == (1, 0) else "C"
-        return on_device(launch.allocate(shape, order), a.tensor, a.tensor.name, stream)
+        whole = launch.allocate(extents(a.tensor, sizes), memory_order(a.tensor))
+        return on_device(whole, a.tensor, a.tensor.name, stream)
 
     inputs, outputs = ([fitting(a) for a in side] for side in (call.inputs, call.outputs))
     for small, large in zip(call.inputs, inputs, strict=True):

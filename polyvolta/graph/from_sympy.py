@@ -62,7 +62,10 @@ def _value(e: Any, at: dict[Any, Any]) -> Any:
         hint = f"its operands: {', '.join(map(str, at))}"
         raise BadFunction(f"{e} is no operand of the Lambda", where=str(e), hint=hint)
     if e.is_number:
-        return float(e)
+        try:
+            return float(e)
+        except TypeError:
+            raise BadFunction(f"{e} is no real number, in a sympy function", where=str(e)[:200]) from None
     if e in (sympy.true, sympy.false):
         return float(bool(e))
     half = sympy.Rational(1, 2)

@@ -146,13 +146,18 @@ def test_functions_call_functions():
 
 def test_sympys_functions():
     x, y = sympy.symbols("x y", real=True)
+    waves = sympy.Lambda(x, sympy.sin(x) ** 2 - sympy.cos(3 * x) * sympy.sign(x))
+    np.testing.assert_allclose(
+        value(pv.pointwise(waves, X)), np.sin(DATA["X"]) ** 2 - np.cos(3 * DATA["X"]) * np.sign(DATA["X"])
+    )
     f = sympy.Lambda((x, y), sympy.Max(x + y, 0) / (1 + sympy.exp(-x)) - 2 * sympy.sqrt(abs(y)) + x**3 / 3)
     got = value(pv.pointwise(f, X, row))
     a, b = DATA["X"], DATA["row"]
     np.testing.assert_allclose(got, np.maximum(a + b, 0) / (1 + np.exp(-a)) - 2 * np.sqrt(np.abs(b)) + a**3 / 3)
     pieces = sympy.Lambda(x, sympy.Piecewise((0, x < 0), (x, x <= 1), (1, True)))
     np.testing.assert_allclose(value(pv.pointwise(pieces, X)), np.clip(a, 0, 1))
-    for wrong, says in [(x + y, "not a Add"), (sympy.Lambda(x, sympy.sinh(x)), "'sinh'"),
+    for wrong, says in [(x + y, "not a Add"), (sympy.Lambda(x, x + sympy.I), "I is no real number"),
+                        (sympy.Lambda(x, sympy.sinh(x)), "'sinh'"),
                         (sympy.Lambda(x, x + y), "y is no operand"), (sympy.Lambda((x, y), x + y), "takes 2 operands"),
                         (sympy.Lambda(x, sympy.Piecewise((x, x > 0))), "always holds")]:  # fmt: skip
         with pytest.raises(BadFunction) as caught:
