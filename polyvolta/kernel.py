@@ -225,7 +225,8 @@ class Kernel:
             will do. Scalars are numbers.
         out : where the results go, an array or a sequence of one for each output (None: allocate it); by default all
             are allocated.
-        stream : of numba, torch or cupy, or the driver's handle, on a GPU.
+        stream : of numba, torch or cupy, or the driver's handle, on a GPU. By default the one on which the first
+            array's library works now: torch's or cupy's current stream, else the legacy default stream.
 
         Returns
         -------

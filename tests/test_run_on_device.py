@@ -266,3 +266,14 @@ def test_launch_configurations_are_remembered_but_not_without_end(monkeypatch):
     for m in range(1, 300, 32):
         assert kernel.launch_config(M=m, N=33, K=1).grid == (2, -(-m // 32), 1)
     assert len(kernel._configs) <= 3
+
+
+def test_the_first_arrays_library_says_the_stream(driver, monkeypatch):
+    a, b = operands(8, 8, 8)
+    out = there(np.zeros((8, 8), np.float16))
+    first = there(a)
+    monkeypatch.setattr(launch, "current_stream", lambda array: 31 if array is first else 32)
+    for stream in (None, 0, 7):
+        KERNEL(first, there(b), out=out, stream=stream)
+        KERNEL.bind(first, there(b), out=out, stream=stream)()
+    assert [x[3] for x in driver.launches] == [31, 31, 0, 0, 7, 7]

@@ -73,6 +73,23 @@ def _several_gpus() -> bool:
     return len(cuda.gpus) > 1
 
 
+def current_stream(array: Any) -> int:
+    """The handle of the stream on which the library that made an array works now: torch's, cupy's, else the default.
+
+    What it computed before is there for a kernel on this stream, and what it computes next waits for the kernel.
+    """
+    library = type(array).__module__.split(".")[0]
+    if library == "torch":
+        import torch
+
+        return torch.cuda.current_stream().cuda_stream
+    if library == "cupy":
+        import cupy
+
+        return cupy.cuda.get_current_stream().ptr
+    return 0
+
+
 def device_of(array: DeviceArray) -> int:
     """Number of the device in whose memory an array lies; for an empty one, of the current device."""
     require_gpu()

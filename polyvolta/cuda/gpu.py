@@ -98,17 +98,25 @@ def driver_call(function: str, *args: Any) -> Any:
 
 
 def stream_handle(stream: Any) -> int:
-    """The driver's number of a stream; 0, the legacy default stream, for None."""
+    """The driver's number of a stream; 0, the legacy default stream, for None.
+
+    Raises
+    ------
+    LaunchFailed : it is none.
+
+    >>> stream_handle(None), stream_handle(7)
+    (0, 7)
+    """
     if stream is None:
         return 0
     if hasattr(stream, "__cuda_stream__"):  # numba, cuda.core, newer torch and cupy
         return int(stream.__cuda_stream__()[1])
     for attribute in ("cuda_stream", "ptr"):  # torch, cupy
         stream = getattr(stream, attribute, stream)
-    if isinstance(stream, int):
+    if isinstance(stream, int) and not isinstance(stream, bool) and 0 <= stream < 2**64:
         return stream
     raise LaunchFailed(
-        f"a {type(stream).__name__} is no stream",
+        f"a {type(stream).__name__} is no stream" if not isinstance(stream, int) else f"{stream} is no stream",
         hint="numba's, torch's and cupy's are, and the driver's handle",
     )
 

@@ -20,6 +20,7 @@ from polyvolta.cuda.device_memory import as_device_view as as_device_view
 from polyvolta.cuda.device_memory import clear as clear
 from polyvolta.cuda.device_memory import copy_lines as copy_lines
 from polyvolta.cuda.device_memory import copy_to_host as copy_to_host
+from polyvolta.cuda.device_memory import current_stream as current_stream
 from polyvolta.cuda.device_memory import device_of as device_of
 from polyvolta.cuda.device_memory import empty_like as empty_like
 from polyvolta.cuda.device_memory import to_device as to_device

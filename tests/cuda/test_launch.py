@@ -244,8 +244,18 @@ def test_streams_of_everyone():
         ptr = 13
 
     assert [launch.stream_handle(s) for s in (None, Protocol(), Torch(), Cupy(), 14)] == [0, 11, 12, 13, 14]
-    with pytest.raises(LaunchFailed, match="a str is no stream"):
-        launch.stream_handle("default")
+    for wrong, complaint in (("default", "a str is no stream"), (-1, "-1 is no stream"), (True, "True is no stream")):
+        with pytest.raises(LaunchFailed, match=complaint):
+            launch.stream_handle(wrong)
+
+
+def test_a_librarys_current_stream(monkeypatch):
+    current = types.SimpleNamespace(cuda_stream=21, ptr=22)
+    of = types.SimpleNamespace(current_stream=lambda: current, get_current_stream=lambda: current)
+    for library, handle in (("torch", 21), ("cupy", 22), ("numba", 0), ("jax", 0)):
+        monkeypatch.setitem(sys.modules, library, types.SimpleNamespace(cuda=of))
+        array = type("Array", (), {"__module__": f"{library}.core"})()
+        assert launch.current_stream(array) == handle
 
 
 def test_compact_strides():
