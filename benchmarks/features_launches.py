@@ -108,6 +108,27 @@ def streams_of_torch() -> str:
 
 
 @check
+def the_current_stream_of_torch() -> str:
+    import torch
+
+    kernel, stream = product(), torch.cuda.Stream()
+    ta = torch.zeros((64, 64), dtype=torch.float16, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(100_000_000)
+        ta += 1
+        c = kernel(ta, ta.T) + 1
+        torch.cuda._sleep(100_000_000)
+        ta += 1
+        d = torch.zeros_like(ta)
+        kernel.bind(ta, ta.T, out=d)()
+        d += 1
+    stream.synchronize()
+    assert (c == 65).all() and (d == 257).all(), (c.flatten()[:4], d.flatten()[:4])
+    return None
+
+
+@check
 def streams_of_numba() -> str:
     from numba import cuda
 

@@ -2,7 +2,7 @@
 
 The body is the kernel's text, word for word; what differs is the head, `__device__` for `__global__`, and how shared
 memory comes about: as an array of the function's own up to 48 KiB, beyond that as the dynamic shared memory of the
-launch. numba compiles the text with the kernel that calls it, for the GPU at hand, and links both. So the results are
+launch, which `numba_helpers.with_shared` lets a user's kernel have. numba compiles the text with the kernel that calls it, for the GPU at hand, and links both. So the results are
 those of the kernel, bit for bit.
 
 All threads of a block call it, in a grid and a block of `kernel.launch_config(...)`: it computes the tile of the
@@ -46,7 +46,7 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
     if static and ir.shared_bytes > STATIC_BYTES:
         raise NotADeviceFunction(
             f"{ir.name} takes {ir.shared_bytes} bytes of shared memory, of its own it can have {STATIC_BYTES}",
-            hint='shared="dynamic", and shared_bytes of launch_config in the launch',
+            hint='shared="dynamic", and a launch with shared_bytes of launch_config, of a kernel by with_shared',
         )
     text = _replaced(source, opening(ir), f'extern "C" __device__ int {ir.name}(')
     if static:
