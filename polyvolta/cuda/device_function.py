@@ -2,8 +2,8 @@
 
 The body is the kernel's text, word for word; what differs is the head, `__device__` for `__global__`, and how shared
 memory comes about: as an array of the function's own up to 48 KiB, beyond that as the dynamic shared memory of the
-launch, which `numba_helpers.with_shared` lets a user's kernel have. numba compiles the text with the kernel that calls it, for the GPU at hand, and links both. So the results are
-those of the kernel, bit for bit.
+launch, which `numba_helpers.with_shared` lets a user's kernel have. numba compiles the text with the kernel that calls
+it, for the GPU at hand, and links both. So the results are those of the kernel, bit for bit.
 
 All threads of a block call it, in a grid and a block of `kernel.launch_config(...)`: it computes the tile of the
 result that belongs to its block. What the caller wrote to global memory before is visible to it only behind a
