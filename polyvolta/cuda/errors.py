@@ -1,6 +1,7 @@
 """What can go wrong between a kernel's text and its run on a GPU, each with a stable id: PV5xx.
 
-The first three come from the compiler (`nvrtc`), which needs no GPU; the others from running (`launch`).
+PV501, 502, 503 and 507 come from compiling and from reading machine code (`nvrtc`), which need no GPU; PV504, 505 and
+506 from running (`launch`). Modules that have errors of their own define them: the cache, views, the interpreter.
 """
 
 from __future__ import annotations

@@ -277,7 +277,12 @@ def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
     Parameters
     ----------
     tile : of a kernel.
-    load : a kernel's operation on that tile: it says who owns what, and how many values one access loads.
+    load : a kernel's operation on that tile: it says who owns what, and how many values one access loads. Where
+        these are four, this loads the eight around them and takes the half that is wanted.
+
+    Raises
+    ------
+    UnknownName : the tile has no layout: it is an exchange buffer.
     """
     layout = _layout(tile)
     names = _names(len(layout.inputs), "x")
