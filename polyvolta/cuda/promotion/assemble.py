@@ -27,7 +27,7 @@ from polyvolta.cuda.promotion import pipeline
 from polyvolta.cuda.promotion.epilogue import epilogue
 from polyvolta.cuda.promotion.footprints import instances, level, members_of, nest_of, union, widened
 from polyvolta.cuda.promotion.loops import operand_pieces
-from polyvolta.cuda.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling
+from polyvolta.cuda.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
 from polyvolta.graph.idioms import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
@@ -173,10 +173,7 @@ def _names(taken: Sequence[str]) -> Callable[[str], str]:
     used = set(taken)
 
     def name_of(wish: str) -> str:
-        name, n = wish, 1
-        while name in used:
-            n += 1
-            name = f"{wish}_{n}"
+        name = free_name(wish, used)
         used.add(name)
         return name
 

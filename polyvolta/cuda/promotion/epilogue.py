@@ -37,7 +37,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedTile,
 )
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.cuda.promotion.model import Movement, Nest, Piece, accumulator_name
+from polyvolta.cuda.promotion.model import Movement, Nest, Piece, accumulator_name, free_name
 from polyvolta.cuda.promotion.result import Fragments, enters, over_fragments
 from polyvolta.graph.idioms import Plan, Step
 from polyvolta.graph.statements import Access
@@ -79,7 +79,7 @@ def epilogue(
     """
     kind = "float" if plan.computes or warps[2] > 1 else "half"
     exchange = plan_exchange(macro, kind, tensors[plan.outputs[0]].order)
-    b = _Builder(plan, fragments, tensors, exchange, warps, name_of, _fresh("round", taken))
+    b = _Builder(plan, fragments, tensors, exchange, warps, name_of, free_name("round", taken))
     b.run()
     buffer = SharedTile(EXCHANGE, 0, warps[0] * warps[1] * warps[2] * exchange.chunks)
     twins = [m.statement for m in b.movements if m.statement not in nests]
@@ -136,9 +136,8 @@ class _Builder:
         key = (access.tensor, tuple(map(str, index)))
         if key in self.runs:
             return
-        count = [tensor for tensor, _ in self.runs].count(access.tensor)
-        array = self.runs[key] = run_name(f"{access.tensor}{count or ''}")
-        statement = self.name_of(f"read_{access.tensor}{count or ''}")
+        array = self.runs[key] = self.run_of(access.tensor)
+        statement = self.name_of(f"read_{access.tensor}")
         along = next((d for d, p in enumerate(index) if p == self.exchange.along), None)
         guarded = bool(self.fragments.full)
 
@@ -160,7 +159,7 @@ class _Builder:
         store, load = self.name_of(f"exchange_{array}"), self.name_of(f"gather_{array}")
         self.add(store, [ExchangeStore(source, EXCHANGE, slot, self.exchange, store)], "accumulators -> exchange", True)
         self.barrier(f"sync_{array}")
-        target = self.runs[array, ("0", "1")] = run_name(array)
+        target = self.runs[array, ("0", "1")] = self.run_of(array)
         self.array(target, self.exchange.kind, self.exchange.rounds)
 
         def one(r: Aff) -> Op:
@@ -180,7 +179,7 @@ class _Builder:
             self.runs[result, ("0", "1")] = arrays[0]
             self.store(result, arrays[0], s.name)
             return
-        target = self.runs[result, ("0", "1")] = run_name(result)
+        target = self.runs[result, ("0", "1")] = self.run_of(result)
         self.array(target, "float", self.exchange.rounds)
 
         def one(r: Aff) -> Op:
@@ -207,6 +206,10 @@ class _Builder:
         self.add(statement, [Barrier("warp" if self.warps[2] == 1 else "block", statement)], "", True)
 
     # ---- parts of statements
+
+    def run_of(self, array: str) -> str:
+        """A register array for runs of an array."""
+        return free_name(run_name(array), self.registers)
 
     def array(self, name: str, kind: str, rounds: int) -> None:
         self.registers[name] = RegisterArray(name, kind, (rounds,))
@@ -253,11 +256,3 @@ class _Builder:
 def _position(step: Step, index: str) -> int:
     """Which coordinate of the result an index of an access is: 0, 1, or 2 for the number 0."""
     return step.statement.iterators.index(index) if index in step.statement.iterators else 2
-
-
-def _fresh(wish: str, taken: Sequence[str]) -> str:
-    """A name that is not taken."""
-    n = 0
-    while (name := f"{wish}{n or ''}") in taken:
-        n += 1
-    return name

@@ -42,6 +42,7 @@ from polyvolta.cuda.promotion.model import (
     Tiling,
     accumulator_name,
     fragment_name,
+    free_name,
     shared_name,
 )
 from polyvolta.cuda.promotion.operands import (
@@ -102,7 +103,7 @@ def labels_of(plan: Plan) -> dict[str, tuple[str, ...]]:
         for a in o.accesses:
             wanted = o.name if len(o.accesses) == 1 else a.tensor
             free = wanted == o.name or wanted not in taken
-            mine += [wanted] if free else distinct((f"{o.name}_{a.tensor}",), tuple(taken))
+            mine.append(wanted if free else free_name(f"{o.name}_{wanted}", taken))
             taken.add(mine[-1])
         out[o.name] = tuple(mine)
     return out

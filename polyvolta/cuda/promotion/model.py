@@ -8,8 +8,9 @@ add their instances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Protocol
 
 from polyvolta.cuda.kernel_ir import Loop, Op, RegisterArray, SharedTile
@@ -135,6 +136,16 @@ class Promotion:
     movements: Mapping[str, Movement]
     tiles: tuple[SharedTile, ...]
     registers: tuple[RegisterArray, ...]
+
+
+def free_name(wish: str, taken: Container[str]) -> str:
+    """The wish, with a number behind it where it is taken: for what the C text names, where there are no primes.
+
+    >>> free_name("run_C", ("run_A", "run_C", "run_C_2"))
+    'run_C_3'
+    """
+    numbered = (f"{wish}_{n}" for n in count(2))
+    return wish if wish not in taken else next(name for name in numbered if name not in taken)
 
 
 def accumulator_name(array: str) -> str:

@@ -96,4 +96,14 @@ def test_names_that_graph_and_kernel_share_are_kept_apart():
     built = build(pv.relu(left @ right + right) * left, **wide)
     assert {"run_A", "run_B", "private_A", "private_B"} <= {x.name for x in built.ir.registers}
     assert built.ir.sizes == ("round",)
-    assert built.ir.ranges["round1"] == (0, 3)
+    assert built.ir.ranges["round_2"] == (0, 3)
+
+
+def test_registers_have_names_of_their_own():
+    """A tensor that two operands read, beside one that is called like the second copy of it would be."""
+    a, b, x, a_x = (pv.tensor(name, (M, M)) for name in ("A", "B", "X", "A_X"))
+    built = build((a + x) @ x + a_x @ b, **SMALL)
+    names = [r.name for r in built.ir.registers]
+    assert len(names) == len(set(names))
+    assert all(name.isidentifier() for name in names)
+    assert "private_A_X_2" in names
