@@ -76,7 +76,7 @@ class LoadedKernel:
 
         Raises
         ------
-        LaunchFailed : an argument doesn't fit, or the driver refuses; shows grid, block and arguments.
+        LaunchFailed : an argument does not fit, or the driver refuses; shows grid and block.
         """
         from numba import cuda
 
