@@ -64,6 +64,30 @@ def test_signs_of_zeros_go_through_the_epilogue_as_in_numpy():
     assert np.array_equal(down, -up)
 
 
+@pytest.mark.parametrize("name", ["kt", "by", "expf", "std"])
+def test_users_may_name_things_as_parts_of_the_kernel_are(name):
+    """Tensors, sizes, scalars, vectors and functions: the text compiles, and computes the same as with other names."""
+
+    def kernels(name, tripled):
+        size = pv.sizes(name)
+        tripled.__name__ = name
+        yield pv.exp(pv.tensor(name, (M, K)) @ B)
+        yield pv.exp(pv.tensor("A", (size, K)) @ pv.tensor("B", (K, size), layout="col"))
+        yield pv.exp(pv.scalar(name) * (A @ B)) * pv.tanh(pv.scalar(name))
+        yield pv.relu(A) @ B + pv.tensor(name, (N,))
+        yield pv.pointwise(tripled, A @ B)
+
+    rng = np.random.default_rng(6)
+    a, b = rng.random((20, 24)).astype(np.float16), np.asfortranarray(rng.random((24, 20)).astype(np.float16))
+    given = {"tensor": [a, b], "size": [a, b], "scalar": [0.25, a, b], "vector": [a, b, a[0, :20].copy()],
+             "function": [a, b]}  # fmt: skip
+    both = zip(kernels(name, lambda x: 2 * x + x), kernels("other", lambda x: 2 * x + x), given, strict=True)
+    for clashing, plain, kind in both:
+        one, other = (pv.compile(e, options=OPTIONS["guard"]) for e in (clashing, plain))
+        assert one.cubin(), kind
+        np.testing.assert_array_equal(one.interpret(*given[kind]), other.interpret(*given[kind]), kind)
+
+
 PROGRAM = """
 import polyvolta as pv
 M, N, K, L = pv.sizes("M N K L")

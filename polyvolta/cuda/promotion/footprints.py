@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.promotion.model import TILE, Nest
+from polyvolta.cuda.promotion.model import TILE, Nest, free_name
 from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
@@ -52,7 +52,8 @@ def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] =
     domain = fine.domain.only(statement)
     iterators = domain.space.out.dims
     members = tuple(_members(fine.root, statement))
-    names = distinct(MEMBER_NAMES, (*domain.param_names, *iterators, *taken))
+    used = {*domain.param_names, *iterators, *taken}
+    names = tuple(free_name(n, used) for n in MEMBER_NAMES)
     named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
     real = domain.intersect_params(context)
     nest = Nest(statement, iterators, members, named, real, real)

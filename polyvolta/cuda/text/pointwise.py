@@ -21,7 +21,8 @@ from polyvolta.graph.names import reserved
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 SCALAR = "scalar "
-OWN_NAMES = re.compile(r"i|y|count|(x|t|packed)\d+")
+_CALLED = {f for x in FUNCTIONS.values() for f in re.findall(r"\w+(?=\()", x.c)}
+OWN_NAMES = re.compile(rf"i|y|count|(x|t|packed)\d+|{'|'.join(sorted(_CALLED))}")
 """Names in these functions; a scalar that is called so at launch is called otherwise here."""
 
 
