@@ -1,5 +1,6 @@
 """Options: what makes sense, what a target can serve, the space of all that are legal, and the default rule."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -181,6 +182,12 @@ def test_sizes_that_are_known_shape_the_default():
     assert chosen(20, 8192, 64).block_tile[0] == 32  # no more rows than there are
     assert chosen(64, 512, 4096).split_k > 1 == chosen(64, 512, 32).split_k  # few blocks, and a sum long enough
     assert chosen(64, 512, K).split_k == 1
+
+
+def test_tiles_are_as_small_as_the_targets_multiprocessors_ask_for():
+    graph = Graph.of(pv.tensor("A", (512, 4096)) @ pv.tensor("B", (4096, 512), layout="col"))
+    few, many = (default_options(graph, replace(SM_70, multiprocessors=n)) for n in (16, 64))
+    assert (few.block_tile, many.block_tile) == ((128, 128, 32), (64, 64, 32))
 
 
 def test_the_target_that_is_asked_is_named():

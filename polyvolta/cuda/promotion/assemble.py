@@ -76,16 +76,7 @@ def promote(
     extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, macro.shape, context)
     name_of = _names([*nests, *(m.statement for p in operands.pieces for m in p.movements)])
-    end = epilogue(
-        plan,
-        fragments,
-        nests,
-        tensors,
-        macro,
-        options.warps,
-        name_of,
-        (*nests[last.name].iterators, *context.param_names, *tensors),
-    )
+    end = epilogue(plan, fragments, nests, tensors, macro, options.warps, name_of)
 
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, operands.pieces, strict=True):

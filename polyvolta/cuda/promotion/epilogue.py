@@ -46,6 +46,7 @@ from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, aff, var
 
 EXCHANGE = "exchange"
+ROUND = "round"
 PART = "warpIdx_z"
 LANES = 32
 
@@ -63,7 +64,6 @@ def epilogue(
     macro: MacroMma,
     warps: tuple[int, int, int],
     name_of: Callable[[str], str],
-    taken: Sequence[str] = (),
 ) -> Piece:
     """The part of a block's program behind the last product.
 
@@ -75,11 +75,10 @@ def epilogue(
     macro : the macro-MMA, for its accumulator map.
     warps : of a block, along y, x and z; those along z have parts of the sum.
     name_of : makes a statement's name from a wish, one that nothing else has.
-    taken : names that the loop over rounds must keep off.
     """
     kind = "float" if plan.computes or warps[2] > 1 else "half"
     exchange = plan_exchange(macro, kind, tensors[plan.outputs[0]].order)
-    b = _Builder(plan, fragments, tensors, exchange, warps, name_of, free_name("round", taken))
+    b = _Builder(plan, fragments, tensors, exchange, warps, name_of)
     b.run()
     buffer = SharedTile(EXCHANGE, 0, warps[0] * warps[1] * warps[2] * exchange.chunks)
     twins = [m.statement for m in b.movements if m.statement not in nests]
@@ -99,7 +98,6 @@ class _Builder:
     exchange: Exchange
     warps: tuple[int, int, int]
     name_of: Callable[[str], str]
-    round: str
     movements: list[Movement] = field(default_factory=list)
     first_part: list[bool] = field(default_factory=list)
     registers: dict[str, RegisterArray] = field(default_factory=dict)
@@ -146,7 +144,7 @@ class _Builder:
             place = tuple(at[p] for p in index)
             return GlobalLoad(self.element(array, r), access.tensor, place, along, guarded, statement)
 
-        moves = any(self.round in e.names() for e in one(var(self.round)).index)  # type: ignore[union-attr]
+        moves = any(ROUND in e.names() for e in one(var(ROUND)).index)  # type: ignore[union-attr]
         count = self.exchange.rounds if moves else 1
         self.array(array, "half", count)
         self.add(statement, self.rounds(one, count), "global memory -> registers")
@@ -224,7 +222,7 @@ class _Builder:
         count = count or self.exchange.rounds
         if count == 1:
             return [one(aff(0))]
-        return [Loop(self.round, (aff(0),), (aff(count - 1),), 1, True, (one(var(self.round)),))]
+        return [Loop(ROUND, (aff(0),), (aff(count - 1),), 1, True, (one(var(ROUND)),))]
 
     def place(self, r: Aff) -> tuple[Aff, Aff]:
         """The element at which the lane's run of a round starts."""
