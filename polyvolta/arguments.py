@@ -80,8 +80,9 @@ def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
     if isinstance(array, np.ma.MaskedArray):
         raise BadArray(f"{name} is a masked array; a kernel knows no masks", hint=f"{name}.filled(0)")
     if not isinstance(array, np.ndarray):
+        kind = f"{type(array).__module__}.{type(array).__name__}".removeprefix("builtins.")
         raise BadArray(
-            f"{name} is a {type(array).__module__}.{type(array).__name__}, no numpy array and not on a GPU",
+            f"{name} is of type {kind}: no numpy array, and not on a GPU",
             hint="pass a numpy array, or an array on the GPU",
         )
     _check_dtype(name, str(array.dtype))
