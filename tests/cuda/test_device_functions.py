@@ -1,6 +1,7 @@
 """What the device functions of a kernel's text do, compiled for the host, against the relations that they print."""
 
 import ctypes
+import re
 from itertools import product
 
 import numpy as np
@@ -272,6 +273,15 @@ def test_what_is_used_twice_is_computed_once():
     text = str(pointwise("twice", Call("add", (squared, squared)), ("float",), "float", False))
     assert text.count("expf(") == 1
     assert "const float t1 = t0 * t0;" in text and "y[i] = t1 + t1;" in text
+
+
+@pytest.mark.parametrize("name", ["i", "y", "count", "x0", "t0", "packed1"])
+def test_scalars_called_like_what_the_function_has(name):
+    squared = Call("square", (Call("exp", (X,)),))
+    formula = Call("add", (Call("add", (squared, squared)), Call("mul", (Y, Z))))
+    text = str(pointwise("scaled", formula, ("float", "half", f"scalar {name}"), "float", True))
+    assert re.search(r"half8 packed1, float x2,\s+int count\) {", text)
+    assert "+ x1[i] * x2 : 0.0f;" in text
 
 
 def test_names_of_c_are_no_names_of_operations():

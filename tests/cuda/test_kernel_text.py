@@ -98,6 +98,14 @@ def test_names_of_the_text_are_kept_from_users():
         assert [n for n in declared if not KERNEL_NAMES.fullmatch(n)] == []
 
 
+@pytest.mark.parametrize("names", ["i j k", "r x0 t1", "y line run"])
+def test_names_that_only_loops_and_device_functions_have_are_users_too(names):
+    m, n, k = pv.sizes(names)
+    product = pv.tensor("value", (m, k)) @ pv.tensor("at", (k, n), layout="col")
+    outputs = pv.relu(pv.scalar("packed1") * product + pv.tensor("acc", (m, n)))
+    assert pv.compile(outputs, options=pv.Options(macro_mma="m32n32k8")).resources().spill_stores == 0
+
+
 def test_a_tensor_may_be_called_as_a_device_function_is():
     """The function takes another name then."""
     relu = pv.tensor("relu_add", (N,))

@@ -70,7 +70,7 @@ def test_the_family_is_every_choice_of_sources_once():
         (((0, 0, 3),), 8, "8 * row + (row % 8 ^ k / 8)"),
         (((0, 1, 2),), 4, "4 * row + (k / 8 ^ row / 2 % 4)"),
         (((0, 2, 1),), 2, "2 * row + (k / 8 ^ row / 4 % 2)"),
-        (((0, 0, 2), (2, 3, 1)), 8, "8 * row + (row % 4 + 4 * (row / 8 % 2) ^ k / 8)"),
+        (((0, 0, 2), (2, 3, 1)), 8, "8 * row + ((row % 4 + 4 * (row / 8 % 2)) ^ k / 8)"),
         (((0, 0, 2),), 8, "8 * row + 4 * (k / 32) + (row % 4 ^ k / 8 % 4)"),  # the third bit is an offset
     ],
 )
