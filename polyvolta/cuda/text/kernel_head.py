@@ -14,9 +14,9 @@ ONE_BLOCK = "// one block on a multiprocessor is enough: to fit in more, ptxas w
 def opening(ir: KernelIR) -> str:
     """The kernel's definition up to its first argument.
 
-    ptxas aims at several blocks on a multiprocessor where that takes few registers away, and spills a few values for
-    it. The bounds of a plain product say nothing of it, for there it has not been seen; all others say that one
-    block is enough.
+    Told only how many threads a block has, ptxas aims at several blocks on a multiprocessor where a few registers less
+    would do for one more, and spills for it. Fused kernels say that one block is enough. Plain products keep the
+    paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`).
     """
     products = {op.statement for op in operations(ir.body) if isinstance(op, Mma)}
     plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))
