@@ -189,18 +189,16 @@ class _Printer:
         pad = "  " * depth
         self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
         loads = moving(s, {t.name: t for t in self.ir.tensors})
-        pointers = {p: self.free(f"from_{p.tensor}") for p, _ in loads.values()}
-        lines = (
-            [f"{pad}// where the thread's loads of a trip start; the pointers move on with the loop"]
-            if pointers
-            else []
-        )
-        lines += [line for p, name in pointers.items() for line in wrapped(pad + self.start(p, name), pad + "    ")]
-        lines += [*([""] if pointers else []), *comment(s.comment, pad)]
+        pointers = {p: self.free(f"from_{p.tensor}") for p in dict.fromkeys(p for p, _ in loads.values())}
+        lines = []
+        if pointers:
+            lines.append(f"{pad}// where the thread's loads of a trip start; the pointers move on with the loop")
+            lines += [x for p, name in pointers.items() for x in wrapped(pad + self.start(p, name), pad + "    ")]
+            lines.append("")
+        lines += comment(s.comment, pad)
         lines += [f"{pad}#pragma unroll"] if s.unroll else []
-        lines += [f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"]
-        outer = self.moving
-        self.moving = {**outer, **{op: (pointers[p], rest) for op, (p, rest) in loads.items()}}
+        lines.append(f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{")
+        outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
         steps = [self.advance(p, name) for p, name in pointers.items()]
         last = ending(s, loads)
         with self.knowing(_range(s)):
@@ -226,7 +224,7 @@ class _Printer:
         lines = lines if lines.isidentifier() else f"({lines})"
         offsets = [f"(long long){lines} * {self.ir.tensor(p.tensor).ld}"] if line != aff(0) else []
         offsets += [self.c(run)] if run != aff(0) else []
-        return f"const half *{name} = {' + '.join([p.tensor, *offsets])};"
+        return f"const half *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
 
     def advance(self, p: Pointer, name: str) -> str:
         """A pointer's step to the next trip."""

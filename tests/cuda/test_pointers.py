@@ -6,8 +6,9 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import Element, GlobalLoad, GlobalTensor, Loop, When
+from polyvolta.cuda.kernel_ir import Element, GlobalLoad, GlobalTensor, KernelIR, Loop, RegisterArray, When
 from polyvolta.cuda.pointers import ending, moving
+from polyvolta.cuda.printer import print_cuda
 from polyvolta.sets import aff, var
 from tests.cuda.golden_texts import CASES, K, M, N
 from tests.cuda.golden_texts import product as matmul
@@ -74,6 +75,18 @@ def test_loads_of_one_start_share_a_pointer():
     first, second, other = load(T + 8 * C3, 32 * C2), load(T + 8 * C3 + 4 * C3, 32 * C2), load(T + 1, 32 * C2)
     pointers = [p for p, _ in moving(k_loop(unrolled(first, second, other)), TENSORS).values()]
     assert pointers[0] == pointers[1] != pointers[2]
+
+
+def test_shared_pointers_are_declared_and_advanced_once():
+    """At the end of the loop where no condition is around all loads."""
+    loop = k_loop(unrolled(load(T + 8 * C3, 32 * C2)), unrolled(load(T + 4 * C3, 32 * C2)))
+    ranges = {"linearId": (0, 31), "c2": (-1, None), "c3": (0, 3)}
+    registers = (RegisterArray("part", "half", (4,)),)
+    ir = KernelIR("kern0", ("M", "K"), (TENSORS["A"],), (), registers, 32, (), ranges, (aff(1),) * 3, body=(loop,))
+    source = print_cuda(ir)
+    assert source.count("const half *from_A = A + (long long)linearId * ldA - 32;") == 1
+    assert source.count("from_A += 32;\n  }\n}") == source.count("from_A += ") == 1
+    assert source.count("load_global_128(from_A, ") == 2
 
 
 def test_the_condition_that_a_pointer_may_move_under_stays_false():
