@@ -14,8 +14,8 @@ import sympy
 
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.expr import shape_text
-from polyvolta.graph.formula import Call, Formula, Input, Number, substitute
-from polyvolta.graph.statements import Access, Statement, postorder
+from polyvolta.graph.formula import Formula, Input
+from polyvolta.graph.statements import Access, Statement, formula_of
 from polyvolta.sets.errors import PolyvoltaError, UnknownName, nearest
 
 ACCUMULATORS = ("auto", "one", "separate")
@@ -123,6 +123,7 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
     Cost: linear in the graph's nodes.
 
     >>> import polyvolta as pv
+    >>> from polyvolta.graph.formula import Call, Input
     >>> M, N, K = pv.sizes("M N K")
     >>> A, B, bias = pv.tensor("A", (M, K)), pv.tensor("B", (K, N)), pv.tensor("bias", (N,))
     >>> found = plan(Graph.of(pv.relu(pv.relu(A) @ B + bias)))
@@ -147,7 +148,7 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
             )
             contractions.append(Contraction(s, left, right, s.write.tensor))
         else:
-            steps.append(Step(s, s.operation, *_formula(s, s.expression)))
+            steps.append(Step(s, s.operation, *formula_of(s, s.expression)))
     found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs))
     return found if accumulators == "separate" else shared(graph, found, all_of_them=accumulators == "one")
 
@@ -247,7 +248,7 @@ def _operand(
     graph: Graph, statement: Statement, side: sympy.Basic, index: tuple[str, str], names: dict[str, None]
 ) -> Operand:
     """One side of a product; its name is noted in `names`."""
-    accesses, scalars, formula = _formula(statement, side)
+    accesses, scalars, formula = formula_of(statement, side)
     arrays = graph.arrays
     whole = [a for a in accesses if a.index == index]
     tensor = (whole or accesses)[0].tensor
@@ -256,29 +257,3 @@ def _operand(
         name = next(n for n in (f"{tensor}_{p}" for p in range(2, len(taken) + 3)) if n not in taken)
     names[name] = None
     return Operand(name, index, accesses, scalars, formula, arrays[tensor].layout if whole else "row")
-
-
-def _formula(statement: Statement, tree: sympy.Basic) -> tuple[tuple[Access, ...], tuple[str, ...], Formula]:
-    """An expression tree as (read accesses, scalars, formula over both)."""
-    definitions = dict(statement.definitions)
-    leaves: dict[sympy.Basic, None] = {}
-    scalars: dict[sympy.Basic, None] = {}
-    order = postorder(tree)
-    for node in order:
-        if isinstance(node, sympy.Indexed):
-            leaves[node] = None
-        elif isinstance(node, sympy.Symbol):
-            scalars[node] = None
-    place = {node: Input(at) for at, node in enumerate((*leaves, *scalars))}
-    made: dict[sympy.Basic, Formula] = {}
-    for node in order:
-        if node in place:
-            made[node] = place[node]
-        elif isinstance(node, sympy.Number):
-            made[node] = Number(float(node))
-        else:
-            function, arguments = node.func.__name__, tuple(made[x] for x in node.args)
-            inner = definitions.get(function)
-            made[node] = substitute(inner, dict(enumerate(arguments))) if inner else Call(function, arguments)
-    accesses = tuple(statement.access(leaf) for leaf in leaves)
-    return accesses, tuple(str(s) for s in scalars), made[tree]

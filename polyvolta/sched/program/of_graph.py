@@ -7,13 +7,15 @@ each in the order of its iterators, and their expression trees become Python tex
     relu(add(C[i, j], bias[j]))          D[i, j] = relu(C[i, j] + bias[j])
 
 A product adds to what its array holds, so that the arrays of products start at 0. Results that are no outputs of the
-graph are local.
+graph are local. An expression of more than `LARGEST` parts, written out, becomes the call of a function of what it
+reads: what is used several times is written as often, so that a text may be exponentially longer than its expression.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.sched.errors import BadProgram
@@ -26,6 +28,7 @@ from polyvolta.sets.errors import kind_of
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
 
+LARGEST = 200  # operations and leaves of an expression that is written out
 OPERATORS: dict[str, type[ast.operator]] = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult}
 
 
@@ -73,7 +76,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
             raise BadProgram(message, where=repr(s), hint="Program.parse reads relations, nest a function")
     if not listed:
         raise BadProgram("a program has at least one statement")
-    functions: dict[str, None] = {}
+    functions: dict[str, Callable[..., Any] | None] = {}
     made = tuple(_statement(s, functions) for s in listed)
     params = tuple(dict.fromkeys(p for s in made for p in s.domain.param_names))
     domain = Set._of(params, [p for s in made for p in s.domain.align_params(params).parts])
@@ -89,7 +92,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
     if functions:
         from polyvolta.graph.meaning import MEANING
 
-        meaning = {f: MEANING[f] for f in functions if f in MEANING}
+        meaning = {f: own or MEANING[f] for f, own in functions.items() if own or f in MEANING}
         for s in listed:
             meaning |= {f: _defined(formula) for f, formula in getattr(s, "definitions", ())}
     order = Schedule(Domain(domain, textual_order(domain)))
@@ -104,7 +107,7 @@ def _defined(formula: Any) -> Callable[..., Any]:
     return lambda *operands: evaluate(formula, operands, "float64")
 
 
-def _statement(s: Any, functions: dict[str, None]) -> Statement:
+def _statement(s: Any, functions: dict[str, Callable[..., Any] | None]) -> Statement:
     reads = tuple(Access(a.tensor, a.relation) for a in s.reads)
     return Statement(
         s.name,
@@ -117,26 +120,45 @@ def _statement(s: Any, functions: dict[str, None]) -> Statement:
     )
 
 
-def _body(s: Any, functions: dict[str, None]) -> str | None:
+def _body(s: Any, functions: dict[str, Callable[..., Any] | None]) -> str | None:
     """The operation as a Python statement; None when it is not known."""
     expression = getattr(s, "expression", None)
     if expression is None:
         return None
     target = _element(s.write.leaf)
     if expression.func.__name__ == "mul_acc" and expression.args[0] == s.write.leaf:
-        product = ast.BinOp(*_operands(expression.args[1:], functions, ast.Mult()))
-        made: ast.stmt = ast.AugAssign(target, ast.Add(), product)
+        left, right = (_value(s, x, functions) for x in expression.args[1:])
+        made: ast.stmt = ast.AugAssign(target, ast.Add(), ast.BinOp(left, ast.Mult(), right))
     else:
-        made = ast.Assign([target], _text(expression, functions))
+        made = ast.Assign([target], _value(s, expression, functions))
     return ast.unparse(ast.fix_missing_locations(made))
 
 
-def _operands(args: Any, functions: dict[str, None], op: ast.operator) -> tuple[ast.expr, ast.operator, ast.expr]:
-    left, right = (_text(x, functions) for x in args)
-    return left, op, right
+def _value(s: Any, e: Any, functions: dict[str, Callable[..., Any] | None]) -> ast.expr:
+    """A side of a statement, written out or as the call of a function that computes it."""
+    if not _is_long(e):
+        return _text(e, functions)
+    from polyvolta.graph.statements import formula_of
+
+    accesses, scalars, formula = formula_of(s, e)
+    names = (f"compute_{s.name}{'_' * n}" for n in count())
+    name = next(n for n in names if n not in functions and n not in scalars and n not in {a.tensor for a in s.reads})
+    functions[name] = _defined(formula)
+    operands = [*(_element(a.leaf) for a in accesses), *(ast.Name(x, ast.Load()) for x in scalars)]
+    return ast.Call(ast.Name(name, ast.Load()), operands, [])
 
 
-def _text(e: Any, functions: dict[str, None]) -> ast.expr:
+def _is_long(e: Any) -> bool:
+    """Whether more than `LARGEST` parts are written for a tree. Cost: linear in its distinct nodes."""
+    from polyvolta.graph.statements import is_operation, postorder
+
+    parts: dict[Any, int] = {}
+    for node in postorder(e):
+        parts[node] = min(1 + sum(parts[x] for x in node.args), LARGEST + 1) if is_operation(node) else 1
+    return parts[e] > LARGEST
+
+
+def _text(e: Any, functions: dict[str, Callable[..., Any] | None]) -> ast.expr:
     """A sympy tree as Python's."""
     name = e.func.__name__
     if hasattr(e, "indices"):
@@ -145,16 +167,15 @@ def _text(e: Any, functions: dict[str, None]) -> ast.expr:
         return ast.Constant(int(e) if e.is_Integer else float(e))
     if e.is_Symbol:
         return ast.Name(str(e), ast.Load())
+    operands = [_text(x, functions) for x in e.args]
     if name == "mul_acc":
-        return ast.BinOp(
-            _text(e.args[0], functions), ast.Add(), ast.BinOp(*_operands(e.args[1:], functions, ast.Mult()))
-        )
-    if name in OPERATORS and len(e.args) == 2:
-        return ast.BinOp(*_operands(e.args, functions, OPERATORS[name]()))
+        return ast.BinOp(operands[0], ast.Add(), ast.BinOp(operands[1], ast.Mult(), operands[2]))
+    if name in OPERATORS and len(operands) == 2:
+        return ast.BinOp(operands[0], OPERATORS[name](), operands[1])
     if name == "neg":
-        return ast.UnaryOp(ast.USub(), _text(e.args[0], functions))
+        return ast.UnaryOp(ast.USub(), operands[0])
     functions[name] = None
-    return ast.Call(ast.Name(name, ast.Load()), [_text(x, functions) for x in e.args], [])
+    return ast.Call(ast.Name(name, ast.Load()), operands, [])
 
 
 def _element(leaf: Any) -> ast.Subscript | ast.Name:
