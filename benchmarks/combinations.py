@@ -132,7 +132,7 @@ IDIOMS = (
     Idiom("three, mixed", "separate", A | B | PQ | UV,
           lambda f, A, B, P, Q, U, V: f.relu(A @ B) + f.tanh(P @ Q) * (U @ V), results=3),
     Idiom("gated, prologues, residual", "separate", A | {"s": "M1 a"} | B | PQ | {"w": "N", "R": "MN c"},
-          lambda f, A, s, B, P, Q, w, R: f.relu((A * s) @ B) * f.sigmoid(0.0625 * (f.relu(P) @ (Q + w))) + R,
+          lambda f, A, s, B, P, Q, w, R: f.relu((A * s) @ B) * f.sigmoid(0.015625 * (f.relu(P) @ (Q + w))) + R,
           results=2),
 )  # fmt: skip
 
