@@ -55,11 +55,15 @@ def function_of(f: Any) -> Callable[..., Any]:
 
 
 def _value(e: Any, at: dict[Any, Any]) -> Any:
-    """A sympy expression at given operands."""
-    if e in at:
-        return at[e]
+    """A sympy expression at given operands; `at` notes every part's value, so that each is computed once."""
+    if e not in at:
+        at[e] = _computed(e, at)
+    return at[e]
+
+
+def _computed(e: Any, at: dict[Any, Any]) -> Any:
     if e.is_Symbol:
-        hint = f"its operands: {', '.join(map(str, at))}"
+        hint = f"its operands: {', '.join(str(x) for x in at if x.is_Symbol)}"
         raise BadFunction(f"{e} is no operand of the Lambda", where=str(e), hint=hint)
     if e.is_number:
         try:

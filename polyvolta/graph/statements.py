@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import sympy
@@ -46,7 +46,7 @@ class Access:
         return f"{self.tensor}[{', '.join(self.index)}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Statement:
     """An operation of the graph as a statement in a loop nest.
 
@@ -86,6 +86,20 @@ class Statement:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.write} = {_text(self.expression)}"
+
+    def __repr__(self) -> str:
+        return f"<Statement {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Statement):
+            return NotImplemented
+        names = (f.name for f in fields(self) if f.name != "expression")
+        return all(getattr(self, n) == getattr(other, n) for n in names) and (
+            self.expression is other.expression or _table(self.expression) == _table(other.expression)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.iterators, self.extents))
 
 
 def leaf(array: str, index: Sequence[str]) -> sympy.Indexed:
@@ -129,6 +143,16 @@ def postorder(tree: sympy.Basic) -> tuple[sympy.Basic, ...]:
             stack.append((node, True))
             stack.extend((x, False) for x in reversed(node.args) if x not in order)
     return tuple(order)
+
+
+def _table(tree: sympy.Basic) -> list[object]:
+    """An expression tree as a table of its nodes, equal for equal trees: sympy's own comparison walks every path."""
+    table: list[object] = []
+    number: dict[sympy.Basic, int] = {}
+    for node in postorder(tree):
+        number[node] = len(table)
+        table.append((node.func.__name__, *(number[x] for x in node.args)) if is_operation(node) else node)
+    return table
 
 
 def _text(tree: sympy.Basic, limit: int = 2000) -> str:
