@@ -69,6 +69,12 @@ class BadOutputs(PolyvoltaError, ValueError):
     id = "PV210"
 
 
+class NoTranspose(PolyvoltaError, AttributeError):
+    """The transpose of a tensor or an expression: there is no such operation, layouts stand for it."""
+
+    id = "PV212"
+
+
 class BadFunction(BadOperand):
     """A pointwise function that kernels don't have, or a Python function that isn't one."""
 

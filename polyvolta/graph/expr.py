@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from polyvolta.graph.errors import BadFunction, BadOperand, ShapeMismatch
+from polyvolta.graph.errors import BadFunction, BadOperand, NoTranspose, ShapeMismatch
 from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.graph.interned import Interned
 from polyvolta.graph.operators import Operators, is_number, no_function
@@ -54,6 +54,19 @@ class Expr(Operators):
     def __rmatmul__(self, other: object) -> Expr:
         return matmul(other, self)
 
+    @property
+    def T(self) -> NoReturn:  # noqa: N802
+        """Refused, with what to declare in its place.
+
+        Raises
+        ------
+        NoTranspose : always; `hasattr` says that there is none.
+        """
+        self._no_transpose()
+
+    def _no_transpose(self) -> NoReturn:
+        raise _transpose(self)
+
     def _apply(self, function: str, operands: tuple[object, ...]) -> Any:
         return apply(function, *operands)
 
@@ -75,7 +88,7 @@ class _Node(Interned, Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Constant(_Node):
-    """A real number in an expression; rounded to the kernel's type only where it is used."""
+    """A real number in an expression, or an infinite one; rounded to the kernel's type only where it is used."""
 
     value: float
 
@@ -159,7 +172,7 @@ def apply(function: str, *operands: object) -> Any:
     ------
     ShapeMismatch : operands whose shapes don't broadcast.
     BadFunction : there is no such function, or it takes another number of operands.
-    BadOperand : an operand that is neither an expression nor a finite real number, or numbers alone.
+    BadOperand : an operand that is neither an expression nor a real number (NaN is none), or numbers alone.
 
     >>> import polyvolta as pv
     >>> M, N = pv.sizes("M N")
@@ -292,30 +305,42 @@ def _show_node(node: Expr, operands: list[tuple[str, int]], limit: int) -> tuple
     return text, strength
 
 
+def operand_hint(x: object, known: str) -> str:
+    """What to write instead of an operand that is none; `known` says what operands there are."""
+    if type(x).__name__ in ("bool", "bool_"):
+        return (
+            "True and False, which == and != give of whole expressions, are no operands: pv.equal(a, b) and "
+            "pv.not_equal(a, b) compare element by element"
+        )
+    return f"operands are {known}"
+
+
 def _operand(x: object, op: str) -> Expr:
     """`x` as a node; numbers become constants."""
     if isinstance(x, Expr):
         return x
     if op != "@" and is_number(x):
-        return Constant(finite(x, op))
+        return Constant(constant(x, op))
     kind = type(x).__name__
     if hasattr(x, "shape") and getattr(x, "shape", ()) != ():
         hint = 'arrays are no part of a graph: declare pv.tensor("X", shape), then pass the array to the kernel'
     elif is_number(x):
         hint = "@ multiplies matrices; * scales by a number"
     else:
-        hint = "operands are tensors, expressions" + ("" if op == "@" else " and real numbers")
+        hint = operand_hint(x, "tensors, expressions" + ("" if op == "@" else " and real numbers"))
     raise BadOperand(f"{op} can't take a {kind} as an operand", where=_short(x), hint=hint)
 
 
-def finite(x: Any, op: str) -> float:
-    """A number as a float; one that isn't finite is refused as an operand of `op`."""
+def constant(x: Any, op: str) -> float:
+    """A number as a float, infinite ones too; NaN and ints beyond every float are refused as an operand of `op`."""
     try:
         value = float(x)
     except OverflowError:
-        value = math.inf
-    if not math.isfinite(value):
-        raise BadOperand(f"{_short(x)} is no operand of {op}: numbers in a graph are finite floats")
+        raise BadOperand(
+            f"{_short(x)} is no operand of {op}: it is beyond every float", hint='float("inf") is infinite'
+        ) from None
+    if math.isnan(value):
+        raise BadOperand(f"{_short(x)} is no operand of {op}: numbers in a graph are not NaN")
     return value
 
 
@@ -351,6 +376,21 @@ def _same_or_int_hint(a: Dim, b: Dim, rule: str) -> str:
     if isinstance(a, int) != isinstance(b, int):
         return f"{rule}; write {a if isinstance(a, int) else b} in both places, or the symbolic size in both"
     return rule
+
+
+def _transpose(x: Expr) -> NoTranspose:
+    """The error for `x.T`."""
+    name, layout = getattr(x, "name", ""), getattr(x, "layout", "row")
+    if not name:
+        hint = '(A @ B).T is B.T @ A.T, of factors declared transposed; an output may have layout="col"'
+    elif len(x.shape) != 2:
+        hint = "a vector (N,) stands in every row, a vector (M, 1) in every column"
+    else:
+        hint = (
+            f'declare it, pv.tensor("{name}_t", ({x.shape[1]}, {x.shape[0]}), '
+            f'layout="{"col" if layout == "row" else "row"}"), and pass {name}.T of the array, the same memory'
+        )
+    return NoTranspose(f"there is no transpose of {x}: a tensor is declared as it is multiplied", hint=hint)
 
 
 def _short(x: object) -> str:

@@ -34,6 +34,26 @@ UFUNCS = {
 
 REDUCTIONS = """sum prod mean std var max min amax amin argmax argmin any all cumsum cumprod dot median sort linalg
 nansum nanmax nanmin trace einsum tensordot inner vdot average ptp count_nonzero norm""".split()
+INSTEAD = {
+    "mod": "a % b is a - b * pv.floor(a / b), in fp32",
+    "floor_divide": "a // b is pv.floor(a / b)",
+    "isnan": "pv.not_equal(x, x) is 1 where x is NaN",
+    "isinf": "pv.equal(abs(x), np.inf) is 1 where x is infinite",
+    "isfinite": "abs(x) < np.inf is 1 where x is finite",
+    "tan": "pv.sin(x) / pv.cos(x)",
+    "log10": "pv.log(x) / math.log(10)",
+    "reciprocal": "1 / x",
+    "round": "pv.rint(x) gives the nearest whole number",
+    "trunc": "pv.where(x < 0, pv.ceil(x), pv.floor(x))",
+    "fmax": "pv.maximum(a, b), which differs for NaN",
+    "fmin": "pv.minimum(a, b), which differs for NaN",
+    "hypot": "pv.sqrt(a * a + b * b)",
+    "bitwise_and": "& and | combine conditions; there are no bits",
+}
+INSTEAD |= {"remainder": INSTEAD["mod"], "fmod": "a - b * trunc(a / b), with pv.floor and pv.ceil for trunc",
+            "around": INSTEAD["round"], "bitwise_or": INSTEAD["bitwise_and"]}  # fmt: skip
+"""For functions that kernels don't have: what to write in their place."""
+
 MOST_FACTORS = 8  # x**n is a product up to this n, a call of pow above
 
 
@@ -97,26 +117,49 @@ class Operators:
         return self._apply("greater_equal", (self, other))
 
     def __and__(self, other: object) -> Any:
-        return self._apply("logical_and", (self, other))
+        return self._logical("logical_and", self, other)
 
     def __rand__(self, other: object) -> Any:
-        return self._apply("logical_and", (other, self))
+        return self._logical("logical_and", other, self)
 
     def __or__(self, other: object) -> Any:
-        return self._apply("logical_or", (self, other))
+        return self._logical("logical_or", self, other)
 
     def __ror__(self, other: object) -> Any:
-        return self._apply("logical_or", (other, self))
+        return self._logical("logical_or", other, self)
 
     def __invert__(self) -> Any:
         return self._apply("logical_not", (self,))
 
+    def __round__(self, digits: object = None) -> Any:
+        if digits is not None:
+            self._no(f"rounding to {digits} digits", "pv.rint(x * 100) / 100 rounds to two")
+        return self._apply("rint", (self,))
+
+    def __floor__(self) -> Any:
+        return self._apply("floor", (self,))
+
+    def __ceil__(self) -> Any:
+        return self._apply("ceil", (self,))
+
     # ---- what has no meaning
+
+    def _logical(self, function: str, *operands: object) -> Any:
+        """& and | of conditions; of numbers they would be taken for operations on bits."""
+        if numbers := [x for x in operands if is_number(x)]:
+            self._no(
+                f"bits, for {'&' if function == 'logical_and' else '|'} with the number {numbers[0]}",
+                "& and | combine conditions, each in parentheses: (x > 0) & (x < 1)",
+            )
+        return self._apply(function, operands)
 
     def __matmul__(self, other: object) -> Any:
         self._no("product @: it is a single number", "multiply matrices in the graph, and numbers with *")
 
     __rmatmul__ = __matmul__
+
+    def _no_transpose(self) -> NoReturn:
+        self._no("transpose: it is a single number", "declare tensors as they are multiplied")
 
     def _no(self, what: str, hint: str) -> NoReturn:
         raise BadOperand(f"{self._noun()} has no {what}", where=str(self), hint=hint)
@@ -187,6 +230,8 @@ class Operators:
         name = func.__name__
         if kwargs:
             raise BadFunction(f"np.{name} takes operands by position here", where=str(self))
+        if name in ("transpose", "matrix_transpose", "permute_dims", "swapaxes"):
+            self._no_transpose()
         if name == "where" and len(args) == 3:
             return self._apply("where", args)
         if name == "clip" and len(args) == 3:
@@ -230,7 +275,10 @@ def no_function(name: str, *, where: str = "", numpy: bool = False) -> BadFuncti
     if numpy and name in REDUCTIONS:
         return BadFunction(f"{what} not pointwise", where=where, hint="of reductions there is only the matrix product")
     known = (*UFUNCS, "where", "clip") if numpy else FUNCTIONS
-    return BadFunction(f"{what} no pointwise function that kernels have", where=where, hint=nearest(name, known))
+    hint = INSTEAD.get(name) or nearest(name, known)
+    if hint.startswith("known:"):
+        hint = "those of numpy are in polyvolta.graph.operators.UFUNCS, all in polyvolta.graph.functions.FUNCTIONS"
+    return BadFunction(f"{what} no pointwise function that kernels have", where=where, hint=hint)
 
 
 def _short(x: object) -> str:

@@ -196,7 +196,7 @@ def check_names(inputs: Iterable[Tensor], outputs: Iterable[str] = ()) -> None:
 
     Raises
     ------
-    NameClash : two different tensors, a tensor and a size, or an output and either, have one name.
+    NameClash : two different tensors, a tensor and a size, two outputs, or an output and either, have one name.
     BadName : an output's name can't stand in C++ or in a set.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
@@ -216,8 +216,14 @@ def check_names(inputs: Iterable[Tensor], outputs: Iterable[str] = ()) -> None:
                 hint="rename one of them",
             )
     known = {t.name: t for t in inputs}
-    for name in outputs:
+    for at, name in enumerate(outputs):
         check_name(name, "output")
+        if name in outputs[:at]:
+            raise NameClash(
+                f"two outputs are named {name!r}",
+                where=f"outputs {outputs.index(name)} and {at}",
+                hint="rename one of them",
+            )
         if name in known:
             raise NameClash(
                 f"{name!r} names both an output and an input",

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from polyvolta.graph.errors import BadFunction, BadOperand
-from polyvolta.graph.expr import Expr, finite
+from polyvolta.graph.expr import Expr, constant, operand_hint
 from polyvolta.graph.formula import Call, Formula, Input, Number, inputs, show, substitute
 from polyvolta.graph.operators import Operators, is_number
 
@@ -56,11 +56,11 @@ class Element(Operators):
                     hint=f"make it an operand of its own: pv.pointwise({self.trace.name}, ..., {x})",
                 )
             case _ if is_number(x):
-                return Number(finite(x, function))
+                return Number(constant(x, function))
         raise BadOperand(
             f"{function} can't take a {type(x).__name__} as an operand",
             where=f"{self}, {x!r}"[:200],
-            hint="operands are elements and real numbers",
+            hint=operand_hint(x, "elements and real numbers"),
         )
 
     def __eq__(self, other: object) -> Any:

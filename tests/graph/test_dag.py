@@ -247,6 +247,7 @@ def test_a_graph_of_a_graph_is_itself():
         (pv.scalar("alpha") * 2, BadOutputs),
         ([pv.output(A @ B), A @ B], BadOutputs),
         ({"A": A @ B}, NameClash),
+        ([pv.output(A @ B, name="Y"), pv.output(A @ B + 1, name="Y")], NameClash),
         ({"M": A @ B}, NameClash),
         ({"int": A @ B}, BadName),
         ({1: A @ B}, BadName),

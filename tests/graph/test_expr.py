@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import math
 import pickle
 import re
 
@@ -11,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polyvolta as pv
-from polyvolta.graph import Size, Tensor, interned
+from polyvolta.graph import Graph, Size, Tensor, interned
 from polyvolta.graph import expr as ex
-from polyvolta.graph.errors import BadOperand, ShapeMismatch
+from polyvolta.graph.errors import BadOperand, NoTranspose, ShapeMismatch
 from polyvolta.graph.expr import Constant, MatMul, Pointwise
 from polyvolta.graph.formula import Call, Input, Number
 
@@ -181,9 +182,18 @@ def test_shapes_that_make_no_operation(build, says):
         (lambda: A - 1j, "a complex"),
         (lambda: A + "B", "a str"),
         (lambda: A + None, "a NoneType"),
-        (lambda: A * float("nan"), "nan"),
-        (lambda: A * float("inf"), "inf"),
-        (lambda: A * 10**400, "finite"),
+        (lambda: A * float("nan"), "not NaN"),
+        (lambda: pv.minimum(np.float32("nan"), A), "not NaN"),
+        (lambda: A * 10**400, "beyond every float"),
+        (lambda: pv.where(A @ B == A, 1, 0), "pv.equal(a, b)"),
+        (lambda: (A > 0) & 1, "bits, for & with the number 1"),
+        (lambda: 0 | A, "bits, for | with the number 0"),
+        (lambda: A % 2, "a - b * pv.floor(a / b)"),
+        (lambda: A // 2, "pv.floor(a / b)"),
+        (lambda: np.isnan(A), "pv.not_equal(x, x)"),
+        (lambda: np.remainder(A, 2), "a - b * pv.floor(a / b)"),
+        (lambda: np.cbrt(A), "polyvolta.graph.functions.FUNCTIONS"),
+        (lambda: round(A, 2), "rounding to 2 digits"),
         (lambda: A @ 2, "a int"),
         (lambda: A @ np.ones((2, 2)), "a ndarray"),
         (lambda: np.ones((2, 2)) @ A, "a ndarray"),
@@ -206,3 +216,37 @@ def test_numbers_of_numpy_are_numbers():
     assert A * np.float16(2) is A * 2
     assert np.float64(0.5) + A is 0.5 + A
     assert np.int32(3) - A is 3 - A
+
+
+def test_infinite_numbers():
+    assert str(pv.where(A > 0, A, -np.inf)) == "where(A > 0, A, -inf)"
+    assert str(np.minimum(A, math.inf)) == "minimum(A, inf)"
+    assert str(Graph.of(pv.where(A > 0, A, -np.inf)).statements[0]).endswith("A[i, j], -inf)")
+    assert A * math.inf is A * np.float16("inf") and A * math.inf is not A * -math.inf
+
+
+def test_python_rounds():
+    assert (round(A), math.floor(A), math.ceil(A)) == (pv.rint(A), pv.floor(A), pv.ceil(A))
+
+
+@pytest.mark.parametrize(
+    ("build", "hint"),
+    [
+        (lambda: A.T, r'pv\.tensor\("A_t", \(K, M\), layout="col"\)'),
+        (lambda: pv.tensor("B", (K, N), layout="col").T, r'\(N, K\), layout="row"'),
+        (lambda: np.transpose(A), "A_t"),
+        (lambda: (A @ B).T, r"B\.T @ A\.T"),
+        (lambda: pv.tensor("v", (N,)).T, "in every row"),
+    ],
+)
+def test_there_are_no_transposes(build, hint):
+    with pytest.raises(NoTranspose, match=hint):
+        build()
+
+
+def test_a_transpose_is_no_attribute():
+    assert not hasattr(A, "T")
+    with pytest.raises(BadOperand, match="no 'T'"):
+        pv.pointwise(lambda x: x.T, A)
+    with pytest.raises(BadOperand, match="no transpose"):
+        pv.pointwise(lambda x: np.transpose(x), A)
