@@ -12,6 +12,7 @@ multiplied, what is applied to the operands before and to the results after.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from polyvolta.cuda.target import Target, target_of
 from polyvolta.decompose import decompose
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
+from polyvolta.graph.expr import show
 from polyvolta.graph.idioms import Plan, plan
 from polyvolta.graph.names import check_name
 from polyvolta.graph.tensors import Size
@@ -107,6 +109,7 @@ def compile(  # noqa: A001
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
+    ir = replace(ir, about=", ".join(f"{t.name} = {show(e, 160)}" for t, e in zip(graph.outputs, graph.roots)))
     return Kernel(graph, target, options, stages, ir, print_cuda(ir))
 
 

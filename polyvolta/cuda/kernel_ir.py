@@ -352,6 +352,7 @@ class KernelIR:
     grid : numbers of blocks (x, y, z) as expressions of the sizes.
     context : what is required of the sizes: (size, multiple); () where any size will do.
     body : the program.
+    about : what is computed, for the text's first line, such as "C = A @ B".
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension.
     """
@@ -368,6 +369,7 @@ class KernelIR:
     context: tuple[tuple[str, int], ...] = ()
     body: tuple[Stmt, ...] = ()
     scalars: tuple[str, ...] = ()
+    about: str = ""
 
     def tensor(self, name: str) -> GlobalTensor:
         return next(t for t in self.tensors if t.name == name)

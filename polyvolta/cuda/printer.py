@@ -1,7 +1,7 @@
 """The kernel IR as CUDA C++: one self-contained text that compiles without a header.
 
 The text is for people: loops and conditions say which statements of the tree they hold, every operation is one
-call of a device function, and every index is printed from an expression of the IR. fp16 is a storage type here (half
+call of a device function, and every index is printed from an expression of the IR. fp16 is a storage type here (fp16
 is an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction.
 """
 
@@ -30,6 +30,7 @@ from polyvolta.cuda.kernel_ir import (
     Mma,
     Op,
     Pointwise,
+    RegisterArray,
     Scale,
     SharedStore,
     Stmt,
@@ -39,13 +40,14 @@ from polyvolta.cuda.kernel_ir import (
 from polyvolta.cuda.pointers import Place, Pointer, ending, moving
 from polyvolta.cuda.text import exchange, global_memory, mma, pointwise, shared
 from polyvolta.cuda.text.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
+from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.values import PACK_HALF8
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import Floor
 
 KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|exchange|shared_memory|round|c\d+|kern\d+"
+    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|fp16|exchange|shared_memory|round|c\d+|kern\d+"
     r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
 )
 """Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
@@ -54,7 +56,7 @@ BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
 
 PRELUDE = """\
-typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint2 half4;          // four fp16 values, one 64-bit access
 typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
 
@@ -79,6 +81,7 @@ class _Printer:
         self.ir = ir
         taken = {*ir.sizes, *ir.scalars, *(n for n, _ in ir.derived), ir.name}
         taken |= {x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)} | {t.ld for t in ir.tensors if t.ld}
+        taken |= {"shared_memory", "linearId", *BLOCKS.values(), *ir.ranges}
         self.functions = DeviceFunctions(taken)
         self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
         self.sizes = dict(ir.context)
@@ -97,7 +100,7 @@ class _Printer:
         ir = self.ir
         args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
         for t in ir.tensors:
-            args.append(f"{'' if t.written else 'const '}half *__restrict__ {t.name}")
+            args.append(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}")
             args += [f"int {t.ld}"] if t.ld else []
         *lines, head = opening(ir).splitlines()
         lines += wrapped(f"{head}{', '.join(args)}) {{", "    ")
@@ -112,7 +115,7 @@ class _Printer:
         lines += [f"  const int {new} = {name};" for name, new in BLOCKS.items() if any(new in x for x in body)]
         lines.append("")
         for r in ir.registers:
-            shape = "".join(f"[{n}]" for n in r.shape)
+            shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
             if r.kind == "half":
                 lines.append(f"  half8 {r.name}{shape}{f'[{r.width // CHUNK}]' if r.width > CHUNK else ''};")
             else:
@@ -154,7 +157,7 @@ class _Printer:
         return f"{self.c(plus)} >= {self.c(minus)}"
 
     def element(self, e: Element) -> str:
-        return e.array + "".join(f"[{self.c(i)}]" for i in e.index)
+        return e.array + ("" if _single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
 
     def place(self, index: tuple[Aff, ...], order: tuple[int, ...]) -> list[str]:
         """An index in memory order: line and run, or the one of a vector."""
@@ -224,7 +227,7 @@ class _Printer:
         lines = lines if lines.isidentifier() else f"({lines})"
         offsets = [f"(long long){lines} * {self.ir.tensor(p.tensor).ld}"] if line != aff(0) else []
         offsets += [self.c(run)] if run != aff(0) else []
-        return f"const half *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
+        return f"const fp16 *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
 
     def advance(self, p: Pointer, name: str) -> str:
         """A pointer's step to the next trip."""
@@ -246,7 +249,7 @@ class _Printer:
             case Zero(target):
                 return self.call(mma.zero(self.width(target)), self.element(target))
             case Scale(target, factor):
-                return self.call(mma.scale(self.width(target)), self.element(target), pointwise.literal(factor))
+                return self.call(mma.scale(self.width(target)), self.element(target), literal(factor))
             case GlobalLoad():
                 return self.global_load(op)
             case GlobalStore():
@@ -345,6 +348,11 @@ class _Printer:
         if plan.kind == "half":
             return f"{target} = {self.call(function, *where, 'lane')}"
         return self.call(function, target, *where, "lane")
+
+
+def _single(register: RegisterArray) -> bool:
+    """Whether an array has one element, and is printed as that."""
+    return all(n == 1 for n in register.shape)
 
 
 def _plus(start: str, offset: str) -> str:

@@ -53,7 +53,7 @@ def accesses(tmp_path_factory):
         where = "M, line, run, ld" if rank == 2 else "M, run"
         where += {2: ", lines, length", 1: ", length"}[rank] if f.name.endswith("guarded") else ""
         call = f"*v = {f.name}({where})" if f.result == "half8" else f"{f.name}({where}, *v)"
-        head = f"void call_{f.name}(half *M, long long line, int run, int ld, int lines, int length, half8 *v)"
+        head = f"void call_{f.name}(fp16 *M, long long line, int run, int ld, int lines, int length, half8 *v)"
         wrappers.append((f, f"{head} {{ {call}; }}"))
     return library(tmp_path_factory.mktemp("accesses"), wrappers)
 

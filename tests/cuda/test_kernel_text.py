@@ -28,7 +28,7 @@ TILES = [
 # loops, guards and calls in the listing's order, leading dimensions in the place of the sizes that it uses, pointers
 # that move with the k tile in the place of global addresses.
 SKELETON = [
-    r"__launch_bounds__\(128\) kern0\(int M, int N, int K, const half \*__restrict__ A, int ldA",
+    r"__launch_bounds__\(128\) kern0\(int M, int N, int K, const fp16 \*__restrict__ A, int ldA",
     r"\*from_A = A \+ \(long long\)\(128 \* blockIdx_y \+ linearId / 4\) \* ldA \+ 8 \* \(linearId % 4\);",
     r"\*from_B = B \+ \(long long\)\(128 \* blockIdx_x \+ linearId / 4\) \* ldB \+ 8 \* \(linearId % 4\);",
     r"for \(int c2 = -1; c2 < K / 32; c2 \+= 1\)",
@@ -110,7 +110,7 @@ def test_a_tensor_may_be_called_as_a_device_function_is():
     """The function takes another name then."""
     relu = pv.tensor("relu_add", (N,))
     source = pv.compile(pv.relu(matmul() + relu)).source
-    assert "relu_add_2(" in source and "const half *__restrict__ relu_add" in source
+    assert "relu_add_2(" in source and "const fp16 *__restrict__ relu_add" in source
 
 
 # ---- expressions that C computes otherwise than integers are

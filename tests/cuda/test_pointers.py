@@ -84,7 +84,7 @@ def test_shared_pointers_are_declared_and_advanced_once():
     registers = (RegisterArray("part", "half", (4,)),)
     ir = KernelIR("kern0", ("M", "K"), (TENSORS["A"],), (), registers, 32, (), ranges, (aff(1),) * 3, body=(loop,))
     source = print_cuda(ir)
-    assert source.count("const half *from_A = A + (long long)linearId * ldA - 32;") == 1
+    assert source.count("const fp16 *from_A = A + (long long)linearId * ldA - 32;") == 1
     assert source.count("from_A += 32;\n  }\n}") == source.count("from_A += ") == 1
     assert source.count("load_global_128(from_A, ") == 2
 
@@ -107,8 +107,8 @@ def test_steps_across_lines_are_computed_in_64_bits():
 
 def test_a_pointer_keeps_off_users_names():
     both = pv.tensor("A", (M, K)) @ pv.tensor("from_A", (K, N), layout="col")
-    assert "const half *from_A_2 = A + " in pv.compile(both).source
+    assert "const fp16 *from_A_2 = A + " in pv.compile(both).source
     squares = pv.tensor("A", (N, N))
     source = pv.compile(squares @ squares).source
-    assert "const half *from_A = A + " in source
-    assert "const half *from_A_2 = A + " in source
+    assert "const fp16 *from_A = A + " in source
+    assert "const fp16 *from_A_2 = A + " in source

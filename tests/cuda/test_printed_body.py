@@ -62,7 +62,7 @@ def place(text, names):
 def body(source):
     """The statements and heads of the kernel's body, one line each."""
     joined = re.sub(r",\s*\n\s+", ", ", source[source.index('extern "C"') :])
-    joined = re.sub(r"\n\s+(?=[+&])", " ", joined)
+    joined = re.sub(r"\n\s+(?=([-+*/?:]|&&) )", " ", joined)
     lines = [x.strip() for x in joined.splitlines()]
     start = max(n for n, x in enumerate(lines) if re.match(r"(half8|float) \w+[\[;]", x))
     return [x for x in lines[start + 1 :] if x and not x.startswith(("//", "#pragma"))]
@@ -72,7 +72,7 @@ def moving(lines):
     """The lines without those of pointers; {pointer: (tensor, line and run of its start, its step)}."""
     left, starts, steps = [], {}, {}
     for n, x in enumerate(lines):
-        if found := re.fullmatch(r"const half \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
+        if found := re.fullmatch(r"const fp16 \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
             starts[found[1]] = found[2], found[3] or "0", found[4] or "0"
         elif found := re.fullmatch(r"(\w+) \+= (?:(\d+)LL \* ld\w+)?(?: \+ )?(\d+)?;", x):
             steps[found[1]] = int(found[2] or 0), int(found[3] or 0)
@@ -116,7 +116,8 @@ def in_memory_order(ir, name, index):
 def printed_and_meant(ir, line, op, names, pointers):
     """What a line says and what the operation says: two tuples that must be equal."""
     at = lambda exprs: tuple(e.evaluate(names) for e in exprs)  # noqa: E731
-    of = lambda e: (e.array, at(e.index))  # noqa: E731
+    single = {r.name for r in ir.registers if set(r.shape) <= {1}}  # printed without an index
+    of = lambda e: (e.array, () if e.array in single else at(e.index))  # noqa: E731
     assigned, _, call = line.rpartition(" = ") if re.match(r"\w+(\[[^=]*\])* = ", line) else ("", "", line)
     function, _, inside = call.removesuffix(";").removesuffix(")").partition("(")
     args = split(inside)

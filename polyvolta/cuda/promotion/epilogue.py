@@ -37,7 +37,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedTile,
 )
 from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.cuda.promotion.model import Movement, Nest, Piece, accumulator_name, free_name
+from polyvolta.cuda.promotion.model import Movement, Nest, Piece, accumulator_name, free_name, operation_name
 from polyvolta.cuda.promotion.result import Fragments, enters, over_fragments
 from polyvolta.graph.idioms import Plan, Step
 from polyvolta.graph.statements import Access
@@ -179,12 +179,13 @@ class _Builder:
             return
         target = self.runs[result, ("0", "1")] = self.run_of(result)
         self.array(target, "float", self.exchange.rounds)
+        name = operation_name(step.formula, "epilogue", step.name)
 
         def one(r: Aff) -> Op:
             operands = (*(self.element(a, r) for a in arrays), *step.scalars)
-            return Pointwise(self.element(target, r), step.name, step.formula, operands, None, s.name)
+            return Pointwise(self.element(target, r), name, step.formula, operands, None, s.name)
 
-        self.add(s.name, self.rounds(one), step.name)
+        self.add(s.name, self.rounds(one), name)
         if result in self.plan.outputs:
             self.store(result, target, self.name_of(f"write_{result}"))
 

@@ -8,6 +8,7 @@ add their instances.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -15,6 +16,8 @@ from typing import Protocol
 
 from polyvolta.cuda.kernel_ir import Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.macro_mma import MacroMma
+from polyvolta.graph.formula import Call, Formula, nodes
+from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
 
@@ -165,3 +168,38 @@ def shared_name(operand: str) -> str:
 def staging_name(tensor: str) -> str:
     """The registers on the way from global memory to shared memory."""
     return f"private_{tensor}"
+
+
+def operation_name(formula: Formula, otherwise: str, given: str = "") -> str:
+    """What the device function of a formula is called: after its functions, the outermost first.
+
+    Parameters
+    ----------
+    otherwise : the name where there are more than four functions.
+    given : the name of the operation in the graph, such as "relu_sub" or a user's "swish". It stays, unless it is
+        long or part of it is done by the accumulators, so that less is left in the formula.
+
+    >>> from polyvolta.graph.formula import Input, Number
+    >>> half = Call("mul", (Input(0), Number(0.5)))
+    >>> operation_name(Call("relu", (half,)), "epilogue"), operation_name(half, "epilogue", "add_mul")
+    ('relu_mul', 'mul')
+    >>> erf = Call("erf", (Call("add", (half, Number(1))),))
+    >>> operation_name(Call("mul", (Input(0), Call("exp", (erf,)))), "epilogue", "my_gelu")
+    'my_gelu'
+    """
+    functions = [n.function for n in reversed(nodes(formula)) if isinstance(n, Call)]
+    if _ALL_BUILT_IN.fullmatch(given):
+        parts = _BUILT_IN.findall(given)
+        stays = len(parts) <= 4 and (len(parts) < len(functions) or sorted(parts) == sorted(functions))
+    else:
+        stays = 0 < len(given) <= LONGEST
+    if stays:
+        return given
+    return "_".join(functions) if 0 < len(functions) <= 4 else otherwise
+
+
+LONGEST = 32
+"""Characters of an operation's name that has a user's function in it."""
+_ANY = "|".join(sorted(FUNCTIONS, key=len, reverse=True))
+_ALL_BUILT_IN = re.compile(rf"(?:{_ANY})(?:_(?:{_ANY}))*")
+_BUILT_IN = re.compile(rf"(?:{_ANY})(?=_|$)")

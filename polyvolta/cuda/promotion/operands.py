@@ -17,8 +17,8 @@ import numpy as np
 from polyvolta.cuda.fragments import OperandTile
 from polyvolta.cuda.kernel_ir import CHUNK, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
 from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, full_where, places
-from polyvolta.cuda.promotion.model import STRIP, TILE, Movement, Nest, shared_name, staging_name
-from polyvolta.graph.formula import Call, Input, evaluate, nodes
+from polyvolta.cuda.promotion.model import STRIP, TILE, Movement, Nest, operation_name, shared_name, staging_name
+from polyvolta.graph.formula import Input, evaluate
 from polyvolta.graph.idioms import Operand
 from polyvolta.graph.statements import Access
 from polyvolta.sets import Aff, Set, aff, var
@@ -176,16 +176,11 @@ def store(side: Side, nest: Nest, extent: Aff, context: Set, buffers: int) -> Mo
         inside, full = _inside(side, nest, extent, context)
         source = element[0] if element else Element(staging_name(operand.name), (var(c),))
         read = (*element, *operand.scalars)
-        ops.append(Pointwise(source, formula_name(operand), operand.formula, read, inside, name))
+        called = operation_name(operand.formula, f"prologue_{operand.name}")
+        ops.append(Pointwise(source, called, operand.formula, read, inside, name))
     ops.append(SharedStore(source, shared_name(operand.name), side.local, buffer_of(nest, buffers), name))
     first = f"the prologue of {operand.name}, " if len(ops) > 1 else ""
     return Movement(name, side.dims, tuple(ops), full, f"{first}registers -> shared memory")
-
-
-def formula_name(operand: Operand) -> str:
-    """What a prologue's formula is called after: its functions, the outermost first."""
-    functions = [n.function for n in reversed(tuple(nodes(operand.formula))) if isinstance(n, Call)]
-    return "_".join(functions[:4]) or operand.name
 
 
 def buffer_of(nest: Nest, buffers: int) -> Aff:

@@ -57,39 +57,73 @@ class DeviceFunction:
         return "\n".join([*comment(self.about), *signature, *body, "}"])
 
 
+GLUE = "\N{NO-BREAK SPACE}"
+"""A space in a comment where no line is broken."""
+
+
 def comment(text: str, indent: str = "") -> list[str]:
-    """Lines of a comment; a line is broken where it says so, in a map before its bounds, else between words."""
+    """Lines of a comment; a line is broken where it says so, in a map before its bounds, else between words.
+
+    Of maps and bands no expression and no bound is broken, but after commas and semicolons.
+    """
     mark = f"{indent}// "
     if any(part.startswith("{") and len(mark + part) > WIDTH for part in text.splitlines()):
         text = re.sub(r"^(\{.*) : (.*)$", r"\1\n    : \2", text, flags=re.MULTILINE)
-    return [
-        line
-        for part in text.splitlines()
-        for line in textwrap.wrap(
-            part, WIDTH, initial_indent=mark, subsequent_indent=mark, break_long_words=False, break_on_hyphens=False
+    lines: list[str] = []
+    for part in text.splitlines():
+        glued = re.sub(_INNER, GLUE, part) if part.lstrip().startswith(("{", ":", "BAND: ")) else part
+        if max(map(len, glued.split(" "))) > WIDTH - len(mark):
+            glued = part
+        lines += textwrap.wrap(
+            glued, WIDTH, initial_indent=mark, subsequent_indent=mark, break_long_words=False, break_on_hyphens=False
         )
-    ]
+    return [line.replace(GLUE, " ") for line in lines]
+
+
+_INNER = r"(?<=\S) (?=\S)(?<![,;] )(?!->|: |and )"
+"""A space in a map or a band's functions that belongs to a term: not after a comma, nor before an arrow or a bound."""
 
 
 def wrapped(line: str, more: str) -> list[str]:
-    """A line of code in pieces of at most 120 characters, broken after commas, where there are none before operators.
+    """A line of code in pieces of at most 120 characters, broken after commas and before operators.
+
+    It is broken outside of as many parentheses as can be, there rather after a comma, and as late as can be.
 
     Parameters
     ----------
     more : what the further pieces start with.
 
     >>> wrapped("  f(" + "a, " * 40 + "b);", "    ")[1]
-    '    a, a, b);'
+    '    a, b);'
+    >>> wrapped("  x = f(" + "a, " * 20 + "b) + g(" + "a, " * 20 + "b);", "    ")[1]
+    '    + g(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, b);'
     """
     out = []
     while len(line) > WIDTH:
-        start = len(line) - len(line.lstrip()) + 8
-        at = line.rfind(", ", start, WIDTH) + 1 or line.rfind(" + ", start, WIDTH)
-        if at <= 0:
+        if not (at := _break(line)):
             break
         out.append(line[:at])
         line = more + line[at:].lstrip()
     return [*out, line]
+
+
+def _break(line: str) -> int:
+    """Where a line that is too long is broken; 0 where it can't be."""
+    depth, best, at = 0, (0, 0), 0  # of parentheses; the place found and how bad it is
+    start = len(line) - len(line.lstrip()) + 8
+    for found in re.finditer(r'"[^"]*"|[(\[{]|[)\]}]|, | (?:[-+*/?:]|&&|\|\|) ', line):
+        token = found[0]
+        if found.start() >= WIDTH:
+            break
+        if token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth -= 1
+        elif token[0] != '"' and found.start() >= start:
+            rank = depth, (token != ", ") + (token in (" * ", " / "))
+            if not at or rank <= best:
+                best, at = rank, found.start() + (token == ", ")
+    return at
 
 
 def places(at: Sequence[Aff], ranges: Mapping[str, Range], name: str = "at") -> tuple[list[str], list[str]]:

@@ -62,7 +62,7 @@ def store(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
         "run": "matrix[line, run .. run+7]" if rank == 2 else "vector[at .. at+7]",
         "line": "matrix[line .. line+7, run]",
     }[along]
-    split = ("half part[8];", "split_half8(part, value);", "#pragma unroll", "for (int i = 0; i < 8; i += 1)")
+    split = ("fp16 part[8];", "split_half8(part, value);", "#pragma unroll", "for (int i = 0; i < 8; i += 1)")
     each = {"run": f"{at} + i", "line": "(line + i) * ld + run"}[along]
     array = "matrix" if rank == 2 else "vector"
     if not guarded:
@@ -96,8 +96,8 @@ def _accesses(align: int, what: str) -> str:
 
 def _parameters(rank: int, const: str) -> tuple[str, ...]:
     if rank == 2:
-        return f"{const}half *__restrict__ matrix", "long long line", "int run", "int ld"
-    return f"{const}half *__restrict__ vector", "int at"
+        return f"{const}fp16 *__restrict__ matrix", "long long line", "int run", "int ld"
+    return f"{const}fp16 *__restrict__ vector", "int at"
 
 
 def _extents(rank: int) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def _plain_load(along: str, align: int, at: str) -> tuple[tuple[str, ...], tuple
         case "one", _:
             return (f"const unsigned twice = {array}[{at}] * 0x10001u;",
                     "return make_uint4(twice, twice, twice, twice);"), ()  # fmt: skip
-    loop = ("half part[8];", "#pragma unroll", "for (int i = 0; i < 8; i += 1)")
+    loop = ("fp16 part[8];", "#pragma unroll", "for (int i = 0; i < 8; i += 1)")
     return (*loop, f"  part[i] = {array}[(line + i) * ld + run];", "return join_half8(part);"), (JOIN_HALF8,)
 
 
@@ -138,10 +138,10 @@ def _guarded_load(
         return (f"return {test} ? {call} : make_uint4(0, 0, 0, 0);",), (inner,)
     each = {"run": f"{at} + i", "line": "(line + i) * ld + run"}[along]
     single = (
-        "half part[8];",
+        "fp16 part[8];",
         "#pragma unroll",
         "for (int i = 0; i < 8; i += 1)",
-        f"  part[i] = {test} ? {array}[{each}] : (half)0;",
+        f"  part[i] = {test} ? {array}[{each}] : (fp16)0;",
         "return join_half8(part);",
     )
     if along == "run" and align > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from polyvolta.cuda.c_expr import KernelSpeller
 from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import GlobalLoad, GlobalStore, KernelIR, Mma, Pointwise
-from polyvolta.cuda.text.device_function import comment
+from polyvolta.cuda.text.device_function import GLUE, comment
 from polyvolta.cuda.text.shared import layout_name
 
 ONE_BLOCK = "// one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values"
@@ -25,15 +25,18 @@ def opening(ir: KernelIR) -> str:
 
 
 def banner(ir: KernelIR) -> str:
-    """The comment that a kernel's text opens with: arguments, grid, and what is required of them."""
+    """The comment that a kernel's text opens with: what it computes, arguments, grid, what is required of them."""
     args = []
     for t in ir.tensors:
         layout = f" {layout_name(t.order)}-major" if t.ld else ""
         args.append(f"{t.name}[{', '.join(map(str, t.dims))}]{layout}")
-    grid = ", ".join(KernelSpeller(known(ir)).text(e) for e in ir.grid)
+    about = f"{ir.about.encode('ascii', 'replace').decode()}; " if ir.about else ""
+    grid = f"({', '.join(KernelSpeller(known(ir)).text(e) for e in ir.grid)})"
+    block = f"({ir.threads}, 1, 1)"
     lines = [
-        f"{ir.name}: {', '.join(args)}; fp16 in memory, fp32 accumulation.",
-        f"grid ({grid}), block ({ir.threads}, 1, 1), {ir.shared_bytes} bytes of dynamic shared memory.",
+        f"{ir.name}: {about}fp16 in memory, fp32 accumulation.",
+        f"{', '.join(a.replace(' ', GLUE) for a in args)}.",
+        f"grid {grid}, block {block}, {ir.shared_bytes} bytes of dynamic shared memory.",
     ]
     lines += ["; ".join(f"{n} is a multiple of {m}" for n, m in ir.context) + "."] if ir.context else []
     lines += _alignments(ir)

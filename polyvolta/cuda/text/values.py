@@ -1,7 +1,8 @@
 """Conversions between eight values in registers: packed fp16, single fp16, and fp32.
 
-fp16 is a storage type in a kernel's text, so that it needs no header: `half` is an unsigned short, a conversion is
-an instruction in inline assembly, and everything that is computed is computed in fp32.
+fp16 is a storage type in a kernel's text, so that it needs no header: `fp16` is an unsigned short, a conversion is
+an instruction in inline assembly, and everything that is computed is computed in fp32. (`half` is a class of
+<cuda_fp16.h>, beside which a text may be pasted; `half4` and `half8` are nobody else's.)
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ UNPACK_HALF8 = DeviceFunction(
 JOIN_HALF8 = DeviceFunction(
     "join_half8",
     "half8",
-    ("const half *v",),
+    ("const fp16 *v",),
     (
         "return make_uint4(" + ", ".join(f"v[{i}] | v[{i + 1}] << 16" for i in range(0, 8, 2)) + ");",
     ),
@@ -68,7 +69,7 @@ JOIN_HALF8 = DeviceFunction(
 SPLIT_HALF8 = DeviceFunction(
     "split_half8",
     "void",
-    ("half (&v)[8]", "half8 packed"),
+    ("fp16 (&v)[8]", "half8 packed"),
     tuple(f"v[{2 * k}] = packed.{word}, v[{2 * k + 1}] = packed.{word} >> 16;" for k, word in enumerate(WORDS)),
     "the eight single fp16 values of a vector",
 )

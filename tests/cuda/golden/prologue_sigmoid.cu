@@ -1,8 +1,9 @@
-// kern0: A[M, K] row-major, shift[K], B[K, N] col-major, C[M, N] row-major; fp16 in memory, fp32 accumulation.
+// kern0: C = sigmoid(A + shift) @ B; fp16 in memory, fp32 accumulation.
+// A[M, K] row-major, shift[K], B[K, N] col-major, C[M, N] row-major.
 // grid ((N + 127) / 128, (M + 127) / 128, 1), block (256, 1, 1), 20480 bytes of dynamic shared memory.
 // A, shift, B, C are aligned to 16 bytes; ldA, ldB, ldC are multiples of 8.
 
-typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint4 half8;          // eight fp16 values, one 128-bit access
 
 // d = 0
@@ -13,41 +14,41 @@ static __device__ __forceinline__ void hmma_zero(float (&d)[8]) {
 }
 
 // matrix[line, run .. run+7], lines ld apart, in one 128-bit load
-static __device__ __forceinline__ half8 load_global_128(const half *__restrict__ matrix, long long line, int run,
+static __device__ __forceinline__ half8 load_global_128(const fp16 *__restrict__ matrix, long long line, int run,
     int ld) {
   return *(const half8 *)(matrix + line * ld + run);
 }
 
 // vector[at .. at+7], in one 128-bit load
-static __device__ __forceinline__ half8 load_vector_128(const half *__restrict__ vector, int at) {
+static __device__ __forceinline__ half8 load_vector_128(const fp16 *__restrict__ vector, int at) {
   return *(const half8 *)(vector + at);
 }
 
 // eight single fp16 values as one vector
-static __device__ __forceinline__ half8 join_half8(const half *v) {
+static __device__ __forceinline__ half8 join_half8(const fp16 *v) {
   return make_uint4(v[0] | v[1] << 16, v[2] | v[3] << 16, v[4] | v[5] << 16, v[6] | v[7] << 16);
 }
 
 // matrix[line, run .. run+7], with zeros for what is outside of the matrix
-static __device__ __forceinline__ half8 load_global_128_guarded(const half *__restrict__ matrix, long long line,
+static __device__ __forceinline__ half8 load_global_128_guarded(const fp16 *__restrict__ matrix, long long line,
     int run, int ld, int lines, int length) {
   if (line < lines && run + 8 <= length)
     return load_global_128(matrix, line, run, ld);
-  half part[8];
+  fp16 part[8];
   #pragma unroll
   for (int i = 0; i < 8; i += 1)
-    part[i] = line < lines && run + i < length ? matrix[line * ld + run + i] : (half)0;
+    part[i] = line < lines && run + i < length ? matrix[line * ld + run + i] : (fp16)0;
   return join_half8(part);
 }
 
 // vector[at .. at+7], with zeros for what is outside of the vector
-static __device__ __forceinline__ half8 load_vector_128_guarded(const half *__restrict__ vector, int at, int length) {
+static __device__ __forceinline__ half8 load_vector_128_guarded(const fp16 *__restrict__ vector, int at, int length) {
   if (at + 8 <= length)
     return load_vector_128(vector, at);
-  half part[8];
+  fp16 part[8];
   #pragma unroll
   for (int i = 0; i < 8; i += 1)
-    part[i] = at + i < length ? vector[at + i] : (half)0;
+    part[i] = at + i < length ? vector[at + i] : (fp16)0;
   return join_half8(part);
 }
 
@@ -163,13 +164,13 @@ static __device__ __forceinline__ half8 exchange_load(const half8 *exchange, int
 }
 
 // matrix[line, run .. run+7] = value, lines ld apart, in one 128-bit store
-static __device__ __forceinline__ void store_global_128(half *__restrict__ matrix, long long line, int run, int ld,
+static __device__ __forceinline__ void store_global_128(fp16 *__restrict__ matrix, long long line, int run, int ld,
     half8 value) {
   *(half8 *)(matrix + line * ld + run) = value;
 }
 
 // the eight single fp16 values of a vector
-static __device__ __forceinline__ void split_half8(half (&v)[8], half8 packed) {
+static __device__ __forceinline__ void split_half8(fp16 (&v)[8], half8 packed) {
   v[0] = packed.x, v[1] = packed.x >> 16;
   v[2] = packed.y, v[3] = packed.y >> 16;
   v[4] = packed.z, v[5] = packed.z >> 16;
@@ -177,11 +178,11 @@ static __device__ __forceinline__ void split_half8(half (&v)[8], half8 packed) {
 }
 
 // matrix[line, run .. run+7] = value, but for what is outside of the matrix
-static __device__ __forceinline__ void store_global_128_guarded(half *__restrict__ matrix, long long line, int run,
+static __device__ __forceinline__ void store_global_128_guarded(fp16 *__restrict__ matrix, long long line, int run,
     int ld, int lines, int length, half8 value) {
   if (line < lines && run + 8 <= length)
     return store_global_128(matrix, line, run, ld, value);
-  half part[8];
+  fp16 part[8];
   split_half8(part, value);
   #pragma unroll
   for (int i = 0; i < 8; i += 1)
@@ -190,8 +191,8 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
 }
 
 // one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values
-extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
-    const half *__restrict__ shift, const half *__restrict__ B, int ldB, half *__restrict__ C, int ldC) {
+extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, const fp16 *__restrict__ A, int ldA,
+    const fp16 *__restrict__ shift, const fp16 *__restrict__ B, int ldB, fp16 *__restrict__ C, int ldC) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
   half8 *const shared_B = shared_memory + 512;  // 512 chunks of 8 values
@@ -210,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
   half8 private_B[2];
   half8 hmma_A[4];
   half8 hmma_B[2];
-  half8 run_C[1];
+  half8 run_C;
   float hmma_C[4][2][8];
 
   // BAND: zero_C -> i - 64*floor(i/64)  (the accumulators start at 0)
@@ -224,8 +225,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
   }
 
   // where the thread's loads of a trip start; the pointers move on with the loop
-  const half *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
-  const half *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
+  const fp16 *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
+  const fp16 *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
 
   // BAND: load_A, load_shift, load_B, store_A, store_B -> kt - 1; S -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
@@ -315,9 +316,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
       for (int c5 = 0; c5 <= 16; c5 += 16) {
         exchange_store(exchange + 32 * warp, hmma_C[c4 / 16][c5 / 16], lane);
         __syncwarp();
-        run_C[0] = exchange_load(exchange + 32 * warp, lane);
+        run_C = exchange_load(exchange + 32 * warp, lane);
         store_global_128(C, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldC, run_C[0]);
+            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldC, run_C);
         __syncwarp();
       }
     }
@@ -330,9 +331,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
       for (int c5 = 0; c5 <= 16; c5 += 16) {
         exchange_store(exchange + 32 * warp, hmma_C[c4 / 16][c5 / 16], lane);
         __syncwarp();
-        run_C[0] = exchange_load(exchange + 32 * warp, lane);
+        run_C = exchange_load(exchange + 32 * warp, lane);
         store_global_128_guarded(C, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldC, M, N, run_C[0]);
+            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldC, M, N, run_C);
         __syncwarp();
       }
     }

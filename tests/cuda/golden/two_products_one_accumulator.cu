@@ -1,9 +1,9 @@
-// kern0: A[M, K] row-major, B[K, N] col-major, P[M, L] row-major, Q[L, N] col-major, E[M, N] row-major; fp16 in memory,
-// fp32 accumulation.
+// kern0: E = relu(A @ B - 0.5 * (P @ Q)); fp16 in memory, fp32 accumulation.
+// A[M, K] row-major, B[K, N] col-major, P[M, L] row-major, Q[L, N] col-major, E[M, N] row-major.
 // grid ((N + 127) / 128, (M + 127) / 128, 1), block (256, 1, 1), 24576 bytes of dynamic shared memory.
 // A, B, P, Q, E are aligned to 16 bytes; ldA, ldB, ldP, ldQ, ldE are multiples of 8.
 
-typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint4 half8;          // eight fp16 values, one 128-bit access
 
 // d = 0
@@ -14,25 +14,25 @@ static __device__ __forceinline__ void hmma_zero(float (&d)[8]) {
 }
 
 // matrix[line, run .. run+7], lines ld apart, in one 128-bit load
-static __device__ __forceinline__ half8 load_global_128(const half *__restrict__ matrix, long long line, int run,
+static __device__ __forceinline__ half8 load_global_128(const fp16 *__restrict__ matrix, long long line, int run,
     int ld) {
   return *(const half8 *)(matrix + line * ld + run);
 }
 
 // eight single fp16 values as one vector
-static __device__ __forceinline__ half8 join_half8(const half *v) {
+static __device__ __forceinline__ half8 join_half8(const fp16 *v) {
   return make_uint4(v[0] | v[1] << 16, v[2] | v[3] << 16, v[4] | v[5] << 16, v[6] | v[7] << 16);
 }
 
 // matrix[line, run .. run+7], with zeros for what is outside of the matrix
-static __device__ __forceinline__ half8 load_global_128_guarded(const half *__restrict__ matrix, long long line,
+static __device__ __forceinline__ half8 load_global_128_guarded(const fp16 *__restrict__ matrix, long long line,
     int run, int ld, int lines, int length) {
   if (line < lines && run + 8 <= length)
     return load_global_128(matrix, line, run, ld);
-  half part[8];
+  fp16 part[8];
   #pragma unroll
   for (int i = 0; i < 8; i += 1)
-    part[i] = line < lines && run + i < length ? matrix[line * ld + run + i] : (half)0;
+    part[i] = line < lines && run + i < length ? matrix[line * ld + run + i] : (fp16)0;
   return join_half8(part);
 }
 
@@ -104,7 +104,7 @@ static __device__ __forceinline__ void exchange_load(float (&v)[8], const half8 
 }
 
 // y = relu(neg(0.5 * x0)), in fp32
-static __device__ __forceinline__ void relu_sub_mul(float (&y)[8], const float (&x0)[8]) {
+static __device__ __forceinline__ void relu_neg_mul(float (&y)[8], const float (&x0)[8]) {
   #pragma unroll
   for (int i = 0; i < 8; i += 1) {
     const float t0 = -(0.5f * x0[i]);
@@ -127,13 +127,13 @@ static __device__ __forceinline__ half8 pack_half8(const float (&v)[8]) {
 }
 
 // matrix[line, run .. run+7] = value, lines ld apart, in one 128-bit store
-static __device__ __forceinline__ void store_global_128(half *__restrict__ matrix, long long line, int run, int ld,
+static __device__ __forceinline__ void store_global_128(fp16 *__restrict__ matrix, long long line, int run, int ld,
     half8 value) {
   *(half8 *)(matrix + line * ld + run) = value;
 }
 
 // the eight single fp16 values of a vector
-static __device__ __forceinline__ void split_half8(half (&v)[8], half8 packed) {
+static __device__ __forceinline__ void split_half8(fp16 (&v)[8], half8 packed) {
   v[0] = packed.x, v[1] = packed.x >> 16;
   v[2] = packed.y, v[3] = packed.y >> 16;
   v[4] = packed.z, v[5] = packed.z >> 16;
@@ -141,11 +141,11 @@ static __device__ __forceinline__ void split_half8(half (&v)[8], half8 packed) {
 }
 
 // matrix[line, run .. run+7] = value, but for what is outside of the matrix
-static __device__ __forceinline__ void store_global_128_guarded(half *__restrict__ matrix, long long line, int run,
+static __device__ __forceinline__ void store_global_128_guarded(fp16 *__restrict__ matrix, long long line, int run,
     int ld, int lines, int length, half8 value) {
   if (line < lines && run + 8 <= length)
     return store_global_128(matrix, line, run, ld, value);
-  half part[8];
+  fp16 part[8];
   split_half8(part, value);
   #pragma unroll
   for (int i = 0; i < 8; i += 1)
@@ -154,9 +154,9 @@ static __device__ __forceinline__ void store_global_128_guarded(half *__restrict
 }
 
 // one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values
-extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, int L, const half *__restrict__ A,
-    int ldA, const half *__restrict__ B, int ldB, const half *__restrict__ P, int ldP, const half *__restrict__ Q,
-    int ldQ, half *__restrict__ E, int ldE) {
+extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, int L, const fp16 *__restrict__ A,
+    int ldA, const fp16 *__restrict__ B, int ldB, const fp16 *__restrict__ P, int ldP, const fp16 *__restrict__ Q,
+    int ldQ, fp16 *__restrict__ E, int ldE) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
   half8 *const shared_B = shared_memory + 512;  // 512 chunks of 8 values
@@ -180,8 +180,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
   half8 private_Q[2];
   half8 hmma_P[4];
   half8 hmma_Q[2];
-  float run_C[1][8];
-  float run_E[1][8];
+  float run_C[8];
+  float run_E[8];
   float hmma_C[4][2][8];
 
   // BAND: zero_C -> i - 64*floor(i/64)  (the accumulators start at 0)
@@ -195,8 +195,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
   }
 
   // where the thread's loads of a trip start; the pointers move on with the loop
-  const half *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
-  const half *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
+  const fp16 *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
+  const fp16 *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
 
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S1 -> floor(k/32)
   for (int c2 = -1; c2 < (K + 31) / 32; c2 += 1) {
@@ -273,8 +273,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
   }
 
   // where the thread's loads of a trip start; the pointers move on with the loop
-  const half *from_P = P + (long long)(128 * blockIdx_y + linearId / 4) * ldP + 8 * (linearId % 4);
-  const half *from_Q = Q + (long long)(128 * blockIdx_x + linearId / 4) * ldQ + 8 * (linearId % 4);
+  const fp16 *from_P = P + (long long)(128 * blockIdx_y + linearId / 4) * ldP + 8 * (linearId % 4);
+  const fp16 *from_Q = Q + (long long)(128 * blockIdx_x + linearId / 4) * ldQ + 8 * (linearId % 4);
 
   // BAND: load_P, load_Q, store_P, store_Q -> kt - 1; S2 -> floor(k/32)
   for (int c2 = -1; c2 < (L + 31) / 32; c2 += 1) {
@@ -350,10 +350,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
       for (int c5 = 0; c5 <= 16; c5 += 16) {
         exchange_store(exchange + 64 * warp, hmma_C[c4 / 16][c5 / 16], lane);
         __syncwarp();
-        exchange_load(run_C[0], exchange + 64 * warp, lane);
-        relu_sub_mul(run_E[0], run_C[0]);
+        exchange_load(run_C, exchange + 64 * warp, lane);
+        relu_neg_mul(run_E, run_C);
         store_global_128(E, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, pack_half8(run_E[0]));
+            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, pack_half8(run_E));
         __syncwarp();
       }
     }
@@ -366,10 +366,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) kern0(int M, int N, int K, 
       for (int c5 = 0; c5 <= 16; c5 += 16) {
         exchange_store(exchange + 64 * warp, hmma_C[c4 / 16][c5 / 16], lane);
         __syncwarp();
-        exchange_load(run_C[0], exchange + 64 * warp, lane);
-        relu_sub_mul(run_E[0], run_C[0]);
+        exchange_load(run_C, exchange + 64 * warp, lane);
+        relu_neg_mul(run_E, run_C);
         store_global_128_guarded(E, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
-            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, M, N, pack_half8(run_E[0]));
+            128 * blockIdx_x + c5 + 32 * warpIdx_x + 8 * (lane % 2), ldE, M, N, pack_half8(run_E));
         __syncwarp();
       }
     }

@@ -1,9 +1,10 @@
-// kern0: A[M, K] row-major, B[K, N] col-major, C[M, N] row-major; fp16 in memory, fp32 accumulation.
+// kern0: C = A @ B; fp16 in memory, fp32 accumulation.
+// A[M, K] row-major, B[K, N] col-major, C[M, N] row-major.
 // grid (N / 128, M / 128, 1), block (128, 1, 1), 18432 bytes of dynamic shared memory.
 // M is a multiple of 128; N is a multiple of 128; K is a multiple of 32.
 // A, B, C are aligned to 16 bytes; ldA, ldB, ldC are multiples of 8.
 
-typedef unsigned short half;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint4 half8;          // eight fp16 values, one 128-bit access
 
 // d = 0
@@ -14,7 +15,7 @@ static __device__ __forceinline__ void hmma_zero(float (&d)[8]) {
 }
 
 // matrix[line, run .. run+7], lines ld apart, in one 128-bit load
-static __device__ __forceinline__ half8 load_global_128(const half *__restrict__ matrix, long long line, int run,
+static __device__ __forceinline__ half8 load_global_128(const fp16 *__restrict__ matrix, long long line, int run,
     int ld) {
   return *(const half8 *)(matrix + line * ld + run);
 }
@@ -85,13 +86,13 @@ static __device__ __forceinline__ half8 exchange_load(const half8 *exchange, int
 }
 
 // matrix[line, run .. run+7] = value, lines ld apart, in one 128-bit store
-static __device__ __forceinline__ void store_global_128(half *__restrict__ matrix, long long line, int run, int ld,
+static __device__ __forceinline__ void store_global_128(fp16 *__restrict__ matrix, long long line, int run, int ld,
     half8 value) {
   *(half8 *)(matrix + line * ld + run) = value;
 }
 
-extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const half *__restrict__ A, int ldA,
-    const half *__restrict__ B, int ldB, half *__restrict__ C, int ldC) {
+extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const fp16 *__restrict__ A, int ldA,
+    const fp16 *__restrict__ B, int ldB, fp16 *__restrict__ C, int ldC) {
   extern __shared__ half8 shared_memory[];
   half8 *const shared_A = shared_memory;  // 512 chunks of 8 values
   half8 *const shared_B = shared_memory + 512;  // 512 chunks of 8 values
@@ -109,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
   half8 private_B[4];
   half8 hmma_A[4];
   half8 hmma_B[4];
-  half8 run_C[1];
+  half8 run_C;
   float hmma_C[4][4][8];
 
   // BAND: zero_C -> i - 64*floor(i/64)  (the accumulators start at 0)
@@ -123,8 +124,8 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
   }
 
   // where the thread's loads of a trip start; the pointers move on with the loop
-  const half *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
-  const half *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
+  const fp16 *from_A = A + (long long)(128 * blockIdx_y + linearId / 4) * ldA + 8 * (linearId % 4);
+  const fp16 *from_B = B + (long long)(128 * blockIdx_x + linearId / 4) * ldB + 8 * (linearId % 4);
 
   // BAND: load_A, load_B, store_A, store_B -> kt - 1; S -> floor(k/32)
   for (int c2 = -1; c2 < K / 32; c2 += 1) {
@@ -182,9 +183,9 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
     for (int c5 = 0; c5 <= 48; c5 += 16) {
       exchange_store(exchange + 32 * warp, hmma_C[c4 / 16][c5 / 16], lane);
       __syncwarp();
-      run_C[0] = exchange_load(exchange + 32 * warp, lane);
+      run_C = exchange_load(exchange + 32 * warp, lane);
       store_global_128(C, 128 * blockIdx_y + c4 + 64 * warpIdx_y + lane / 2,
-          128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldC, run_C[0]);
+          128 * blockIdx_x + c5 + 64 * warpIdx_x + 8 * (lane % 2), ldC, run_C);
       __syncwarp();
     }
   }

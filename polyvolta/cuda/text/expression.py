@@ -1,0 +1,234 @@
+"""Formulas as C expressions on fp32 values.
+
+A formula is a graph, in which a node may have many users, and a text is a tree. What is used twice, or stands twice in
+the expression of a function, gets a name in a line of its own; so does what would make a line too long. Then each
+node is written once, and the text is linear in the nodes, however deep they are and however much they share.
+
+Conditions are C's: `where(x > 0, x, y)` is `x > 0.0f ? x : y`, without the 0 or 1 that a comparison is as a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from polyvolta.graph.formula import Call, Formula, Input, Number, fold, inputs, nodes, shared
+from polyvolta.graph.functions import FUNCTIONS
+
+INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+COMPARED = {
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+LONGEST = 88
+"""Characters of an expression; a longer one has its longest part named first."""
+CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(8)
+"""How strongly an expression binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An expression of C, and how strongly it binds; `condition` is what it says where it is 1 or 0."""
+
+    text: str
+    binds: int = ATOM
+    condition: Text | None = None
+
+    def within(self, need: int) -> str:
+        """The text where what is around binds so strongly."""
+        return self.text if self.binds >= need else f"({self.text})"
+
+    @property
+    def holds(self) -> Text:
+        """Whether it isn't 0."""
+        return self.condition or Text(f"{self.within(SUM)} != 0.0f", COMPARISON)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A formula in C.
+
+    Parameters
+    ----------
+    lines : that declare what has a name, in order.
+    value : the formula's value after them.
+    names : what is named, and how.
+    """
+
+    lines: tuple[str, ...]
+    value: Text
+    names: Mapping[Formula, str]
+
+
+def spell(formula: Formula, read: Sequence[str]) -> Spelled:
+    """A formula in C, each node once.
+
+    Parameters
+    ----------
+    read : the operands' values in C, each a name or an access.
+
+    >>> e = Call("exp", (Input(0),))
+    >>> spelled = spell(Call("where", (Call("less", (e, Number(1))), e, Input(1))), ("x[i]", "alpha"))
+    >>> print(*spelled.lines, spelled.value.text)
+    const float t0 = expf(x[i]); t0 < 1.0f ? t0 : alpha
+    """
+    lines: list[str] = []
+    values: dict[Formula, Text] = {}
+    names: dict[Formula, str] = {}
+
+    def name(node: Formula) -> None:
+        value = values[node]
+        names[node] = f"t{len(lines)}"
+        kind, text = ("bool", value.condition) if value.condition else ("float", value)
+        lines.append(f"const {kind} {names[node]} = {text.text};")
+        values[node] = _truth(Text(names[node])) if value.condition else Text(names[node])
+
+    twice = set(shared(formula)) | _repeated(formula)
+    for node in nodes(formula):
+        match node:
+            case Input(position=p):
+                values[node] = Text(read[p])
+            case Number(value=v):
+                values[node] = _number(literal(v))
+            case Call(function=f, arguments=arguments):
+                parts = sorted({a for a in arguments if isinstance(a, Call)}, key=lambda a: -len(values[a].text))
+                while len((made := _call(f, [values[a] for a in arguments])).text) > LONGEST and parts:
+                    if (part := parts.pop(0)) not in names:
+                        name(part)
+                values[node] = made
+        if node in twice and node is not formula:
+            name(node)
+    return Spelled(tuple(lines), values[formula], names)
+
+
+def relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula, str] | None = None) -> str:
+    """A formula as people write it; one that is too long for a line by the parts that have `names`.
+
+    >>> formula = Call("relu", (Call("add", (Input(0), Call("mul", (Number(2), Input(1))))),))
+    >>> relation(formula, ("x", "y"))
+    'relu(x + 2 * y)'
+    """
+    whole = _relation(formula, operands, {})
+    if len(whole) <= LONGEST or not names:
+        return whole
+    named = {node: name for node, name in names.items() if node is not formula}
+    each = list(named.values())
+    parts = f"{each[0]} to {each[-1]}" if len(each) > 1 else each[0]
+    return f"{_relation(formula, operands, named)} of {parts} below"
+
+
+def _relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula, str]) -> str:
+    """The relation's text; elided in the middle where it is several lines long."""
+    values: dict[Formula, Text] = {}
+    for node in nodes(formula):
+        match node:
+            case Input(position=p):
+                values[node] = Text(operands[p])
+            case Number(value=v):
+                values[node] = _number(f"{v:.6g}")
+            case Call(function=f, arguments=arguments):
+                made = [values[a] for a in arguments]
+                text = _infix(f, *made) if f in INFIX else Text(f"{f}({', '.join(a.text for a in made)})")
+                if len(text.text) > 4 * LONGEST:
+                    text = Text(f"{text.text[:LONGEST]} ... {text.text[-LONGEST:]}")
+                values[node] = Text(names[node]) if node in names else text
+    return values[formula].text
+
+
+def simplified(formula: Formula) -> Formula:
+    """A formula without what is known to change no fp32 value: x * 1, x / 1, and powers of 0, 1 and 2.
+
+    Neither x + 0 nor x * 0 is simplified: x may be -0, infinite or NaN.
+
+    >>> x = Input(0)
+    >>> simplified(Call("div", (Call("pow", (x, Number(0))), Number(1)))), simplified(Call("mul", (Number(1), x)))
+    (Number(value=1.0), Input(position=0))
+    """
+    return fold(formula, {p: Input(p) for p in inputs(formula)}, Number, _simple)  # type: ignore[arg-type]
+
+
+def _simple(function: str, arguments: tuple[Formula, ...]) -> Formula:
+    match function, arguments:
+        case "pow", (_, Number(value=0.0)):
+            return Number(1)
+        case ("pow" | "mul" | "div", (x, Number(value=1.0))) | ("mul", (Number(value=1.0), x)):
+            return x
+        case "pow", (x, Number(value=2.0)):
+            return Call("square", (x,))
+    return Call(function, arguments)
+
+
+def _call(function: str, x: Sequence[Text]) -> Text:
+    """A function of expressions."""
+    if function in INFIX:
+        return _infix(function, *x)
+    if function in COMPARED:
+        return _truth(Text(f"{x[0].within(SUM)} {COMPARED[function]} {x[1].within(SUM)}", COMPARISON))
+    match function:
+        case "logical_and":
+            return _truth(Text(" && ".join(a.holds.within(AND) for a in x), AND))
+        case "logical_or":
+            return _truth(Text(" || ".join(a.holds.within(OR if a.holds.binds == OR else COMPARISON) for a in x), OR))
+        case "logical_not":
+            return _truth(Text(f"!{x[0].holds.within(ATOM)}", SIGN))
+        case "where":
+            return Text(f"{x[0].holds.within(OR)} ? {x[1].within(OR)} : {x[2].within(OR)}", CHOICE)
+    c = FUNCTIONS[function].c
+    need = CHOICE if re.fullmatch(r"\w+\(\{\d\}(, \{\d\})*\)", c) else ATOM
+    return Text(c.format(*(a.within(need) for a in x)), _binding(c))
+
+
+def _infix(function: str, a: Text, b: Text) -> Text:
+    """Sums and products; what stands at the right keeps its parentheses, since fp32 addition is not associative."""
+    level = SUM if function in ("add", "sub") else PRODUCT
+    return Text(f"{a.within(level)} {INFIX[function]} {b.within(level + 1)}", level)
+
+
+def _truth(condition: Text) -> Text:
+    """A condition's value: 1 or 0."""
+    return Text(f"{condition.within(OR)} ? 1.0f : 0.0f", CHOICE, condition)
+
+
+def _number(text: str) -> Text:
+    return Text(text, SIGN if text.startswith("-") else ATOM)
+
+
+@cache
+def _binding(c: str) -> int:
+    """How strongly a C expression binds, by its operators outside of parentheses."""
+    while (inner := re.sub(r"\([^()]*\)", "", c)) != c:
+        c = inner
+    if any(x in c for x in ("?", "|", "&", "<", ">", "=")):
+        return CHOICE
+    return SUM if re.search(r" [+-] ", c) else PRODUCT if re.search(r" [*/] ", c) else SIGN if c[0] == "-" else ATOM
+
+
+def _repeated(formula: Formula) -> set[Formula]:
+    """The calls that stand in an expression which has their place several times."""
+    found: set[Formula] = set()
+    for node in nodes(formula):
+        if isinstance(node, Call):
+            text = FUNCTIONS[node.function].c
+            found |= {a for n, a in enumerate(node.arguments) if isinstance(a, Call) and text.count(f"{{{n}}}") > 1}
+    return found
+
+
+def literal(value: float) -> str:
+    """A number as fp32 in C.
+
+    >>> literal(0.1), literal(-2), literal(float("inf")), literal(1e-9)
+    ('0.1f', '-2.0f', '__int_as_float(0x7f800000)', '1e-09f')
+    """
+    with np.errstate(over="ignore"):
+        x = np.float32(value)
+    if np.isfinite(x):
+        return f"{float(str(x))!r}f"
+    return f"__int_as_float(0x{int(x.view(np.uint32)):08x})"
