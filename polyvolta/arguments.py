@@ -7,7 +7,7 @@ or another output.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -126,11 +126,50 @@ def _argument(array: Any, tensor: GlobalTensor, name: str, ptr: int, strides: Se
 
 def check_output(output: Argument, shape: tuple[int, ...], name: str) -> None:
     """Refuse an output of the wrong shape, or one that must not be written."""
-    if output.shape != shape:
-        raise BadArray(f"{name} has shape {output.shape}, the result has {shape}")
     array = output.array
-    if array.readonly if isinstance(array, DeviceArray) else not array.flags.writeable:
-        raise BadArray(f"{name} is read-only")
+    on_gpu = isinstance(array, DeviceArray)
+    if output.shape != shape:
+        raise BadArray(
+            f"{name} has shape {output.shape}, the result has {shape}", hint=allocation(output.tensor, shape, on_gpu)
+        )
+    if array.readonly if on_gpu else not array.flags.writeable:
+        raise BadArray(f"{name} is read-only", hint=allocation(output.tensor, shape, on_gpu))
+
+
+def for_output(
+    make: Callable[..., Argument], array: Any, tensor: GlobalTensor, shape: tuple[int, ...], *rest: Any
+) -> Argument:
+    """An output's argument, made by `on_host` or `on_device`; hints say how to allocate one.
+
+    What helps for an input, a copy of it, would take the result where nobody looks for it.
+
+    Raises
+    ------
+    BadArray
+    """
+    try:
+        return make(array, tensor, *rest)
+    except BadArray as wrong:
+        hint = allocation(tensor, shape, make is on_device)
+        if "layout=" in wrong.hint:  # the array is whole, in the other order
+            other = "row" if memory_order(tensor) == "F" else "col"
+            hint += f'; or compile for pv.output(..., layout="{other}")'
+        raise BadArray(wrong.message, where=wrong.where, hint=hint) from None
+
+
+def allocation(tensor: GlobalTensor, shape: tuple[int, ...], on_gpu: bool) -> str:
+    """How to come by an array for an output.
+
+    >>> allocation(GlobalTensor("C", ("M", "N"), (1, 0), written=True), (3, 5), False)
+    'without out= one is made; numpy.empty((3, 5), numpy.float16, order="F") is such an array'
+    """
+    turned = memory_order(tensor) == "F"
+    if on_gpu:
+        made = f'torch.empty({shape[::-1] if turned else shape}, dtype=torch.float16, device="cuda"){".T" * turned}'
+    else:
+        order = ', order="F"' * turned
+        made = f"numpy.empty({shape}, numpy.float16{order})"
+    return f"without out= one is made; {made} is such an array"
 
 
 def check_overlaps(inputs: Sequence[Argument], outputs: Sequence[Argument], names: Sequence[str]) -> None:

@@ -91,7 +91,7 @@ def compile(  # noqa: A001
     options.check(target, needs_of(idiom))
     multiples = multiples_of(graph, idiom, options)
     context = context_of(graph, idiom, multiples)
-    stages = Stages()
+    stages: dict[str, Schedule] = {}
 
     def reach(stage: str, schedule: Schedule) -> Schedule:
         if not stages or schedule != next(reversed(stages.values())):
@@ -110,7 +110,7 @@ def compile(  # noqa: A001
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
     ir = replace(ir, about=", ".join(f"{t.name} = {show(e, 160)}" for t, e in zip(graph.outputs, graph.roots)))
-    return Kernel(graph, target, options, stages, ir, print_cuda(ir))
+    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
 
 
 def _check_names(graph: Graph, name: str) -> None:

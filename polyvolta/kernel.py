@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +37,37 @@ class MissingSize(PolyvoltaError, TypeError):
     id = "PV404"
 
 
-class Stages(dict[str, Schedule]):
-    """Stage name -> schedule tree, in order; an unknown stage suggests the nearest."""
+class Stages(Mapping[str, Schedule]):
+    """Stage name -> schedule tree, in order, to be read; an unknown stage suggests the nearest."""
 
-    def __missing__(self, name: str) -> Schedule:
-        raise UnknownName(f"no stage is called {name!r}", where=", ".join(self), hint=nearest(name, self))
+    __slots__ = ("_trees",)
+
+    def __init__(self, trees: Mapping[str, Schedule]) -> None:
+        self._trees = dict(trees)
+
+    def __getitem__(self, name: str) -> Schedule:
+        if name not in self._trees:
+            raise UnknownName(f"no stage is called {name!r}", where=", ".join(self), hint=nearest(name, self))
+        return self._trees[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._trees
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The tree of a stage, or the default."""
+        return self._trees.get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._trees)
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._trees)
+
+    def __repr__(self) -> str:
+        return f"<Stages {', '.join(self)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +113,7 @@ class Kernel:
     @property
     def schedule(self) -> Schedule:
         """The tree of the last stage."""
-        return next(reversed(self.stages.values()))
+        return self.stages[next(reversed(self.stages))]
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>"

@@ -16,6 +16,7 @@ from polyvolta.arguments import (
     check_output,
     check_overlaps,
     empty_on_host,
+    for_output,
     memory_order,
     on_device,
     on_host,
@@ -159,7 +160,10 @@ def host_call(kernel: Kernel, bound: Bound, outs: Sequence[Any]) -> Call:
     results = []
     for t, out in zip(written(kernel), outs, strict=True):
         results.append(empty_on_host(t, extents(t, sizes)) if out is None else out)
-    outputs = tuple(on_host(a, t, n) for a, t, n in zip(results, written(kernel), _out_names(kernel), strict=True))
+    outputs = tuple(
+        for_output(on_host, a, t, extents(t, sizes), n)
+        for a, t, n in zip(results, written(kernel), _out_names(kernel), strict=True)
+    )
     return _checked(kernel, bound, inputs, outputs, tuple(results))
 
 
@@ -171,7 +175,8 @@ def device_call(kernel: Kernel, bound: Bound, outs: Sequence[Any], stream: Any) 
     for t, out in zip(written(kernel), outs, strict=True):
         results.append(launch.empty_like(like, extents(t, sizes), order=memory_order(t)) if out is None else out)
     outputs = tuple(
-        on_device(a, t, n, stream) for a, t, n in zip(results, written(kernel), _out_names(kernel), strict=True)
+        for_output(on_device, a, t, extents(t, sizes), n, stream)
+        for a, t, n in zip(results, written(kernel), _out_names(kernel), strict=True)
     )
     return _checked(kernel, bound, inputs, outputs, tuple(results))
 

@@ -174,6 +174,9 @@ def test_progress_names_each_stage_when_it_is_reached():
     assert repr(found.stages["initial"]) == "<Schedule of S1, S2, 7 nodes; print it>"
     with pytest.raises(UnknownName, match="did you mean 'warp_tiled'"):
         found.stages["warptiled"]
+    with pytest.raises(TypeError):
+        found.stages["initial"] = found.schedule
+    assert "warptiled" not in found.stages and found.stages.get("warptiled") is None
 
 
 def test_without_options_the_default_rule_chooses():

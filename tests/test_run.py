@@ -16,6 +16,7 @@ import polyvolta as pv
 from polyvolta import arguments
 from polyvolta.cuda import gpu
 from polyvolta.cuda.errors import NoGpu
+from polyvolta.cuda.interpreter import BadHook
 from polyvolta.cuda.kernel_ir import Element, GlobalStore, GlobalTensor
 from polyvolta.cuda.target import target_of
 from polyvolta.cuda.views import BadArray, widest
@@ -37,7 +38,7 @@ def on_the_interpreter(monkeypatch):
 
 def made(ir, *, outputs=None) -> Kernel:
     return Kernel(
-        Graph.of(A @ B if outputs is None else outputs), target_of("sm_70"), pv.Options(), Stages(), ir, "text"
+        Graph.of(A @ B if outputs is None else outputs), target_of("sm_70"), pv.Options(), Stages({}), ir, "text"
     )
 
 
@@ -217,8 +218,42 @@ def test_outputs_that_do_not_fit_are_refused():
         (np.zeros((16, 16), np.float16, order="F"), "out: the step between neighbours"),
         (np.zeros((16, 16)), "out has dtype float64"),
     ):
-        with pytest.raises(BadArray, match=message):
+        with pytest.raises(BadArray, match=message) as caught:
             KERNEL(a, b, out=out)
+        assert "numpy.empty((16, 16), numpy.float16)" in caught.value.hint
+        assert ('pv.output(..., layout="col")' in caught.value.hint) == out.flags.f_contiguous * (out.ndim == 2) * (
+            out.dtype == np.float16
+        )
+
+
+def test_hints_for_an_output_in_columns():
+    kernel = pv.compile(pv.output(A @ B, layout="col"))
+    for out in (np.zeros((16, 16), np.float16), np.zeros((16, 16), order="F")):
+        with pytest.raises(BadArray) as caught:
+            kernel(*operands(16, 16, 16), out=out)
+        assert 'numpy.empty((16, 16), numpy.float16, order="F")' in caught.value.hint
+        assert ('layout="row"' in caught.value.hint) == (out.dtype == np.float16)
+
+
+@pytest.mark.parametrize("hook", [3, "print", [print]])
+def test_a_hook_that_is_no_function(hook):
+    with pytest.raises(BadHook, match="which can't be called"):
+        KERNEL.interpret(*operands(16, 16, 16), hook=hook)
+
+
+def test_masks_of_infinity():
+    mask = pv.tensor("mask", (M, N))
+    e = pv.pointwise(lambda x, m: np.minimum(np.exp(pv.where(m > 0, x, -np.inf)), np.inf), A @ B, mask)
+    a, b = operands(16, 16, 16)
+    allowed = np.tril(np.ones((16, 16), np.float16))
+    expected = np.where(allowed > 0, np.exp(a.astype(float) @ b.astype(float)), 0)
+    kernel = pv.compile([e, pv.where(mask > 0, A @ B, -np.inf)])
+    weights, scores = kernel.interpret(A=a, B=b, mask=allowed)
+    assert (np.isneginf(scores) == (allowed == 0)).all() and (np.isposinf(scores) == 0).all()
+    assert (weights[allowed == 0] == 0).all()
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(weights, expected.astype(np.float16), rtol=0.05)
+    np.testing.assert_array_equal(pv.reference(e, A=a, B=b, mask=allowed)[allowed == 0], 0)
 
 
 @settings(max_examples=100, deadline=None)

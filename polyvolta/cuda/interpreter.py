@@ -33,6 +33,7 @@ from warnings import warn
 import numpy as np
 
 from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR
+from polyvolta.cuda.lockstep.errors import BadHook as BadHook
 from polyvolta.cuda.lockstep.errors import BadTensor as BadTensor
 from polyvolta.cuda.lockstep.errors import Diverged as Diverged
 from polyvolta.cuda.lockstep.errors import NotAChunk as NotAChunk
@@ -71,6 +72,7 @@ def interpret(
     Raises
     ------
     BadTensor : an array, a size or a scalar that is missing or doesn't fit.
+    BadHook : the hook is no function.
     OutOfBounds, Diverged, NotAChunk : the kernel is wrong.
 
     Warns
@@ -83,6 +85,12 @@ def interpret(
     0.2 s for a product of 256 x 256 x 256, 3 s for 1024 x 1024 x 1024. Memory stays under about 256 MB beyond the
     tensors', whatever the grid.
     """
+    if hook is not None and not callable(hook):
+        raise BadHook(
+            f"hook is a {type(hook).__name__}, which can't be called",
+            where=repr(hook)[:200],
+            hint="a function of (machine, op, values); see polyvolta.cuda.interpreter.interpret",
+        )
     scalars = scalars or {}
     for what, given, names in (
         ("size", sizes, ir.sizes), ("scalar", scalars, ir.scalars), ("tensor", tensors, [t.name for t in ir.tensors]),

@@ -53,6 +53,7 @@ class NumbaMissing(CudaError, ImportError):
 def require_numba() -> None:
     """Raise unless numba-cuda can be imported; no GPU is needed."""
     try:
+        import numba_cuda  # noqa: F401  # numba alone has a `numba.cuda` of its own, which lacks what is needed here
         from numba import cuda  # noqa: F401
         from numba.cuda.extending import intrinsic  # noqa: F401
     except Exception as wrong:  # a numba-cuda and a numpy that don't fit raise what they will

@@ -87,8 +87,9 @@ def test_expressions_as_python_have_their_values(e, x, y):
 # ---- without numba
 
 
-def test_without_numba_the_error_installs_it(monkeypatch, kernel):
-    monkeypatch.setitem(sys.modules, "numba", None)
+@pytest.mark.parametrize("missing", ["numba", "numba_cuda"])
+def test_without_numba_the_error_installs_it(monkeypatch, kernel, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
     numba_helpers._intrinsics.cache_clear()
     for call in (
         lambda: numba_helpers.load_128,

@@ -23,6 +23,12 @@ class NotAChunk(CudaError, ValueError):
     id = "PV522"
 
 
+class BadHook(CudaError, TypeError):
+    """A hook of the interpreter that can't be called."""
+
+    id = "PV525"
+
+
 class BadTensor(CudaError, ValueError):
     """An array, a scalar or a size isn't what the kernel's signature says."""
 
