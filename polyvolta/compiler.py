@@ -33,7 +33,7 @@ from polyvolta.options import BadOption, Options
 from polyvolta.sched import Schedule
 from polyvolta.sched.codegen.scan import scan
 from polyvolta.sets import Set
-from polyvolta.tuning import default_options, needs_of
+from polyvolta.tuning import complete, needs_of
 
 if TYPE_CHECKING:
     from polyvolta.graph.expr import Expr
@@ -56,7 +56,7 @@ def compile(  # noqa: A001
     ----------
     outputs : what the kernel computes, one expression or several.
     target : name of the architecture the kernel is made for.
-    options : tiles and more; the default is `tuning.default_options`'s choice.
+    options : tiles and more; what isn't given, the rule of `polyvolta.tuning` chooses. The kernel's `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
 
@@ -86,9 +86,7 @@ def compile(  # noqa: A001
     name = check_name(name or DEFAULT_NAME, "kernel")
     _check_names(graph, name)
     idiom = plan(graph, options.accumulators if options else "auto")
-    if options is None:
-        options = default_options(graph, target)
-    options.check(target, needs_of(idiom))
+    options = complete(options or Options(), needs_of(idiom), target)
     multiples = multiples_of(graph, idiom, options)
     context = context_of(graph, idiom, multiples)
     stages: dict[str, Schedule] = {}
