@@ -1,5 +1,6 @@
 """Options: what makes sense, what a target can serve, the space of all that are legal, and the default rule."""
 
+import pickle
 from dataclasses import replace
 from itertools import product
 
@@ -9,7 +10,7 @@ import polyvolta as pv
 from polyvolta.cuda.target import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.idioms import plan
-from polyvolta.options import BadOption, Needs, Options
+from polyvolta.options import OPTIONS, BadOption, Needs, Options
 from polyvolta.tuning import default_options, needs_of, spare_registers
 
 M, N, K, L = pv.sizes("M N K L")
@@ -56,8 +57,15 @@ def test_options_that_mean_nothing(options, words):
 def test_options_are_values():
     assert pv.Options(buffers=2) == pv.Options(buffers=2) != pv.Options()
     assert eval(repr(pv.Options(split_k=4)), {"Options": pv.Options}) == pv.Options(split_k=4)
+    assert hash(pv.Options()) == hash(pv.Options(block_tile=pv.Options().block_tile))
     with pytest.raises(AttributeError):
         pv.Options().buffers = 2
+
+
+def test_options_know_which_were_given():
+    options = pv.Options(split_k=4, buffers=None)
+    assert options.given == {"split_k"} == pickle.loads(pickle.dumps(options)).given
+    assert replace(options, buffers=2).given == set(OPTIONS) and replace(options, buffers=2).split_k == 4
 
 
 # ---- against the target
@@ -90,7 +98,7 @@ def test_options_that_the_target_cannot_serve(graph, options, words):
         pv.compile(GRAPHS[graph], options=pv.Options(**options))
 
 
-OPTIONS = [
+SEVERAL = [
     pv.Options((64, 64, 32), (32, 32, 32), macro, p, buffers, accumulators=how)
     for macro, p, buffers, how in product(("m16n16k8", "m32n32k8"), (1, 4), (1, 2), ("auto", "separate"))
 ]
@@ -99,7 +107,7 @@ OPTIONS = [
 @pytest.mark.parametrize("name", GRAPHS)
 def test_limits_are_told_of_what_kernels_really_take(name):
     graph = Graph.of(GRAPHS[name])
-    for options in OPTIONS[:: 5 if name != "sum" else 2]:
+    for options in SEVERAL[:: 5 if name != "sum" else 2]:
         needs = needs_of(plan(graph, options.accumulators))
         ir = pv.compile(graph, options=options).ir
         assert (options.threads, options.shared_bytes(needs, SM_70.shared_bytes)) == (ir.threads, ir.shared_bytes)
@@ -110,6 +118,87 @@ def test_a_buffer_that_does_not_fit_beside_the_tiles_takes_their_place():
     needs = Needs(exchange=4)
     assert options.shared_bytes(needs, 96 * 1024) == 96 * 1024
     assert options.shared_bytes(needs, 96 * 1024 - 1) == 64 * 1024
+
+
+# ---- given in part
+
+PARTS = [
+    {"split_k": 2},
+    {"split_k": 8, "buffers": 2},
+    {"macro_mma": "m32n32k8"},
+    {"accumulators": "separate"},
+    {"buffers": 2},
+    {"block_tile": (64, 64, 32)},
+    {"block_tile": (16, 48, 8)},
+    {"block_tile": (112, 80, 24)},
+    {"warp_tile": (16, 16, 32)},
+    {"warp_tile": (48, 32, 16), "split_k": 2},
+]
+LAID = {
+    f"{a} {b} {name}": make(pv.tensor("A", (M, K), layout=a), pv.tensor("B", (K, N), layout=b))
+    for a, b in product(("row", "col"), repeat=2)
+    for name, make in (
+        ("product", lambda a, b: a @ b),
+        ("sum", lambda a, b: pv.relu(a @ b + P @ Q)),
+        ("two", lambda a, b: (a @ b) * (P @ Q)),
+        ("prologue", lambda a, b: pv.relu(a + pv.tensor("A2", (M, K))) @ b),
+    )
+}
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_what_is_not_given_is_chosen_for_every_idiom_and_layout(part):
+    for name, graph in LAID.items():
+        options = default_options(Graph.of(graph), options=pv.Options(**part))
+        assert {n: getattr(options, n) for n in part} == part, name
+        assert options.given == set(OPTIONS)
+
+
+@pytest.mark.parametrize("at", range(len(PARTS)))
+def test_kernels_of_options_given_in_part_are_legal_and_have_all_options(at):
+    graph = list(LAID.values())[3 * at % len(LAID)]
+    kernel = pv.compile(graph, options=pv.Options(**PARTS[at]))
+    assert kernel.options == default_options(Graph.of(graph), options=pv.Options(**PARTS[at]))
+    assert pv.compile(graph, options=kernel.options).source == kernel.source
+    assert kernel.ir.shared_bytes <= SM_70.shared_bytes and kernel.ir.threads == kernel.options.threads
+
+
+def test_the_macro_mma_is_one_that_divides_the_tiles_given():
+    skew = Graph.of(LAID["col row product"])
+    for part, macro in (({}, "m32n32k8"), ({"block_tile": (16, 16, 8)}, "m16n16k8"), ({"split_k": 2}, "m32n32k8")):
+        assert default_options(skew, options=pv.Options(**part)).macro_mma == macro
+
+
+REFUSED = [
+    {"warp_tile": (96, 96, 32)},
+    {"warp_tile": (256, 64, 32)},
+    {"block_tile": (1024, 1024, 32)},
+    {"block_tile": (24, 24, 12)},
+    {"block_tile": (16, 16, 8), "macro_mma": "m32n32k8"},
+    {"block_tile": (128, 128, 32), "warp_tile": (16, 16, 32)},
+    {"block_tile": (128, 128, 32), "warp_tile": (64, 64, 16)},
+    {"block_tile": (128, 128, 128), "split_k": 8, "buffers": 2},
+    {"block_tile": (128, 128, 32), "warp_tile": (256, 64, 32), "split_k": 8},
+]
+
+
+@pytest.mark.parametrize("part", REFUSED, ids=str)
+def test_refusals_show_what_was_given_and_hint_at_values_that_work(part):
+    with pytest.raises(BadOption) as refused:
+        pv.compile(A @ B, options=pv.Options(**part))
+    assert refused.value.where == f"Options({', '.join(f'{n}={v!r}' for n, v in part.items())})"
+    hint = refused.value.hint.removeprefix("try ")
+    changes = [hint.removesuffix(" together")] if hint.endswith(" together") else hint.split(", or ")
+    for change in changes:
+        values = eval(f"dict({change})")
+        assert values.keys() <= part.keys()
+        assert default_options(Graph.of(A @ B), options=pv.Options(**{**part, **values}))
+
+
+def test_a_graph_that_no_tile_serves_is_refused_with_a_hint():
+    products = [pv.tensor(f"A{n}", (M, K)) @ pv.tensor(f"B{n}", (K, N), layout="col") for n in range(40)]
+    with pytest.raises(BadOption, match="registers a thread.*(?s:.*)several kernels"):
+        default_options(Graph.of(products))
 
 
 # ---- the space
@@ -183,6 +272,13 @@ def test_sizes_that_are_known_shape_the_default():
     assert chosen(20, 8192, 64).block_tile[0] == 32  # no more rows than there are
     assert chosen(64, 512, 4096).split_k > 1 == chosen(64, 512, 32).split_k  # few blocks, and a sum long enough
     assert chosen(64, 512, K).split_k == 1
+
+
+def test_several_accumulators_take_smaller_warp_tiles_not_smaller_blocks():
+    for name, graph in LAID.items():
+        options = default_options(Graph.of(graph))
+        assert options.block_tile == (128, 128, 32), name
+        assert options.warp_tile == ((64, 64, 32) if name.endswith("product") else (64, 32, 32)), name
 
 
 def test_tiles_are_as_small_as_the_targets_multiprocessors_ask_for():
