@@ -11,25 +11,26 @@ Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wr
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+import typer.core
 
 from polyvolta import terminal
 from polyvolta.sets.errors import PolyvoltaError
+from polyvolta.trial import check_memory, run_random
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
     from polyvolta.kernel import Kernel
 
-TOLERANCE = 5e-4  # relative L2 error against float64
-BLOCK, ARCH = "128x128x32", "sm_70"
-IDIOM, LAYOUTS = "matmul", "row,col"
+BLOCK, LAYOUTS = "128x128x32", "row,col"
 SIZE, DEMO_SIZE = "512x512x256", (256, 256, 128)
 
 
@@ -45,8 +46,27 @@ class CannotWrite(PolyvoltaError):
     id = "PV602"
 
 
+class _Plain:
+    """Help in which `--help` shows no type; flags of our own have an empty `metavar`."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]  # of the command that this is mixed into
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
+class _Command(_Plain, typer.core.TyperCommand):
+    pass
+
+
+class _Group(_Plain, typer.core.TyperGroup):
+    pass
+
+
 app = typer.Typer(
     name="polyvolta",
+    cls=_Group,
     help="Tensor-core kernels from a graph of matrix products, by integer sets alone.",
     epilog="Start with: polyvolta demo",
     no_args_is_help=True,
@@ -61,29 +81,106 @@ def _of_kernel(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="The kernel")
 
 
+def _flag(*names: str, help: str) -> typer.models.OptionInfo:
+    return typer.Option(*names, metavar="", help=help)
+
+
 Idiom = Annotated[str, _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.")]
 Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.")]
+OutputLayout = Annotated[str, _of_kernel(metavar="LAYOUT", help="Of the result: row or col.")]
 BlockTile = Annotated[
-    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step in K; if missing, chosen.")
+    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step along K; if missing, chosen.")
 ]
-SplitK = Annotated[int, _of_kernel("--split-k", metavar="P", help="Parts into which a block splits K.")]
-Buffers = Annotated[int, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 or 2.")]
 WarpTile = Annotated[
-    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp; if missing the block's, to 64x64.")
+    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp, as deep as the block's; if missing, chosen.")
 ]
 Macro = Annotated[
-    str | None, _of_kernel("--macro-mma", metavar="NAME", help="What a warp multiplies at once; if missing, chosen.")
+    str | None,
+    _of_kernel("--macro-mma", metavar="NAME", help="m16n16k8 or m32n32k8, a warp's step; if missing, chosen."),
 ]
-Arch = Annotated[str, _of_kernel("--target", metavar="ARCH", help="GPU architecture.")]
+SplitK = Annotated[
+    int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")
+]
+Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 or 2; 1 if missing.")]
+Partial = Annotated[
+    str | None,
+    _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing."),
+]
+Accumulators = Annotated[
+    str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
+]
+Arch = Annotated[str, _of_kernel(metavar="ARCH", help="GPU architecture.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
 CubinFile = Annotated[
     Path | None, typer.Option("--cubin", metavar="FILE", help="For machine code; needs NVRTC, no GPU.")
 ]
-SizeText = Annotated[str, typer.Option(metavar="MxNxK", help="Rows of A, columns of B, and what they share.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the random data.")]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Write floor(i/128), <= and -> in trees.")]
-Interpret = Annotated[bool, typer.Option("--interpret", help="Interpret even where there is a GPU.")]
+SizeText = Annotated[
+    str, typer.Option(metavar="MxNxK", help="Rows of A, columns of B, and what they share, each 0 or more.")
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random data.")]
+Ascii = Annotated[bool, _flag("--ascii", help="Write floor(i/128), <= and -> in trees.")]
+Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The kernel that a command's options ask for; what is None is left to the rule."""
+
+    idiom: Idiom = "matmul"
+    layouts: Layouts = LAYOUTS
+    output_layout: OutputLayout = "row"
+    block_tile: BlockTile = None
+    warp_tile: WarpTile = None
+    macro_mma: Macro = None
+    split_k: SplitK = None
+    buffers: Buffers = None
+    partial: Partial = None
+    accumulators: Accumulators = None
+    target: Arch = "sm_70"
+
+    def compiled(self, out: Console) -> Kernel:
+        """The idiom compiled so; a terminal shows each stage's name while it is made."""
+        layouts = tuple(self.layouts.split(","))
+        if len(layouts) != 2:
+            raise BadText(
+                f"{self.layouts!r} is not two layouts, of A and of B", hint=f"row or col each, such as {LAYOUTS}"
+            )
+        given: dict[str, Any] = {
+            name: value
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators")
+            if (value := getattr(self, name)) is not None
+        }
+        if self.block_tile is not None:
+            given["block_tile"] = numbers(self.block_tile, "block tile", BLOCK)
+        if self.warp_tile is not None:
+            given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
+        with out.status("loading") as status:
+            from polyvolta.compiler import compile
+            from polyvolta.gallery import idiom
+            from polyvolta.graph.binding import output
+            from polyvolta.options import Options
+
+            graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
+            options = Options(**given) if given else None
+            return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
+
+
+def _with_choice(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose last parameter is a `Choice`, with an option for each of its fields instead."""
+    options = get_type_hints(Choice, include_extras=True)
+    hints = get_type_hints(command, include_extras=True)
+    own = [p.replace(annotation=hints[n]) for n, p in signature(command).parameters.items() if n != "choice"]
+    chosen = [Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=options[f.name])
+              for f in fields(Choice)]  # fmt: skip
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        command(choice=Choice(**{n: given.pop(n) for n in options}), **given)
+
+    called.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + chosen)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in (*own, *chosen)}
+    return called
 
 
 # ---- the commands ------------------------------------------------------------------------------------------
@@ -98,7 +195,8 @@ def _version(wanted: bool) -> None:
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    bool,
+    typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and exit."),
 ]
 
 
@@ -107,22 +205,17 @@ def _top(version: Version = False) -> None:
     pass
 
 
-@app.command()
+@app.command(cls=_Command)
+@_with_choice
 def demo(
     ascii: Ascii = False,
     interpret: Interpret = False,
-    idiom: Idiom = IDIOM,
-    layouts: Layouts = LAYOUTS,
-    block_tile: BlockTile = None,
-    warp_tile: WarpTile = None,
-    macro_mma: Macro = None,
-    split_k: SplitK = 1,
-    buffers: Buffers = 1,
-    target: Arch = ARCH,
+    *,
+    choice: Choice,
 ) -> None:
     """The whole way for one computation: every schedule tree, the CUDA text, its resources, a run."""
     out = terminal.console()
-    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(out)
+    kernel = choice.compiled(out)
     terminal.print_title(out, kernel)
     terminal.print_stages(out, kernel, ascii or terminal.is_ascii(out))
     terminal.heading(out, "CUDA", "The loops are the last tree's; every index is printed from a relation.")
@@ -133,23 +226,18 @@ def demo(
     run_random(out, kernel, sizes, 0, interpret)
 
 
-@app.command()
+@app.command(cls=_Command)
+@_with_choice
 def show(
     stage: Stage = None,
     ascii: Ascii = False,
-    idiom: Idiom = IDIOM,
-    layouts: Layouts = LAYOUTS,
-    block_tile: BlockTile = None,
-    warp_tile: WarpTile = None,
-    macro_mma: Macro = None,
-    split_k: SplitK = 1,
-    buffers: Buffers = 1,
-    target: Arch = ARCH,
+    *,
+    choice: Choice,
 ) -> None:
     """The schedule trees, stage by stage, with what each pass changed."""
     out = terminal.console()
     ascii = ascii or terminal.is_ascii(out)
-    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(out)
+    kernel = choice.compiled(out)
     if stage is None:
         terminal.print_title(out, kernel)
         terminal.print_stages(out, kernel, ascii)
@@ -157,22 +245,17 @@ def show(
         terminal.print_tree(out, kernel.stages[stage].show(ascii))
 
 
-@app.command()
+@app.command(cls=_Command)
+@_with_choice
 def emit(
     output: Output = None,
     cubin: CubinFile = None,
-    idiom: Idiom = IDIOM,
-    layouts: Layouts = LAYOUTS,
-    block_tile: BlockTile = None,
-    warp_tile: WarpTile = None,
-    macro_mma: Macro = None,
-    split_k: SplitK = 1,
-    buffers: Buffers = 1,
-    target: Arch = ARCH,
+    *,
+    choice: Choice,
 ) -> None:
     """The CUDA text on stdout; or files of it, of its machine code, or of both."""
     err = terminal.console(stderr=True)
-    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(err)
+    kernel = choice.compiled(err)
     if output is not None and output == cubin:
         raise CannotWrite(f"{output} can't hold both the text and the machine code")
     files = {} if output is None else {output: kernel.source.encode()}
@@ -188,25 +271,21 @@ def emit(
         typer.echo(kernel.source, nl=False)
 
 
-@app.command()
+@app.command(cls=_Command)
+@_with_choice
 def run(
     size: SizeText = SIZE,
     interpret: Interpret = False,
     seed: Seed = 0,
-    idiom: Idiom = IDIOM,
-    layouts: Layouts = LAYOUTS,
-    block_tile: BlockTile = None,
-    warp_tile: WarpTile = None,
-    macro_mma: Macro = None,
-    split_k: SplitK = 1,
-    buffers: Buffers = 1,
-    target: Arch = ARCH,
+    *,
+    choice: Choice,
 ) -> None:
     """Run on random data, on the GPU if there is one, else interpreted: error and time."""
     out = terminal.console()
-    sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
-    kernel = Choice(idiom, layouts, block_tile, warp_tile, macro_mma, split_k, buffers, target).compiled(out)
+    sizes = dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
+    kernel = choice.compiled(out)
     kernel.check_sizes(sizes)
+    check_memory(kernel, sizes)
     terminal.print_title(out, kernel)
     run_random(out, kernel, sizes, seed, interpret)
 
@@ -214,8 +293,8 @@ def run(
 # ---- what they share ---------------------------------------------------------------------------------------
 
 
-def numbers(text: str, what: str, example: str) -> tuple[int, int, int]:
-    """Three positive ints written with an x between them.
+def numbers(text: str, what: str, example: str, least: int = 1) -> tuple[int, int, int]:
+    """Three ints written with an x between them, each at least `least`.
 
     Raises
     ------
@@ -225,103 +304,10 @@ def numbers(text: str, what: str, example: str) -> tuple[int, int, int]:
     (512, 512, 256)
     """
     parts = text.lower().replace("×", "x").split("x")
-    if len(parts) != 3 or not all(p.isascii() and p.isdigit() and p.strip("0") for p in parts):
-        raise BadText(f"{text!r} is no {what}", hint=f"three positive numbers, such as {example}")
+    if len(parts) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 20 and int(p) >= least for p in parts):
+        raise BadText(f"{text!r} is no {what}", hint=f"three whole numbers, each at least {least}, such as {example}")
     m, n, k = map(int, parts)
     return m, n, k
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The kernel that a command's options ask for."""
-
-    idiom: str
-    layouts: str
-    block_tile: str | None
-    warp_tile: str | None
-    macro_mma: str | None
-    split_k: int
-    buffers: int
-    target: str
-
-    def compiled(self, out: Console) -> Kernel:
-        """The idiom compiled so; a terminal shows each stage's name while it is made."""
-        layouts = tuple(self.layouts.split(","))
-        if len(layouts) != 2:
-            raise BadText(f"{self.layouts!r} are no layouts of A and B", hint=f"two of row and col, such as {LAYOUTS}")
-        given: dict[str, Any] = {}
-        if self.block_tile is not None:
-            given["block_tile"] = numbers(self.block_tile, "block tile", BLOCK)
-        if self.warp_tile is not None:
-            given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
-        for name, value, usual in (
-            ("macro_mma", self.macro_mma, None),
-            ("split_k", self.split_k, 1),
-            ("buffers", self.buffers, 1),
-        ):
-            if value != usual:
-                given[name] = value
-        with out.status("loading") as status:
-            from polyvolta.compiler import compile
-            from polyvolta.gallery import idiom
-            from polyvolta.options import Options
-
-            graph = idiom(self.idiom, layouts)
-            options = Options(**given) if given else None
-            return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
-
-
-def random_arrays(kernel: Kernel, sizes: dict[str, int], seed: int) -> list[np.ndarray]:
-    """Standard normal fp16 data for each input of a kernel, in its layout."""
-    import numpy as np
-
-    rng = np.random.default_rng(seed)
-    arrays = []
-    for t in kernel.graph.inputs:
-        shape = [d if isinstance(d, int) else sizes[d.name] for d in t.dims]
-        data = rng.standard_normal(shape, np.float32).astype(np.float16)
-        arrays.append(np.asfortranarray(data) if t.layout == "col" else data)
-    return arrays
-
-
-def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, interpret: bool) -> None:
-    """Run on standard normal fp16 data; print where, the error against float64 and the time.
-
-    Raises
-    ------
-    typer.Exit : with 1, if the error exceeds `TOLERANCE`.
-    """
-    from time import perf_counter
-
-    import numpy as np
-
-    from polyvolta.cuda import launch
-    from polyvolta.graph.reference import reference
-
-    arrays = random_arrays(kernel, sizes, seed)
-    gpu = launch.gpu_available()
-    on_gpu = gpu and not interpret
-    where = f"GPU, {launch.device_arch()}" if on_gpu else "interpreter" if gpu else "interpreter (no GPU)"
-    names = ", ".join(t.name for t in kernel.graph.inputs)
-    line = f"{names}: standard normal fp16 data, seed {seed}."
-    terminal.heading(out, f"run {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
-    with out.status(f"running on the {where}"):
-        call = kernel if on_gpu else kernel.interpret
-        if on_gpu:
-            call(*arrays)  # compiles and loads
-        start = perf_counter()
-        c = call(*arrays)
-        seconds = perf_counter() - start
-        (exact,) = reference(kernel.graph, *arrays)
-    error = float(np.linalg.norm(c - exact) / np.linalg.norm(exact))
-    time = f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.2f} ms"
-    terminal.fact(out, "ran on", where)
-    terminal.fact(out, "relative error", f"{error:.1e} (L2, against float64; at most {TOLERANCE:.0e})")
-    terminal.fact(out, "time", time + ", with copies to the GPU and back" * on_gpu)
-    if not error <= TOLERANCE:
-        message = f"the result is wrong: relative error {error:.1e}, at most {TOLERANCE:.0e}"
-        terminal.console(stderr=True).print(message, style="bold red")
-        raise typer.Exit(1)
 
 
 def print_error(error: PolyvoltaError) -> None:

@@ -65,8 +65,10 @@ def print_title(out: Console, kernel: Kernel) -> None:
     made = ", ".join(f"{t.name} = {e}" for t, e in zip(graph.outputs, graph.roots, strict=True))
     out.print(made, style="bold", end="")
     tiles = f"block tile {tile(o.block_tile)}, warp tile {tile(o.warp_tile)}"
-    split = f", K split in {o.split_k}" if o.split_k > 1 else ""
-    out.print(f"  {tiles}, {o.macro_mma}{split}, {kernel.target.name}")
+    more = f", K split in {o.split_k}" if o.split_k > 1 else ""
+    more += f", {o.buffers} buffers" if o.buffers > 1 else ""
+    more += ", arrays padded" if o.partial == "pad" else ""
+    out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
 
 
 def tile(sizes: tuple[int, ...]) -> str:

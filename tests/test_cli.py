@@ -1,14 +1,17 @@
 """The command line: what it prints on a terminal and in a pipe, its files, errors and exit codes."""
 
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 
-from polyvolta.cli import TOLERANCE, main
+from polyvolta import trial
+from polyvolta.cli import main
 from polyvolta.cuda.errors import CompilerMissing
 from polyvolta.kernel import Kernel
+from polyvolta.trial import TOLERANCE
 
 STAGES = "initial block_tiled warp_tiled mapped strip_mined contracted promoted prefetched".split()
 WARP_TILED = """\
@@ -196,6 +199,8 @@ def test_emit_writes_machine_code(cli, tmp_path, monkeypatch):
         ("33x1x129", ["--idiom", "epilogue", "--split-k", "2"]),
         ("70x50x20", ["--idiom", "sum", "--layouts", "col,row"]),
         ("17x40x7", ["--idiom", "prologue", "--macro-mma", "m32n32k8", "--buffers", "2"]),
+        ("17x40x9", ["--output-layout", "col", "--partial", "pad"]),
+        ("20x30x9", ["--idiom", "sum", "--accumulators", "separate", "--warp-tile", "32x32x32"]),
     ],
 )
 def test_run(cli, size, choice):
@@ -206,6 +211,28 @@ def test_run(cli, size, choice):
     assert 0 < relative_error(out) <= TOLERANCE
 
 
+@pytest.mark.parametrize("size", ["0x5x7", "5x0x7", "3x5x0"])
+def test_a_run_of_nothing_is_right(cli, size):
+    code, out, _ = cli("run", "--size", size, "--interpret")
+    assert code == 0 and relative_error(out) == 0
+
+
+def test_options_reach_the_kernel(cli):
+    assert "K split in 2, 2 buffers, arrays padded, sm_70" in cli(
+        "show", "--block-tile", "32x32x16", "--split-k", "2", "--buffers", "2", "--partial", "pad", "--target", "sm_70"
+    )[1]  # fmt: skip
+    text = cli("emit", "--idiom", "sum", "--output-layout", "col", "--accumulators", "one")[1]
+    assert "E[M, N] col-major" in text
+
+
+def test_a_long_run_is_announced(cli, monkeypatch):
+    monkeypatch.setattr(trial, "PATIENCE", 0.01)
+    monkeypatch.setattr(trial, "MULTIPLY_ADD", 1e-3)
+    _, out, err = cli("run", "--size", "20x20x20", "--block-tile", "32x32x16", "--interpret")
+    assert err == "note: interpreting this takes about 33 seconds; a smaller --size takes less.\n"
+    assert "relative error" in out
+
+
 # ---- errors, help ------------------------------------------------------------------------------------------
 
 
@@ -214,21 +241,30 @@ def test_run(cli, size, choice):
     [
         (["show", "--stage", "warp_tild"], "PV103", ["'warp_tild'", "\nhint: did you mean 'warp_tiled'?"]),
         (["run", "--size", "512x512"], "PV601", ["'512x512' is no size", "such as 512x512x256"]),
-        (["run", "--size", "0x128x32"], "PV601", ["'0x128x32'"]),
+        (["run", "--size", "100000x100000x10"], "PV604", ["takes about 279 GiB", "this machine has 8 GiB"]),
         (["run", "--size", "128x128x-32"], "PV601", ["'128x128x-32'"]),
-        (["run", "--split-k", "3"], "PV401", ["split_k is a power of 2, not 3"]),
+        (["run", "--split-k", "3"], "PV401", ["split_k is 1, 2, 4 or 8, not 3"]),
         (["show", "--idiom", "epilog"], "PV603", ["'epilog'", "did you mean 'epilogue'?"]),
-        (["show", "--layouts", "row"], "PV601", ["'row' are no layouts", "row,col"]),
+        (["show", "--layouts", "row"], "PV601", ["'row' is not two layouts", "row,col"]),
         (["show", "--layouts", "row,column"], "PV204", ["'column'"]),
+        (["show", "--output-layout", "column"], "PV204", ["'column'"]),
+        (["show", "--partial", "gaurd"], "PV401", ["did you mean 'guard'?"]),
+        (["show", "--accumulators", "two"], "PV401", ["auto"]),
+        (["emit", "--block-tile", "0x128x32"], "PV601", ["'0x128x32'", "at least 1"]),
         (["demo", "--block-tile", "big"], "PV601", ["'big' is no block tile", "128x128x32"]),
-        (["emit", "--warp-tile", "48x64x32"], "PV401", ["128 and 48"]),
-        (["emit", "--block-tile", "1024x1024x32"], "PV401", ["threads", "1024"]),
+        (["emit", "--block-tile", "128x64x32", "--warp-tile", "48x64x32"], "PV401", ["128 and 48"]),
+        (
+            ["emit", "--block-tile", "1024x1024x32"],
+            "PV401",
+            ["1024x1024x32", "98304", "hint: try block_tile="],
+        ),
         (["emit", "--target", "sm70"], "PV514", ["'sm70'", "did you mean 'sm_70'?"]),
         (["emit", "--macro-mma", "m16n16k16"], "PV401", ["'m16n16k16'", "did you mean 'm16n16k8'?"]),
         (["emit", "-o", "no/such/folder/kern.cu"], "PV602", ["no/such/folder/kern.cu", "No such file"]),
     ],
 )
-def test_bad_input_is_an_error_and_exit_code_2(cli, argv, id, fragments):
+def test_bad_input_is_an_error_and_exit_code_2(cli, monkeypatch, argv, id, fragments):
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2**21}.__getitem__)
     code, out, err = cli(*argv)
     assert (code, out) == (2, "")
     assert err.startswith(f"error {id}: ")
@@ -260,7 +296,8 @@ def test_help_and_version(cli):
     for command in ("demo", "show", "emit", "run"):
         code, out, _ = cli(command, "-h")
         assert code == 0
-        assert "--block-tile" in out
+        assert all(f"--{option}" in out for option in ("block-tile", "output-layout", "partial", "accumulators"))
+        assert not re.search("<[a-z]", out)
 
 
 def test_help_imports_nothing_heavy():
