@@ -169,9 +169,9 @@ class Options:
         if self.macro_mma not in target.macro_mmas or self.macro_mma not in SHAPES:
             yield f"{target.name} has no macro-MMA called {self.macro_mma!r}"
             return
-        misfits = tuple(self._misfits())
-        yield from misfits
-        if misfits:
+        found = tuple(self.misfits())
+        yield from found
+        if found:
             return
         block, warp = ("x".join(map(str, tile)) for tile in (self.block_tile, self.warp_tile))
         split = f" and split_k={self.split_k}" if self.split_k > 1 else ""
@@ -182,8 +182,8 @@ class Options:
                 where = f"block tiles of {block}{more}{split}"
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
 
-    def _misfits(self) -> Iterator[str]:
-        """What is no multiple of what."""
+    def misfits(self) -> Iterator[str]:
+        """What of the tiles and the macro-MMA does not fit what; the macro-MMA is one of `SHAPES`."""
         shape = SHAPES[self.macro_mma]
         pairs = (
             ("block_tile", self.block_tile, f"the macro-MMA {self.macro_mma}", shape),

@@ -161,8 +161,8 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Options:
 
 
 def _excess(options: Options, needs: Needs, target: Target) -> float:
-    """How many times too much the options need of what they need too much of; infinitely, if tiles don't fit."""
-    if any(options._misfits()) if options.macro_mma in SHAPES else True:
+    """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
+    if options.macro_mma not in SHAPES or any(options.misfits()):
         return float("inf")
     return max(need / limit for _, need, limit in options.demands(target, needs))
 
