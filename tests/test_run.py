@@ -235,6 +235,12 @@ def test_hints_for_an_output_in_columns():
         assert ('layout="row"' in caught.value.hint) == (out.dtype == np.float16)
 
 
+def test_a_product_with_its_own_transpose():
+    kernel = pv.compile(A @ pv.tensor("A_t", (K, M), layout="col"))
+    a, _ = operands(20, 1, 30)
+    assert np.allclose(kernel.interpret(a, a.T), a.astype(float) @ a.T.astype(float), rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("hook", [3, "print", [print]])
 def test_a_hook_that_is_no_function(hook):
     with pytest.raises(BadHook, match="which can't be called"):

@@ -162,7 +162,7 @@ def _text(tree: sympy.Basic, limit: int = 2000) -> str:
         if is_operation(node):
             text = f"{node.func.__name__}({', '.join(texts[x] for x in node.args)})"
         elif isinstance(node, sympy.Number):
-            text = sympy.sstr(node, full_prec=False) if node.is_finite else str(float(node))
+            text = sympy.sstr(node, full_prec=False) if abs(node) < 10**16 else str(float(node))
         else:
             text = sympy.sstr(node)
         texts[node] = text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-limit // 2 :]}"

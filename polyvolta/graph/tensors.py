@@ -134,6 +134,9 @@ def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype:
     ------
     BadName, BadSize, UnknownLayout, UnsupportedDtype, NameClash
 
+    There is no transpose: a tensor is declared as it is multiplied, and a transposed array is the same memory in the
+    other layout. `A @ A.T` is the product of A and `tensor("A_t", (K, M), layout="col")`, called with `a` and `a.T`.
+
     >>> M, K = sizes("M K")
     >>> tensor("A", (M, K)).shape == (M, K)
     True

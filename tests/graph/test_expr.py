@@ -222,6 +222,7 @@ def test_infinite_numbers():
     assert str(pv.where(A > 0, A, -np.inf)) == "where(A > 0, A, -inf)"
     assert str(np.minimum(A, math.inf)) == "minimum(A, inf)"
     assert str(Graph.of(pv.where(A > 0, A, -np.inf)).statements[0]).endswith("A[i, j], -inf)")
+    assert str(Graph.of(A * 1e50).statements[0]).endswith("mul(A[i, j], 1e+50)")
     assert A * math.inf is A * np.float16("inf") and A * math.inf is not A * -math.inf
 
 

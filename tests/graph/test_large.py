@@ -91,3 +91,5 @@ def test_a_name_for_what_is_called_that_nothing_else_has():
     compute_S = pv.tensor("compute_S", (2, 3))  # noqa: N806
     (s,) = Program.of(Graph.of(doubled(compute_S) @ B)).statements
     assert s.body == "C[i, j] += compute_S_(compute_S[i, k]) * B[k, j]"
+    (s,) = Program.of(Graph.of(doubled(pv.tensor("A", (pv.sizes("compute_S"), 3))) @ B)).statements
+    assert s.body == "C[i, j] += compute_S_(A[i, k]) * B[k, j]"

@@ -76,7 +76,9 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
             raise BadProgram(message, where=repr(s), hint="Program.parse reads relations, nest a function")
     if not listed:
         raise BadProgram("a program has at least one statement")
-    functions: dict[str, Callable[..., Any] | None] = {}
+    functions: dict[str, Callable[..., Any] | None] = {
+        f: None for s in listed for f, _ in getattr(s, "definitions", ())
+    }
     made = tuple(_statement(s, functions) for s in listed)
     params = tuple(dict.fromkeys(p for s in made for p in s.domain.param_names))
     domain = Set._of(params, [p for s in made for p in s.domain.align_params(params).parts])
@@ -141,8 +143,8 @@ def _value(s: Any, e: Any, functions: dict[str, Callable[..., Any] | None]) -> a
     from polyvolta.graph.statements import formula_of
 
     accesses, scalars, formula = formula_of(s, e)
-    names = (f"compute_{s.name}{'_' * n}" for n in count())
-    name = next(n for n in names if n not in functions and n not in scalars and n not in {a.tensor for a in s.reads})
+    taken = {*functions, *scalars, *s.domain.param_names, s.write.tensor, *(a.tensor for a in s.reads)}
+    name = next(n for n in (f"compute_{s.name}{'_' * p}" for p in count()) if n not in taken)
     functions[name] = _defined(formula)
     operands = [*(_element(a.leaf) for a in accesses), *(ast.Name(x, ast.Load()) for x in scalars)]
     return ast.Call(ast.Name(name, ast.Load()), operands, [])
