@@ -7,7 +7,6 @@ is an unsigned short, half8 a 128-bit vector): values are moved, or converted by
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import gcd
@@ -45,12 +44,6 @@ from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.values import PACK_HALF8
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import Floor
-
-KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|fp16|exchange|shared_memory|round|c\d+|kern\d+"
-    r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
-)
-"""Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
 
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""

@@ -11,7 +11,8 @@ from polyvolta.cuda.bank_model import conflict_degree
 from polyvolta.cuda.exchange import conflicts
 from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import ExchangeStore, FragmentLoad, GlobalTensor, KernelIR, Loop, SharedStore, When
-from polyvolta.cuda.printer import KERNEL_NAMES, print_cuda
+from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.text.names import KERNEL_NAMES
 from polyvolta.sets import aff, var
 from tests.cuda.golden_texts import CASES, N
 from tests.cuda.golden_texts import product as matmul

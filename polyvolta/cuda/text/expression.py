@@ -122,7 +122,7 @@ def relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula, 
     named = {node: name for node, name in names.items() if node is not formula}
     each = list(named.values())
     parts = f"{each[0]} to {each[-1]}" if len(each) > 1 else each[0]
-    return f"{_relation(formula, operands, named)} of {parts} below"
+    return f"{_relation(formula, operands, named)} with {parts} as below"
 
 
 def _relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula, str]) -> str:
@@ -136,7 +136,12 @@ def _relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula,
                 values[node] = _number(f"{v:.6g}")
             case Call(function=f, arguments=arguments):
                 made = [values[a] for a in arguments]
-                text = _infix(f, *made) if f in INFIX else Text(f"{f}({', '.join(a.text for a in made)})")
+                if f in INFIX:
+                    text = _infix(f, *made)
+                elif f in COMPARED:
+                    text = Text(f"{made[0].within(SUM)} {COMPARED[f]} {made[1].within(SUM)}", COMPARISON)
+                else:
+                    text = Text(f"{f}({', '.join(a.text for a in made)})")
                 if len(text.text) > 4 * LONGEST:
                     text = Text(f"{text.text[:LONGEST]} ... {text.text[-LONGEST:]}")
                 values[node] = Text(names[node]) if node in names else text

@@ -6,20 +6,15 @@ functions of CUDA's mathematics library are built into the compiler.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from polyvolta.cuda.text.device_function import DeviceFunction
 from polyvolta.cuda.text.expression import OR, relation, simplified, spell
+from polyvolta.cuda.text.names import OWN_NAMES, c_name
 from polyvolta.cuda.text.values import PACK_HALF8, UNPACK_HALF8
 from polyvolta.graph.formula import Formula, inputs
-from polyvolta.graph.functions import FUNCTIONS
-from polyvolta.graph.names import reserved
 
 SCALAR = "scalar "
-_CALLED = {f for x in FUNCTIONS.values() for f in re.findall(r"\w+(?=\()", x.c)}
-OWN_NAMES = re.compile(rf"i|y|count|(x|t|packed)\d+|{'|'.join(sorted(_CALLED))}")
-"""Names in these functions; a scalar that is called so at launch is called otherwise here."""
 
 
 @lru_cache(maxsize=256)
@@ -67,15 +62,3 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
         about + ("; values from number count on are 0" if masked else ""),
         needs,
     )
-
-
-def c_name(name: str) -> str:
-    """What a function may be called in C."""
-    return f"{name}_of" if reserved(name) or name in FUNCTIONS_OF_C | TAKEN else name
-
-
-FUNCTIONS_OF_C = frozenset(
-    """abs exp exp2 log log2 sqrt rsqrt tanh erf floor ceil rint pow min max expm1 log1p sin cos tan fabs fmax fmin
-    round""".split()
-)
-TAKEN = frozenset("fp16 half4 half8 std".split())  # types of the text, and C++'s namespace
