@@ -11,7 +11,7 @@ multiplied, what is applied to the operands before and to the results after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING
@@ -37,14 +37,14 @@ from polyvolta.sets import Set
 from polyvolta.tuning import complete, needs_of
 
 if TYPE_CHECKING:
-    from polyvolta.graph.expr import Expr
+    from polyvolta.graph.dag import Outputs
 
 DEFAULT_NAME = "kern0"
 CALL_NAMES = ("out", "stream", "hook")  # arguments of Kernel.__call__ and Kernel.interpret beside the tensors
 
 
 def compile(  # noqa: A001
-    outputs: Expr | Sequence[Expr],
+    outputs: Outputs | Graph,
     target: str | Target = "sm_70",
     options: Options | None = None,
     *,
@@ -55,7 +55,7 @@ def compile(  # noqa: A001
 
     Parameters
     ----------
-    outputs : what the kernel computes, one expression or several.
+    outputs : what the kernel computes: one expression or several, some made by `output`, or by name; or their graph.
     target : name of the architecture the kernel is made for.
     options : tiles and more; what isn't given, the rule of `polyvolta.tuning` chooses. The kernel's `options` are all.
     name : of the C function; "kern0" by default.

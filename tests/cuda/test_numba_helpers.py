@@ -40,7 +40,7 @@ def test_a_device_function_differs_from_its_kernel_in_head_memory_and_end(kernel
         text = device_text(kernel.ir, kernel.source, shared)
         changed = [line for line in text.splitlines() if line not in kernel.source.splitlines()]
         declared = f"  __shared__ half8 shared_memory[{kernel.ir.shared_bytes // 16}];"
-        assert changed[0].startswith('extern "C" __device__ int product(int M, int N, int K, const half')
+        assert changed[0].startswith('extern "C" __device__ int product(int M, int N, int K, const fp16')
         assert "  return 0;" in changed
         assert (declared in changed) == (shared != "dynamic")
         caller = '\nextern "C" __global__ void k() { product(1, 1, 1, 0, 8, 0, 8, 0, 8); }\n'
