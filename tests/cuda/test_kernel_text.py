@@ -11,10 +11,11 @@ from polyvolta.cuda.bank_model import conflict_degree
 from polyvolta.cuda.exchange import conflicts
 from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import ExchangeStore, FragmentLoad, GlobalTensor, KernelIR, Loop, SharedStore, When
+from polyvolta.cuda.nvrtc import compile_cubin
 from polyvolta.cuda.printer import print_cuda
 from polyvolta.cuda.text.names import KERNEL_NAMES
 from polyvolta.sets import aff, var
-from tests.cuda.golden_texts import CASES, N
+from tests.cuda.golden_texts import CASES, L, N
 from tests.cuda.golden_texts import product as matmul
 
 TILES = [
@@ -112,6 +113,74 @@ def test_a_tensor_may_be_called_as_a_device_function_is():
     relu = pv.tensor("relu_add", (N,))
     source = pv.compile(pv.relu(matmul() + relu)).source
     assert "relu_add_2(" in source and "const fp16 *__restrict__ relu_add" in source
+
+
+def helper(source):
+    """The device function of the pointwise operation, with its comment."""
+    return re.search(r"// y = .*?^}", source, re.DOTALL | re.MULTILINE)[0]
+
+
+def test_the_text_is_linear_in_the_nodes_of_a_formula():
+    def steps(number):
+        def f(x):
+            for _ in range(number):
+                x = x + x * 0.001 * x
+            return x
+
+        return f
+
+    texts = {n: helper(pv.compile(pv.pointwise(steps(n), matmul())).source) for n in (10, 20, 40)}
+    assert len(texts[40]) - len(texts[20]) < 2.2 * (len(texts[20]) - len(texts[10]))
+    assert texts[40].startswith("// y = t38 + t38 * 0.001 * t38 with t0 to t38 as below, in fp32")
+    chain = matmul()
+    for _ in range(100):
+        chain = chain * 1.0001
+    source = pv.compile(chain).source
+    assert max(map(len, source.splitlines())) <= 120
+    assert source.startswith("// kern0: D = ... of A, B; fp16 in memory")
+
+
+def test_conditions_are_printed_as_conditions():
+    def f(x, y):
+        kept = pv.where((x > 0) & ~(x > y), x, y)
+        return pv.where(pv.equal(kept, 1) | (x - 1), kept, 0) + (x < y)
+
+    text = helper(pv.compile(pv.pointwise(f, matmul(), pv.scalar("alpha"))).source)
+    assert "x0[i] > 0.0f && !(x0[i] > alpha) ? x0[i] : alpha" in text
+    assert "t0 == 1.0f || x0[i] - 1.0f != 0.0f ? t0 : 0.0f" in text
+    assert "(x0[i] < alpha ? 1.0f : 0.0f)" in text
+
+
+def test_what_changes_nothing_is_not_printed():
+    def f(x):
+        return 1 * (x**2 / 1) + x**0 * x**1
+
+    text = helper(pv.compile(pv.pointwise(f, matmul())).source)
+    assert "powf" not in text and "/ 1" not in text and "1.0f * " not in text
+
+
+def test_helpers_are_called_after_what_is_left_of_a_formula():
+    c, d = matmul(), matmul("row", "col", "P", "Q", L)
+    for graph, name in [
+        (pv.relu(c + pv.tensor("bias", (N,))), "relu_add"),
+        (pv.tanh(c + d), "tanh_of"),
+        (pv.exp(pv.sin(pv.tanh(pv.cos(pv.relu(c))))), "epilogue"),
+    ]:
+        assert f" {name}(" in helper(pv.compile(graph).source)
+
+
+def test_a_text_stands_beside_cudas_own_fp16():
+    """What <cuda_fp16.h> declares: the text has other names."""
+    theirs = "struct half {}; struct half2 {}; struct __half {}; typedef half nv_half;"
+    for name in ("prologue_sigmoid", "plain_col_row"):
+        compile_cubin(f"{theirs}\n{CASES[name].text()}", "sm_70", name="kern0")
+
+
+def test_comments_break_outside_of_bounds_and_of_a_tensors_words():
+    for case in CASES.values():
+        for line in re.findall(r"// (.*)", case.text()):
+            assert not re.search(r"(<=?|[-+=,]| mod|\band)$", line) or line.endswith(","), line
+            assert line.count("[") == line.count("]"), line
 
 
 # ---- expressions that C computes otherwise than integers are

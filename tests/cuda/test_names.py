@@ -16,7 +16,7 @@ OTHERS = (
     "linux unix fmaf isnan lerp hypot atomicAdd tex2D uint4 dim3 int2 nullptr memcpy epilogue prologue_A t t9 c c9 x7"
 )
 SMALL = pv.Options(block_tile=(16, 16, 16), warp_tile=(16, 16, 16), partial="pad")
-ROLES = 4  # names of each role in a kernel
+ROLES = 4  # names of each role in a kernel, as many as it has sizes
 
 
 def identifiers():
