@@ -26,8 +26,9 @@ from polyvolta.decompose import decompose
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.expr import inputs_of, show
-from polyvolta.graph.idioms import Plan, plan
+from polyvolta.graph.idioms import plan
 from polyvolta.graph.names import check_name
+from polyvolta.graph.plans import Plan
 from polyvolta.graph.tensors import Size
 from polyvolta.kernel import Kernel, NotAMultiple, Stages
 from polyvolta.options import BadOption, Options

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from polyvolta.cuda.kernel_ir import GlobalTensor
     from polyvolta.cuda.prepared import Nothing, Prepared
     from polyvolta.graph.binding import Bound
-    from polyvolta.graph.idioms import Operand
+    from polyvolta.graph.plans import Operand
     from polyvolta.kernel import Kernel
 
 

@@ -26,7 +26,8 @@ from typing import Any
 
 from polyvolta.cuda.target import Target, target_of
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import Operand, Plan, plan
+from polyvolta.graph.idioms import plan
+from polyvolta.graph.plans import Operand, Plan
 from polyvolta.options import BUFFERS, OPTIONS, SHAPES, SPLITS, BadOption, Needs, Options, registers
 from polyvolta.sets import nearest
 

@@ -9,7 +9,7 @@ from polyvolta.cuda.kernel_ir import FragmentLoad, Scale, SharedStore
 from polyvolta.cuda.target import UnknownTarget
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
-from polyvolta.graph.idioms import Unsupported
+from polyvolta.graph.plans import Unsupported
 from polyvolta.options import BadOption
 from polyvolta.sets import PolyvoltaError, UnknownName
 

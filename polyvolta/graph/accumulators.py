@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.formula import Call, Formula, Input, Number, fold, inputs, nodes, substitute
-from polyvolta.graph.idioms import Contraction, Plan, Step, Unsupported, marked
+from polyvolta.graph.plans import Contraction, Plan, Step, Unsupported, marked
 
 LARGEST_RATIO = 2.0**64  # of two factors: beyond, what is in fp32's range could leave it
 

@@ -8,105 +8,16 @@ that only enter a sum share one accumulator (`accumulators`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sympy
 
+from polyvolta.graph.accumulators import shared
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.expr import shape_text
-from polyvolta.graph.formula import Formula, Input
-from polyvolta.graph.statements import Access, Statement, formula_of
-from polyvolta.sets.errors import PolyvoltaError, UnknownName, nearest
+from polyvolta.graph.plans import Contraction, Operand, Plan, Step, Unsupported, marked
+from polyvolta.graph.statements import Statement, formula_of
+from polyvolta.sets.errors import UnknownName, nearest
 
 ACCUMULATORS = ("auto", "one", "separate")
-
-
-class Unsupported(PolyvoltaError, ValueError):
-    """A graph for which no kernel is made: says which node, why, and what would be possible."""
-
-    id = "PV402"
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """One side of a product: a formula, element by element, of what is loaded.
-
-    Parameters
-    ----------
-    name : of the array that it stands for, distinct among all operands of the plan: the tensor's where it is one.
-    index : the two iterators of its elements: (i, k) of the left one, (k, j) of the right one.
-    accesses : the statement's read accesses in it, left to right, each once; `Input(n)` of the formula is access n.
-    scalars : scalar arguments in it; `Input(len(accesses) + n)` is scalar n.
-    formula : `Input(0)` for a plain operand.
-    layout : "row" or "col", that of the first access with two dimensions: which iterator runs fastest in memory.
-    """
-
-    name: str
-    index: tuple[str, str]
-    accesses: tuple[Access, ...]
-    scalars: tuple[str, ...]
-    formula: Formula
-    layout: str
-
-
-@dataclass(frozen=True, slots=True)
-class Contraction:
-    """A matrix product.
-
-    Parameters
-    ----------
-    statement : its statement; iterators m, n and k in this order.
-    left, right : its operands.
-    accumulator : the array in whose accumulator fragments it sums; products of one sum share it.
-    factor : what the accumulator is multiplied by before it starts; None when it starts at 0.
-    """
-
-    statement: Statement
-    left: Operand
-    right: Operand
-    accumulator: str
-    factor: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A pointwise statement on the results of products and other arrays.
-
-    Parameters
-    ----------
-    statement : its statement, with two iterators.
-    name : for its helper function, such as "relu_add".
-    accesses : what it reads: accumulators, results of earlier steps, tensors; `Input(n)` is access n.
-    scalars : scalar arguments; `Input(len(accesses) + n)` is scalar n.
-    formula : what is computed, with sums that share an accumulator already taken together.
-    """
-
-    statement: Statement
-    name: str
-    accesses: tuple[Access, ...]
-    scalars: tuple[str, ...]
-    formula: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A graph as contractions and pointwise steps, each in the graph's order.
-
-    `outputs` names the arrays that are stored to global memory; an accumulator may be among them.
-    """
-
-    contractions: tuple[Contraction, ...]
-    steps: tuple[Step, ...]
-    outputs: tuple[str, ...]
-
-    def only_stores(self, step: Step) -> bool:
-        """Whether a step makes an output of what it reads as it is: a sum that one accumulator holds."""
-        return step.formula == Input(0) and step.statement.write.tensor in self.outputs
-
-    @property
-    def computes(self) -> bool:
-        """Whether anything is computed on what accumulators hold, other than that it is stored."""
-        return not all(map(self.only_stores, self.steps))
 
 
 def plan(graph: Graph, accumulators: str = "auto") -> Plan:
@@ -132,8 +43,6 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
     >>> found.steps[0].name, [str(a) for a in found.steps[0].accesses], found.outputs
     ('relu_add', ['C[i, j]', 'bias[j]'], ('D',))
     """
-    from polyvolta.graph.accumulators import shared
-
     if accumulators not in ACCUMULATORS:
         raise UnknownName(f"accumulators={accumulators!r}", hint=nearest(accumulators, ACCUMULATORS))
     _check(graph)
@@ -151,28 +60,6 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
             steps.append(Step(s, s.operation, *formula_of(s, s.expression)))
     found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs))
     return found if accumulators == "separate" else shared(graph, found, all_of_them=accumulators == "one")
-
-
-def marked(graph: Graph, statement: Statement, part: str = "") -> str:
-    """The graph, with an arrow at a statement and carets under a part of it.
-
-    >>> import polyvolta as pv
-    >>> M, N, K = pv.sizes("M N K")
-    >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
-    >>> print(marked(graph, graph.statements[1], "C[i, j]"))
-      inputs A(M, K), B(K, N)
-      S1: C[i, j] = mul_acc(C[i, j], A[i, k], B[k, j])
-    > S2: D[i, j] = relu(C[i, j])
-                         ^^^^^^^
-      outputs D(M, N)
-    """
-    lines = []
-    for line in str(graph).splitlines():
-        here = line == str(statement)
-        lines.append(f"{'>' if here else ' '} {line}")
-        if here and (at := line.rfind(part)) >= 0 and part:
-            lines.append(" " * (at + 2) + "^" * len(part))
-    return "\n".join(lines)
 
 
 def _check(graph: Graph) -> None:

@@ -54,7 +54,7 @@ from polyvolta.cuda.promotion.operands import (
     staged,
     store,
 )
-from polyvolta.graph.idioms import Contraction, Plan
+from polyvolta.graph.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, aff, var

@@ -19,7 +19,7 @@ from polyvolta.cuda.kernel_ir import CHUNK, Element, GlobalLoad, Inside, Op, Poi
 from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, full_where, places
 from polyvolta.cuda.promotion.model import STRIP, TILE, Movement, Nest, operation_name, shared_name, staging_name
 from polyvolta.graph.formula import Input, evaluate
-from polyvolta.graph.idioms import Operand
+from polyvolta.graph.plans import Operand
 from polyvolta.graph.statements import Access
 from polyvolta.sets import Aff, Set, aff, var
 from polyvolta.sets.box import Box

@@ -16,7 +16,7 @@ from polyvolta.cuda.kernel_ir import Element, Op, RegisterArray, Scale, Zero
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.promotion.footprints import beside, conjunction, data_tile, full_where, level, members_of
 from polyvolta.cuda.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
-from polyvolta.graph.idioms import Plan
+from polyvolta.graph.plans import Plan
 from polyvolta.sched.nodes import Band, Leaf, Member, Node
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.simplify import simplify

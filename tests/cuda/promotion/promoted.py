@@ -16,7 +16,8 @@ from polyvolta.cuda.promotion.pipeline import prefetched
 from polyvolta.decompose import decompose
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.formula import evaluate
-from polyvolta.graph.idioms import Plan, plan
+from polyvolta.graph.idioms import plan
+from polyvolta.graph.plans import Plan
 from polyvolta.options import Options
 from polyvolta.sched.codegen.ast import Block, Call, For, If
 from polyvolta.sched.codegen.scan import Scan, scan
