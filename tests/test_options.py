@@ -7,10 +7,12 @@ from itertools import product
 import pytest
 
 import polyvolta as pv
+from polyvolta.cuda.macro_mma import MACRO_MMAS
 from polyvolta.cuda.target import target_of
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.idioms import ACCUMULATORS as KINDS_OF_ACCUMULATORS
 from polyvolta.graph.idioms import plan
-from polyvolta.options import OPTIONS, BadOption, Needs, Options
+from polyvolta.options import ACCUMULATORS, OPTIONS, SHAPES, BadOption, Needs, Options
 from polyvolta.tuning import default_options, needs_of, spare_registers
 
 M, N, K, L = pv.sizes("M N K L")
@@ -52,6 +54,12 @@ SM_70 = target_of("sm_70")
 def test_options_that_mean_nothing(options, words):
     with pytest.raises(BadOption, match=words):
         pv.Options(**options)
+
+
+def test_options_know_macro_mmas_and_accumulators_as_their_makers_do():
+    """Options are light and repeat two small tables of modules that they don't import."""
+    assert {name: make("row", "col").shape for name, make in MACRO_MMAS.items()} == SHAPES
+    assert ACCUMULATORS == KINDS_OF_ACCUMULATORS
 
 
 def test_options_are_values():

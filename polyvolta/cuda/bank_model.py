@@ -16,8 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.kernel_ir import LANES
 
-BANKS, WORD, LANES = 32, 4, 32
+BANKS, WORD = 32, 4
 
 
 class BadAccess(CudaError, ValueError):

@@ -25,14 +25,13 @@ import numpy as np
 from polyvolta.cuda.bank_model import conflict_free, worst_degree
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, Exchange
+from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES, Exchange
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.swizzle import Swizzle, flips, swizzles
 from polyvolta.sets import Aff, aff, var, xor
 from polyvolta.sets.digits import mod_parts
 from polyvolta.sets.simplify import simplify
 
-LANES = 32
 LANE, ROUND = var("lane"), var("round")
 BYTES = {"half": 2, "float": 4}
 

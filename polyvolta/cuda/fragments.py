@@ -19,11 +19,9 @@ from functools import lru_cache
 import numpy as np
 
 from polyvolta.cuda.index_map import IndexMap
+from polyvolta.cuda.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.macro_mma import INTERLEAVES, Interleave, MacroMma, macro_mma, orders
 from polyvolta.cuda.swizzle import Accesses, NoSwizzle, Swizzle, choose
-
-CHUNK = 8  # values of a chunk
-LANES = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)

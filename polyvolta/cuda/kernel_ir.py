@@ -21,6 +21,7 @@ from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.graph.formula import Formula
 from polyvolta.sets import Aff, aff
 
+LANES = 32  # of a warp
 CHUNK = 8  # fp16 values in a 128-bit access
 CHUNK_BYTES = 16
 ZERO = aff(0)

@@ -25,7 +25,7 @@ from typing import NoReturn
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir_walk import put, unguarded
-from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR, Loop, Op, Stmt, When
+from polyvolta.cuda.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.promotion.model import Movement, Promotion
 from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.codegen.scan import Scan
@@ -34,7 +34,6 @@ from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.simplify import Range, interval, simplify
 from polyvolta.sets.text.show import PAPER_ASCII, show_aff
 
-LANES = 32
 PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
 FULL = "a full tile: everything is inside"
 

@@ -26,12 +26,12 @@ ORDERS = ((0, 1), (1, 0))
 HALF8 = ctypes.c_uint16 * 8
 
 
-def compiles(functions):
-    """The functions alone as a text for Volta."""
+def compiled(functions):
+    """The functions alone as a text for Volta: its machine code."""
     needed = DeviceFunctions()
     for f in functions:
         needed.name(f)
-    compile_cubin("\n".join([PRELUDE, *needed.texts(), 'extern "C" __global__ void k() {}']), "sm_70", name="k")
+    return compile_cubin("\n".join([PRELUDE, *needed.texts(), 'extern "C" __global__ void k() {}']), "sm_70", name="k")
 
 
 # ---- global memory
@@ -313,4 +313,4 @@ def test_everything_compiles_for_volta():
     pairs = product(MACROS, ("row", "col"), ("row", "col"))
     functions += [mma.mma(macro_mma(name, a, b)) for name, a, b in pairs]
     functions += [mma.zero(8), mma.zero(32), mma.scale(8)]
-    compiles(functions)
+    assert compiled(functions).image.startswith(b"\x7fELF")

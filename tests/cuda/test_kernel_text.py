@@ -173,7 +173,8 @@ def test_a_text_stands_beside_cudas_own_fp16():
     """What <cuda_fp16.h> declares: the text has other names."""
     theirs = "struct half {}; struct half2 {}; struct __half {}; typedef half nv_half;"
     for name in ("prologue_sigmoid", "plain_col_row"):
-        compile_cubin(f"{theirs}\n{CASES[name].text()}", "sm_70", name="kern0")
+        cubin = compile_cubin(f"{theirs}\n{CASES[name].text()}", "sm_70", name="kern0")
+        assert cubin.resources("kern0").registers > 0
 
 
 def test_comments_break_outside_of_bounds_and_of_a_tensors_words():

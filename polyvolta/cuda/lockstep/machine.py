@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda import kernel_ir as kir
-from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR
+from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.lockstep.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.sets import Aff
 
-LANES = 32
 POISON = {"half": np.uint16(0xFEAD).view(np.float16), "float": np.uint32(0xFFC0DEAD).view(np.float32)}
 
 Index = tuple[Any, ...]  # integers, or integer arrays broadcastable to [block, warp, lane]

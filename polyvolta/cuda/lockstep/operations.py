@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda import kernel_ir as kir
-from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES
+from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES
 from polyvolta.cuda.lockstep.errors import NotAChunk
-from polyvolta.cuda.lockstep.machine import LANES, Machine, Mask, apply, title
+from polyvolta.cuda.lockstep.machine import Machine, Mask, apply, title
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.graph.formula import evaluate
 

@@ -48,7 +48,6 @@ from polyvolta.sets import Aff, aff, var
 EXCHANGE = "exchange"
 ROUND = "round"
 PART = "warpIdx_z"
-LANES = 32
 
 
 def run_name(array: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyvolta.cuda.fragments import OperandTile
-from polyvolta.cuda.kernel_ir import CHUNK, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
+from polyvolta.cuda.kernel_ir import CHUNK, LANES, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
 from polyvolta.cuda.promotion.footprints import CannotPromote, data_tile, full_where, places
 from polyvolta.cuda.promotion.model import STRIP, TILE, Movement, Nest, operation_name, shared_name, staging_name
 from polyvolta.graph.formula import Input, evaluate
@@ -25,8 +25,6 @@ from polyvolta.sets import Aff, Set, aff, var
 from polyvolta.sets.box import Box
 from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import distinct
-
-LANES = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def test_copies_that_miss_an_element_are_refused(monkeypatch):
 # ---- the whole loop
 
 
-def agree(expr, arrays, expected, sizes, scalars=None, **options):
+def assert_agrees(expr, arrays, expected, sizes, scalars=None, **options):
     """Promoted and prefetched trees compute what numpy does, without races."""
     loops = loops_of(expr, **options)
     for tree in (loops.promoted, loops.prefetched):
@@ -91,7 +91,8 @@ def agree(expr, arrays, expected, sizes, scalars=None, **options):
 def test_fragments_hold_what_the_macro_mma_multiplies(a, b, options, buffers):
     rng = np.random.default_rng(0)
     x, y = random(rng, 37, 45), random(rng, 45, 21)
-    agree(matmul(a, b), {"A": x, "B": y}, {"hmma_C": x @ y}, {"M": 37, "N": 21, "K": 45}, buffers=buffers, **options)
+    sizes = {"M": 37, "N": 21, "K": 45}
+    assert_agrees(matmul(a, b), {"A": x, "B": y}, {"hmma_C": x @ y}, sizes, buffers=buffers, **options)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (32, 16, 16), (33, 17, 15), (7, 40, 33), (64, 32, 48)])
@@ -101,8 +102,8 @@ def test_any_size(sizes, split):
     rng = np.random.default_rng(1)
     x, y = random(rng, m, k), random(rng, k, n)
     options = {**SMALL, "split_k": split, "buffers": 1 + split % 2}
-    agree(matmul(), {"A": x, "B": y}, {"hmma_C": x @ y}, {"M": m, "N": n, "K": k}, **options)
-    agree(matmul(m=m, n=n, k=k), {"A": x, "B": y}, {"hmma_C": x @ y}, {}, **options)
+    assert_agrees(matmul(), {"A": x, "B": y}, {"hmma_C": x @ y}, {"M": m, "N": n, "K": k}, **options)
+    assert_agrees(matmul(m=m, n=n, k=k), {"A": x, "B": y}, {"hmma_C": x @ y}, {}, **options)
 
 
 def tiles_of(loops):
