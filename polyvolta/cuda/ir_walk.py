@@ -1,4 +1,9 @@
-"""Walks over the kernel IR: all operations of a body, expressions put in, what an operation touches."""
+"""Walks over the kernel IR: all operations of a body, where they stand, expressions put in, what an operation touches.
+
+A statement of a body has a *path*: its number in the body, then its number in that loop's or condition's body, and so
+on down; the numbers of a condition's `orelse` go on behind those of its `body`. One operation object may stand at
+several places, such as in the versions for full and for partial tiles; a path names one.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +43,38 @@ def operations(body: tuple[Stmt, ...]) -> Iterator[Op]:
             yield from operations(s.orelse if isinstance(s, When) else ())
         else:
             yield s
+
+
+IrPath = tuple[int, ...]
+
+
+def walk(body: tuple[Stmt, ...], at: IrPath = ()) -> Iterator[tuple[IrPath, Stmt]]:
+    """Every statement of a body with its path, in program order, loops and conditions before what is in them."""
+    for k, s in enumerate(body):
+        yield (*at, k), s
+        yield from walk(inner(s), (*at, k))
+
+
+def inner(s: Stmt) -> tuple[Stmt, ...]:
+    """The statements in a loop or a condition, those of `orelse` last; () in an operation."""
+    if isinstance(s, Loop):
+        return s.body
+    return (*s.body, *s.orelse) if isinstance(s, When) else ()
+
+
+def replaced(body: tuple[Stmt, ...], at: IrPath, new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The body with other statements, or none, in place of the one at a path."""
+    k, *below = at
+    if not below:
+        return (*body[:k], *new, *body[k + 1 :])
+    s = body[k]
+    if isinstance(s, When) and below[0] >= len(s.body):
+        below = [below[0] - len(s.body), *below[1:]]
+        changed: Stmt = replace(s, orelse=replaced(s.orelse, tuple(below), new))
+    else:
+        assert isinstance(s, Loop | When)
+        changed = replace(s, body=replaced(s.body, tuple(below), new))
+    return (*body[:k], changed, *body[k + 1 :])
 
 
 def put(part: Any, replace_aff: Callable[[Aff], Aff]) -> Any:

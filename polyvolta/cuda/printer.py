@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import gcd
 
 from polyvolta.cuda.c_expr import KernelSpeller, NotPrintable
-from polyvolta.cuda.ir_walk import operations
+from polyvolta.cuda.ir_walk import IrPath, operations
 from polyvolta.cuda.kernel_ir import (
     CHUNK,
     Barrier,
@@ -54,8 +55,30 @@ typedef uint2 half4;          // four fp16 values, one 64-bit access
 typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
 
 
+MARK = "\0"  # between a line's text and the path of the statement that starts there
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A kernel's text.
+
+    Parameters
+    ----------
+    text : CUDA C++.
+    lines : for each statement of the body, by its path (see `ir_walk`), the number of its first line, counted from 1.
+    """
+
+    text: str
+    lines: Mapping[IrPath, int]
+
+
 def print_cuda(ir: KernelIR) -> str:
-    """The kernel's text.
+    """The kernel's text; see `printed`."""
+    return printed(ir).text
+
+
+def printed(ir: KernelIR) -> Printed:
+    """The kernel's text, and where in it each statement is.
 
     Raises
     ------
@@ -64,7 +87,14 @@ def print_cuda(ir: KernelIR) -> str:
     printer = _Printer(ir)
     kernel = printer.kernel()
     prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]
-    return "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
+    marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
+    lines: dict[IrPath, int] = {}
+    texts = []
+    for number, line in enumerate(marked.split("\n"), 1):
+        text, *paths = line.split(MARK)
+        texts.append(text)
+        lines.update({tuple(map(int, path.split("."))): number for path in paths})
+    return Printed("\n".join(texts), lines)
 
 
 class _Printer:
@@ -104,7 +134,7 @@ class _Printer:
             lines.append(f"  half8 *const {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
         lines += ["", "  const int linearId = threadIdx.x;"]
         lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
-        body = [line for s in ir.body for line in ["", *self.stmt(s, 1)]]
+        body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
         lines += [f"  const int {new} = {name};" for name, new in BLOCKS.items() if any(new in x for x in body)]
         lines.append("")
         for r in ir.registers:
@@ -165,23 +195,25 @@ class _Printer:
         yield
         self.speller.ranges = outer
 
-    def stmt(self, s: Stmt, depth: int) -> list[str]:
+    def stmt(self, s: Stmt, depth: int, at: IrPath) -> list[str]:
+        """A statement's lines; the line on which the one at path `at` starts is marked with the path."""
         pad = "  " * depth
         match s:
             case Loop():
-                return self.loop(s, depth)
+                return self.loop(s, depth, at)
             case When():
                 test = " && ".join(self.condition(e) for e in s.conditions)
-                lines = [*comment(s.comment, pad), *wrapped(f"{pad}if ({test}) {{", f"{pad}    ")]
+                above = comment(s.comment, pad)
+                lines = [*above, *_marked(wrapped(f"{pad}if ({test}) {{", f"{pad}    "), at)]
                 with self.knowing(_bounds(s.conditions, self.speller.ranges)):
-                    lines += self.body(s.body, depth)
+                    lines += self.body(s.body, depth, at)
                 if s.orelse:
-                    lines += [pad + "} else {", *self.body(s.orelse, depth)]
+                    lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
                 return [*lines, pad + "}"]
             case _:
-                return wrapped(pad + self.op(s) + ";", pad + "    ")
+                return _marked(wrapped(pad + self.op(s) + ";", pad + "    "), at)
 
-    def loop(self, s: Loop, depth: int) -> list[str]:
+    def loop(self, s: Loop, depth: int, at: IrPath) -> list[str]:
         pad = "  " * depth
         self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
         loads = moving(s, {t.name: t for t in self.ir.tensors})
@@ -193,13 +225,14 @@ class _Printer:
             lines.append("")
         lines += comment(s.comment, pad)
         lines += [f"{pad}#pragma unroll"] if s.unroll else []
-        lines.append(f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{")
+        head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
+        lines += _marked([head], at)
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
         steps = [self.advance(p, name) for p, name in pointers.items()]
         last = ending(s, loads)
         with self.knowing(_range(s)):
-            for inner in s.body:
-                lines += self.stmt(inner, depth + 1)
+            for k, inner in enumerate(s.body):
+                lines += self.stmt(inner, depth + 1, (*at, k))
                 if inner is last:
                     lines[-1:] = [*(f"{pad}    {step}" for step in steps), lines[-1]]
         self.moving = outer
@@ -229,8 +262,8 @@ class _Printer:
         parts += [str(run)] if run else []
         return f"{name} += {' + '.join(parts)};"
 
-    def body(self, stmts: tuple[Stmt, ...], depth: int) -> list[str]:
-        return [line for s in stmts for line in self.stmt(s, depth + 1)]
+    def body(self, stmts: tuple[Stmt, ...], depth: int, at: IrPath, first: int = 0) -> list[str]:
+        return [line for k, s in enumerate(stmts, first) for line in self.stmt(s, depth + 1, (*at, k))]
 
     # ---- operations
 
@@ -346,6 +379,11 @@ class _Printer:
 def _single(register: RegisterArray) -> bool:
     """Whether an array has one element, and is printed as that."""
     return all(n == 1 for n in register.shape)
+
+
+def _marked(lines: list[str], at: IrPath) -> list[str]:
+    """The lines, the first with a statement's path behind it."""
+    return [lines[0] + MARK + ".".join(map(str, at)), *lines[1:]]
 
 
 def _plus(start: str, offset: str) -> str:

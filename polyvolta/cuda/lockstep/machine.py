@@ -6,7 +6,7 @@ lane]. A mask says which threads take part; it comes from the conditions around 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda import kernel_ir as kir
+from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.lockstep.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.sets import Aff
@@ -23,6 +24,22 @@ POISON = {"half": np.uint16(0xFEAD).view(np.float16), "float": np.uint32(0xFFC0D
 Index = tuple[Any, ...]  # integers, or integer arrays broadcastable to [block, warp, lane]
 Mask = np.ndarray | None  # which threads [block, warp, lane] take part; None: all
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operation that a batch of blocks has taken.
+
+    Parameters
+    ----------
+    path : where in the kernel's body it stands; see `ir_walk`.
+    op : the operation.
+    mask : which threads [block, warp, lane] took part, None: all.
+    """
+
+    path: IrPath
+    op: kir.Op
+    mask: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +99,53 @@ class Machine:
 
     def run(self) -> None:
         """Execute the whole program, once."""
-        with np.errstate(all="ignore"):  # values may overflow, divide by zero and be NaN, as on a GPU
-            self._body(self.ir.body, None)
+        for _ in self.steps():
+            pass
+
+    def steps(self) -> Iterator[Step]:
+        """Execute the program, once, operation by operation: each step is given out when it has been taken."""
+        return self._body(self.ir.body, None, ())
 
     # ---- control
 
-    def _body(self, body: tuple[kir.Stmt, ...], mask: Mask) -> None:
-        for s in body:
+    def _body(self, body: tuple[kir.Stmt, ...], mask: Mask, at: IrPath, first: int = 0) -> Iterator[Step]:
+        for k, s in enumerate(body, first):
             if isinstance(s, kir.Loop):
-                self._loop(s, mask)
+                yield from self._loop(s, mask, (*at, k))
             elif isinstance(s, kir.When):
                 holds = reduce(np.logical_and, (x >= 0 for x in self.at(s.conditions)), True)
                 if s.uniform:
                     holds = self._uniform(holds, f"a condition marked uniform, all of {s.conditions} >= 0,")
-                self._guarded(s.body, mask, holds)
+                yield from self._guarded(s.body, mask, holds, (*at, k))
                 if s.orelse:
-                    self._guarded(s.orelse, mask, np.logical_not(holds))
+                    yield from self._guarded(s.orelse, mask, np.logical_not(holds), (*at, k), len(s.body))
             else:
-                self.effects[type(s)](self, s, mask)
+                with np.errstate(all="ignore"):  # values may overflow, divide by zero and be NaN, as on a GPU
+                    self.effects[type(s)](self, s, mask)
                 if self.hook is not None:
                     self.hook(self, s, self.values)
+                yield Step((*at, k), s, mask)
 
-    def _loop(self, loop: kir.Loop, mask: Mask) -> None:
+    def _loop(self, loop: kir.Loop, mask: Mask, at: IrPath) -> Iterator[Step]:
         lower = self._uniform(reduce(np.maximum, self.at(loop.lower)), f"a lower bound of loop {loop.var}")
         upper = self._uniform(reduce(np.minimum, self.at(loop.upper)), f"an upper bound of loop {loop.var}")
         for trip in range(int(np.max((upper - lower) // loop.step)) + 1):
             self.values[loop.var] = lower + trip * loop.step
             holds = self.values[loop.var] <= upper
             self._in_range(loop.var, self.values[loop.var], holds)
-            self._guarded(loop.body, mask, holds)
+            yield from self._guarded(loop.body, mask, holds, at)
         self.values.pop(loop.var, None)
 
-    def _guarded(self, body: tuple[kir.Stmt, ...], mask: Mask, holds: Any) -> None:
+    def _guarded(
+        self, body: tuple[kir.Stmt, ...], mask: Mask, holds: Any, at: IrPath, first: int = 0
+    ) -> Iterator[Step]:
         """A body, for the threads where the condition holds too."""
         if np.all(holds):
-            self._body(body, mask)
+            yield from self._body(body, mask, at, first)
         elif np.any(holds):
             both = np.broadcast_to(holds if mask is None else holds & mask, self.shape)
             if both.any():
-                self._body(body, both)
+                yield from self._body(body, both, at, first)
 
     def _in_range(self, name: str, value: Any, where: Any = True) -> None:
         """Refuse a name's value outside of what the kernel's `ranges` promise to its other readers."""

@@ -1,0 +1,113 @@
+"""What is shown of a kernel: proofs, each a statement with its relation, and counter-examples to what is not so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from polyvolta.cuda.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class CounterExample:
+    """One concrete case in which a statement is wrong.
+
+    Parameters
+    ----------
+    what : what happens there, in words, such as "warp 1 reads shared_A[0, 8] before anybody wrote it".
+    sizes : the sizes, by name.
+    block : blockIdx (x, y, z).
+    warp, lane : the thread, or the first of several.
+    iteration : the values of the loop variables around, by name.
+    address : what is touched, such as "shared_A chunk 12 (byte 192)" or "A[128, 5]".
+    place : where in the kernel: tree node and CUDA line.
+    other : the second place where two collide, as a writer and a reader do.
+    node : the tree node, for a statement about the tree alone.
+
+    What a statement has no use for is None or empty.
+    """
+
+    what: str
+    sizes: Mapping[str, int] = field(default_factory=dict, hash=False)
+    block: tuple[int, int, int] | None = None
+    warp: int | None = None
+    lane: int | None = None
+    iteration: Mapping[str, int] = field(default_factory=dict, hash=False)
+    address: str = ""
+    place: Place | None = None
+    other: Place | None = None
+    node: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A statement about a kernel that is proved or refuted.
+
+    Parameters
+    ----------
+    id : its short name, such as "bounds"; one of `PROOFS`.
+    statement : in words, about this kernel.
+    relation : the relation, or the numbers, that it is about, in the notation of the sets.
+    proved : whether it holds.
+    seconds : the time that it took.
+    sizes : which sizes it covers, such as "all M >= 1, N >= 1, K >= 0".
+    counter_example : if it doesn't hold.
+    """
+
+    id: str
+    statement: str
+    relation: str
+    proved: bool
+    seconds: float
+    sizes: str
+    counter_example: CounterExample | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `kernel.verify()` gives: proofs in the order of `PROOFS`.
+
+    Parameters
+    ----------
+    kernel : its name, and what it computes.
+    proofs : each statement.
+    """
+
+    kernel: str
+    proofs: tuple[Proof, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every statement is proved."""
+        return not self.refuted
+
+    @property
+    def refuted(self) -> tuple[Proof, ...]:
+        """The statements that are wrong."""
+        return tuple(p for p in self.proofs if not p.proved)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all proofs."""
+        return sum(p.seconds for p in self.proofs)
+
+
+PROOFS = {
+    "dependences": "the final schedule respects every dependence of the graph",
+    "partition": "the macro tiles of the contraction partition the original domain",
+    "written_once": "every element of an output is written exactly once",
+    "copies": "every copy to shared memory covers its tile exactly",
+    "fresh": "what is read from shared memory was written there, for this k tile",
+    "barriers_between": "between a write to shared memory and its reads by other threads there is a barrier",
+    "not_overwritten": "nothing in shared memory is overwritten before its last read",
+    "sums": "every sum takes each k from 0 to K once; the parts of a split K are disjoint and cover it",
+    "result": "what is stored at an element is the graph's expression of that element",
+    "ownership": "ownership maps give every element of a fragment to exactly one place, and to one in each quad-pair that needs it",
+    "exchange": "the accumulator map, the exchange through shared memory and the 128-bit pieces of the store fit together",
+    "bank_conflicts": "no access to shared memory has a bank conflict",
+    "sectors": "every access to global memory takes as few sectors as its bytes need",
+    "alignment": "every vector access starts at a multiple of its width",
+    "bounds": "every access is within its tensor, its tile and its register array",
+    "barriers_reached": "every barrier is reached by all threads of its block, or warp",
+}
+"""Every kind of proof, in the order of the report, in words."""
