@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from polyvolta.graph.dag import Outputs
 
 DEFAULT_NAME = "kern0"
-CALL_NAMES = ("out", "stream", "hook")  # arguments of Kernel.__call__ and Kernel.interpret beside the tensors
+CALL_NAMES = ("out", "stream", "hook", "observe", "block")  # arguments of a Kernel's methods beside the tensors
 
 
 def compile(  # noqa: A001

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from polyvolta.cuda.launch import LoadedKernel
     from polyvolta.cuda.nvrtc import Cubin, Resources
     from polyvolta.cuda.prepared import Nothing, Prepared
+    from polyvolta.cuda.stepping import TraceStep
+    from polyvolta.cuda.verify.report import Report
 
 
 MOST_CONFIGS = 1024  # launch configurations that a kernel remembers: one takes 8 us to make
@@ -268,11 +270,46 @@ class Kernel:
 
         return run(self, bind(self.graph, arrays, named), out, stream)
 
-    def interpret(self, /, *arrays: Any, out: Any = None, hook: Any = None, **named: Any) -> Any:
-        """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation."""
+    def interpret(
+        self, /, *arrays: Any, out: Any = None, hook: Any = None, observe: str | tuple[str, ...] = (), **named: Any
+    ) -> Any:
+        """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation.
+
+        Parameters
+        ----------
+        observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
+            "uninitialised", "divergence" and "counts", or "all"; nothing by default, at no cost.
+
+        Returns
+        -------
+        The result, as of a call; with `observe` an `Observations`, which has it as `.result`.
+        """
         from polyvolta.run import interpreted
 
-        return interpreted(self, bind(self.graph, arrays, named), out, hook)
+        return interpreted(self, bind(self.graph, arrays, named), out, hook, observe)
+
+    def trace(self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), **named: Any) -> Iterator[TraceStep]:
+        """Run one block step by step: each with its tree node, its CUDA line, and what each warp reads and writes.
+
+        Parameters
+        ----------
+        arrays, named : as of a call; numpy arrays.
+        block : blockIdx x, y and, if it isn't 0, z.
+        """
+        from polyvolta.run import traced
+
+        return traced(self, bind(self.graph, arrays, named), block)
+
+    def verify(self, only: str | tuple[str, ...] | None = None) -> Report:
+        """Prove, for all sizes, that the kernel is right: nothing races, no bank conflict, every element covered once.
+
+        Parameters
+        ----------
+        only : names of proofs, such as "bounds"; by default all that the kernel has a meaning for.
+        """
+        from polyvolta.cuda.verify.verify import verify
+
+        return verify(self.ir, self.graph, self.stages, only)
 
     def bind(self, /, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
         """A launch on these arrays with everything done beforehand: call the result with nothing, as often as wanted.

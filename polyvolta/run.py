@@ -82,7 +82,7 @@ def run(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
     return _through_device(call, stream) if launch.gpu_available() else _interpreted(call, None)
 
 
-def interpreted(kernel: Kernel, bound: Bound, out: Any, hook: Any) -> Any:
+def interpreted(kernel: Kernel, bound: Bound, out: Any, hook: Any, observe: Any = ()) -> Any:
     """The interpreter's results; see `Kernel.interpret`."""
     call = host_call(kernel, bound, _outs(kernel, out))
     return call.result if call.is_empty else _interpreted(call, hook)
