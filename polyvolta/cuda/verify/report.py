@@ -1,11 +1,23 @@
-"""What is shown of a kernel: proofs, each a statement with its relation, and counter-examples to what is not so."""
+"""What is shown of a kernel: proofs, each a statement with its relation, and counter-examples to what is not so.
+
+A prover, the function or the client of the symbolic machine that decides one kind of proof, answers with a `Verdict`;
+`verify` makes the report's `Proof` of it, with places, sizes and time. How a report looks is `show`'s matter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.places import Place
+
+
+class NoMeaning(CudaError, ValueError):
+    """A kind of proof that a kernel has no use for, such as one about the parts of K where K isn't split."""
+
+    id = "PV551"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,27 @@ class CounterExample:
     place: Place | None = None
     other: Place | None = None
     node: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a prover says of one proof.
+
+    Parameters
+    ----------
+    statement : in words, about this kernel.
+    relation : the relation, or the numbers, that it is about, in the notation of the sets.
+    counter_example : if it doesn't hold; without places.
+    at, other : the counter-example's places as paths in the IR.
+    sizes : which sizes it covers; "" for all sizes that the kernel takes.
+    """
+
+    statement: str
+    relation: str
+    counter_example: CounterExample | None = None
+    at: IrPath | None = None
+    other: IrPath | None = None
+    sizes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
