@@ -1,17 +1,29 @@
-"""What each operation of the kernel IR does to a batch of blocks: gathers, scatters, and a little arithmetic."""
+"""What each operation of the kernel IR does to a batch of blocks: gathers, scatters, and a little arithmetic.
+
+Where in memory comes from `access`; each effect gives that back, for those who watch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from polyvolta.cuda import kernel_ir as kir
-from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES
-from polyvolta.cuda.lockstep.errors import NotAChunk
-from polyvolta.cuda.lockstep.machine import Machine, Mask, apply, title
+from polyvolta.cuda.kernel_ir import CHUNK, LANES
+from polyvolta.cuda.lockstep.access import (
+    GlobalReach,
+    SharedReach,
+    apply,
+    exchange_load,
+    exchange_store,
+    fragment_load,
+    global_reach,
+    shared_store,
+    which,
+)
+from polyvolta.cuda.lockstep.machine import Effect, Machine, Mask
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.graph.formula import evaluate
 
@@ -21,30 +33,32 @@ TYPES = {"half": np.float16, "float": np.float32}
 # ---- global memory
 
 
-def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> None:
-    first, step, inside = m.places(op, mask)
+def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> GlobalReach:
+    at = global_reach(m, op, mask)
     memory, target = m.tensors[op.tensor], m.element(op.target)
-    if inside is None and step == 1:
-        target[...] = memory.runs[first]
-        return
-    places = first[..., None] + step * np.arange(CHUNK)
-    if inside is None:
+    if at.inside is None and at.step == 1:
+        target[...] = memory.runs[at.first]
+        return at
+    places = at.first[..., None] + at.step * np.arange(CHUNK)
+    if at.inside is None:
         target[...] = memory.values[places]
-        return
+        return at
     values = np.zeros(target.shape, np.float16)
-    values[inside] = memory.values[places[inside]]
-    _write(target, values, mask)
+    values[at.inside] = memory.values[places[at.inside]]
+    _write(target, values, at.mask)
+    return at
 
 
-def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> None:
-    first, step, inside = m.places(op, mask)
+def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> GlobalReach:
+    at = global_reach(m, op, mask)
     memory, values = m.tensors[op.tensor], m.element(op.source).astype(np.float16)  # to nearest even
-    if inside is None and step == 1:
-        memory.runs[first] = values
-        return
-    places = first[..., None] + step * np.arange(CHUNK)
-    active = ... if inside is None else inside
+    if at.inside is None and at.step == 1:
+        memory.runs[at.first] = values
+        return at
+    places = at.first[..., None] + at.step * np.arange(CHUNK)
+    active = ... if at.inside is None else at.inside
     memory.values[places[active]] = values[active]
+    return at
 
 
 # ---- registers
@@ -67,43 +81,25 @@ def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> None:
     target = m.element(op.target)
     if op.inside is not None:
         index, extents = m.at(op.inside.index), m.at(op.inside.extents)
-        values = np.where(m.which(index, extents, op.inside.along, None), values, np.float32(0))
+        values = np.where(which(m, index, extents, op.inside.along, None), values, np.float32(0))
     _write(target, values.astype(target.dtype), mask)
 
 
 # ---- shared memory
 
 
-def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> None:
-    tile, index = m.ir.tile(op.tile), m.at(op.index)
-    chunk = m.tile_chunks(op, tile, index, op.buffer, mask)
-    if m.settled(index[tile.order[-1]] % CHUNK, mask).any():
-        raise NotAChunk(f"{title(op)}: a store to tile {tile.name} that doesn't start where a chunk does")
-    _scatter(m.memory.reshape(-1, CHUNK), m.in_all_blocks(chunk, mask), m.element(op.source), mask)
+def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> SharedReach:
+    at = shared_store(m, op, mask)
+    _scatter(m.memory.reshape(-1, CHUNK), at.rows(m, 0), m.element(op.source), at.mask)
+    return at
 
 
-def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> None:
-    tile, target = m.ir.tile(op.tile), m.element(op.target)
-    own = _owned(op.ownership, target.shape[-1])  # [1, 1, lane, value], of extent 1 where nothing depends on it
-    index = tuple(np.asarray(x)[..., None] + o for x, o in zip(m.at(op.origin), own, strict=True))
-    chunk = m.tile_chunks(op, tile, index, op.buffer, mask)
-    position = index[tile.order[-1]] % CHUNK
-    parts = CHUNK // op.access  # accesses in a chunk
+def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> SharedReach:
+    at, target = fragment_load(m, op, mask), m.element(op.target)
     groups = target.reshape(*m.shape, -1, op.access)
-    for g in range(target.shape[-1] // op.access):
-        values = slice(g * op.access, (g + 1) * op.access)
-        chunks, at = (np.broadcast_to(x, (*x.shape[:-1], target.shape[-1]))[..., values] for x in (chunk, position))
-        apart = (chunks != chunks[..., :1]) | (at != at[..., :1] // op.access * op.access + np.arange(op.access))
-        if m.settled(apart.any(-1), mask).any():
-            what = "chunk" if op.access == CHUNK else f"aligned run of {op.access} values"
-            raise NotAChunk(f"{title(op)}: the values that a lane loads at once aren't one {what} of {tile.name}")
-        word = m.in_all_blocks(parts * chunks[..., 0] + at[..., 0] // op.access, mask, parts)
-        _write(groups[..., g, :], m.memory.reshape(-1, op.access).take(word, 0), mask)
-
-
-@lru_cache(maxsize=256)
-def _owned(ownership: Any, count: int) -> tuple[np.ndarray, ...]:
-    return apply(ownership, np.arange(LANES).reshape(1, 1, -1, 1), np.arange(count).reshape(1, 1, 1, -1))
+    for g in range(len(at.units)):
+        _write(groups[..., g, :], m.memory.reshape(-1, op.access).take(at.rows(m, g), 0), at.mask)
+    return at
 
 
 # ---- tensor cores
@@ -153,38 +149,28 @@ def gathers(macro: MacroMma) -> tuple[tuple[Any, np.ndarray, np.ndarray, np.ndar
 # ---- exchange
 
 
-def _exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> None:
+def _exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> SharedReach:
     m.whole(op, mask, (2,), "the lanes of a warp")
     ex, fragment = op.exchange, m.element(op.source).astype(TYPES[op.exchange.kind])
-    length = len(ex.pieces[0])
-    per_chunk = CHUNK_BYTES // (length * fragment.itemsize)  # pieces in a chunk
-    first = per_chunk * _slot(m, op, m.at((op.slot,))[0], mask)
-    pieces = m.memory.reshape(-1, CHUNK).view(fragment.dtype).reshape(-1, length)
-    for values, place in zip(ex.pieces, apply(ex.store, np.arange(LANES)), strict=True):
-        m.inside(op, f"a warp's pieces of {op.buffer}", (place,), [per_chunk * ex.chunks], mask)
-        _scatter(pieces, m.in_all_blocks(first + place, mask, per_chunk), fragment[..., values], mask)
+    at = exchange_store(m, op, mask)
+    pieces = m.memory.reshape(-1, CHUNK).view(fragment.dtype).reshape(-1, len(ex.pieces[0]))
+    for n, values in enumerate(ex.pieces):
+        _scatter(pieces, at.rows(m, n), fragment[..., values], at.mask)
+    return at
 
 
-def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> None:
+def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> SharedReach:
     m.whole(op, mask, (2,), "the lanes of a warp")
     ex, target = op.exchange, m.element(op.target)
-    vectors = apply(ex.load, np.arange(LANES), m.number(op.round, "the round of an exchange"))
-    m.inside(op, f"a warp's chunks of {op.buffer}", vectors, [ex.chunks] * len(vectors), mask)
-    slot = m.at((op.slot,))[0]
+    at = exchange_load(m, op, mask)
+    vectors = len(at.units) // op.parts  # of one part
     total: Any = None
-    for part in range(op.parts):
-        first = _slot(m, op, slot + part * op.stride, mask)
-        loaded = [m.memory.reshape(-1, CHUNK).take(m.in_all_blocks(first + v, mask), 0) for v in vectors]
+    for first in range(0, len(at.units), vectors):
+        loaded = [m.memory.reshape(-1, CHUNK).take(at.rows(m, n), 0) for n in range(first, first + vectors)]
         run = np.concatenate([x.view(TYPES[ex.kind]) for x in loaded], -1)[..., ex.words]
         total = run if total is None else total.astype(np.float32) + run
-    _write(target, total.astype(target.dtype), mask)
-
-
-def _slot(m: Machine, op: Any, slot: Any, mask: Mask) -> Any:
-    """The chunk of a block's shared memory at which an exchange buffer's slot starts."""
-    tile = m.ir.tile(op.buffer)
-    m.inside(op, f"the slots of {op.buffer}", (slot,), [tile.buffers * tile.chunks // op.exchange.chunks], mask)
-    return tile.start + slot * op.exchange.chunks
+    _write(target, total.astype(target.dtype), at.mask)
+    return at
 
 
 def _barrier(m: Machine, op: kir.Barrier, mask: Mask) -> None:
@@ -194,7 +180,7 @@ def _barrier(m: Machine, op: kir.Barrier, mask: Mask) -> None:
         m.whole(op, mask, (1, 2), "the threads")
 
 
-EFFECTS: dict[type, Callable[[Machine, Any, Mask], None]] = {
+EFFECTS: dict[type, Effect] = {
     kir.Zero: _zero,
     kir.Scale: _scale,
     kir.GlobalLoad: _global_load,

@@ -1,0 +1,357 @@
+"""Which memory every thread of a batch reaches: computed once, for those who move the data and those who watch.
+
+An operation's places are its own expressions at the names' present values. `reach` evaluates and checks them: for an
+operation on a tensor the first of eight values and the step between them, for one on shared memory a number of units
+for each access that a warp makes, a unit being as many bytes as a lane moves at once. The effects (`operations`) gather
+and scatter there. `accesses` says the same as warp-wide memory instructions, lane by lane in bytes, as the CUDA text
+makes them; observers, stepping and pictures read those.
+
+A check that fails is an error, unless somebody takes note of it (`Machine.faults`): then the threads in question take
+no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from polyvolta.cuda import kernel_ir as kir
+from polyvolta.cuda.index_map import IndexMap
+from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES
+from polyvolta.cuda.lockstep.errors import NotAChunk, OutOfBounds
+from polyvolta.cuda.lockstep.machine import Index, Machine, Mask, title
+from polyvolta.sets import Aff
+
+ITEM = 2  # bytes of an fp16 value
+ITEMS = {"half": 2, "float": 4}  # bytes of a value in an exchange buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One memory instruction of every warp of a batch.
+
+    Parameters
+    ----------
+    space : "global" or "shared".
+    kind : "read" or "write".
+    array : the tensor, or the tile, by name.
+    address : [block, warp, lane], in bytes: from the tensor's first value, or from the start of the block's shared
+        memory. Of lanes that take no part it means nothing.
+    width : bytes that a lane moves.
+    active : [block, warp, lane], which lanes take part; None: all of all warps.
+    """
+
+    space: str
+    kind: str
+    array: str
+    address: np.ndarray
+    width: int
+    active: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalReach:
+    """Where in a tensor's memory the eight values of a load or a store lie.
+
+    Parameters
+    ----------
+    mask : which threads [block, warp, lane] take part; None: all.
+    first : the number of the first value in the tensor's memory, [block, warp, lane].
+    step : from one value to the next; 0 where all eight are the first one.
+    inside : which values are accessed, [block, warp, lane, 8]; None: all of all threads.
+    width : how many consecutive values one access moves, where all eight are inside.
+    """
+
+    mask: Mask
+    first: np.ndarray
+    step: int
+    inside: np.ndarray | None
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReach:
+    """Where in shared memory an operation's accesses go.
+
+    Parameters
+    ----------
+    mask : which threads [block, warp, lane] take part; None: all.
+    width : bytes that a lane moves in each access: the unit.
+    units : for each access in order, which unit of the block's shared memory; an array that broadcasts to
+        [block, warp, lane].
+    """
+
+    mask: Mask
+    width: int
+    units: tuple[Any, ...]
+
+    def rows(self, m: Machine, access: int) -> np.ndarray:
+        """The units of one access counted through the memories of all blocks; 0 for who takes no part."""
+        blocks, chunks, _ = m.memory.shape
+        first = np.arange(blocks)[:, None, None] * (chunks * CHUNK_BYTES // self.width)
+        return _settled(m, first + self.units[access], self.mask)
+
+
+Reach = GlobalReach | SharedReach | None
+
+
+# ---- warp-wide memory instructions
+
+
+def accesses(m: Machine, op: kir.Op, mask: Mask) -> Iterator[Access]:
+    """The memory instructions of an operation, in order, at the names' present values; nothing is moved.
+
+    Parameters
+    ----------
+    m : the machine, whose names have the values that they have at the operation.
+    op : any operation; one that touches registers alone has none.
+    mask : which threads take part, as in `Step`.
+    """
+    return instructions(m, op, reach(m, op, mask))
+
+
+def instructions(m: Machine, op: Any, at: Reach) -> Iterator[Access]:
+    """The memory instructions of an operation whose reach is known, such as from `Step.reach`."""
+    kind = "write" if isinstance(op, kir.GlobalStore | kir.SharedStore | kir.ExchangeStore) else "read"
+    if isinstance(at, SharedReach):
+        array = op.buffer if isinstance(op, kir.ExchangeStore | kir.ExchangeLoad) else op.tile
+        for unit in at.units:
+            yield Access("shared", kind, array, np.broadcast_to(unit * at.width, m.shape), at.width, at.mask)
+    elif isinstance(at, GlobalReach):
+        yield from _global_instructions(op.tensor, kind, at)
+
+
+def _global_instructions(tensor: str, kind: str, at: GlobalReach) -> Iterator[Access]:
+    """Whole runs in accesses as wide as can be; what a tensor's edge cuts, and values across lines, one by one.
+
+    One value for all eight is loaded once.
+    """
+    count = 1 if at.step == 0 else CHUNK // at.width
+    inside = at.inside
+    whole = inside if inside is None else inside[..., 0] if count == 1 and at.step == 0 else inside.all(-1)
+    if at.width == 1 and at.step != 0:
+        whole = None if inside is None else np.zeros(at.first.shape, bool)
+    if whole is None or whole.any():
+        active = None if whole is None or whole.all() else whole
+        for part in range(count):
+            address = ITEM * (at.first + part * at.width * at.step)
+            yield Access("global", kind, tensor, address, ITEM * at.width, active)
+    if whole is None or at.step == 0 or whole.all():
+        return
+    assert inside is not None
+    for v in range(CHUNK):
+        single = inside[..., v] & ~whole
+        if single.any():
+            yield Access("global", kind, tensor, ITEM * (at.first + v * at.step), ITEM, single)
+
+
+# ---- reach
+
+
+def reach(m: Machine, op: kir.Op, mask: Mask) -> Reach:
+    """Where an operation goes in memory, checked; None for one that touches registers alone.
+
+    Raises
+    ------
+    OutOfBounds, NotAChunk : unless the machine's `faults` take note of them.
+    """
+    match op:
+        case kir.GlobalLoad() | kir.GlobalStore():
+            return global_reach(m, op, mask)
+        case kir.SharedStore():
+            return shared_store(m, op, mask)
+        case kir.FragmentLoad():
+            return fragment_load(m, op, mask)
+        case kir.ExchangeStore():
+            return exchange_store(m, op, mask)
+        case kir.ExchangeLoad():
+            return exchange_load(m, op, mask)
+    return None
+
+
+def global_reach(m: Machine, op: kir.GlobalLoad | kir.GlobalStore, mask: Mask) -> GlobalReach:
+    """The eight values of a load or a store."""
+    tensor, memory = m.ir.tensor(op.tensor), m.tensors[op.tensor]
+    index = m.at(op.index)
+    if op.guarded:
+        inside = which(m, index, memory.shape, op.along, mask)
+        inside = None if inside.all() else inside
+    else:
+        mask = within(m, op, op.tensor, index, memory.shape, mask, -1 if op.along is None else op.along)
+        inside = None if mask is None else np.broadcast_to(mask[..., None], (*m.shape, CHUNK))
+    first: Any = 0
+    for x, stride in zip(index, memory.strides, strict=True):
+        first = first + x * stride
+    first = np.broadcast_to(first, m.shape)
+    if op.along != tensor.order[-1]:
+        return GlobalReach(mask, first, 0 if op.along is None else memory.strides[op.along], inside, 1)
+    found = GlobalReach(mask, first, memory.strides[op.along], inside, tensor.align)
+    if tensor.align > 1:
+        astray = first % tensor.align != 0
+        astray = astray if inside is None else astray & inside.any(-1)
+        if astray.any():
+            return _aligned(m, op, found, astray)
+    return found
+
+
+def _aligned(m: Machine, op: kir.GlobalLoad | kir.GlobalStore, at: GlobalReach, astray: np.ndarray) -> GlobalReach:
+    """Without the threads whose wide access starts between two boundaries."""
+    m.refuse(
+        NotAChunk(
+            f"{title(op)}: an access of {at.width} values to {op.tensor} that isn't aligned to {ITEM * at.width} bytes"
+        ),
+        astray,
+    )
+    mask = ~astray if at.mask is None else at.mask & ~astray
+    inside = np.broadcast_to(mask[..., None], (*m.shape, CHUNK))
+    return replace(at, mask=mask, inside=inside if at.inside is None else at.inside & inside)
+
+
+def shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> SharedReach:
+    """A chunk of a tile."""
+    tile, index = m.ir.tile(op.tile), m.at(op.index)
+    chunk, mask = _chunks(m, op, tile, index, op.buffer, mask)
+    astray = _settled(m, index[tile.order[-1]] % CHUNK, mask) != 0
+    if astray.any():
+        mask = _without(m, op, f"a store to tile {tile.name} that doesn't start where a chunk does", astray, mask)
+    return SharedReach(mask, CHUNK_BYTES, (chunk,))
+
+
+def fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> SharedReach:
+    """The parts of a fragment that a lane loads at once, in the order of its values."""
+    tile, count = m.ir.tile(op.tile), m.ir.register(op.target.array).width
+    own = _owned(op.ownership, count)  # [1, 1, lane, value], of extent 1 where nothing depends on it
+    index = tuple(np.asarray(x)[..., None] + o for x, o in zip(m.at(op.origin), own, strict=True))
+    chunk, mask = _chunks(m, op, tile, index, op.buffer, mask)
+    position = index[tile.order[-1]] % CHUNK
+    parts, units = CHUNK // op.access, []  # accesses in a chunk
+    for g in range(count // op.access):
+        values = slice(g * op.access, (g + 1) * op.access)
+        chunks, at = (np.broadcast_to(x, (*x.shape[:-1], count))[..., values] for x in (chunk, position))
+        apart = (chunks != chunks[..., :1]) | (at != at[..., :1] // op.access * op.access + np.arange(op.access))
+        astray = _settled(m, apart.any(-1), mask) != 0
+        if astray.any():
+            what = "chunk" if op.access == CHUNK else f"aligned run of {op.access} values"
+            what = f"the values that a lane loads at once aren't one {what} of {tile.name}"
+            mask = _without(m, op, what, astray, mask)
+        units.append(parts * chunks[..., 0] + at[..., 0] // op.access)
+    return SharedReach(mask, ITEM * op.access, tuple(units))
+
+
+def exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> SharedReach:
+    """The pieces of a fragment, in order."""
+    ex = op.exchange
+    width = len(ex.pieces[0]) * ITEMS[ex.kind]
+    per_chunk = CHUNK_BYTES // width
+    slot, mask = _slot(m, op, m.at((op.slot,))[0], mask)
+    units = []
+    for place in apply(ex.store, np.arange(LANES)):
+        mask = within(m, op, f"a warp's pieces of {op.buffer}", (place,), [per_chunk * ex.chunks], mask)
+        units.append(per_chunk * slot + place)
+    return SharedReach(mask, width, tuple(units))
+
+
+def exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> SharedReach:
+    """The vectors of a run, part by part."""
+    ex = op.exchange
+    vectors = apply(ex.load, np.arange(LANES), m.number(op.round, "the round of an exchange"))
+    mask = within(m, op, f"a warp's chunks of {op.buffer}", vectors, [ex.chunks] * len(vectors), mask)
+    first, units = m.at((op.slot,))[0], []
+    for part in range(op.parts):
+        slot, mask = _slot(m, op, first + part * op.stride, mask)
+        units += [slot + v for v in vectors]
+    return SharedReach(mask, CHUNK_BYTES, tuple(units))
+
+
+# ---- indices and checks
+
+
+def which(m: Machine, index: Index, extents: Any, along: int | None, mask: Mask) -> np.ndarray:
+    """Which of the 8 values at `index` and further along a dimension are inside a box: [block, warp, lane, 8]."""
+    inside: Any = True
+    for d, (x, extent) in enumerate(zip(index, extents, strict=True)):
+        x, extent = (np.asarray(v)[..., None] for v in (x, extent))
+        x = x + np.arange(CHUNK) if d == along else x
+        inside = inside & (x >= 0) & (x < extent)
+    inside = np.broadcast_to(inside, (*m.shape, CHUNK))
+    return inside if mask is None else inside & mask[..., None]
+
+
+def within(m: Machine, op: kir.Op, what: str, index: Index, extents: Any, mask: Mask, along: int = -1) -> Mask:
+    """Refuse indices outside a box; along dimension `along`, the seven next elements belong too.
+
+    Returns
+    -------
+    Which threads take part: all of `mask`, or those whose indices are inside where the others are taken note of.
+    """
+    for d, (x, extent) in enumerate(zip(index, extents, strict=True)):
+        bad = np.asarray((x < 0) | (x > extent - (CHUNK if d == along else 1)))
+        if not bad.any():
+            continue
+        shape = np.broadcast_shapes(m.shape + (1,) * (bad.ndim - 3), *map(np.shape, index))
+        bad = np.broadcast_to(bad, shape)
+        if mask is not None:
+            bad = bad & mask.reshape(mask.shape + (1,) * (bad.ndim - 3))
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0])
+            reached = [int(np.broadcast_to(i, bad.shape)[at]) for i in index]
+            values = f" (8 values along dimension {along})" if along >= 0 else ""
+            threads = bad.reshape(*m.shape, -1).any(-1)
+            m.refuse(
+                OutOfBounds(
+                    f"{title(op)}: {what}{reached}{values} is outside of {what}{list(extents)}",
+                    where=f"thread {at[1] * LANES + at[2]} of block {m.block(bad)}",
+                    hint="an index expression is wrong, or a guard is missing",
+                ),
+                threads,
+            )
+            mask = ~threads if mask is None else mask & ~threads
+    return mask
+
+
+def _without(m: Machine, op: kir.Op, what: str, astray: np.ndarray, mask: Mask) -> Mask:
+    """Refuse accesses that aren't one chunk, or go on without their threads."""
+    m.refuse(NotAChunk(f"{title(op)}: {what}"), astray)
+    return ~astray if mask is None else mask & ~astray
+
+
+def _chunks(
+    m: Machine, op: kir.Op, tile: kir.SharedTile, index: Index, buffer: Aff, mask: Mask
+) -> tuple[np.ndarray, Mask]:
+    """The chunk of a block's memory for each tile-local element; the arrays may have one axis more than threads."""
+    if tile.layout is None:
+        raise NotAChunk(f"{title(op)}: tile {tile.name} has no layout, as only an exchange buffer may")
+    mask = within(m, op, tile.name, index, [n for _, n in tile.layout.inputs], mask)
+    (chunk,) = apply(tile.layout, *index)
+    number = m.at((buffer,))
+    mask = within(m, op, f"the buffers of {tile.name}", number, [tile.buffers], mask)
+    mask = within(m, op, f"the chunks of {tile.name}", (chunk,), [tile.chunks], mask)
+    first = tile.start + np.asarray(number[0]) * tile.chunks
+    return chunk + (first[..., None] if np.ndim(chunk) == 4 and first.ndim else first), mask
+
+
+def _slot(m: Machine, op: kir.ExchangeStore | kir.ExchangeLoad, slot: Any, mask: Mask) -> tuple[Any, Mask]:
+    """The chunk of a block's shared memory at which an exchange buffer's slot starts."""
+    tile = m.ir.tile(op.buffer)
+    slots = tile.buffers * tile.chunks // op.exchange.chunks
+    mask = within(m, op, f"the slots of {op.buffer}", (slot,), [slots], mask)
+    return tile.start + slot * op.exchange.chunks, mask
+
+
+def _settled(m: Machine, value: Any, mask: Mask) -> np.ndarray:
+    """A value as [block, warp, lane], 0 for the threads that don't take part."""
+    return np.broadcast_to(value, m.shape) if mask is None else np.where(mask, value, 0)
+
+
+@lru_cache(maxsize=256)
+def _owned(ownership: IndexMap, count: int) -> tuple[np.ndarray, ...]:
+    return apply(ownership, np.arange(LANES).reshape(1, 1, -1, 1), np.arange(count).reshape(1, 1, 1, -1))
+
+
+def apply(f: IndexMap, *inputs: Any) -> tuple:
+    """An index map at numbers or arrays, by position."""
+    return f.evaluate({name: x for (name, _), x in zip(f.inputs, inputs, strict=True)})
