@@ -268,7 +268,7 @@ class Shadow:
     def _remember_readers(
         self, at: np.ndarray, thread: np.ndarray, first: np.ndarray, apart: np.ndarray, place: int
     ) -> None:
-        """Keep the numbers of two readers of each slot, of two warps if there are; first those that found none there."""
+        """Keep two readers of each slot, of two warps if there are: the first one, and one apart from it."""
         readers, places = self.readers.reshape(-1, 2), self.reader_places.reshape(-1, 2)
         if first.any():
             readers[at[first], 0], places[at[first], 0] = thread[first], place
