@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.places import Place
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import UnknownName, nearest
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 class NoMeaning(CudaError, ValueError):
@@ -104,10 +110,15 @@ class Report:
     ----------
     kernel : its name, and what it computes.
     proofs : each statement.
+    source, schedule : the CUDA text and the tree that the places of counter-examples belong to.
+
+    It prints as a table, and shows as one in a notebook.
     """
 
     kernel: str
     proofs: tuple[Proof, ...]
+    source: str = ""
+    schedule: Schedule | None = None
 
     @property
     def ok(self) -> bool:
@@ -124,6 +135,40 @@ class Report:
         """The time of all proofs."""
         return sum(p.seconds for p in self.proofs)
 
+    def __getitem__(self, name: str) -> Proof:
+        """The proof of that name.
+
+        Raises
+        ------
+        UnknownName : it isn't among these.
+        """
+        known = {p.id: p for p in self.proofs}
+        if name not in known:
+            raise UnknownName(f"the report has no proof {name!r}", hint=nearest(name, known))
+        return known[name]
+
+    def __repr__(self) -> str:
+        from polyvolta.cuda.verify.show import summary
+
+        return f"<Report of {self.kernel}; {summary(self)}>"
+
+    def __str__(self) -> str:
+        from polyvolta.cuda.verify.show import plain
+
+        return plain(self)
+
+    def __rich__(self) -> RenderableType:
+        """In colours, for `rich.print`."""
+        from polyvolta.cuda.verify.show import rich_report
+
+        return rich_report(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from polyvolta.cuda.verify.html import html
+
+        return html(self)
+
 
 PROOFS = {
     "dependences": "the final schedule respects every dependence of the graph",
@@ -135,8 +180,8 @@ PROOFS = {
     "not_overwritten": "nothing in shared memory is overwritten before its last read",
     "sums": "every sum takes each k from 0 to K once; the parts of a split K are disjoint and cover it",
     "result": "what is stored at an element is the graph's expression of that element",
-    "ownership": "ownership maps give every element of a fragment to exactly one place, and to one in each quad-pair that needs it",
-    "exchange": "the accumulator map, the exchange through shared memory and the 128-bit pieces of the store fit together",
+    "ownership": "ownership maps give each element of a fragment one place, or one in each quad-pair that needs it",
+    "exchange": "the accumulator map, the exchange through shared memory and the 128-bit pieces stored fit together",
     "bank_conflicts": "no access to shared memory has a bank conflict",
     "sectors": "every access to global memory takes as few sectors as its bytes need",
     "alignment": "every vector access starts at a multiple of its width",

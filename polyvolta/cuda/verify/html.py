@@ -1,0 +1,86 @@
+"""A report in a notebook: a table, and below it each refutation with its case and its places; no scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from polyvolta.cuda.verify.report import Proof, Report
+from polyvolta.cuda.verify.show import (
+    SIGNS,
+    code_lines,
+    common_sizes,
+    facts,
+    marked_node,
+    places,
+    shortened,
+    summary,
+    tree_lines,
+)
+
+MONO = "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em"
+COLOURS = {True: "#2a8a4a", False: "#d1382f"}  # of enough contrast on light and dark pages
+CELL = "text-align:left;vertical-align:top;padding:.2em .8em .2em 0"
+
+
+def html(report: Report) -> str:
+    """The report for a notebook.
+
+    >>> from polyvolta.cuda.verify.report import Proof, Report
+    >>> "C = A @ B" in html(Report("kern0: C = A @ B", (Proof("bounds", "in", "", True, 0.5, "all M >= 1"),)))
+    True
+    """
+    sizes = common_sizes(report)
+    head = f"<b>{escape(report.kernel)}</b>" + (f"<br>for {escape(sizes)}" if sizes else "")
+    said = f'<br><span style="color:{COLOURS[report.ok]}">{escape(summary(report))}</span>'
+    rows = "".join(_row(p, sizes) for p in report.proofs)
+    titles = "".join(f'<th style="{CELL}">{t}</th>' for t in ("", "proof", "statement, and the relation", "ms"))
+    table = f'<table style="border-collapse:collapse"><tr>{titles}</tr>{rows}</table>' if rows else ""
+    return f"<div>{head}{said}{table}{''.join(_refutation(report, p) for p in report.refuted)}</div>"
+
+
+def _row(p: Proof, common: str) -> str:
+    colour = f"color:{COLOURS[p.proved]}"
+    said = escape(p.statement if p.proved else f"refuted: {p.statement}")
+    if p.sizes != common:
+        said += f"<br><i>for {escape(p.sizes)}</i>"
+    if p.relation:
+        short = f'<span style="{MONO};opacity:.65">{escape(shortened(p.relation, 160))}</span>'
+        said += f'<br><span title="{escape(p.relation)}">{short}</span>'
+    cells = (
+        f'<b style="{colour}">{SIGNS[p.proved][0]}</b>',
+        f'<span style="{colour}">{escape(p.id)}</span>',
+        said,
+        f"{1000 * p.seconds:.0f}",
+    )
+    return "<tr>" + "".join(f'<td style="{CELL}">{c}</td>' for c in cells) + "</tr>"
+
+
+def _refutation(report: Report, p: Proof) -> str:
+    title = f'<p><b style="color:{COLOURS[False]}">{SIGNS[False][0]} {escape(p.id)}</b> '
+    out = title + f"refuted: {escape(p.statement)}"
+    found = p.counter_example
+    if found is None:
+        return out + "</p>"
+    out += f"<br><b>{escape(found.what)}</b></p>"
+    names = "".join(
+        f'<tr><td style="{CELL};opacity:.65">{name}</td><td style="{CELL}">{escape(value)}</td></tr>'
+        for name, value in facts(found)
+    )
+    out += f"<table>{names}</table>" if names else ""
+    for title, place in places(found):
+        lines = (
+            f"<b>&gt; {n:>5} | {escape(line)}</b>" if here else f"  {n:>5} | {escape(line)}"
+            for n, line, here in code_lines(report.source, place)
+        )
+        out += _block(escape(title), lines)
+    node = marked_node(found)
+    if node is not None and report.schedule is not None:
+        *above, here = map(escape, tree_lines(report.schedule, node))
+        out += _block("in the schedule tree", (*above, f"<b>{here}</b>"))
+    return out
+
+
+def _block(title: str, lines: Iterable[str]) -> str:
+    text = "\n".join(lines)
+    return f'<span style="opacity:.65">{title}</span><pre style="{MONO};margin:.2em 0 .8em 1em">{text}</pre>'

@@ -1,0 +1,249 @@
+"""`kernel.verify()`: every kind of proof asked of its prover, and the answers put together as a report.
+
+Two kinds of provers there are. A *function* decides a statement from the kernel's trees and maps alone: a module's
+`PROVERS` has its functions by the proofs' names, each called with (ir, graph, stages). A *client* of the symbolic
+machine (`symbolic`) watches the kernel run once for all sizes: a module's `CLIENTS` are called with (ir, graph) and
+give one each; after the run `client.shown(proof)` says what was to be shown, and what the machine recorded against it
+refutes it. All clients share one run, and only those take part whose proofs are asked for.
+
+Both answer with a `Verdict`, raise `NoMeaning` where a kernel has no use for a proof, and `Undecided` where they have
+no exact answer. That ends the whole verification with an error: a report says proved or refuted, nothing between.
+
+A size is any integer here; that it fits the 32 bits of an `int` is checked at the launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from time import perf_counter
+from types import ModuleType
+from typing import Protocol
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.kernel_ir import KernelIR
+from polyvolta.cuda.places import Places
+from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
+from polyvolta.cuda.verify.symbolic import Client, Finding, Undecided, run
+from polyvolta.graph.dag import Graph
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import nearest
+
+Stages = Mapping[str, Schedule]
+Prover = Callable[[KernelIR, Graph, Stages], Verdict]
+Answers = dict[str, tuple[Verdict, float]]  # by proof, with the seconds that it took
+
+
+class Watcher(Client, Protocol):
+    """A client that can say what it shows."""
+
+    def shown(self, proof: str) -> Verdict:
+        """The statement and the relation of a proof, about the kernel at hand."""
+        ...
+
+
+class UnknownProof(CudaError, ValueError):
+    """No kind of proof has that name."""
+
+    id = "PV550"
+
+
+class NotDecided(CudaError):
+    """A proof that came to no end: the kernel has something for which there is no exact answer."""
+
+    id = "PV552"
+
+
+def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str] | None = None) -> Report:
+    """Decide every statement about a kernel, or some of them.
+
+    Parameters
+    ----------
+    only : names of proofs; by default all that the kernel has a use for.
+
+    Raises
+    ------
+    UnknownProof : a name that no proof has.
+    NoMeaning : a proof was asked for by name that the kernel has no use for.
+    NotDecided : there is no exact answer; nothing is proved then.
+
+    Cost: seconds; most of it is one run of the kernel on symbols.
+    """
+    wanted = asked(only)
+    schedule = stages[list(stages)[-1]]
+    places = Places(ir, schedule)
+    answers: Answers = {}
+    without: dict[str, NoMeaning] = {}
+    try:
+        by_functions(ir, graph, stages, wanted, answers, without)
+        by_machine(ir, graph, wanted, answers, without)
+    except Undecided as unknown:
+        raise _not_decided(unknown, places) from unknown
+    if only is not None and without:
+        name, reason = next(iter(without.items()))
+        others = ", ".join(n for n in wanted if n not in without)
+        raise NoMeaning(
+            f"the proof {name!r} has no meaning here: {reason.message}",
+            where=f"{ir.name}: {ir.about}",
+            hint=f"verify(only=...) without it{f': {others}' if others else ''}, or verify() for all that have one",
+        )
+    sizes = covered(ir)
+    proofs = [_proof(name, *answers[name], sizes, places) for name in wanted if name in answers]
+    title = f"{ir.name}: {ir.about}" if ir.about else ir.name
+    return Report(title, tuple(proofs), places.printed.text, schedule)
+
+
+def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
+    """The names of the proofs that are asked for, in the report's order.
+
+    >>> asked(("bounds", "fresh"))
+    ('fresh', 'bounds')
+    """
+    if only is None:
+        return tuple(PROOFS)
+    names = (only,) if isinstance(only, str) or not isinstance(only, Iterable) else tuple(only)
+    if not names:
+        raise UnknownProof("no proof was asked for", where=", ".join(PROOFS), hint="leave `only` out for all")
+    for name in names:
+        if name not in PROOFS:
+            raise UnknownProof(f"there is no proof {name!r}", where=", ".join(PROOFS), hint=nearest(str(name), PROOFS))
+    return tuple(name for name in PROOFS if name in names)
+
+
+# ---- who decides what
+
+
+FUNCTIONS = ("schedule", "ownership", "accesses")
+WATCHERS = ("contents", "races", "bounds", "barriers", "copies")
+
+
+def _modules(names: tuple[str, ...]) -> Iterator[ModuleType]:
+    for name in names:
+        try:
+            yield import_module(f"polyvolta.cuda.verify.{name}")
+        except ModuleNotFoundError:
+            continue
+
+
+@cache
+def provers() -> Mapping[str, Prover]:
+    """The functions, by the names of the proofs that they decide."""
+    return {name: f for module in _modules(FUNCTIONS) for name, f in getattr(module, "PROVERS", {}).items()}
+
+
+@cache
+def clients() -> tuple[Callable[[KernelIR, Graph], Watcher], ...]:
+    """What makes the clients of the symbolic machine."""
+    return tuple(c for module in _modules(WATCHERS) for c in getattr(module, "CLIENTS", ()))
+
+
+def by_functions(
+    ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[str], answers: Answers, without: dict[str, NoMeaning]
+) -> None:
+    """Ask the functions, one proof after the other."""
+    found = provers()
+    for name in wanted:
+        if name in found:
+            start = perf_counter()
+            try:
+                verdict = found[name](ir, graph, stages)
+            except NoMeaning as reason:
+                without[name] = reason
+            else:
+                answers[name] = verdict, perf_counter() - start
+
+
+def by_machine(
+    ir: KernelIR, graph: Graph, wanted: Iterable[str], answers: Answers, without: dict[str, NoMeaning]
+) -> None:
+    """Run the kernel on symbols for all clients with a proof that is asked for; a client's proofs share its time."""
+    names = set(wanted)
+    watching = [c for made in clients() if names.intersection((c := made(ir, graph)).proofs)]
+    if not watching:
+        return
+    done = run(ir, watching)
+    for client, own in zip(watching, done.seconds, strict=True):
+        seconds = (own + done.control / len(watching)) / len(client.proofs)
+        for name in names.intersection(client.proofs):
+            try:
+                verdict = client.shown(name)
+            except NoMeaning as reason:
+                if name not in done.findings:
+                    without[name] = reason
+                    continue
+                verdict = Verdict(PROOFS[name], "")
+            if name in done.findings:
+                verdict = refuted(verdict, done.findings[name], ir)
+            answers[name] = verdict, seconds
+
+
+def refuted(verdict: Verdict, finding: Finding, ir: KernelIR) -> Verdict:
+    """A verdict with what the machine found against it."""
+    point = dict(finding.point)
+    block = tuple(point.pop(f"blockIdx.{axis}", None) for axis in "xyz")
+    x, y, z = (b or 0 for b in block)
+    sizes = {n: point.pop(n) for n in ir.sizes if n in point}
+    case = CounterExample(
+        finding.what,
+        sizes,
+        (x, y, z) if any(b is not None for b in block) else None,
+        finding.warp,
+        finding.lane,
+        point,
+        finding.address,
+    )
+    return replace(verdict, counter_example=case, at=finding.path or None, other=finding.other)
+
+
+# ---- the report's parts
+
+
+def _proof(name: str, verdict: Verdict, seconds: float, sizes: str, places: Places) -> Proof:
+    case = verdict.counter_example
+    if case is not None:
+        found = {"place": verdict.at, "other": verdict.other}
+        case = replace(case, **{which: places[at] for which, at in found.items() if at})
+    return Proof(name, verdict.statement, verdict.relation, case is None, seconds, verdict.sizes or sizes, case)
+
+
+def _not_decided(unknown: Undecided, places: Places) -> NotDecided:
+    """The error for a user, with the place where the machine stood."""
+    at = getattr(unknown, "path", None)
+    where = [unknown.where] if unknown.where else []
+    if at:
+        where.append(str(places[at]))
+    return NotDecided(
+        f"not decided: {unknown.message}",
+        where="\n".join(where),
+        hint=unknown.hint
+        or "verify(only=...) decides other proofs; kernel.interpret(observe='all') checks single sizes",
+    )
+
+
+def covered(ir: KernelIR) -> str:
+    """The sizes that a proof about a kernel covers, as a sentence's end.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> covered(pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))).ir)
+    'all M >= 1, N >= 1, K >= 0'
+    >>> covered(pv.compile(pv.tensor("A", (512, K)) @ pv.tensor("B", (K, 256))).ir)
+    'all K >= 0, with A[512, K], B[K, 256], C[512, 256]'
+    """
+    shapes = ", ".join(f"{t.name}[{', '.join(map(str, t.dims))}]" for t in ir.tensors)
+    if not ir.sizes:
+        return f"the sizes {shapes} alone"
+    free = ", ".join(f"{n} >= {ir.ranges.get(n, (0, None))[0]}" for n in ir.sizes)
+    multiples = "".join(f", {words}" for words in _multiples(ir.context))
+    fixed = any(isinstance(d, int) and d != 1 for t in ir.tensors for d in t.dims)
+    return f"all {free}{multiples}{f', with {shapes}' if fixed else ''}"
+
+
+def _multiples(context: tuple[tuple[str, int], ...]) -> Iterator[str]:
+    """What sizes are multiples of, those of one number together."""
+    for multiple in dict.fromkeys(m for _, m in context):
+        names = [n for n, m in context if m == multiple]
+        verb = "multiples" if len(names) > 1 else "a multiple"
+        yield f"{' and '.join(names)} {verb} of {multiple}"
