@@ -91,6 +91,30 @@ def interpret(
             where=repr(hook)[:200],
             hint="a function of (machine, op, values); see polyvolta.cuda.interpreter.interpret",
         )
+    memory, values = prepared_memory(ir, tensors, sizes, scalars)
+    grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
+    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir))
+    start = perf_counter()
+    for first in range(0, count, batch):
+        Machine(ir, memory, values, _blocks(grid, first, min(first + batch, count)), EFFECTS, hook).run()
+        if first == 0 and count > batch:
+            _warn_of_hours(ir, sizes, (perf_counter() - start) * count / batch)
+
+
+def prepared_memory(
+    ir: KernelIR,
+    tensors: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, float] | None = None,
+) -> tuple[dict[str, Memory], dict[str, Any]]:
+    """What a machine is given: each tensor's memory, views of the arrays, and the values of sizes and scalars.
+
+    Parameters as of `interpret`.
+
+    Raises
+    ------
+    BadTensor
+    """
     scalars = scalars or {}
     for what, given, names in (
         ("size", sizes, ir.sizes), ("scalar", scalars, ir.scalars), ("tensor", tensors, [t.name for t in ir.tensors]),
@@ -103,13 +127,7 @@ def interpret(
     memory = {t.name: _memory(t, tensors[t.name], sizes) for t in ir.tensors}
     with np.errstate(over="ignore"):  # too large a scalar is infinite, as on a GPU
         values = {**sizes, **{s: np.float32(scalars[s]) for s in ir.scalars}}
-    grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
-    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir))
-    start = perf_counter()
-    for first in range(0, count, batch):
-        Machine(ir, memory, values, _blocks(grid, first, min(first + batch, count)), EFFECTS, hook).run()
-        if first == 0 and count > batch:
-            _warn_of_hours(ir, sizes, (perf_counter() - start) * count / batch)
+    return memory, values
 
 
 def _blocks(grid: Sequence[int], first: int, end: int) -> np.ndarray:
