@@ -42,9 +42,15 @@ MOST_TRIPS = 64  # of one loop, before giving up on a state that repeats
 
 
 class Undecided(CudaError):
-    """Something that the symbolic machine has no exact answer for; nothing is proved then."""
+    """Something that the symbolic machine has no exact answer for; nothing is proved then.
+
+    Attributes
+    ----------
+    path : the statement of the IR at which the machine stood, if it ran.
+    """
 
     id = "PV539"
+    path: IrPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,13 +338,17 @@ class _Machine:
     ) -> list[_Way]:
         for k, s in enumerate(body, first):
             path = (*at, k)
-            if isinstance(s, Loop):
-                ways = self.loop(s, ways, mask, path)
-            elif isinstance(s, When):
-                ways = joined([w for way in ways for w in self.when(s, way, mask, path)])
-            else:
-                for way in ways:
-                    self.op(s, way, mask, path)
+            try:
+                if isinstance(s, Loop):
+                    ways = self.loop(s, ways, mask, path)
+                elif isinstance(s, When):
+                    ways = joined([w for way in ways for w in self.when(s, way, mask, path)])
+                else:
+                    for way in ways:
+                        self.op(s, way, mask, path)
+            except Undecided as undecided:
+                undecided.path = undecided.path or path  # the innermost statement
+                raise
         return ways
 
     def op(self, op: Op, way: _Way, mask: np.ndarray | None, path: IrPath) -> None:

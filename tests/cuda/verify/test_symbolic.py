@@ -154,8 +154,9 @@ def test_an_index_that_mixes_threads_and_sizes_is_undecided():
     (loop,) = (s for s in ir.body if isinstance(s, Loop) and s.var == "c2")
     mixed = When(((var("lane") + var("K")) // 7,), loop.body, False)
     broken = replace(ir, body=(replace(loop, body=(mixed,)),))
-    with pytest.raises(Undecided, match="mixes threads and sizes"):
+    with pytest.raises(Undecided, match="mixes threads and sizes") as caught:
         run(broken, [Watcher()])
+    assert caught.value.path == (0, 0)
 
 
 def test_a_condition_of_threads_and_sizes_goes_apart_by_thread():
