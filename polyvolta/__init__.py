@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
     from polyvolta.compiler import compile as compile
+    from polyvolta.cuda import pictures as pictures
     from polyvolta.graph.binding import output as output
     from polyvolta.graph.pointwise import ceil as ceil
     from polyvolta.graph.pointwise import clamp as clamp
@@ -76,7 +77,7 @@ _HOMES = {
     "Options": "polyvolta.options",
     "PolyvoltaError": "polyvolta.sets.errors",
 }
-_SUBPACKAGES = ("sched", "sets")
+_SUBPACKAGES = {"pictures": "polyvolta.cuda.pictures", "sched": "polyvolta.sched", "sets": "polyvolta.sets"}
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Options",
@@ -102,6 +103,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "minimum",
     "not_equal",
     "output",
+    "pictures",
     "pointwise",
     "reference",
     "relu",
@@ -128,7 +130,7 @@ def __getattr__(name: str) -> object:
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     elif name in _SUBPACKAGES:
-        value = import_module(f"polyvolta.{name}")
+        value = import_module(_SUBPACKAGES[name])
     else:
         from difflib import get_close_matches
 
