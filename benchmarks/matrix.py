@@ -213,8 +213,8 @@ def short(o: Any) -> str:
     return f"{o.macro_mma} k{o.split_k} {block}-{warp} b{o.buffers}"
 
 
-def defaults(args: argparse.Namespace) -> int:
-    """What the default rule can choose must not spill."""
+def default_tasks(args: argparse.Namespace) -> list[Default]:
+    """The kernels of the default rule that a command line asks for."""
     tasks = [
         (idiom.name, a, b, c, n)
         for idiom in IDIOMS
@@ -224,7 +224,12 @@ def defaults(args: argparse.Namespace) -> int:
     ]
     words = [w.strip() for w in args.only.split(",") if w.strip()]
     i, n = map(int, args.part.split("/"))
-    tasks = [t for t in tasks if all(w in default_name(t) for w in words)][i - 1 :: n][: args.limit]
+    return [t for t in tasks if all(w in default_name(t) for w in words)][i - 1 :: n][: args.limit]
+
+
+def defaults(args: argparse.Namespace) -> int:
+    """What the default rule can choose must not spill."""
+    tasks = default_tasks(args)
     results, failures = go(default_one, tasks, default_name, args)
     failures += [(default_name(t), f"spills {r['spills']} bytes, {r['options']}") for t, r in results if r["spills"]]
     write_csv(args.csv, [{"combination": default_name(t)} | r for t, r in results])

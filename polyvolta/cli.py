@@ -4,8 +4,9 @@
     polyvolta show      the schedule trees alone
     polyvolta emit      the CUDA text, or machine code
     polyvolta run       a run on random data, with its error and time
+    polyvolta verify    proofs that the kernel is right, or a counter-example
 
-Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong.
+Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that is refuted.
 """
 
 from __future__ import annotations
@@ -120,6 +121,10 @@ SizeText = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random data.")]
 Ascii = Annotated[bool, _flag("--ascii", help="Write floor(i/128), <= and -> in trees.")]
+Only = Annotated[str | None, typer.Option(metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.")]
+Break = Annotated[
+    str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as barrier_removed.")
+]
 Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
 
 
@@ -288,6 +293,23 @@ def run(
     check_memory(kernel, sizes)
     terminal.print_title(out, kernel)
     run_random(out, kernel, sizes, seed, interpret)
+
+
+@app.command(cls=_Command)
+@_with_choice
+def verify(
+    only: Only = None,
+    mutant: Break = None,
+    *,
+    choice: Choice,
+) -> None:
+    """Prove for all sizes that the kernel is right; exit code 1 if it isn't, with a counter-example."""
+    from polyvolta import proving
+
+    out = terminal.console()
+    kernel = proving.broken(choice.compiled(out), mutant, out)
+    if not proving.print_report(out, kernel, proving.names(only)):
+        raise typer.Exit(1)
 
 
 # ---- what they share ---------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
         raise UnknownProof("no proof was asked for", where=", ".join(PROOFS), hint="leave `only` out for all")
     for name in names:
         if name not in PROOFS:
-            raise UnknownProof(f"there is no proof {name!r}", where=", ".join(PROOFS), hint=nearest(str(name), PROOFS))
+            raise UnknownProof(f"there is no proof {name!r}", hint=nearest(str(name), PROOFS))
     return tuple(name for name in PROOFS if name in names)
 
 

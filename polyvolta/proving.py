@@ -1,0 +1,43 @@
+"""`polyvolta verify`: the proofs about one kernel on the console, of a sound kernel or of one broken on purpose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyvolta import terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from polyvolta.kernel import Kernel
+
+PIPE_WIDTH = 100  # columns where there is no terminal
+
+
+def names(text: str | None) -> tuple[str, ...] | None:
+    """Names separated by commas; None for all.
+
+    >>> names("bounds, fresh")
+    ('bounds', 'fresh')
+    """
+    return None if text is None else tuple(word for part in text.split(",") if (word := part.strip()))
+
+
+def broken(kernel: Kernel, mutant: str | None, out: Console) -> Kernel:
+    """The kernel, or the kernel with a defect put in, which is said first."""
+    if mutant is None:
+        return kernel
+    from polyvolta.cuda.mutants import MUTANTS, broken
+
+    changed = broken(kernel, mutant)
+    out.print(f"broken on purpose, {mutant}: {MUTANTS[mutant].what}", style="yellow", soft_wrap=not out.is_terminal)
+    return changed
+
+
+def print_report(out: Console, kernel: Kernel, only: tuple[str, ...] | None) -> bool:
+    """Prove what is asked for and print the report; whether all of it is proved."""
+    with out.status("proving"):
+        report = kernel.verify(only)
+    terminal.print_title(out, kernel)
+    out.print(report, width=out.width if out.is_terminal else PIPE_WIDTH, soft_wrap=False)
+    return report.ok
