@@ -4,6 +4,7 @@
     polyvolta show      the schedule trees alone
     polyvolta emit      the CUDA text, or machine code
     polyvolta run       a run on random data, with its error and time
+    polyvolta trace     one block step by step: what each warp reads and writes
     polyvolta verify    proofs that the kernel is right, or a counter-example
 
 Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that is refuted.
@@ -12,33 +13,38 @@ Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wr
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from polyvolta import terminal
+from polyvolta.cli_options import (
+    DEMO_SIZE,
+    FIRST_BLOCK,
+    SIZE,
+    TRACE_SIZE,
+    Ascii,
+    BlockText,
+    Break,
+    Choice,
+    CubinFile,
+    First,
+    Interpret,
+    Only,
+    Output,
+    Seed,
+    SizeText,
+    Stage,
+    Statement,
+    Steps,
+    block_numbers,
+    numbers,
+    with_choice,
+)
 from polyvolta.sets.errors import PolyvoltaError
 from polyvolta.trial import check_memory, run_random
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from polyvolta.kernel import Kernel
-
-BLOCK, LAYOUTS = "128x128x32", "row,col"
-SIZE, DEMO_SIZE = "512x512x256", (256, 256, 128)
-
-
-class BadText(PolyvoltaError, ValueError):
-    """An argument of the command line that doesn't read as what it should be."""
-
-    id = "PV601"
 
 
 class CannotWrite(PolyvoltaError):
@@ -77,117 +83,6 @@ app = typer.Typer(
 )
 
 
-def _of_kernel(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
-    """An option that says which kernel is made."""
-    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="The kernel")
-
-
-def _flag(*names: str, help: str) -> typer.models.OptionInfo:
-    return typer.Option(*names, metavar="", help=help)
-
-
-Idiom = Annotated[str, _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.")]
-Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.")]
-OutputLayout = Annotated[str, _of_kernel(metavar="LAYOUT", help="Of the result: row or col.")]
-BlockTile = Annotated[
-    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step along K; if missing, chosen.")
-]
-WarpTile = Annotated[
-    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp, as deep as the block's; if missing, chosen.")
-]
-Macro = Annotated[
-    str | None,
-    _of_kernel("--macro-mma", metavar="NAME", help="m16n16k8 or m32n32k8, a warp's step; if missing, chosen."),
-]
-SplitK = Annotated[
-    int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")
-]
-Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 or 2; 1 if missing.")]
-Partial = Annotated[
-    str | None,
-    _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing."),
-]
-Accumulators = Annotated[
-    str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
-]
-Arch = Annotated[str, _of_kernel(metavar="ARCH", help="GPU architecture.")]
-Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
-CubinFile = Annotated[
-    Path | None, typer.Option("--cubin", metavar="FILE", help="For machine code; needs NVRTC, no GPU.")
-]
-SizeText = Annotated[
-    str, typer.Option(metavar="MxNxK", help="Rows of A, columns of B, and what they share, each 0 or more.")
-]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random data.")]
-Ascii = Annotated[bool, _flag("--ascii", help="Write floor(i/128), <= and -> in trees.")]
-Only = Annotated[str | None, typer.Option(metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.")]
-Break = Annotated[
-    str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as barrier_removed.")
-]
-Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The kernel that a command's options ask for; what is None is left to the rule."""
-
-    idiom: Idiom = "matmul"
-    layouts: Layouts = LAYOUTS
-    output_layout: OutputLayout = "row"
-    block_tile: BlockTile = None
-    warp_tile: WarpTile = None
-    macro_mma: Macro = None
-    split_k: SplitK = None
-    buffers: Buffers = None
-    partial: Partial = None
-    accumulators: Accumulators = None
-    target: Arch = "sm_70"
-
-    def compiled(self, out: Console) -> Kernel:
-        """The idiom compiled so; a terminal shows each stage's name while it is made."""
-        layouts = tuple(self.layouts.split(","))
-        if len(layouts) != 2:
-            raise BadText(
-                f"{self.layouts!r} is not two layouts, of A and of B", hint=f"row or col each, such as {LAYOUTS}"
-            )
-        given: dict[str, Any] = {
-            name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators")
-            if (value := getattr(self, name)) is not None
-        }
-        if self.block_tile is not None:
-            given["block_tile"] = numbers(self.block_tile, "block tile", BLOCK)
-        if self.warp_tile is not None:
-            given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
-        with out.status("loading") as status:
-            from polyvolta.compiler import compile
-            from polyvolta.gallery import idiom
-            from polyvolta.graph.binding import output
-            from polyvolta.options import Options
-
-            graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
-            options = Options(**given) if given else None
-            return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
-
-
-def _with_choice(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose last parameter is a `Choice`, with an option for each of its fields instead."""
-    options = get_type_hints(Choice, include_extras=True)
-    hints = get_type_hints(command, include_extras=True)
-    own = [p.replace(annotation=hints[n]) for n, p in signature(command).parameters.items() if n != "choice"]
-    chosen = [Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=options[f.name])
-              for f in fields(Choice)]  # fmt: skip
-
-    @wraps(command)
-    def called(**given: Any) -> None:
-        command(choice=Choice(**{n: given.pop(n) for n in options}), **given)
-
-    called.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + chosen)  # type: ignore[attr-defined]
-    called.__annotations__ = {p.name: p.annotation for p in (*own, *chosen)}
-    return called
-
-
 # ---- the commands ------------------------------------------------------------------------------------------
 
 
@@ -211,7 +106,7 @@ def _top(version: Version = False) -> None:
 
 
 @app.command(cls=_Command)
-@_with_choice
+@with_choice
 def demo(
     ascii: Ascii = False,
     interpret: Interpret = False,
@@ -232,7 +127,7 @@ def demo(
 
 
 @app.command(cls=_Command)
-@_with_choice
+@with_choice
 def show(
     stage: Stage = None,
     ascii: Ascii = False,
@@ -251,7 +146,7 @@ def show(
 
 
 @app.command(cls=_Command)
-@_with_choice
+@with_choice
 def emit(
     output: Output = None,
     cubin: CubinFile = None,
@@ -277,7 +172,7 @@ def emit(
 
 
 @app.command(cls=_Command)
-@_with_choice
+@with_choice
 def run(
     size: SizeText = SIZE,
     interpret: Interpret = False,
@@ -296,7 +191,7 @@ def run(
 
 
 @app.command(cls=_Command)
-@_with_choice
+@with_choice
 def verify(
     only: Only = None,
     mutant: Break = None,
@@ -312,24 +207,31 @@ def verify(
         raise typer.Exit(1)
 
 
+@app.command(cls=_Command)
+@with_choice
+def trace(
+    size: SizeText = TRACE_SIZE,
+    block: BlockText = FIRST_BLOCK,
+    first: First = 0,
+    steps: Steps = 40,
+    statement: Statement = None,
+    seed: Seed = 0,
+    *,
+    choice: Choice,
+) -> None:
+    """One block step by step, interpreted: tree node, CUDA line, what each warp reads and writes."""
+    out = terminal.console()
+    sizes = dict(zip("MNK", numbers(size, "size", TRACE_SIZE, least=0), strict=True))
+    at = block_numbers(block)
+    kernel = choice.compiled(out)
+    check_memory(kernel, kernel.check_sizes(sizes))
+    from polyvolta.tracing import trace_random
+
+    terminal.print_title(out, kernel)
+    trace_random(out, kernel, sizes, at, first, steps, statement, seed)
+
+
 # ---- what they share ---------------------------------------------------------------------------------------
-
-
-def numbers(text: str, what: str, example: str, least: int = 1) -> tuple[int, int, int]:
-    """Three ints written with an x between them, each at least `least`.
-
-    Raises
-    ------
-    BadText : anything else.
-
-    >>> numbers("512x512x256", "size", SIZE)
-    (512, 512, 256)
-    """
-    parts = text.lower().replace("×", "x").split("x")
-    if len(parts) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 20 and int(p) >= least for p in parts):
-        raise BadText(f"{text!r} is no {what}", hint=f"three whole numbers, each at least {least}, such as {example}")
-    m, n, k = map(int, parts)
-    return m, n, k
 
 
 def print_error(error: PolyvoltaError) -> None:

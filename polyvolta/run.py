@@ -7,7 +7,7 @@ multiples of its tiles alone (`partial="pad"`) works on copies of the arrays wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from polyvolta.cuda.views import extents, narrowed
 if TYPE_CHECKING:
     from polyvolta.cuda.kernel_ir import GlobalTensor
     from polyvolta.cuda.prepared import Nothing, Prepared
+    from polyvolta.cuda.stepping import TraceStep
     from polyvolta.graph.binding import Bound
     from polyvolta.graph.plans import Operand
     from polyvolta.kernel import Kernel
@@ -86,6 +87,18 @@ def interpreted(kernel: Kernel, bound: Bound, out: Any, hook: Any, observe: Any 
     """The interpreter's results; see `Kernel.interpret`."""
     call = host_call(kernel, bound, _outs(kernel, out))
     return call.result if call.is_empty else _interpreted(call, hook)
+
+
+def traced(kernel: Kernel, bound: Bound, block: tuple[int, ...]) -> Iterator[TraceStep]:
+    """The steps of one block, on results of its own; see `Kernel.trace`."""
+    from polyvolta.cuda.stepping import checked_block, trace
+
+    grid = kernel.launch_config(**kernel.check_sizes(bound.sizes)).grid
+    checked_block(block, grid, bound.sizes)
+    call = _padded_on_host(host_call(kernel, bound, _outs(kernel, None)))
+    ir = narrowed(kernel.ir, {a.tensor.name: a.align for a in call.arguments})
+    arrays = {a.tensor.name: a.array for a in call.arguments}
+    return trace(ir, kernel.schedule, arrays, call.sizes, call.scalars, block)
 
 
 def bound_launch(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Prepared | Nothing:
