@@ -89,6 +89,8 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
             where=f"{ir.name}: {ir.about}",
             hint=f"verify(only=...) without it{f': {others}' if others else ''}, or verify() for all that have one",
         )
+    if nobody := [name for name in wanted if name not in answers and name not in without]:
+        raise NotDecided(f"nobody decides {', '.join(nobody)}")
     sizes = covered(ir)
     proofs = [_proof(name, *answers[name], sizes, places) for name in wanted if name in answers]
     title = f"{ir.name}: {ir.about}" if ir.about else ir.name
