@@ -77,10 +77,6 @@ Only = Annotated[str | None, typer.Option(metavar="NAMES", help="Of proofs, such
 Break = Annotated[
     str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as barrier_removed.")
 ]
-Only = Annotated[str | None, typer.Option(metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.")]
-Break = Annotated[
-    str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as barrier_removed.")
-]
 Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
 
 
