@@ -20,7 +20,8 @@ from polyvolta.cuda.verify.show import (
 
 MONO = "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em"
 COLOURS = {True: "#2a8a4a", False: "#d1382f"}  # of enough contrast on light and dark pages
-CELL = "text-align:left;vertical-align:top;padding:.2em .8em .2em 0"
+CELL = "text-align:left;vertical-align:top;padding:.1em .8em .1em 0"
+TABLE = "border-collapse:collapse;font-size:inherit"
 
 
 def html(report: Report) -> str:
@@ -35,7 +36,7 @@ def html(report: Report) -> str:
     said = f'<br><span style="color:{COLOURS[report.ok]}">{escape(summary(report))}</span>'
     rows = "".join(_row(p, sizes) for p in report.proofs)
     titles = "".join(f'<th style="{CELL}">{t}</th>' for t in ("", "proof", "statement, and the relation", "ms"))
-    table = f'<table style="border-collapse:collapse"><tr>{titles}</tr>{rows}</table>' if rows else ""
+    table = f'<table style="{TABLE}"><tr>{titles}</tr>{rows}</table>' if rows else ""
     return f"<div>{head}{said}{table}{''.join(_refutation(report, p) for p in report.refuted)}</div>"
 
 
@@ -67,7 +68,7 @@ def _refutation(report: Report, p: Proof) -> str:
         f'<tr><td style="{CELL};opacity:.65">{name}</td><td style="{CELL}">{escape(value)}</td></tr>'
         for name, value in facts(found)
     )
-    out += f"<table>{names}</table>" if names else ""
+    out += f'<table style="{TABLE}">{names}</table>' if names else ""
     for title, place in places(found):
         lines = (
             f"<b>&gt; {n:>5} | {escape(line)}</b>" if here else f"  {n:>5} | {escape(line)}"
