@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from polyvolta.kernel import Kernel
 
-PIPE_WIDTH = 100  # columns where there is no terminal
-
 
 def names(text: str | None) -> tuple[str, ...] | None:
     """Names separated by commas; None for all.
@@ -39,5 +37,5 @@ def print_report(out: Console, kernel: Kernel, only: tuple[str, ...] | None) -> 
     with out.status("proving"):
         report = kernel.verify(only)
     terminal.print_title(out, kernel)
-    out.print(report, width=out.width if out.is_terminal else PIPE_WIDTH, soft_wrap=False)
+    out.print(report if out.is_terminal else str(report), soft_wrap=not out.is_terminal)
     return report.ok

@@ -233,6 +233,37 @@ def test_a_long_run_is_announced(cli, monkeypatch):
     assert "relative error" in out
 
 
+# ---- verify ------------------------------------------------------------------------------------------------
+
+SMALL = ("--block-tile", "32x32x16", "--warp-tile", "16x16x16")
+
+
+def test_verify_prints_a_report_and_exits_with_0(cli):
+    code, out, err = cli("verify", *SMALL, "--only", "bank_conflicts, barriers_between")
+    assert (code, err) == (0, "")
+    assert "block tile 32x32x16, warp tile 16x16x16, m16n16k8, sm_70" in out
+    assert "for all M >= 1, N >= 1, K >= 0\n2 statements proved in " in out
+    assert re.findall(r"^([✓✗])  (\w+)", out, re.M) == [("✓", "barriers_between"), ("✓", "bank_conflicts")]
+    assert ESCAPE not in out and max(map(len, out.splitlines())) <= 100
+
+
+def test_verify_of_a_broken_kernel_exits_with_1(cli):
+    argv = ("verify", *SMALL, "--only", "barriers_between", "--break", "no barrier after the stores")
+    code, out, err = cli(*argv)
+    assert (code, err) == (1, "")
+    assert out.startswith("broken on purpose, no barrier after the stores: ")
+    assert "✗ barriers_between refuted" in out
+    assert re.search(r"^  > +\d+ \| .*hmma_load_a_row", out, re.M)
+    assert out.rstrip().endswith("<-- here")
+
+
+def test_verify_on_a_terminal_is_coloured_and_fits(terminal):
+    code, out, _ = terminal("verify", *SMALL, "--only", "ownership")
+    assert code == 0
+    assert f"{ESCAPE}[1;32m✓" in out
+    assert max(map(len, plain(out).splitlines())) <= 100
+
+
 # ---- errors, help ------------------------------------------------------------------------------------------
 
 
@@ -260,6 +291,14 @@ def test_a_long_run_is_announced(cli, monkeypatch):
         ),
         (["emit", "--target", "sm70"], "PV514", ["'sm70'", "did you mean 'sm_70'?"]),
         (["emit", "--macro-mma", "m16n16k16"], "PV401", ["'m16n16k16'", "did you mean 'm16n16k8'?"]),
+        (["verify", *SMALL, "--only", "bound"], "PV550", ["'bound'", "did you mean 'bounds'?"]),
+        (["verify", *SMALL, "--only", " ,"], "PV550", ["no proof was asked for"]),
+        (
+            ["verify", *SMALL, "--break", "no barier after the stores"],
+            "PV565",
+            ["did you mean 'no barrier after the stores'?"],
+        ),
+        (["verify", *SMALL, "--break", "a part of a split K dropped"], "PV564", []),
         (["emit", "-o", "no/such/folder/kern.cu"], "PV602", ["no/such/folder/kern.cu", "No such file"]),
     ],
 )
@@ -292,8 +331,8 @@ def test_help_and_version(cli):
     assert cli("--version") == (0, f"polyvolta {polyvolta.__version__}\n", "")
     code, out, _ = cli("--help")
     assert code == 0
-    assert all(re.search(rf"\b{command} ", out) for command in ("demo", "show", "emit", "run"))
-    for command in ("demo", "show", "emit", "run"):
+    assert all(re.search(rf"\b{command} ", out) for command in ("demo", "show", "emit", "run", "verify"))
+    for command in ("demo", "show", "emit", "run", "verify"):
         code, out, _ = cli(command, "-h")
         assert code == 0
         assert all(f"--{option}" in out for option in ("block-tile", "output-layout", "partial", "accumulators"))

@@ -46,7 +46,7 @@ def _row(p: Proof, common: str) -> str:
     if p.sizes != common:
         said += f"<br><i>for {escape(p.sizes)}</i>"
     if p.relation:
-        short = f'<span style="{MONO};opacity:.65">{escape(shortened(p.relation, 160))}</span>'
+        short = f'<span style="{MONO};opacity:.65">{escape(shortened(p.relation))}</span>'
         said += f'<br><span title="{escape(p.relation)}">{short}</span>'
     cells = (
         f'<b style="{colour}">{SIGNS[p.proved][0]}</b>',

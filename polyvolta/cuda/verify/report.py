@@ -112,7 +112,7 @@ class Report:
     proofs : each statement.
     source, schedule : the CUDA text and the tree that the places of counter-examples belong to.
 
-    It prints as a table, and shows as one in a notebook.
+    It prints as a table, and shows as one in a notebook; `report["bounds"].relation` is a relation in full length.
     """
 
     kernel: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.tree import Path, Schedule
 
 WIDTH = 100  # columns of plain text
-RELATION_LINES = 2
+RELATION = 160  # characters shown of a relation; `report[name].relation` has all of it
 CONTEXT = 2  # lines of the CUDA text before and after
 SIGNS = {True: ("✓", "bold green"), False: ("✗", "bold red")}
 
@@ -103,23 +103,18 @@ def table(report: Report) -> Table:
         if p.sizes != common:
             said.append(f"\nfor {p.sizes}", style="italic")
         if p.relation:
-            said.append(f"\n{shortened(p.relation, 150)}", style="dim")
+            said.append(f"\n{shortened(p.relation)}", style="dim")
         out.add_row(Text(sign, style=style), Text(p.id, style=style), said, f"{1000 * p.seconds:.0f}")
     return out
 
 
-def shortened(text: str, most: int) -> str:
-    """A long text with its middle left out, cut between words.
+def shortened(text: str, most: int = RELATION) -> str:
+    """The beginning of a long text, cut between words.
 
-    >>> shortened("{ A[i] : 0 <= i < 8 and i mod 2 = 0 and i != 4 }", 32)
-    '{ A[i] : 0 <= i ... 0 and i != 4 }'
+    >>> shortened("{ A[i] : 0 <= i < 8 and i mod 2 = 0 and i != 4 }", 24)
+    '{ A[i] : 0 <= i < 8 ...'
     """
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    ahead = text[: most // 2].rsplit(" ", 1)[0]
-    behind = text[-(most // 2) :].split(" ", 1)[-1]
-    return f"{ahead} ... {behind}"
+    return cut(" ".join(text.split()), most)
 
 
 # ---- a refutation
