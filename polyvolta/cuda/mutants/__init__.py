@@ -1,0 +1,60 @@
+"""Kernels broken on purpose: what the proofs and the observers have to notice.
+
+A proof that never fails proves nothing. `MUTANTS` are ways to break a kernel, each with what has to find it;
+`broken(kernel, name)` is the kernel broken so, with its text printed anew.
+
+>>> import polyvolta as pv
+>>> from polyvolta.cuda.mutants import broken
+>>> M, N, K = pv.sizes("M N K")
+>>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+>>> text = broken(kernel, "no barrier after the stores").source
+>>> kernel.source.count("__syncthreads()"), text.count("__syncthreads()")
+(2, 1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from polyvolta.cuda.mutants import accumulators, barriers, copies, layouts, pipeline, results, trees
+from polyvolta.cuda.mutants.model import Mutant as Mutant
+from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
+from polyvolta.cuda.mutants.model import UnknownMutant as UnknownMutant
+from polyvolta.cuda.printer import print_cuda
+from polyvolta.sets import nearest
+
+K = TypeVar("K")
+
+MUTANTS: dict[str, Mutant] = {
+    m.name: m for module in (barriers, pipeline, layouts, copies, accumulators, results, trees) for m in module.MUTANTS
+}
+"""Every mutant by name."""
+
+
+def broken(kernel: K, name: str) -> K:
+    """The kernel, broken on purpose.
+
+    Parameters
+    ----------
+    kernel : a compiled kernel.
+    name : of the mutant, one of `MUTANTS`.
+
+    Raises
+    ------
+    UnknownMutant : there is none of that name; suggests the nearest.
+    NothingToBreak : the kernel has nothing of the kind that the mutant breaks.
+
+    Cost: that of printing.
+    """
+    if name not in MUTANTS:
+        raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(name, MUTANTS))
+    return _changed(kernel, MUTANTS[name])
+
+
+def _changed(kernel: Any, mutant: Mutant) -> Any:
+    if mutant.trees is not None:
+        return replace(kernel, stages=type(kernel.stages)(mutant.trees(kernel.stages)))
+    assert mutant.ir is not None
+    ir = mutant.ir(kernel.ir)
+    return replace(kernel, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={})

@@ -1,0 +1,170 @@
+"""What a mutant is: a change that breaks a kernel on purpose, and what has to notice it.
+
+A mutant looks for what it breaks by what an operation does ("the barrier between a store to a tile and the next load
+from it"), never by where it stands, so that it applies to every kernel that has such a thing. `edited` makes the
+change; where there is nothing to change it refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir_walk import IrPath, operations, replaced, walk
+from polyvolta.cuda.kernel_ir import (
+    Barrier,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    KernelIR,
+    Loop,
+    Mma,
+    Op,
+    SharedStore,
+    SharedTile,
+    Stmt,
+    When,
+)
+from polyvolta.sched.tree import Schedule
+
+
+class NothingToBreak(CudaError, ValueError):
+    """The kernel has nothing of the kind that a mutant breaks."""
+
+    id = "PV564"
+
+
+class UnknownMutant(CudaError, LookupError):
+    """No mutant has that name."""
+
+    id = "PV565"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One way to break a kernel.
+
+    Parameters
+    ----------
+    name : a few words, unique.
+    about : what it breaks, in a sentence.
+    proofs : ids of the proofs (see `verify.report.PROOFS`) that are refuted, every one of them; others may be, too.
+    observers : names of the observers that complain when a kernel that shows it is interpreted. "values" stands for no
+        observer but the result itself, which isn't the graph's: a kernel can compute something else without doing
+        anything that isn't allowed.
+    blames : the operations at one of which each counter-example is.
+    ir : the change of the kernel IR; None for a mutant of the trees.
+    trees : the change of the schedule trees, stage name -> tree; None for a mutant of the IR.
+    """
+
+    name: str
+    about: str
+    proofs: tuple[str, ...]
+    observers: tuple[str, ...]
+    blames: tuple[type, ...] = ()
+    ir: Callable[[KernelIR], KernelIR] | None = None
+    trees: Callable[[Mapping[str, Schedule]], Mapping[str, Schedule]] | None = None
+
+
+# ---- changes
+
+
+def edited(ir: KernelIR, at: Iterable[IrPath], new: Callable[[Any], tuple[Stmt, ...]]) -> KernelIR:
+    """The kernel with other statements, or none, in place of those at some paths.
+
+    Raises
+    ------
+    NothingToBreak : no path, or nothing that differs.
+    """
+    stmts, body = dict(walk(ir.body)), ir.body
+    for path in sorted(at, reverse=True):  # from the end, so that the paths before still lead where they did
+        body = replaced(body, path, new(stmts[path]))
+    return differing(ir, replace(ir, body=body))
+
+
+def differing(ir: KernelIR, broken: KernelIR) -> KernelIR:
+    """The broken kernel, if it is another one.
+
+    Raises
+    ------
+    NothingToBreak
+    """
+    if broken == ir:
+        raise NothingToBreak(f"{ir.name} has nothing of the kind that this mutant breaks", where=ir.about)
+    return broken
+
+
+def with_tiles(ir: KernelIR, change: Callable[[SharedTile], SharedTile]) -> KernelIR:
+    """The kernel with its shared tiles changed."""
+    return differing(ir, replace(ir, tiles=tuple(map(change, ir.tiles))))
+
+
+# ---- places
+
+
+def places(ir: KernelIR, *kinds: type, where: Callable[[Any], bool] = lambda s: True) -> list[IrPath]:
+    """The paths of all statements of some kinds."""
+    return [at for at, s in walk(ir.body) if isinstance(s, kinds) and where(s)]
+
+
+def around(ir: KernelIR, at: IrPath) -> list[tuple[IrPath, Stmt]]:
+    """The loops and conditions around a place, outermost first."""
+    stmts = dict(walk(ir.body))
+    return [(at[:n], stmts[at[:n]]) for n in range(1, len(at))]
+
+
+def k_loops(ir: KernelIR) -> list[IrPath]:
+    """The loops over k tiles: they copy to shared memory, and multiply."""
+    found = []
+    for at, s in walk(ir.body):
+        if isinstance(s, Loop):
+            kinds = {type(op) for op in operations(s.body)}
+            found += [at] if {SharedStore, Mma} <= kinds else []
+    return found
+
+
+def in_k_loops(ir: KernelIR, *kinds: type, where: Callable[[Any], bool] = lambda s: True) -> list[IrPath]:
+    """The paths of all statements of some kinds in loops over k tiles."""
+    loops = k_loops(ir)
+    return [at for at in places(ir, *kinds, where=where) if any(at[: len(loop)] == loop for loop in loops)]
+
+
+def barriers(ir: KernelIR, before: type | None, after: type | None, scope: str = "") -> list[IrPath]:
+    """Barriers by the nearest access to shared memory before and after them in the text.
+
+    Parameters
+    ----------
+    before, after : kinds of operation: the barrier follows a `before`, an `after` follows it; None: any.
+    scope : "block" or "warp"; by default both.
+    """
+    line = [(at, s) for at, s in walk(ir.body)
+            if isinstance(s, Barrier | SharedStore | FragmentLoad | ExchangeStore | ExchangeLoad)]  # fmt: skip
+    found = []
+    for n, (at, s) in enumerate(line):
+        if not isinstance(s, Barrier) or scope not in ("", s.scope):
+            continue
+        last = next((x for _, x in reversed(line[:n]) if not isinstance(x, Barrier)), None)
+        following = next((x for _, x in line[n + 1 :] if not isinstance(x, Barrier)), None)
+        if (before is None or isinstance(last, before)) and (after is None or isinstance(following, after)):
+            found.append(at)
+    return found
+
+
+def without(s: Stmt) -> tuple[Stmt, ...]:
+    """Nothing in a statement's place."""
+    return ()
+
+
+def rewritten(body: tuple[Stmt, ...], change: Callable[[Op], tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
+    """A body with every operation in it replaced."""
+    out: list[Stmt] = []
+    for s in body:
+        if isinstance(s, Loop):
+            out.append(replace(s, body=rewritten(s.body, change)))
+        elif isinstance(s, When):
+            out.append(replace(s, body=rewritten(s.body, change), orelse=rewritten(s.orelse, change)))
+        else:
+            out += change(s)
+    return tuple(out)
