@@ -93,8 +93,8 @@ def traced(kernel: Kernel, bound: Bound, block: tuple[int, ...]) -> Iterator[Tra
     """The steps of one block, on results of its own; see `Kernel.trace`."""
     from polyvolta.cuda.stepping import checked_block, trace
 
-    grid = kernel.launch_config(**kernel.check_sizes(bound.sizes)).grid
-    checked_block(block, grid, bound.sizes)
+    sizes = kernel.check_sizes(bound.sizes)
+    checked_block(block, kernel.launch_config(**sizes).grid, sizes)
     call = _padded_on_host(host_call(kernel, bound, _outs(kernel, None)))
     ir = narrowed(kernel.ir, {a.tensor.name: a.align for a in call.arguments})
     arrays = {a.tensor.name: a.array for a in call.arguments}

@@ -4,11 +4,11 @@ The lockstep machine executes one block. Each operation that it has taken comes 
 step, the tree node and the line of the CUDA text that it belongs to, the loop variables, and for each warp what it
 has read and written. Nothing runs ahead: who takes ten steps has executed ten operations.
 
-    step 49  frag_A  c2 = 0, c6 = 0, c7 = 1
-      tree       FILTER: frag_A[by, bx, kt, wy, wx, ks, f]
-      line 163   hmma_load_a_row_swizzled(hmma_A[c7], shared_A, 16 * c7 + 64 * warpIdx_y, 8 * c6, lane);
-      warps 0-1  hmma_A[1] = shared_A[16:32, 0:8]
-      warps 2-3  hmma_A[1] = shared_A[80:96, 0:8]
+    step 9  frag_A  c2 = 0, c8 = 0
+      tree       FILTER: frag_A[by, bx, kt, wy, wx, wz, ks, f]
+      line 248   hmma_load_a_row_swizzled(hmma_A, shared_A, 16 * warpIdx_y, 8 * c8, lane);
+      warps 0-1  hmma_A = shared_A[0:16, 0:8]
+      warps 2-3  hmma_A = shared_A[16:32, 0:8]
 
 The threads of a block are shown in lockstep, all warps at one operation. On a GPU the warps of a block go at their
 own pace from barrier to barrier, and a kernel without races doesn't notice.
