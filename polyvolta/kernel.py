@@ -306,6 +306,29 @@ class Kernel:
         Parameters
         ----------
         only : names of proofs, such as "bounds"; by default all that the kernel has a meaning for.
+
+        Returns
+        -------
+        A report. It prints as a table, with a counter-example below for every statement that is refuted: sizes, block,
+        warp, lane, what is touched, the line of the CUDA text and the node of the tree. `report.ok`, `report.proofs` and
+        `report["bounds"]` are for programs.
+
+        Raises
+        ------
+        UnknownProof : a name that no proof has.
+        NoMeaning : a proof was asked for by name that says nothing about this kernel.
+        NotDecided : there is no exact answer; nothing is called proved then.
+
+        Cost: some tenths of a second, up to several seconds for kernels of many operations.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> report = kernel.verify(("bank_conflicts", "dependences"))
+        >>> report.ok, [p.id for p in report.proofs]
+        (True, ['dependences', 'bank_conflicts'])
+        >>> report["dependences"].sizes
+        'all M >= 1, N >= 1, K >= 0'
         """
         from polyvolta.cuda.verify.verify import verify
 
