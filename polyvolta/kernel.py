@@ -310,8 +310,8 @@ class Kernel:
         Returns
         -------
         A report. It prints as a table, with a counter-example below for every statement that is refuted: sizes, block,
-        warp, lane, what is touched, the line of the CUDA text and the node of the tree. `report.ok`, `report.proofs` and
-        `report["bounds"]` are for programs.
+        warp, lane, what is touched, the line of the CUDA text and the node of the tree. For programs there are
+        `report.ok`, `report.proofs` and `report["bounds"]`.
 
         Raises
         ------

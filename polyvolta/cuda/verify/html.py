@@ -35,6 +35,7 @@ def html(report: Report) -> str:
     head = f"<b>{escape(report.kernel)}</b>" + (f"<br>for {escape(sizes)}" if sizes else "")
     said = f'<br><span style="color:{COLOURS[report.ok]}">{escape(summary(report))}</span>'
     rows = "".join(_row(p, sizes) for p in report.proofs)
+    rows += "".join(_cells("<b>?</b>", escape(name), escape(reason), "") for name, reason in report.undecided)
     titles = "".join(f'<th style="{CELL}">{t}</th>' for t in ("", "proof", "statement, and the relation", "ms"))
     table = f'<table style="{TABLE}"><tr>{titles}</tr>{rows}</table>' if rows else ""
     return f"<div>{head}{said}{table}{''.join(_refutation(report, p) for p in report.refuted)}</div>"
@@ -54,6 +55,10 @@ def _row(p: Proof, common: str) -> str:
         said,
         f"{1000 * p.seconds:.0f}",
     )
+    return _cells(*cells)
+
+
+def _cells(*cells: str) -> str:
     return "<tr>" + "".join(f'<td style="{CELL}">{c}</td>' for c in cells) + "</tr>"
 
 

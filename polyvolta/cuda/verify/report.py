@@ -111,6 +111,7 @@ class Report:
     kernel : its name, and what it computes.
     proofs : each statement.
     source, schedule : the CUDA text and the tree that the places of counter-examples belong to.
+    undecided : names of proofs that came to no end, each with what stopped it; only where others are refuted.
 
     It prints as a table, and shows as one in a notebook; `report["bounds"].relation` is a relation in full length.
     """
@@ -119,11 +120,12 @@ class Report:
     proofs: tuple[Proof, ...]
     source: str = ""
     schedule: Schedule | None = None
+    undecided: tuple[tuple[str, str], ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether every statement is proved."""
-        return not self.refuted
+        return bool(self.proofs) and not self.refuted and not self.undecided
 
     @property
     def refuted(self) -> tuple[Proof, ...]:

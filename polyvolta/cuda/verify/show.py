@@ -105,6 +105,8 @@ def table(report: Report) -> Table:
         if p.relation:
             said.append(f"\n{shortened(p.relation)}", style="dim")
         out.add_row(Text(sign, style=style), Text(p.id, style=style), said, f"{1000 * p.seconds:.0f}")
+    for name, reason in report.undecided:
+        out.add_row(Text("?", style="bold yellow"), Text(name, style="bold yellow"), Text(reason, style="yellow"), "")
     return out
 
 

@@ -47,10 +47,12 @@ class Undecided(CudaError):
     Attributes
     ----------
     path : the statement of the IR at which the machine stood, if it ran.
+    findings : the counter-examples up to there; they hold whatever is not decided.
     """
 
     id = "PV539"
     path: IrPath | None = None
+    findings: Mapping[str, Finding] = {}  # noqa: RUF012
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,11 @@ def run(ir: KernelIR, clients: Sequence[Client]) -> Run:
     """
     start = perf_counter()
     machine = _Machine(ir, clients)
-    ways = machine.run()
+    try:
+        ways = machine.run()
+    except Undecided as unknown:
+        unknown.findings = machine.findings
+        raise
     spent = perf_counter() - start
     return Run(machine.findings, tuple(machine.seconds), spent - sum(machine.seconds), machine.trips, ways)
 

@@ -7,7 +7,8 @@ give one each; after the run `client.shown(proof)` says what was to be shown, an
 refutes it. All clients share one run, and only those take part whose proofs are asked for.
 
 Both answer with a `Verdict`, raise `NoMeaning` where a kernel has no use for a proof, and `Undecided` where they have
-no exact answer. That ends the whole verification with an error: a report says proved or refuted, nothing between.
+no exact answer. What is not decided is never called proved: the verification ends with an error; or, if something else
+is refuted, with a report of that, which says what is not decided.
 
 A size is any integer here; that it fits the 32 bits of an `int` is checked at the launch.
 """
@@ -15,7 +16,7 @@ A size is any integer here; that it fits the 32 bits of an `int` is checked at t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from time import perf_counter
@@ -33,7 +34,6 @@ from polyvolta.sets import nearest
 
 Stages = Mapping[str, Schedule]
 Prover = Callable[[KernelIR, Graph, Stages], Verdict]
-Answers = dict[str, tuple[Verdict, float]]  # by proof, with the seconds that it took
 
 
 class Watcher(Client, Protocol):
@@ -73,28 +73,23 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     """
     wanted = asked(only)
     schedule = stages[list(stages)[-1]]
-    places = Places(ir, schedule)
-    answers: Answers = {}
-    without: dict[str, NoMeaning] = {}
-    try:
-        by_functions(ir, graph, stages, wanted, answers, without)
-        by_machine(ir, graph, wanted, answers, without)
-    except Undecided as unknown:
-        raise _not_decided(unknown, places) from unknown
-    if only is not None and without:
-        name, reason = next(iter(without.items()))
-        others = ", ".join(n for n in wanted if n not in without)
-        raise NoMeaning(
-            f"the proof {name!r} has no meaning here: {reason.message}",
-            where=f"{ir.name}: {ir.about}",
-            hint=f"verify(only=...) without it{f': {others}' if others else ''}, or verify() for all that have one",
-        )
-    if nobody := [name for name in wanted if name not in answers and name not in without]:
+    found = Found({}, {}, {})
+    by_functions(ir, graph, stages, wanted, found)
+    by_machine(ir, graph, wanted, found)
+    if only is not None and found.without:
+        name, reason = next(iter(found.without.items()))
+        raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])
+    if nobody := [n for n in wanted if not any(n in part for part in (found.verdicts, found.without, found.unknown))]:
         raise NotDecided(f"nobody decides {', '.join(nobody)}")
-    sizes = covered(ir)
-    proofs = [_proof(name, *answers[name], sizes, places) for name in wanted if name in answers]
+    sizes, places = covered(ir), Places(ir, schedule)
+    proofs = [_proof(n, *found.verdicts[n], sizes, places) for n in wanted if n in found.verdicts]
+    errors = {n: _not_decided(found.unknown[n], places) for n in wanted if n in found.unknown}
+    if errors and all(p.proved for p in proofs):
+        name = next(iter(errors))
+        raise errors[name] from found.unknown[name]
     title = f"{ir.name}: {ir.about}" if ir.about else ir.name
-    return Report(title, tuple(proofs), places.printed.text, schedule)
+    undecided = tuple((n, e.message) for n, e in errors.items())
+    return Report(title, tuple(proofs), places.printed.text, schedule, undecided)
 
 
 def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -117,8 +112,24 @@ def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
 # ---- who decides what
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of the proofs, by name.
+
+    Attributes
+    ----------
+    verdicts : those decided, with the seconds that it took.
+    without : those that the kernel has no use for.
+    unknown : those not decided.
+    """
+
+    verdicts: dict[str, tuple[Verdict, float]]
+    without: dict[str, NoMeaning]
+    unknown: dict[str, Undecided]
+
+
 FUNCTIONS = ("schedule", "ownership", "accesses")
-WATCHERS = ("contents", "races", "bounds", "barriers", "copies")
+WATCHERS = ("contents", "sums", "races", "bounds", "barriers", "copies", "written_once")
 
 
 def _modules(names: tuple[str, ...]) -> Iterator[ModuleType]:
@@ -141,44 +152,61 @@ def clients() -> tuple[Callable[[KernelIR, Graph], Watcher], ...]:
     return tuple(c for module in _modules(WATCHERS) for c in getattr(module, "CLIENTS", ()))
 
 
-def by_functions(
-    ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[str], answers: Answers, without: dict[str, NoMeaning]
-) -> None:
+def by_functions(ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[str], found: Found) -> None:
     """Ask the functions, one proof after the other."""
-    found = provers()
+    functions = provers()
     for name in wanted:
-        if name in found:
+        if name in functions:
             start = perf_counter()
             try:
-                verdict = found[name](ir, graph, stages)
+                found.verdicts[name] = functions[name](ir, graph, stages), perf_counter() - start
             except NoMeaning as reason:
-                without[name] = reason
-            else:
-                answers[name] = verdict, perf_counter() - start
+                found.without[name] = reason
+            except Undecided as unknown:
+                found.unknown[name] = unknown
 
 
-def by_machine(
-    ir: KernelIR, graph: Graph, wanted: Iterable[str], answers: Answers, without: dict[str, NoMeaning]
-) -> None:
-    """Run the kernel on symbols for all clients with a proof that is asked for; a client's proofs share its time."""
+def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) -> None:
+    """Run the kernel on symbols for all clients with a proof that is asked for.
+
+    If that comes to no end, each client runs alone: what stops one of them is no matter of the others.
+    """
     names = set(wanted)
-    watching = [c for made in clients() if names.intersection((c := made(ir, graph)).proofs)]
-    if not watching:
+    chosen = [made for made in clients() if names.intersection(made(ir, graph).proofs)]
+    if not chosen:
         return
+    try:
+        _watched(ir, [made(ir, graph) for made in chosen], names, found)
+    except Undecided:
+        for made in chosen:
+            client = made(ir, graph)
+            try:
+                _watched(ir, [client], names, found)
+            except Undecided as unknown:
+                for name in names.intersection(client.proofs):
+                    if name in unknown.findings:
+                        found.verdicts[name] = refuted(client.shown(name), unknown.findings[name], ir), 0.0
+                    else:
+                        found.unknown[name] = unknown
+
+
+def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> None:
+    """One run with some clients; a client's proofs share its time."""
     done = run(ir, watching)
     for client, own in zip(watching, done.seconds, strict=True):
-        seconds = (own + done.control / len(watching)) / len(client.proofs)
-        for name in names.intersection(client.proofs):
+        decided = names.intersection(client.proofs)
+        seconds = (own + done.control / len(watching)) / len(decided)
+        for name in decided:
             try:
                 verdict = client.shown(name)
             except NoMeaning as reason:
                 if name not in done.findings:
-                    without[name] = reason
+                    found.without[name] = reason
                     continue
                 verdict = Verdict(PROOFS[name], "")
             if name in done.findings:
                 verdict = refuted(verdict, done.findings[name], ir)
-            answers[name] = verdict, seconds
+            found.verdicts[name] = verdict, seconds
 
 
 def refuted(verdict: Verdict, finding: Finding, ir: KernelIR) -> Verdict:
@@ -208,6 +236,16 @@ def _proof(name: str, verdict: Verdict, seconds: float, sizes: str, places: Plac
         found = {"place": verdict.at, "other": verdict.other}
         case = replace(case, **{which: places[at] for which, at in found.items() if at})
     return Proof(name, verdict.statement, verdict.relation, case is None, seconds, verdict.sizes or sizes, case)
+
+
+def _no_meaning(name: str, reason: NoMeaning, ir: KernelIR, others: list[str]) -> NoMeaning:
+    """The error for a user who asked for it by name."""
+    rest = f"verify(only=...) without it: {', '.join(others)}; " if others else ""
+    return NoMeaning(
+        f"the proof {name!r} has no meaning here: {reason.message}",
+        where=f"{ir.name}: {ir.about}",
+        hint=f"{rest}verify() has all that have a meaning",
+    )
 
 
 def _not_decided(unknown: Undecided, places: Places) -> NotDecided:

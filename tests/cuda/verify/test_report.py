@@ -9,7 +9,7 @@ from rich.console import Console
 
 import polyvolta as pv
 from polyvolta.cuda.ir_walk import walk
-from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, SharedStore
+from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, GlobalStore, SharedStore
 from polyvolta.cuda.verify import verify as verifying
 from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
 from polyvolta.cuda.verify.symbolic import Undecided
@@ -161,6 +161,28 @@ def test_only_those_clients_run_that_are_asked_for(kernel, answer):
         kernel.verify()
     assert "linearId * M has no exact answer" in error.value.message
     assert re.fullmatch(r"128\*M\*linearId\nline \d+: __syncthreads\(\);  \[sync_write\]", error.value.where)
+
+
+def test_what_is_refuted_before_the_end_is_refuted_and_the_rest_is_not_proved(kernel, answer):
+    class Stuck(Watcher):
+        proofs = ("fresh", "copies")
+
+        def step(self, state, here):
+            super().step(state, here)
+            if isinstance(here.op, GlobalStore):
+                raise Undecided("N has many values")
+
+    class Other(Watcher):
+        proofs = ("sums",)
+
+        def step(self, state, here): ...
+
+    answer({}, Stuck, Other)
+    report = kernel.verify()
+    assert [(p.id, p.proved) for p in report.proofs] == [("fresh", False), ("sums", True)]
+    assert report.undecided == (("copies", "not decided: N has many values"),)
+    assert not report.ok
+    assert "?  copies" in str(report) and "many values" in report._repr_html_()
 
 
 def test_a_proof_that_nobody_answers_is_no_proof(kernel, monkeypatch):
