@@ -9,6 +9,7 @@ from typing import Any
 from polyvolta.cuda.ir_walk import IrPath, operations, put
 from polyvolta.cuda.kernel_ir import (
     CHUNK,
+    LANES,
     Element,
     FragmentLoad,
     GlobalLoad,
@@ -88,8 +89,8 @@ def _across(ir: KernelIR) -> KernelIR:
     copy, t = _first_copy(ir), var("linearId")
     threads, width = min(ir.threads, copy.lines * copy.width), copy.width
     lines = threads // width
-    if threads % width or min(lines, width) == 1:
-        raise NothingToBreak(f"a copy of {ir.name} has no two lines with two chunks each", where=ir.about)
+    if threads % width or width == 1 or lines < LANES:
+        raise NothingToBreak(f"a warp of {ir.name} copies whole lines anyway, or single chunks", where=ir.about)
     table = {t.terms[0][0]: width * (t % lines) + t // lines % width, (t // width).terms[0][0]: t % lines}
     turn = lambda e: sum((c * table.get(atom, Aff(((atom, 1),))) for atom, c in e.terms), aff(e.const))  # noqa: E731
     prologues = places(ir, Pointwise, where=lambda op: op.target.array == copy.array)
@@ -158,13 +159,15 @@ def _other_chunk(ir: KernelIR) -> KernelIR:
     return edited(ir, places(ir, SharedStore), change)
 
 
-def _beyond(ir: KernelIR, by: int, dim: Callable[[Any], int]) -> KernelIR:
-    """Fragment loads further along a dimension of the tile."""
+def _beyond(ir: KernelIR, by: int, across: bool, access: tuple[int, ...] = (8, 4, 2, 1)) -> KernelIR:
+    """Fragment loads of some widths further across the lines of a tile, or along them."""
 
     def change(s: Any) -> tuple[Stmt]:
-        return (replace(s, origin=tuple(e + by if d == dim(s) else e for d, e in enumerate(s.origin))),)
+        order = ir.tile(s.tile).order
+        moved = order[0] if across else order[-1]
+        return (replace(s, origin=tuple(e + by if d == moved else e for d, e in enumerate(s.origin))),)
 
-    return edited(ir, places(ir, FragmentLoad), change)
+    return edited(ir, places(ir, FragmentLoad, where=lambda op: op.access in access), change)
 
 
 MUTANTS = (
@@ -234,12 +237,12 @@ MUTANTS = (
         "fragment beyond the tile",
         "fragments are loaded one line further",
         ("bounds",), ("bounds",), (FragmentLoad,),
-        lambda ir: _beyond(ir, 1, lambda op: ir.tile(op.tile).order[0]),
+        lambda ir: _beyond(ir, 1, True),
     ),
     Mutant(
         "fragment across chunks",
-        "128-bit loads of fragments begin four values into a chunk",
+        "128-bit loads of fragments begin half a chunk further, across two chunks",
         ("alignment",), ("bounds",), (FragmentLoad,),
-        lambda ir: _beyond(ir, 4, lambda op: ir.tile(op.tile).order[1]),
+        lambda ir: _beyond(ir, 4, False, (CHUNK,)),
     ),
 )  # fmt: skip

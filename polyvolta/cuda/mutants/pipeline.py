@@ -7,7 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from polyvolta.cuda.ir_walk import operations, put, walk
-from polyvolta.cuda.kernel_ir import ExchangeLoad, FragmentLoad, GlobalLoad, KernelIR, Loop, Mma, SharedStore, When
+from polyvolta.cuda.kernel_ir import (
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    GlobalLoad,
+    KernelIR,
+    Loop,
+    Mma,
+    SharedStore,
+    When,
+)
 from polyvolta.cuda.mutants.model import (
     Mutant,
     NothingToBreak,
@@ -91,6 +101,15 @@ def _parts(ir: KernelIR, change: Callable[[ExchangeLoad], ExchangeLoad]) -> Kern
     return edited(ir, places(ir, ExchangeLoad, where=lambda op: op.parts > 1), lambda s: (change(s),))
 
 
+def _part_not_stored(ir: KernelIR) -> KernelIR:
+    """The last part of a split K stays in its warps' registers."""
+    last = ir.ranges.get("warpIdx_z", (0, 0))[1]
+    if not last:
+        raise NothingToBreak(f"{ir.name} doesn't split K", where=ir.about)
+    condition = last - 1 - var("warpIdx_z")
+    return edited(ir, places(ir, ExchangeStore), lambda s: (When((condition,), (s,), uniform=False),))
+
+
 def _same_part(ir: KernelIR) -> KernelIR:
     """Every part of a split K works on the first part's k."""
     at = places(ir, FragmentLoad, where=lambda op: any("warpIdx_z" in e.names() for e in op.origin))
@@ -166,6 +185,11 @@ MUTANTS = (
         "a part of a split K added twice",
         "the first part of a split K is added in place of each other one",
         ("sums",), ("values",), (), lambda ir: _parts(ir, lambda op: replace(op, stride=0)),
+    ),
+    Mutant(
+        "a part of a split K not stored",
+        "the warps of the last part of a split K don't put their accumulators into the exchange",
+        ("fresh",), ("uninitialised",), (ExchangeLoad,), _part_not_stored,
     ),
     Mutant(
         "parts of a split K overlap",

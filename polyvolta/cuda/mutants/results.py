@@ -101,12 +101,12 @@ MUTANTS = (
     Mutant(
         "warps store one tile",
         "all warps of a block store their results where the first one's belong",
-        ("written_once",), ("values",), (GlobalStore,), _same_tile,
+        ("written_once",), ("uninitialised",), (GlobalStore,), _same_tile,
     ),
     Mutant(
         "a warp stores nothing",
         "the first warp's part of each block's result isn't stored",
-        ("written_once",), ("values",), (), _not_stored,
+        ("written_once",), ("uninitialised",), (), _not_stored,
     ),
     Mutant(
         "neighbours' runs exchanged",
@@ -116,6 +116,6 @@ MUTANTS = (
     Mutant(
         "grid rounded down",
         "there are no blocks for the last, partial tiles of the result",
-        ("written_once",), ("values",), (), _short_grid,
+        ("written_once",), ("uninitialised",), (), _short_grid,
     ),
 )  # fmt: skip
