@@ -1,0 +1,323 @@
+"""Who writes which part of an output: blocks, the warps of a block, the fragments of a warp.
+
+Nothing is read off the options: the stores of all blocks are followed, and a tile is the box of what a block, a warp,
+or a warp for one accumulator fragment stores. Where tiles reach outside of the matrix they are hatched: the stores
+there are guarded away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from polyvolta.cuda.kernel_ir import CHUNK, ExchangeLoad, ExchangeStore, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
+from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel, TooMuchToDraw
+from polyvolta.cuda.pictures.svg import GREY, INK, PAPER, TINTS, Canvas, Svg, text_width
+from polyvolta.sets import nearest
+
+OVERVIEW, DETAIL, BETWEEN = 420, 460, 70  # pixels
+FRAME = "#b3001b"  # around the block that is shown large
+MOST_BLOCKS = 256
+BATCH = 64  # blocks whose stores are computed together
+
+Box = tuple[int, int, int, int]  # first row and column, and one past the last
+
+
+@dataclass(slots=True)
+class Stores:
+    """What the blocks of a grid store to one output.
+
+    Parameters
+    ----------
+    shape : of the output.
+    fragments : (block x, y, z), warp -> the box of each accumulator fragment, in the order of the stores.
+    parts : warp -> the warps whose sums it adds up, where K is split.
+    """
+
+    shape: tuple[int, int]
+    fragments: dict[tuple[tuple[int, int, int], int], list[Box]] = field(default_factory=dict)
+    parts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def warps(self, block: tuple[int, int, int]) -> dict[int, Box]:
+        """The box of each warp that stores something."""
+        return {w: around(boxes) for (b, w), boxes in self.fragments.items() if b == block}
+
+    @property
+    def blocks(self) -> dict[tuple[int, int, int], Box]:
+        """The box of each block."""
+        found: dict[tuple[int, int, int], list[Box]] = {}
+        for (b, _), boxes in self.fragments.items():
+            found.setdefault(b, []).extend(boxes)
+        return {b: around(boxes) for b, boxes in found.items()}
+
+
+def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ...] = (0, 0), **sizes: int) -> Svg:
+    """The tiles of an output: all blocks with their warps, and one block with the fragments of its warps.
+
+    Parameters
+    ----------
+    kernel : a kernel, or its IR.
+    output : by name, such as "C"; by default the first.
+    block : blockIdx x, y and, if it isn't 0, z of the block that is shown large.
+    sizes : of the matrices, by name. By default two blocks and a half each way.
+
+    Raises
+    ------
+    NotInKernel : no such output, size or block; TooMuchToDraw : more than 256 blocks.
+    NothingToDraw : the output is no matrix, or empty.
+    """
+    ir = ir_of(kernel)
+    tensor = _output(ir, output)
+    given = all_sizes(ir, {**_two_and_a_half(ir, tensor, sizes), **sizes}, 0)
+    found = stores(ir, tensor, given)
+    if not found.fragments:
+        raise NothingToDraw(f"nothing of {tensor.name} is stored for these sizes", where=str(given))
+    here = next((b for b in found.blocks if b == (*block, *(0, 0, 0)[len(block) :])), None)
+    if here is None:
+        last = [max(b[d] for b in found.blocks) for d in range(3)]
+        raise NotInKernel(
+            f"for these sizes there is no block {block}", hint=f"blockIdx goes from (0, 0, 0) to {tuple(last)}"
+        )
+    return _drawn(ir, tensor, found, here, given)
+
+
+def _output(ir: KernelIR, name: str | None) -> GlobalTensor:
+    outputs = {t.name: t for t in ir.tensors if t.written}
+    if name is not None and name not in outputs:
+        raise NotInKernel(
+            f"{ir.name} has no output {name!r}", where=", ".join(outputs), hint=nearest(str(name), outputs)
+        )
+    tensor = outputs[name] if name is not None else next(iter(outputs.values()))
+    if len(tensor.dims) != 2:
+        raise NothingToDraw(f"{tensor.name} is no matrix, so there are no tiles of it")
+    return tensor
+
+
+def _two_and_a_half(ir: KernelIR, tensor: GlobalTensor, given: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of the output that aren't given, so that there are full and partial blocks."""
+    free = [(d, n) for d, n in enumerate(tensor.dims) if isinstance(n, str) and n not in given]
+    if not free:
+        return {}
+    sizes = all_sizes(ir, given, 1)
+    top, left, bottom, right = stores(ir, tensor, sizes, ((0,), (0,), (0,))).blocks[0, 0, 0]
+    multiple = dict(ir.context)
+    tile = (bottom - top, right - left)
+    found = {}
+    for d, n in free:
+        half = 5 * tile[d] // 2
+        found[n] = half if n not in multiple else -(-half // multiple[n]) * multiple[n]
+    return found
+
+
+def stores(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks: Any = None) -> Stores:
+    """Follow the stores of all blocks, or of some, to one output.
+
+    Parameters
+    ----------
+    sizes : all of them.
+    blocks : [3, block]: blockIdx.x, .y, .z.
+
+    Raises
+    ------
+    TooMuchToDraw
+    """
+    shape = tuple(sizes[n] if isinstance(n, str) else n for n in tensor.dims)
+    found = Stores((shape[0], shape[1]))
+    if blocks is None:
+        x, y, z = grid = [_int(g.evaluate(sizes)) for g in ir.grid]
+        if prod(grid) > MOST_BLOCKS:
+            raise TooMuchToDraw(
+                f"{prod(grid)} blocks are more than a picture can show, {MOST_BLOCKS}",
+                where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
+                hint="choose smaller sizes: the pattern repeats from block to block",
+            )
+        number = np.arange(x * y * z)
+        blocks = np.stack([number % x, number // x % y, number // (x * y)])
+    blocks = np.asarray(blocks)
+    for first in range(0, blocks.shape[1], BATCH):
+        _follow(ir, tensor, sizes, blocks[:, first : first + BATCH], found)
+    return found
+
+
+def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks: np.ndarray, found: Stores) -> None:
+    """One batch of blocks. A warp's stores after it gave a fragment to the exchange are that fragment's."""
+    machine = dry_machine(ir, sizes, blocks)
+    given = np.zeros(machine.shape[:2], int)  # fragments given to the exchange: [block, warp]
+    at: dict[tuple[int, int], int] = {}  # which of them the last box belongs to
+    owner: dict[int, int] = {}  # the warp whose sums lie in a slot
+    for step in machine.steps():
+        op = step.op
+        active = np.ones(machine.shape, bool) if step.mask is None else step.mask
+        if isinstance(op, ExchangeStore):
+            given += active.any(-1)
+            slot = np.broadcast_to(machine.at((op.slot,))[0], machine.shape)[0, :, 0]
+            owner |= {int(s): w for w, s in enumerate(slot) if active[:, w].any()}
+        elif isinstance(op, ExchangeLoad):
+            slot = np.broadcast_to(machine.at((op.slot,))[0], machine.shape)[0, :, 0]
+            for w in np.flatnonzero(active.any((0, 2))):
+                parts = tuple(owner[int(slot[w]) + k * op.stride] for k in range(op.parts))
+                found.parts[int(w)] = tuple(sorted({*found.parts.get(int(w), ()), *parts}))
+        elif isinstance(op, GlobalStore) and op.tensor == tensor.name:
+            row, col = (np.broadcast_to(x, machine.shape) for x in machine.at(op.index))
+            high, wide = (CHUNK if op.along == d else 1 for d in (0, 1))
+            for b, w in np.argwhere(active.any(-1)).tolist():
+                r, c = row[b, w][active[b, w]], col[b, w][active[b, w]]
+                box = int(r.min()), int(c.min()), int(r.max()) + high, int(c.max()) + wide
+                x, y, z = blocks[:, b].tolist()
+                boxes = found.fragments.setdefault(((x, y, z), w), [])
+                if boxes and at[b, w] == given[b, w]:
+                    boxes[-1] = around([boxes[-1], box])
+                else:
+                    boxes.append(box)
+                at[b, w] = int(given[b, w])
+
+
+def _int(value: Any) -> int:
+    return int(value)
+
+
+def around(boxes: Iterable[Box]) -> Box:
+    """The smallest box around some.
+
+    >>> around([(0, 0, 8, 8), (16, 8, 24, 16)])
+    (0, 0, 24, 16)
+    """
+    tops, lefts, bottoms, rights = zip(*boxes)
+    return min(tops), min(lefts), max(bottoms), max(rights)
+
+
+# ---- drawing
+
+
+def _drawn(
+    ir: KernelIR, tensor: GlobalTensor, found: Stores, block: tuple[int, int, int], sizes: Mapping[str, int]
+) -> Svg:
+    used = {n: v for n, v in sizes.items() if n in tensor.dims}
+    picture = Canvas(
+        f"{tensor.name}: its blocks, their warps and the fragments of a warp",
+        ", ".join(f"{n} = {v}" for n, v in used.items()) or f"{found.shape[0]} x {found.shape[1]}",
+    )
+    boxes = found.blocks
+    _, _, rows, cols = around(boxes.values())
+    scale = OVERVIEW / max(rows, cols)
+    _overview(picture, tensor, found, block, scale)
+    _detail(picture, found, block, cols * scale + BETWEEN)
+    for w in sorted({w for _, w in found.fragments}):
+        parts = found.parts.get(w, (w,))
+        adds = f", with the sums of warps {', '.join(map(str, parts))}" if len(parts) > 1 else ""
+        picture.key(f"warp {w}{adds}", fill=TINTS[w % len(TINTS)])
+    if any(_outside(box, found.shape) for box in boxes.values()):
+        picture.key("outside of the matrix: not stored", hatched=True)
+    picture.key("number: in which order the warp stores its fragments", sample="2")
+    return picture.svg()
+
+
+def _outside(box: Box, shape: tuple[int, int]) -> bool:
+    return box[2] > shape[0] or box[3] > shape[1]
+
+
+def _place(box: Box, origin: tuple[float, float], scale: float, base: tuple[int, int] = (0, 0)) -> tuple[float, ...]:
+    """(x, y, width, height) of a box of elements."""
+    top, left, bottom, right = box
+    x, y = origin[0] + (left - base[1]) * scale, origin[1] + (top - base[0]) * scale
+    return x, y, (right - left) * scale, (bottom - top) * scale
+
+
+def _overview(
+    picture: Canvas, tensor: GlobalTensor, found: Stores, block: tuple[int, int, int], scale: float
+) -> None:  # fmt: skip
+    """The whole output."""
+    rows, cols = found.shape
+    names = {b: f"{b[0]}, {b[1]}" + (f", {b[2]}" if b[2] else "") for b in found.blocks}
+    longest = max(names.values(), key=len)
+    sides = [_place(box, (0, 0), scale)[2:] for box in found.blocks.values()]
+    room = min(w for w, _ in sides), min(h for _, h in sides)
+    size = next((s for s in (14, 12, 10, 8) if text_width(longest, s) + 6 < room[0] and s + 6 < room[1]), 0)
+    for b, box in found.blocks.items():
+        x, y, wide, high = _place(box, (0, 0), scale)
+        with picture.group(f"block {b[:2] if not b[2] else b}: rows {box[0]} to {box[2] - 1}, columns {box[1]} to "
+                           f"{box[3] - 1}" + (", partial" if _outside(box, found.shape) else "")):  # fmt: skip
+            for w, part in found.warps(b).items():
+                picture.rect(*_place(part, (0, 0), scale), fill=TINTS[w % len(TINTS)], stroke=GREY, thick=0.5)
+            _hatched(picture, box, found.shape, (0, 0), scale)
+            picture.rect(x, y, wide, high, stroke=INK, thick=1.2 if min(wide, high) > 40 else 0.7)
+            if size:
+                long = text_width(names[b], size) + 4
+                picture.rect(x + wide / 2 - long / 2, y + high / 2 - size * 0.75, long, size * 1.5, fill=PAPER, round=3,
+                             opacity=0.75)  # fmt: skip
+                picture.text(x + wide / 2, y + high / 2, names[b], size=size)
+    picture.rect(0, 0, cols * scale, rows * scale, stroke=INK, thick=2.6)
+    picture.rect(*_place(found.blocks[block], (0, 0), scale), stroke=FRAME, thick=3)
+    bottom = around(found.blocks.values())[2]
+    edges = [sorted({b[d] for b in found.blocks.values()} | {found.shape[d]}) for d in (0, 1)]
+    for y in _apart(edges[0], scale):
+        picture.text(-6, y * scale, y, size=11, anchor="end", fill=GREY)
+    for x in _apart(edges[1], scale):
+        picture.text(x * scale, -10, x, size=11, fill=GREY)
+    label = f"{tensor.name}[{', '.join(map(str, tensor.dims))}]; blockIdx x, y in the blocks"
+    picture.text(0, bottom * scale + 18, label, anchor="start")
+
+
+def _apart(numbers: list[int], scale: float, least: float = 26) -> list[int]:
+    """Those of some places that leave room for one another; the last one always."""
+    kept: list[int] = []
+    for n in numbers[:-1]:
+        if (not kept or (n - kept[-1]) * scale >= least) and (numbers[-1] - n) * scale >= least:
+            kept.append(n)
+    return [*kept, numbers[-1]]
+
+
+def _detail(picture: Canvas, found: Stores, block: tuple[int, int, int], x0: float) -> None:
+    """One block."""
+    box = found.blocks[block]
+    base = box[:2]
+    scale = DETAIL / max(box[2] - box[0], box[3] - box[1])
+    at = (x0, 0.0)
+    edges: tuple[set[int], set[int]] = ({box[0], box[2]}, {box[1], box[3]})
+    for w, part in sorted(found.warps(block).items()):
+        for d in (0, 1):
+            edges[d].update((part[d], part[d + 2]))
+        for number, fragment in enumerate(found.fragments[block, w]):
+            x, y, wide, high = _place(fragment, at, scale, base)
+            said = f"rows {fragment[0]} to {fragment[2] - 1}, columns {fragment[1]} to {fragment[3] - 1}"
+            with picture.group(f"warp {w}, fragment {number}: {said}"):
+                picture.rect(x, y, wide, high, fill=TINTS[w % len(TINTS)], stroke=GREY, thick=0.8)
+                _hatched(picture, fragment, found.shape, at, scale, base)
+                if min(wide, high) >= 14:
+                    picture.text(x + wide - 4, y + high - 8, number, size=10, anchor="end")
+    for w, part in found.warps(block).items():
+        x, y, wide, high = _place(part, at, scale, base)
+        picture.rect(x, y, wide, high, stroke=INK, thick=2)
+        name = f"warp {w}"
+        long = text_width(name, 12, True) + 8
+        if long < wide and high > 26:
+            picture.rect(x + 3, y + 3, long, 18, fill=PAPER, round=3)
+            picture.text(x + 3 + long / 2, y + 12, name, bold=True)
+    picture.rect(*_place(box, at, scale, base), stroke=FRAME, thick=3)
+    for y in _apart(sorted(edges[0]), scale):
+        picture.text(x0 - 8, (y - base[0]) * scale, y, size=11, anchor="end", fill=GREY)
+    for x in _apart(sorted(edges[1]), scale):
+        picture.text(x0 + (x - base[1]) * scale, -10, x, size=11, fill=GREY)
+    name = f"{block[0]}, {block[1]}" + (f", {block[2]}" if block[2] else "")
+    picture.text(x0, (box[2] - box[0]) * scale + 18, f"block {name}: {len(found.warps(block))} storing warps; rows ↓, "
+                 "columns →", anchor="start")  # fmt: skip
+
+
+def _hatched(
+    picture: Canvas, box: Box, shape: tuple[int, int], at: tuple[float, float], scale: float,
+    base: tuple[int, int] = (0, 0),
+) -> None:  # fmt: skip
+    """What of a box lies outside of the matrix."""
+    top, left, bottom, right = box
+    beside = (top, max(left, shape[1]), min(bottom, shape[0]), right)
+    below = (max(top, shape[0]), left, bottom, right)
+    for part in (beside, below):
+        if part[0] < part[2] and part[1] < part[3]:
+            x, y, wide, high = _place(part, at, scale, base)
+            picture.rect(x, y, wide, high, fill=PAPER, opacity=0.7)
+            picture.hatch(x, y, wide, high, stroke=GREY, thick=0.8)

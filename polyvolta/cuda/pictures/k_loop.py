@@ -1,0 +1,281 @@
+"""A k loop in time: what is loaded, stored, fetched and multiplied, and for which k tile, trip by trip.
+
+Time runs to the right, in the order in which a block's program has its operations; consecutive operations of one kind
+are one box. Which k tile a box belongs to is followed from the data (see `k_tiles`). So the picture shows what the
+program does, not what it should do: in a kernel that takes a tile too early the numbers are wrong.
+
+A pale bar in the row of the loads is data on its way: nothing waits for it until the store. What stands below the bar
+overlaps with it; that is what prefetching gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polyvolta.cuda.ir_walk import IrPath
+from polyvolta.cuda.kernel_ir import KernelIR, Loop
+from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
+from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
+from polyvolta.cuda.pictures.k_tiles import Event, events, k_loops
+from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg
+
+SLOT, NARROW, TRIP_GAP = 22, 12, 14  # pixels of a box, of a barrier, between two trips
+ROW, BOX = 40, 26
+MOST_TILES = 12
+
+
+def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg:
+    """A k loop in time: rows for loads, stores, fragment loads and macro-MMAs, columns for its trips.
+
+    Parameters
+    ----------
+    kernel : a kernel, or its IR.
+    tiles : how many k tiles; if there are more, the last trip is shown after the first ones.
+    loop : which of a kernel's k loops, from 0, when it has several.
+    sizes : of the matrices, by name; by default those for which there are so many k tiles, all full.
+
+    Raises
+    ------
+    NothingToDraw : the kernel has no k loop, or it makes no trip.
+    NotInKernel : no such loop or size; BadPicture : fewer than one or more than 12 tiles.
+    """
+    ir = ir_of(kernel)
+    if isinstance(tiles, bool) or not isinstance(tiles, int) or not 1 <= tiles <= MOST_TILES:
+        raise BadPicture(f"a pipeline shows 1 to {MOST_TILES} k tiles, not {tiles!r}")
+    at, stmt = _k_loop(ir, loop)
+    given = all_sizes(ir, {**_for_tiles(ir, stmt, tiles, sizes), **sizes}, GENEROUS)
+    found = events(ir, at, stmt, given)
+    if not found:
+        raise NothingToDraw(f"the k loop of {ir.name} makes no trip", where=str(given), hint="a larger size")
+    return _drawn(ir, stmt, found, tiles, given)
+
+
+def _k_loop(ir: KernelIR, number: int) -> tuple[IrPath, Loop]:
+    loops = k_loops(ir)
+    if not loops:
+        raise NothingToDraw(
+            f"{ir.name} has no loop that fills shared memory and multiplies",
+            hint="its K fits in one tile, or it has none",
+        )
+    if isinstance(number, bool) or number not in range(len(loops)):
+        raise NotInKernel(f"{ir.name} has {len(loops)} k loops, and no number {number!r}", hint="loops count from 0")
+    return loops[number]
+
+
+def _for_tiles(ir: KernelIR, loop: Loop, tiles: int, given: Mapping[str, int]) -> dict[str, int]:
+    """The largest value of the sizes in a loop's bounds for which it has so many tiles."""
+    names = {n for e in (*loop.lower, *loop.upper) for n in e.names()} & set(ir.sizes) - set(given)
+    if not names:
+        return {}
+
+    def trips(x: int) -> int:
+        values: dict[str, Any] = {**dict.fromkeys(ir.sizes, GENEROUS), **given, **dict.fromkeys(names, x)}
+        values |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
+        low, high = ([_int(e.evaluate(values)) for e in bounds] for bounds in (loop.lower, loop.upper))
+        return (min(high) - max(low)) // loop.step + 1
+
+    wanted = trips(1) + tiles - 1
+    high = 1
+    while trips(high) <= wanted and high < 2**24:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if trips(middle) <= wanted else (low, middle)
+    multiple = dict(ir.context)
+    return {n: max(low // multiple.get(n, 1), 1) * multiple.get(n, 1) for n in names}
+
+
+def _int(value: Any) -> int:
+    return int(value)
+
+
+# ---- drawing
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    event: Event
+    x: float
+    wide: float
+
+    @property
+    def middle(self) -> float:
+        return self.x + self.wide / 2
+
+
+ROWS = {
+    "load": "global → registers",
+    "pointwise": "on registers",
+    "store": "registers → shared",
+    "fetch": "shared → fragments",
+    "mma": "macro-MMAs",
+}
+
+
+def _drawn(ir: KernelIR, loop: Loop, found: list[Event], tiles: int, sizes: Mapping[str, int]) -> Svg:
+    trips = list(dict.fromkeys(e.trip for e in found))
+    shown = trips if len(trips) <= tiles + 1 else [*trips[:tiles], trips[-1]]
+    rows = _rows(found)
+    boxes, edges = _placed(found, shown)
+    loops = [s for _, s in k_loops(ir)]
+    which = f"k loop {loops.index(loop)} of {len(loops)}" if len(loops) > 1 else "the k loop"
+    picture = Canvas(f"{ir.name}: {which}, trip by trip", _gain(found), _used(loop, sizes))
+    height = ROW * len(rows)
+    _trips(picture, loop, found, trips, edges, height)
+    for (kind, buffer), y in rows.items():
+        words = ROWS[kind] + ("" if buffer is None else f", buffer {buffer}")
+        picture.text(-10, y + ROW / 2, words, anchor="end")
+        picture.line(0, y + ROW, max(right for _, right in edges.values()), y + ROW, stroke=FAINT)
+    _bars(picture, boxes, rows)
+    for box in boxes:
+        if box.event.kind == "barrier":
+            with picture.group(f"{box.event}"):
+                picture.line(box.middle, 0, box.middle, height, stroke=INK, thick=2.4)
+    for box in boxes:
+        if box.event.kind != "barrier":
+            _box(picture, box, rows[box.event.kind, box.event.buffer])
+    _arrows(picture, boxes, rows)
+    picture.key("a number is a k tile, a colour too", fill=DEEPER[0], second=DEEPER[1])
+    picture.key("on its way, or held in shared memory", fill=TINTS[1], stroke=DEEPER[1], dashes="3 2")
+    if any(e.kind == "barrier" for e in found):
+        picture.key("barrier: all threads wait for one another", line=True, stroke=INK)
+    if any(_is_wrong(e) for e in found):
+        picture.key("data of no tile, or of several", stroke=RED)
+    return picture.svg()
+
+
+def _rows(found: list[Event]) -> dict[tuple[str, int | None], float]:
+    """The height of each row: loads first, then for each buffer its stores and fetches, the macro-MMAs last."""
+    there = {(e.kind, e.buffer) for e in found if e.kind != "barrier"}
+    order = sorted(there, key=lambda kb: (
+        list(ROWS).index(kb[0]) if kb[1] is None and kb[0] != "mma" else 8 if kb[1] is None else 3,
+        kb[1] or 0, list(ROWS).index(kb[0]),
+    ))  # fmt: skip
+    return {kb: float(ROW * k) for k, kb in enumerate(order)}
+
+
+def _placed(found: list[Event], shown: list[int]) -> tuple[list[_Box], dict[int, tuple[float, float]]]:
+    """Where the boxes of the trips that are shown stand, and from where to where each trip goes."""
+    boxes, edges, x = [], {}, 0.0
+    for k, trip in enumerate(shown):
+        x += TRIP_GAP if k else 0
+        start = x
+        x += 5
+        for e in (e for e in found if e.trip == trip):
+            wide = NARROW if e.kind == "barrier" else SLOT
+            boxes.append(_Box(e, x, wide))
+            x += wide
+        x += 5
+        edges[trip] = start, x
+    return boxes, edges
+
+
+def _trips(
+    picture: Canvas, loop: Loop, found: list[Event], trips: list[int], edges: Mapping[int, tuple[float, float]],
+    height: float,
+) -> None:  # fmt: skip
+    """A panel for each trip, with the loop variable's value and what kind of trip it is."""
+    before = None
+    for trip, (left, right) in edges.items():
+        picture.rect(left, 0, right - left, height, fill="#f4f4f2")
+        kinds = {e.kind for e in found if e.trip == trip}
+        what = "first" if "mma" not in kinds else "last" if "load" not in kinds else ""
+        picture.text((left + right) / 2, -22, f"{loop.var} = {trip}", size=12, bold=True)
+        picture.text((left + right) / 2, -8, what, size=11, fill=GREY)
+        if before is not None and trips.index(trip) != trips.index(before) + 1:
+            picture.text(left - TRIP_GAP / 2, height / 2, "⋯", size=16)
+        before = trip
+
+
+def _bars(picture: Canvas, boxes: list[_Box], rows: Mapping[tuple[str, int | None], float]) -> None:
+    """Data on its way: from the loads to the stores of a tile; and held: from the stores to the last fetch."""
+    for start, end in [*_ways(boxes, "load", "store"), *_ways(boxes, "store", "fetch", last=True)]:
+        y = rows[start.event.kind, start.event.buffer] + ROW / 2
+        tile = min(start.event.tiles)
+        x = start.x + start.wide
+        picture.rect(x, y - 6, end.x + end.wide - x, 12, fill=TINTS[tile % len(TINTS)],
+                     stroke=DEEPER[tile % len(DEEPER)], dashes="3 2")  # fmt: skip
+
+
+def _ways(boxes: list[_Box], source: str, sink: str, last: bool = False) -> Iterator[tuple[_Box, _Box]]:
+    """From each box of one kind to the first, or last, box of another kind that has the same tile.
+
+    A buffer's tile is held until the next store to the buffer at the latest.
+    """
+    for k, start in enumerate(boxes):
+        if start.event.kind != source or not start.event.tiles:
+            continue
+        found = []
+        for other in boxes[k + 1 :]:
+            e = other.event
+            if (
+                source == "store"
+                and (e.kind, e.buffer) == (source, start.event.buffer)
+                and e.tiles != start.event.tiles
+            ):
+                break
+            same = source == "load" or e.buffer == start.event.buffer
+            if e.kind == sink and same and e.tiles & start.event.tiles:
+                found.append(other)
+        if found:
+            yield start, found[-1 if last else 0]
+
+
+def _box(picture: Canvas, box: _Box, y: float) -> None:
+    e = box.event
+    tile = min(e.tiles, default=0)
+    wrong = _is_wrong(e)
+    with picture.group(str(e)):
+        fill = PAPER if wrong or not e.tiles else DEEPER[tile % len(DEEPER)]
+        stroke, thick = (RED, 2.2) if wrong else (INK, 0.9)
+        picture.rect(box.x + 1, y + (ROW - BOX) / 2, box.wide - 2, BOX, fill=fill, stroke=stroke, thick=thick, round=2)
+        words = ",".join(map(str, sorted(e.tiles))) or ("?" if wrong else "")
+        picture.text(box.middle, y + ROW / 2, words, size=12 if len(words) < 3 else 8, bold=True,
+                     fill=RED if wrong else INK)  # fmt: skip
+
+
+def _is_wrong(e: Event) -> bool:
+    """Whether data of no tile, or of several ones, are stored, fetched or multiplied."""
+    return e.kind in ("store", "fetch", "mma") and len(e.tiles) != 1
+
+
+def _arrows(picture: Canvas, boxes: list[_Box], rows: Mapping[tuple[str, int | None], float]) -> None:
+    """From loads to stores, from stores to the first fetch, from there to the first macro-MMA."""
+    for source, sink in (("load", "store"), ("store", "fetch"), ("fetch", "mma")):
+        done = set()
+        for start, end in _ways(boxes, source, sink):
+            key = (start.event.tiles, end.event.trip)
+            if source == "fetch" and (key in done or end.event.trip != start.event.trip):
+                continue
+            done.add(key)
+            y1 = rows[start.event.kind, start.event.buffer] + ROW / 2 + (6 if source != "fetch" else BOX / 2)
+            y2 = rows[end.event.kind, end.event.buffer] + (ROW - BOX) / 2
+            picture.arrow(end.middle if source != "fetch" else end.x + 3, y1, end.middle, y2)
+
+
+def _gain(found: list[Event]) -> str:
+    """What runs while a tile is on its way from global memory."""
+    overlapped = 0
+    for k, e in enumerate(found):
+        if e.kind != "load" or (k and found[k - 1].kind == "load"):
+            continue
+        for other in found[k + 1 :]:
+            if other.kind == "store" and other.tiles & e.tiles:
+                break
+            overlapped += other.count if other.kind == "mma" else 0
+    if not overlapped:
+        return "Every tile is waited for: nothing is multiplied while it is loaded."
+    tiles = {t for e in found if e.kind == "load" for t in e.tiles}
+    total = sum(e.count for e in found if e.kind == "mma")
+    return (
+        f"{overlapped} of {total} macro-MMAs of a warp run while the next of {len(tiles)} k tiles is on its way from "
+        "global memory."
+    )
+
+
+def _used(loop: Loop, sizes: Mapping[str, int]) -> str:
+    names = {n for e in (*loop.lower, *loop.upper) for n in e.names()}
+    return ", ".join(f"{n} = {v}" for n, v in sizes.items() if n in names)

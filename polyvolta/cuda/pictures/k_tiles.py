@@ -1,0 +1,139 @@
+"""Which k tile every operation of a k loop works on, followed from the data.
+
+The loads of a trip bring a new tile into registers; a store puts what its registers hold into a buffer, a fragment load
+takes what the buffer holds, a macro-MMA multiplies what its fragments hold. Nothing says which tile it should be: in a
+kernel that takes a tile too early the numbers show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polyvolta.cuda.ir_walk import IrPath, operations, walk
+from polyvolta.cuda.kernel_ir import (
+    Barrier,
+    Element,
+    FragmentLoad,
+    GlobalLoad,
+    KernelIR,
+    Loop,
+    Mma,
+    Op,
+    Pointwise,
+    SharedStore,
+)
+from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
+from polyvolta.sets import Aff
+
+Tiles = frozenset[int]
+NONE: Tiles = frozenset()
+
+
+@dataclass(slots=True)
+class Event:
+    """Consecutive operations of one kind, in one trip of the loop.
+
+    Parameters
+    ----------
+    kind : "load", "pointwise", "store", "fetch", "mma" or "barrier".
+    trip : the loop variable's value.
+    tiles : the k tiles whose data they touch, numbered as they are loaded.
+    buffer : of shared memory, for stores and fetches.
+    statements : what they are called.
+    count : how many operations.
+    """
+
+    kind: str
+    trip: int
+    tiles: Tiles
+    buffer: int | None = None
+    statements: dict[str, None] = field(default_factory=dict)
+    count: int = 0
+
+    def __str__(self) -> str:
+        tiles = f", k tile {' and '.join(map(str, sorted(self.tiles)))}" if self.tiles else ""
+        buffer = "" if self.buffer is None else f", buffer {self.buffer}"
+        return f"{', '.join(self.statements)}: {self.count} operations{tiles}{buffer}"
+
+
+def k_loops(ir: KernelIR) -> list[tuple[IrPath, Loop]]:
+    """The outermost loops that fill shared tiles and compute with them."""
+    found: list[tuple[IrPath, Loop]] = []
+    for at, s in walk(ir.body):
+        if isinstance(s, Loop) and not any(at[: len(outer)] == outer for outer, _ in found):
+            kinds = {type(op) for op in operations(s.body)}
+            if {SharedStore, Mma} <= kinds:
+                found.append((at, s))
+    return found
+
+
+def events(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> list[Event]:
+    """What the first block does in a k loop, in order.
+
+    Parameters
+    ----------
+    at, loop : the loop and its path.
+    sizes : all of them.
+    """
+    machine = dry_machine(ir, sizes)
+    held, found = _Held(), []
+    for step in machine.steps():
+        if step.path[: len(at)] != at:
+            continue
+        event = held.event(machine, step.op, machine.value(loop.var))
+        last = found[-1] if found else None
+        if last is not None and (last.kind, last.trip, last.buffer, last.tiles) == (
+            event.kind, event.trip, event.buffer, event.tiles,
+        ) and event.kind != "barrier":  # fmt: skip
+            last.statements |= event.statements
+            last.count += 1
+        else:
+            found.append(event)
+    return found
+
+
+class _Held:
+    """Which k tiles the registers and the buffers of shared memory hold."""
+
+    def __init__(self) -> None:
+        self.registers: dict[tuple, Tiles] = {}
+        self.shared: dict[tuple[str, int], tuple[int, Tiles]] = {}  # the trip of the last store, and what it stored
+        self.loaded: dict[int, int] = {}  # trip -> number of the tile that its loads bring
+
+    def event(self, machine: DryMachine, op: Op, trip: int) -> Event:
+        """Follow one operation."""
+        register = lambda e: (e.array, *(_number(machine, x) for x in e.index))  # noqa: E731
+        buffer, tiles = None, NONE
+        match op:
+            case GlobalLoad():
+                kind, tiles = "load", frozenset({self.loaded.setdefault(trip, len(self.loaded))})
+                self.registers[register(op.target)] = tiles
+            case SharedStore():
+                kind, buffer = "store", _number(machine, op.buffer)
+                tiles = self.registers.get(register(op.source), NONE)
+                before = self.shared.get((op.tile, buffer), (None, NONE))
+                self.shared[op.tile, buffer] = trip, tiles | (before[1] if before[0] == trip else NONE)
+            case FragmentLoad():
+                kind, buffer = "fetch", _number(machine, op.buffer)
+                tiles = self.shared.get((op.tile, buffer), (0, NONE))[1]
+                self.registers[register(op.target)] = tiles
+            case Mma():
+                kind = "mma"
+                tiles = self.registers.get(register(op.a), NONE) | self.registers.get(register(op.b), NONE)
+            case Barrier():
+                kind = "barrier"
+            case Pointwise():
+                kind = "pointwise"
+                operands = [register(x) for x in op.operands if isinstance(x, Element)]
+                tiles = frozenset().union(*(self.registers.get(x, NONE) for x in operands))
+                self.registers[register(op.target)] = tiles
+            case _:
+                kind = "pointwise"
+        return Event(kind, trip, tiles, buffer, {op.statement: None}, 1)
+
+
+def _number(machine: DryMachine, e: Aff) -> int:
+    return int(np.ravel(machine.at((e,))[0])[0])

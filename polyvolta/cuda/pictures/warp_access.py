@@ -1,0 +1,129 @@
+"""One access of one warp to a tile in shared memory: where its lanes go, and what that asks of the banks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyvolta.cuda.bank_model import BANKS, WORD, worst_degree
+from polyvolta.cuda.ir_walk import operations, touches
+from polyvolta.cuda.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op, SharedTile
+from polyvolta.cuda.lockstep.access import Access, accesses
+from polyvolta.cuda.lockstep.machine import Mask
+from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
+from polyvolta.cuda.pictures.errors import NotInKernel
+from polyvolta.sets import nearest
+
+ROW = BANKS * WORD  # bytes of all banks
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One instruction of one warp.
+
+    Parameters
+    ----------
+    op, access : what it is.
+    warp, part, parts : whose; which of how many instructions of the operation.
+    loops : the loops' variables.
+    address : of each lane, in bytes from the start of the buffer; negative where the lane takes no part. [32]
+    buffer : the number of the buffer.
+    """
+
+    op: Op
+    access: Access
+    warp: int
+    part: int
+    parts: int
+    loops: Mapping[str, int]
+    address: np.ndarray
+    buffer: int
+
+    @property
+    def lanes_of_phase(self) -> int:
+        """How many lanes are served together."""
+        return ROW // self.access.width
+
+    def words(self) -> np.ndarray:
+        """How many different words each phase wants of each bank: [phase, bank]."""
+        wanted: set[tuple[int, int]] = set()
+        for lane, byte in enumerate(self.address.tolist()):
+            if byte >= 0:
+                words = range(byte // WORD, (byte + self.access.width) // WORD)
+                wanted |= {(lane // self.lanes_of_phase, w) for w in words}
+        count = np.zeros((LANES // self.lanes_of_phase, BANKS), int)
+        for phase, word in wanted:
+            count[phase, word % BANKS] += 1
+        return count
+
+    def degrees(self) -> list[int]:
+        """The conflict degree of each phase, by the bank model."""
+        phase = np.arange(LANES) // self.lanes_of_phase
+        alone = [np.where(phase == p, self.address, -self.access.width) for p in range(phase[-1] + 1)]
+        return [worst_degree(a, self.access.width) for a in alone]
+
+
+def taken(
+    ir: KernelIR, tile: SharedTile, access: str, warp: int, nth: int, part: int, at: Mapping[str, int],
+    sizes: Mapping[str, int],
+) -> Taken:  # fmt: skip
+    """Find one instruction of one warp; parameters and errors as of `shared_tile`."""
+    if isinstance(warp, bool) or warp not in range(ir.warps):
+        raise NotInKernel(f"{ir.name} has no warp {warp!r}", hint=f"it has {ir.warps}, from 0 to {ir.warps - 1}")
+    statement = _statement(ir, tile, access)
+    machine, seen = dry_machine(ir, sizes), 0
+    for name in at:
+        if name not in machine.loop_names:
+            known = machine.loop_names
+            raise NotInKernel(f"{ir.name} has no loop {name!r}", where=", ".join(known), hint=nearest(name, known))
+    for step in machine.steps():
+        if step.op.statement != statement or tile.name not in set().union(*touches(step.op)):
+            continue
+        mine = None if step.mask is None else step.mask[0, warp]
+        loops = machine.loops()
+        if (mine is not None and not mine.any()) or any(loops.get(n) != v for n, v in at.items()):
+            continue
+        if seen == nth:
+            return _instruction(machine, tile, step.op, step.mask, warp, part, loops)
+        seen += 1
+    where = f" with {', '.join(f'{n} = {v}' for n, v in at.items())}" if at else ""
+    raise NotInKernel(
+        f"warp {warp} gets to {statement}{where} {seen} times, so there is no number {nth}",
+        hint="nth counts from 0" if seen else "another warp or other values of the loops",
+    )
+
+
+def _instruction(
+    machine: DryMachine, tile: SharedTile, op: Op, mask: Mask, warp: int, part: int, loops: Mapping[str, int]
+) -> Taken:
+    found = list(accesses(machine, op, mask))
+    if isinstance(part, bool) or part not in range(len(found)):
+        raise NotInKernel(
+            f"{op.statement} takes {len(found)} instructions; there is no part {part!r}", hint="parts count from 0"
+        )
+    one = found[part]
+    first = tile.start * CHUNK_BYTES
+    address = one.address[0, warp] - first
+    active = np.ones(LANES, bool) if one.active is None else one.active[0, warp]
+    size = tile.chunks * CHUNK_BYTES
+    buffer = int(address[active][0]) // size
+    address = np.where(active, address - buffer * size, -one.width)
+    return Taken(op, one, warp, part, len(found), loops, address, buffer)
+
+
+def _statement(ir: KernelIR, tile: SharedTile, access: str) -> str:
+    """The statement that is meant by a name, or by "load" or "store"."""
+    reads, writes = ([op.statement for op in operations(ir.body) if tile.name in touches(op)[k]] for k in (0, 1))
+    known = dict.fromkeys([*writes, *reads])
+    named = {"load": reads, "store": writes}
+    if access in known:
+        return access
+    if named.get(access):
+        return named[access][0]
+    raise NotInKernel(
+        f"no statement {access!r} of {ir.name} touches {tile.name}",
+        where=", ".join(known),
+        hint=nearest(str(access), [*known, "load", "store"]),
+    )
