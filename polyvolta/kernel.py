@@ -271,7 +271,14 @@ class Kernel:
         return run(self, bind(self.graph, arrays, named), out, stream)
 
     def interpret(
-        self, /, *arrays: Any, out: Any = None, hook: Any = None, observe: str | tuple[str, ...] = (), **named: Any
+        self,
+        /,
+        *arrays: Any,
+        out: Any = None,
+        hook: Any = None,
+        observe: str | tuple[str, ...] = (),
+        patience: float | None = None,
+        **named: Any,
     ) -> Any:
         """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation.
 
@@ -279,6 +286,8 @@ class Kernel:
         ----------
         observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
             "uninitialised", "divergence" and "counts", or "all"; nothing by default, at no cost.
+        patience : seconds that it may take; by default ten minutes. A run that would take longer ends after a second,
+            with an error that says how long, and smaller sizes.
 
         Returns
         -------
@@ -286,7 +295,7 @@ class Kernel:
         """
         from polyvolta.run import interpreted
 
-        return interpreted(self, bind(self.graph, arrays, named), out, hook, observe)
+        return interpreted(self, bind(self.graph, arrays, named), out, hook, observe, patience)
 
     def trace(self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), **named: Any) -> Iterator[TraceStep]:
         """Run one block step by step: each with its tree node, its CUDA line, and what each warp reads and writes.

@@ -7,7 +7,7 @@ multiples of its tiles alone (`partial="pad"`) works on copies of the arrays wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from polyvolta.cuda.views import BadArray as BadArray
 from polyvolta.cuda.views import extents, narrowed
 
 if TYPE_CHECKING:
-    from polyvolta.cuda.kernel_ir import GlobalTensor
+    from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR
     from polyvolta.cuda.prepared import Nothing, Prepared
     from polyvolta.cuda.stepping import TraceStep
     from polyvolta.graph.binding import Bound
@@ -58,6 +58,11 @@ class Call:
         return *self.inputs, *self.outputs
 
     @property
+    def ir(self) -> KernelIR:
+        """The kernel's IR for accesses as wide as these arrays allow."""
+        return narrowed(self.kernel.ir, {a.tensor.name: a.align for a in self.arguments})
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to compute."""
         return any(0 in a.shape for a in self.outputs)
@@ -80,13 +85,19 @@ def run(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
     call = host_call(kernel, bound, outs)
     if call.is_empty:
         return call.result
-    return _through_device(call, stream) if launch.gpu_available() else _interpreted(call, None)
+    return _through_device(call, stream) if launch.gpu_available() else _interpreted(call)
 
 
-def interpreted(kernel: Kernel, bound: Bound, out: Any, hook: Any, observe: Any = ()) -> Any:
-    """The interpreter's results; see `Kernel.interpret`."""
+def interpreted(
+    kernel: Kernel, bound: Bound, out: Any, hook: Any, observe: str | Iterable[str] = (), patience: float | None = None
+) -> Any:
+    """The interpreter's results, among what observers saw if there are any; see `Kernel.interpret`."""
     call = host_call(kernel, bound, _outs(kernel, out))
-    return call.result if call.is_empty else _interpreted(call, hook)
+    if isinstance(observe, str) or (observe := tuple(observe)):
+        from polyvolta.observing import observed
+
+        return observed(call, hook, observe, patience)
+    return call.result if call.is_empty else _interpreted(call, hook, patience)
 
 
 def traced(kernel: Kernel, bound: Bound, block: tuple[int, ...]) -> Iterator[TraceStep]:
@@ -95,10 +106,9 @@ def traced(kernel: Kernel, bound: Bound, block: tuple[int, ...]) -> Iterator[Tra
 
     sizes = kernel.check_sizes(bound.sizes)
     checked_block(block, kernel.launch_config(**sizes).grid, sizes)
-    call = _padded_on_host(host_call(kernel, bound, _outs(kernel, None)))
-    ir = narrowed(kernel.ir, {a.tensor.name: a.align for a in call.arguments})
+    call = padded_on_host(host_call(kernel, bound, _outs(kernel, None)))
     arrays = {a.tensor.name: a.array for a in call.arguments}
-    return trace(ir, kernel.schedule, arrays, call.sizes, call.scalars, block)
+    return trace(call.ir, kernel.schedule, arrays, call.sizes, call.scalars, block)
 
 
 def bound_launch(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Prepared | Nothing:
@@ -206,13 +216,13 @@ def _checked(kernel: Kernel, bound: Bound, inputs: tuple, outputs: tuple, result
 # ---- running
 
 
-def _interpreted(call: Call, hook: Any) -> Any:
+def _interpreted(call: Call, hook: Any = None, patience: float | None = None) -> Any:
     from polyvolta.cuda.interpreter import interpret
 
-    kernel, padded = call.kernel, _padded_on_host(call)
-    ir = narrowed(kernel.ir, {a.tensor.name: a.align for a in padded.arguments})
-    interpret(ir, {a.tensor.name: a.array for a in padded.arguments}, padded.sizes, padded.scalars, hook=hook)
-    _cropped(padded, call)
+    padded = padded_on_host(call)
+    arrays = {a.tensor.name: a.array for a in padded.arguments}
+    interpret(padded.ir, arrays, padded.sizes, padded.scalars, hook=hook, patience=patience)
+    cropped(padded, call)
     return call.result
 
 
@@ -220,7 +230,7 @@ def _through_device(call: Call, stream: Any) -> Any:
     """Host arrays: copied to the GPU, run there, copied back."""
     import numpy as np
 
-    padded = _padded_on_host(call)
+    padded = padded_on_host(call)
     inputs = []
     for a in padded.inputs:
         array = np.asarray(a.array, order=memory_order(a.tensor))
@@ -328,7 +338,7 @@ def _beyond(side: Operand, k: str, scalars: dict[str, float]) -> float | None:
     return fold(side.formula, values, lambda v: v, computed)
 
 
-def _padded_on_host(call: Call) -> Call:
+def padded_on_host(call: Call) -> Call:
     """The call on copies with zeros around them; the call itself where nothing is to be padded."""
     sizes = padded_sizes(call.kernel, call.sizes)
     if sizes == call.sizes:
@@ -345,7 +355,7 @@ def _padded_on_host(call: Call) -> Call:
     return replace(call, sizes=sizes, inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def _cropped(padded: Call, call: Call) -> None:
+def cropped(padded: Call, call: Call) -> None:
     """The results out of the padded ones."""
     for large, small in zip(padded.outputs, call.outputs, strict=True):
         if large is not small:

@@ -72,26 +72,40 @@ def conflict_degree(byte_addresses: Sequence[int], width_bytes: int) -> int:
     return max(phases(byte_addresses, width_bytes))
 
 
-def worst_degree(byte_addresses: np.ndarray, width_bytes: int) -> int:
-    """The worst phase of many accesses at once.
+def degrees(byte_addresses: np.ndarray, width_bytes: int) -> np.ndarray:
+    """How many times each phase of many accesses is served.
 
     Parameters
     ----------
     byte_addresses : [..., 32], multiples of the width; negative where a lane takes no part.
     width_bytes : bytes per lane: 4, 8 or 16.
 
-    >>> worst_degree(np.arange(64).reshape(2, 32) * 64, 16)
-    4
+    Returns
+    -------
+    array [..., phase]; 0 for a phase in which no lane takes part.
+
+    >>> degrees(np.arange(64).reshape(2, 32) * 64, 16)
+    array([[4, 4, 4, 4],
+           [4, 4, 4, 4]])
     """
     group = LANES * WORD // width_bytes  # lanes of a phase; as many units of this width span the banks
-    units = np.sort(np.asarray(byte_addresses).reshape(-1, group) // width_bytes, axis=-1)
+    addresses = np.asarray(byte_addresses)
+    units = np.sort(addresses.reshape(-1, group) // width_bytes, axis=-1)
     new = np.ones(units.shape, bool)
     new[:, 1:] = units[:, 1:] != units[:, :-1]  # a unit that several lanes want counts once
     new &= units >= 0
-    phase, _ = np.nonzero(new)
-    if not len(phase):
-        return 1
-    return int(np.bincount(phase * group + units[new] % group).max())
+    phase = np.arange(len(units))[:, None]
+    wanted = np.bincount((phase * group + units % group)[new], minlength=units.size)
+    return wanted.reshape(-1, group).max(1, initial=0).reshape(*addresses.shape[:-1], -1)
+
+
+def worst_degree(byte_addresses: np.ndarray, width_bytes: int) -> int:
+    """The worst phase of many accesses at once. Parameters as of `degrees`.
+
+    >>> worst_degree(np.arange(64).reshape(2, 32) * 64, 16)
+    4
+    """
+    return int(degrees(byte_addresses, width_bytes).max(initial=1))
 
 
 def conflict_free(units: np.ndarray, width_bytes: int) -> np.ndarray:

@@ -12,40 +12,57 @@ every wide access against the boundary that it should start at, with statement, 
 And a warp-wide operation that part of a warp skips, or a barrier that part of a block skips, is an error, not a
 guess.
 
-What lockstep can't show is a race: a kernel that lacks a barrier may still compute the right values here.
+What lockstep can't show by itself is a race: a kernel that lacks a barrier may still compute the right values here.
+Observers (`polyvolta.cuda.observe`) see it, and count what a run costs.
 
 Data are moved bit by bit. Products of fp16 values are exact in fp32; sums are rounded to fp32, instruction by
 instruction: the four products, then their sum onto the accumulator. Pointwise formulas are computed in fp32,
 operation by operation.
 
-This module is the way in; `lockstep.machine` has memories, names, control and places, `lockstep.operations` what
-each operation does.
+This module is the way in; `lockstep.machine` has memories, names and control, `lockstep.access` where each operation
+goes in memory, `lockstep.operations` what it does there, `lockstep.forecast` how long all of it takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import ceil, log2, prod
+from collections.abc import Mapping
+from math import isnan, prod
 from time import perf_counter
-from typing import Any
-from warnings import warn
+from typing import Any, Protocol
 
 import numpy as np
 
 from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.lockstep.errors import BadHook as BadHook
+from polyvolta.cuda.lockstep.errors import BadPatience as BadPatience
 from polyvolta.cuda.lockstep.errors import BadTensor as BadTensor
 from polyvolta.cuda.lockstep.errors import Diverged as Diverged
 from polyvolta.cuda.lockstep.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.lockstep.errors import OutOfBounds as OutOfBounds
+from polyvolta.cuda.lockstep.errors import TooLong as TooLong
+from polyvolta.cuda.lockstep.forecast import Forecast, blocks_of
 from polyvolta.cuda.lockstep.machine import POISON as POISON
-from polyvolta.cuda.lockstep.machine import Hook, Machine, Memory
+from polyvolta.cuda.lockstep.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.lockstep.operations import EFFECTS
 from polyvolta.cuda.lockstep.operations import gathers as gathers
 from polyvolta.cuda.views import ITEM, BadArray, extents, leading_dimension
+from polyvolta.sets import PolyvoltaError
 
 BATCH_BYTES = 2**26  # of registers, shared memory and temporaries: as many blocks as fit run together
-PATIENCE = 60  # seconds that interpreting may take without a warning
+
+
+class Watching(Protocol):
+    """Who watches a run; `polyvolta.cuda.observe.watch` does."""
+
+    def start(self, m: Machine) -> None:
+        """A batch of blocks starts."""
+
+    def step(self, m: Machine, step: Step) -> None:
+        """An operation was taken."""
+
+    def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> bool:
+        """Something that would be refused; whether it was taken note of, so that the run goes on."""
+        ...
 
 
 def interpret(
@@ -55,6 +72,8 @@ def interpret(
     scalars: Mapping[str, float] | None = None,
     *,
     hook: Hook | None = None,
+    watch: Watching | None = None,
+    patience: float | None = None,
 ) -> None:
     """Run a kernel on numpy arrays; the output tensors are written in place.
 
@@ -68,16 +87,21 @@ def interpret(
     scalars : a value for each scalar argument.
     hook : called as `hook(machine, op, values)` after each operation of each batch of blocks, with the names'
         values; it may look at, and change, `machine.shared` and `machine.registers`.
+    watch : sees each operation after it was taken, with the threads that took part and where in memory, and takes note
+        of what would be refused.
+    patience : seconds that all may take; by default ten minutes.
 
     Raises
     ------
     BadTensor : an array, a size or a scalar that is missing or doesn't fit.
     BadHook : the hook is no function.
+    BadPatience : the patience is no number of seconds.
     OutOfBounds, Diverged, NotAChunk : the kernel is wrong.
+    TooLong : after about a second, when all would take longer than `patience`; says how long, and smaller sizes.
 
     Warns
     -----
-    RuntimeWarning : after the first batch of blocks, when all will take more than a minute; says how long.
+    RuntimeWarning : after about a second, when all will take more than a minute; says the same.
 
     Notes
     -----
@@ -91,14 +115,31 @@ def interpret(
             where=repr(hook)[:200],
             hint="a function of (machine, op, values); see polyvolta.cuda.interpreter.interpret",
         )
+    if patience is not None and (not isinstance(patience, int | float) or isnan(patience) or patience < 0):
+        raise BadPatience(f"patience is a number of seconds, not {patience!r}", hint="patience=3600 is an hour")
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
-    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir))
-    start = perf_counter()
+    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None))
+    forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
     for first in range(0, count, batch):
-        Machine(ir, memory, values, _blocks(grid, first, min(first + batch, count)), EFFECTS, hook).run()
-        if first == 0 and count > batch:
-            _warn_of_hours(ir, sizes, (perf_counter() - start) * count / batch)
+        blocks = blocks_of(grid, first, min(first + batch, count))
+        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault)
+        _run(machine, watch, forecast)
+
+
+def _run(machine: Machine, watch: Watching | None, forecast: Forecast) -> None:
+    """A batch of blocks, from start to end."""
+    if watch is not None:
+        watch.start(machine)
+    for step in (steps := machine.steps()):
+        if watch is not None:
+            watch.step(machine, step)
+        if forecast.measuring:
+            forecast.step(step)
+        elif watch is None:
+            break
+    for _ in steps:  # nobody looks at what is left
+        pass
 
 
 def prepared_memory(
@@ -128,23 +169,6 @@ def prepared_memory(
     with np.errstate(over="ignore"):  # too large a scalar is infinite, as on a GPU
         values = {**sizes, **{s: np.float32(scalars[s]) for s in ir.scalars}}
     return memory, values
-
-
-def _blocks(grid: Sequence[int], first: int, end: int) -> np.ndarray:
-    """blockIdx.x, .y, .z of blocks by number, x running fastest: [3, end - first]."""
-    number = np.arange(first, end)
-    return np.stack([number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1])])
-
-
-def _warn_of_hours(ir: KernelIR, sizes: Mapping[str, int], seconds: float) -> None:
-    """Say how long all blocks will take, when that is more than `PATIENCE`, and which sizes would take less."""
-    if seconds <= PATIENCE:
-        return
-    by = 2 ** ceil(log2(seconds / PATIENCE) / 3)  # of each of three dimensions
-    smaller = ", ".join(f"{name} = {-(-n // by)}" for name, n in sizes.items())
-    long = f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
-    text = f"interpreting {ir.name} on these arrays takes about {long}"
-    warn(f"{text}; {smaller} would take about a minute" if smaller else text, RuntimeWarning, stacklevel=3)
 
 
 def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Memory:
@@ -178,7 +202,11 @@ def _strides(t: GlobalTensor, ld: int) -> tuple[int, ...]:
     return (1,) if len(t.order) == 1 else (ld, 1) if t.order == (0, 1) else (1, ld)
 
 
-def _block_bytes(ir: KernelIR) -> int:
-    """Bytes that one block takes here: registers, shared memory, and 512 a thread for temporaries."""
+def _block_bytes(ir: KernelIR, watched: bool = False) -> int:
+    """Bytes that one block takes here: registers, shared memory, and 512 a thread for temporaries.
+
+    Observers keep up to six times the shared memory in records, and look at all accesses of an operation at once.
+    """
     registers = sum(prod(r.shape) * r.width * POISON[r.kind].itemsize for r in ir.registers)
-    return ir.shared_bytes + ir.threads * (registers + 512)
+    shared, temporaries = (7 * ir.shared_bytes, 4096) if watched else (ir.shared_bytes, 512)
+    return shared + ir.threads * (registers + temporaries)

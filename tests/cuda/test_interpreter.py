@@ -34,6 +34,7 @@ from polyvolta.cuda.kernel_ir import (
     When,
     Zero,
 )
+from polyvolta.cuda.lockstep import forecast
 from polyvolta.cuda.macro_mma import MACRO_MMAS, m16n16k8
 from polyvolta.sets import aff, var
 from tests.cuda.ir_example import matmul_ir, problem, relative_error, rewritten, swizzle, unrolled
@@ -103,25 +104,7 @@ def test_blocks_are_numbered_along_x_first(grid):
     x, y, z = grid
     everyone = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
     for first, end in ((0, 2), (1, x * y * z), (x * y * z - 1, x * y * z)):
-        assert [tuple(b) for b in interpreter._blocks(grid, first, end).T] == everyone[first:end]
-
-
-def test_a_run_of_hours_says_so_after_its_first_batch(monkeypatch):
-    monkeypatch.setattr(interpreter, "BATCH_BYTES", 2 * interpreter._block_bytes(matmul_ir()))
-    now = iter((0, 1200))  # 20 minutes for the first of three batches
-    monkeypatch.setattr(interpreter, "perf_counter", lambda: next(now))
-    with pytest.warns(RuntimeWarning, match="about 60 minutes; M = 16, N = 24, K = 12 would take about a minute"):
-        tensors = run(matmul_ir())
-    assert relative_error(tensors) <= 5e-4
-
-
-def test_a_run_in_one_batch_or_of_seconds_says_nothing(monkeypatch, recwarn):
-    monkeypatch.setattr(interpreter, "PATIENCE", 0)
-    run(matmul_ir())
-    monkeypatch.setattr(interpreter, "PATIENCE", 60)
-    monkeypatch.setattr(interpreter, "BATCH_BYTES", 2 * interpreter._block_bytes(matmul_ir()))
-    run(matmul_ir())
-    assert not recwarn.list
+        assert [tuple(b) for b in forecast.blocks_of(grid, first, end).T] == everyone[first:end]
 
 
 def test_results_round_to_nearest_even_and_overflow_to_infinity():

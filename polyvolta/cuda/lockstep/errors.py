@@ -33,3 +33,15 @@ class BadTensor(CudaError, ValueError):
     """An array, a scalar or a size isn't what the kernel's signature says."""
 
     id = "PV523"
+
+
+class TooLong(CudaError, RuntimeError):
+    """Interpreting would take longer than the caller is patient for."""
+
+    id = "PV554"
+
+
+class BadPatience(CudaError, TypeError):
+    """A patience that is no number of seconds."""
+
+    id = "PV556"

@@ -104,12 +104,8 @@ class Machine:
         for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
             array = np.full((*r.shape, *self.shape, r.width), POISON[r.kind])
             self.registers[r.name] = np.moveaxis(array, (-4, -3, -2), (0, 1, 2))
-        self.values: dict[str, Any] = dict(values)
-        for axis, numbers in zip("xyz", blocks, strict=True):
-            self.values[f"blockIdx.{axis}"] = numbers[:, None, None]
-        self.values["linearId"] = np.arange(ir.threads).reshape(1, -1, LANES)
-        for name, e in ir.derived:
-            self.values[name] = e.evaluate(self.values)
+        self.values = names(ir, values, blocks)
+        for name, _ in ir.derived:
             self._in_range(name, self.values[name])
 
     def run(self) -> None:
@@ -225,6 +221,17 @@ class Machine:
         if any(not 0 <= i < n for i, n in zip(index, extents, strict=True)):
             raise OutOfBounds(f"register {e.array}{index} is outside of {e.array}{extents}")
         return array[(slice(None), slice(None), slice(None), *index)]
+
+
+def names(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray) -> dict[str, Any]:
+    """The names' values at the start of a program; `values` of sizes and scalars, `blocks` as of a `Machine`."""
+    out: dict[str, Any] = dict(values)
+    for axis, numbers in zip("xyz", blocks, strict=True):
+        out[f"blockIdx.{axis}"] = numbers[:, None, None]
+    out["linearId"] = np.arange(ir.threads).reshape(1, -1, LANES)
+    for name, e in ir.derived:
+        out[name] = e.evaluate(out)
+    return out
 
 
 def title(op: kir.Op) -> str:

@@ -1,0 +1,79 @@
+"""Tables of what was observed: as plain text, on a terminal, and in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts.
+
+    Parameters
+    ----------
+    title : what it shows.
+    columns : their headings; one that starts with ">" is of numbers, which end below one another.
+    rows : a text for each column.
+    note : a sentence below.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+    def __str__(self) -> str:
+        heads = tuple(c.removeprefix(">") for c in self.columns)
+        widths = [max(map(len, column)) for column in zip(heads, *self.rows, strict=True)]
+        lines = [self.title]
+        if self.rows:
+            lines += ["  " + _line(self.columns, cells, widths) for cells in (heads, *self.rows)]
+        if self.note:
+            lines.append(f"  {self.note}")
+        return "\n".join(lines)
+
+    def rich(self) -> RichTable | Text:
+        """The table for a terminal; of one without rows its title and its note."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as Rich
+        from rich.text import Text
+
+        if not self.rows:
+            return Text.assemble((self.title, "bold"), f"\n{self.note}\n")
+        table = Rich(
+            title=Text(self.title, style="bold"),
+            title_justify="left",
+            caption=Text(f"{self.note}\n", style="not italic") if self.note else Text(),
+            caption_justify="left",
+            box=SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
+        )
+        for c in self.columns:
+            table.add_column(c.removeprefix(">"), justify="right" if c.startswith(">") else "left", overflow="fold")
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def html(self) -> str:
+        """The table for a notebook."""
+        cell = 'style="text-align: {}; padding: 1px 8px"'
+        sides = [cell.format("right" if c.startswith(">") else "left") for c in self.columns]
+        heads = "".join(f"<th {s}>{escape(c.removeprefix('>'))}</th>" for c, s in zip(self.columns, sides, strict=True))
+        rows = "".join(
+            "<tr>" + "".join(f"<td {s}>{escape(x)}</td>" for x, s in zip(row, sides, strict=True)) + "</tr>"
+            for row in self.rows
+        )
+        body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
+        return f"<p><b>{escape(self.title)}</b></p>{body}" + (f"<p>{escape(self.note)}</p>" if self.note else "")
+
+
+def _line(columns: tuple[str, ...], cells: tuple[str, ...], widths: list[int]) -> str:
+    texts = (x.rjust(w) if c.startswith(">") else x.ljust(w) for c, x, w in zip(columns, cells, widths, strict=True))
+    return "  ".join(texts).rstrip()

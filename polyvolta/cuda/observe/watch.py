@@ -1,0 +1,100 @@
+"""Watching a run of the interpreter: which observers there are, and how they are told what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.kernel_ir import KernelIR
+from polyvolta.cuda.lockstep.machine import Machine, Step
+from polyvolta.cuda.observe.bank_conflicts import BankConflictObserver
+from polyvolta.cuda.observe.coalescing import CoalescingObserver
+from polyvolta.cuda.observe.counts import CountObserver
+from polyvolta.cuda.observe.faults import BoundsObserver, DivergenceObserver
+from polyvolta.cuda.observe.observer import Observer, Seen
+from polyvolta.cuda.observe.races import RaceObserver
+from polyvolta.cuda.observe.uninitialised import UninitialisedObserver
+from polyvolta.cuda.observe.warpwide import accesses_of
+from polyvolta.cuda.places import Places
+from polyvolta.sets import PolyvoltaError, UnknownName, nearest
+
+OBSERVERS: dict[str, type[Observer]] = {
+    kind.name: kind
+    for kind in (
+        RaceObserver, UninitialisedObserver, BoundsObserver, DivergenceObserver, BankConflictObserver,
+        CoalescingObserver, CountObserver,
+    )
+}  # fmt: skip
+
+
+class NothingToObserve(CudaError, ValueError):
+    """An observer was asked for that a kernel has no meaning for."""
+
+    id = "PV555"
+
+
+def names_of(observe: str | Iterable[str], ir: KernelIR) -> tuple[str, ...]:
+    """The observers that are asked for, by name; "all" are those that the kernel has a meaning for.
+
+    Raises
+    ------
+    UnknownName : no observer is called so.
+    NothingToObserve : the kernel has nothing of the kind.
+    """
+    asked = (observe,) if isinstance(observe, str) else tuple(observe)
+    names: list[str] = []
+    for name in asked:
+        if name == "all":
+            names += [n for n, kind in OBSERVERS.items() if not kind.no_meaning(ir)]
+        elif not isinstance(name, str) or name not in OBSERVERS:
+            raise UnknownName(
+                f"no observer is called {name!r}",
+                where=f"{', '.join(OBSERVERS)}, or all",
+                hint=nearest(str(name), (*OBSERVERS, "all")),
+            )
+        elif why := OBSERVERS[name].no_meaning(ir):
+            raise NothingToObserve(f"the kernel {ir.name} has nothing for {name!r} to observe: {why}")
+        else:
+            names.append(name)
+    return tuple(dict.fromkeys(names))
+
+
+class Watch:
+    """The observers of one run.
+
+    Parameters
+    ----------
+    ir : the kernel that runs.
+    names : of the observers.
+    """
+
+    def __init__(self, ir: KernelIR, names: Iterable[str]) -> None:
+        self.ir = ir
+        self.observers = {name: OBSERVERS[name](ir) for name in names}
+        self.takes = tuple(kind for o in self.observers.values() for kind in o.takes)
+
+    def start(self, m: Machine) -> None:
+        """A batch of blocks starts."""
+        for o in self.observers.values():
+            o.start(m)
+
+    def step(self, m: Machine, step: Step) -> None:
+        """An operation was taken."""
+        accesses = accesses_of(m, step)
+        for o in self.observers.values():
+            o.step(m, step, accesses)
+
+    def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> bool:
+        """Something that the machine refuses; whether an observer took note of it."""
+        if not isinstance(wrong, self.takes):
+            return False
+        for o in self.observers.values():
+            if isinstance(wrong, o.takes):
+                o.fault(m, wrong, threads)
+        return True
+
+    def seen(self, places: Places) -> dict[str, Seen]:
+        """What each observer saw, by name."""
+        return {name: o.seen(places) for name, o in self.observers.items()}

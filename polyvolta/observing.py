@@ -1,0 +1,48 @@
+"""Interpreting a kernel with observers on: what they saw, beside the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from polyvolta.cuda.interpreter import interpret
+from polyvolta.cuda.observe.counts import CountObserver
+from polyvolta.cuda.observe.observations import Observations
+from polyvolta.cuda.observe.watch import Watch, names_of
+from polyvolta.cuda.places import Places
+from polyvolta.graph.idioms import plan
+from polyvolta.run import Call, cropped, padded_on_host
+
+if TYPE_CHECKING:
+    from polyvolta.kernel import Kernel
+
+
+def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: float | None) -> Observations:
+    """See `Kernel.interpret`. Places are those of the variant that runs; an empty result has nothing to see.
+
+    Raises
+    ------
+    UnknownName, NothingToObserve : of the observers' names.
+    """
+    padded = call if call.is_empty else padded_on_host(call)
+    kernel, ir = call.kernel, padded.ir
+    watch = Watch(ir, names_of(observe, ir))
+    if not call.is_empty:
+        arrays = {a.tensor.name: a.array for a in padded.arguments}
+        interpret(ir, arrays, padded.sizes, padded.scalars, hook=hook, watch=watch, patience=patience)
+        cropped(padded, call)
+    for o in watch.observers.values():
+        if isinstance(o, CountObserver):
+            o.useful_flops = useful_flops(kernel, call.sizes)
+    seen: dict[str, Any] = watch.seen(Places(ir, kernel.schedule))
+    made = ", ".join(f"{t.name} = {e}" for t, e in zip(kernel.graph.outputs, kernel.graph.roots, strict=True))
+    sizes = ", ".join(f"{n} = {v}" for n, v in call.sizes.items())
+    return Observations(f"{kernel.name}: {made}", sizes, call.result, **seen)
+
+
+def useful_flops(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+    """Floating-point operations that a graph's products need: 2 M N K each."""
+    contractions = plan(kernel.graph, kernel.options.accumulators).contractions
+    extents = [[str(e) for e in c.statement.extents] for c in contractions]
+    return sum(2 * prod(sizes[e] if e in sizes else int(e) for e in three) for three in extents)
