@@ -26,18 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import lcm
 from time import perf_counter
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir_walk import IrPath
+from polyvolta.cuda.ir_walk import IrPath, put, walk
 from polyvolta.cuda.kernel_ir import LANES, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.verify.conditions import Condition
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import Floor
 
+MOST_TURNS = 8
 MOST_TRIPS = 64  # of one loop, before giving up on a state that repeats
 
 
@@ -422,7 +424,7 @@ class _Machine:
         self, s: Loop, start: Aff, upper: list[Aff], way: _Way, mask: np.ndarray | None, path: IrPath
     ) -> list[_Way]:
         """Run trips until everything that arrives at the head is within what has been run from there."""
-        v = var(s.var)
+        v, period = var(s.var), turns(s)
         seen: dict[Hashable, tuple[int, Condition]] = {}  # state at the head: first trip, condition it was run with
         heads, exits = [(0, way)], []
         while heads:
@@ -431,13 +433,13 @@ class _Machine:
             condition = way.condition.given(*(e - v for e in upper))
             if condition.is_empty:
                 continue
-            key = way.key
+            key = way.key, trip % period
             first, done = seen.get(key, (trip, None))
             if done is not None:
                 if condition.within(done):
                     continue
-                since, period = v - start - first * s.step, (trip - first) * s.step
-                guesses = (since, *([-(since % period)] if period > 0 else []), *(e - v for e in upper))
+                since, apart = v - start - first * s.step, (trip - first) * s.step
+                guesses = (since, *([-(since % apart)] if apart > 0 else []), *(e - v for e in upper))
                 condition = done.widened(condition, guesses)
             seen[key] = first, condition
             if trip >= MOST_TRIPS:
@@ -485,6 +487,32 @@ def _thresholds(symbolic: Aff, values: list[int], known: Condition) -> Iterator[
     never = known.given(-(symbolic + below) - 1)
     if not never.is_empty:
         yield never, None
+
+
+def turns(loop: Loop) -> int:
+    """After how many trips the body's expressions come round again, such as 2 with two buffers: of their floors in the
+    loop's variable; 1 where these have large divisors, as bounds of other loops may.
+
+    >>> turns(Loop("k", (aff(0),), (var("K"),), 1, False, (When((var("k") % 2 - var("k") % 3, var("K") // 5), ()),)))
+    6
+    """
+    floors: set[int] = set()
+
+    def look(e: Aff) -> Aff:
+        floors.update(a.den for a, _ in e.terms if isinstance(a, Floor) and loop.var in a.num.names())
+        return e
+
+    for _, stmt in walk(loop.body):
+        put(
+            (*stmt.lower, *stmt.upper)
+            if isinstance(stmt, Loop)
+            else stmt.conditions
+            if isinstance(stmt, When)
+            else stmt,
+            look,
+        )
+    period = lcm(*floors)
+    return period if period <= MOST_TURNS else 1
 
 
 def joined(ways: list[_Way]) -> list[_Way]:
