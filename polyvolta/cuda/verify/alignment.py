@@ -8,6 +8,7 @@ where a chunk does, and what one access of a fragment load brings are values of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -28,7 +29,6 @@ from polyvolta.cuda.kernel_ir import (
 from polyvolta.cuda.verify.report import CounterExample, Verdict
 from polyvolta.cuda.verify.requests import Case, Requests, known_multiple, requests
 from polyvolta.cuda.verify.sectors import element
-from polyvolta.sets import Aff
 
 VECTORS = (GlobalLoad, GlobalStore, SharedStore, FragmentLoad, ExchangeStore, ExchangeLoad)
 
@@ -80,14 +80,14 @@ def _global(r: Requests) -> tuple[str, Case | None]:
     text = f"{op.tensor}[{', '.join(map(str, op.index))}], {e} = 0 mod {width}"
     what = f"an access of {width} values to {op.tensor} starts at {e}, no multiple of {width}"
     if known_multiple(symbolic, r.ir) % width == 0:
-        found = _first(r, numbers % width != 0, what)
+        found = r.first(numbers % width != 0, what)
     else:
         found = None
         for value in np.unique(numbers % width):
             where = (symbolic + int(value)) % width - 1
-            found = found or _first(r, numbers % width == value, what, (where,))
+            found = found or r.first(numbers % width == value, what, (where,))
     if found is not None:
-        found = Case(found.requests, found.what, found.at, found.numbers, found.point, element(found))
+        found = replace(found, address=element(found))
     return text, found
 
 
@@ -98,7 +98,11 @@ def _store(r: Requests) -> tuple[str, Case | None]:
     run = op.index[r.ir.tile(op.tile).order[-1]]
     numbers = r.values(run)
     what = f"a chunk is stored to {op.tile} at {run}, no multiple of {CHUNK}"
-    return f"{op.tile}, {run} = 0 mod {CHUNK}", _first(r, numbers % CHUNK != 0, what)
+    found = r.first(numbers % CHUNK != 0, what)
+    if found is not None:
+        place = ", ".join(str(e.evaluate(found.numbers)) for e in op.index)
+        found = replace(found, address=f"{op.tile}[{place}]")
+    return f"{op.tile}, {run} = 0 mod {CHUNK}", found
 
 
 def _fragment(r: Requests) -> tuple[str, Case | None]:
@@ -116,7 +120,11 @@ def _fragment(r: Requests) -> tuple[str, Case | None]:
     title = f"{op.tile}, {count // op.access} x {16 * op.access} bits at multiples of {op.access}"
     if CHUNK % op.access:
         wrong = np.ones_like(wrong)
-    return title, _first(r, wrong.any((-1, -2)), what)
+    found = r.first(wrong.any((-1, -2)), what)
+    if found is not None:
+        start = ", ".join(str(int(np.broadcast_to(x, (*r.shape, count))[(*found.at, 0)])) for x in place)
+        found = replace(found, address=f"{op.tile}[{start}]")
+    return title, found
 
 
 def _exchange(r: Requests) -> tuple[str, Case | None]:
@@ -129,18 +137,7 @@ def _exchange(r: Requests) -> tuple[str, Case | None]:
         return f"{op.buffer}, vectors of {CHUNK_BYTES} bytes", None
     wrong = len(lengths) > 1 or width not in (4, 8, CHUNK_BYTES)
     what = f"a piece of {width} bytes is no access to {op.buffer}"
-    return f"{op.buffer}, pieces of {width} bytes", _first(r, np.full(r.shape, wrong), what)
-
-
-def _first(r: Requests, wrong: np.ndarray, what: str, where: tuple[Aff, ...] = ()) -> Case | None:
-    """The first thread, of some that a flag marks, whose access happens for some sizes."""
-    if not wrong.any():
-        return None
-    for at in np.argwhere(np.broadcast_to(wrong, r.shape)):
-        case = r.case(what, tuple(int(x) for x in at), where)
-        if case is not None:
-            return case
-    return None
+    return f"{op.buffer}, pieces of {width} bytes", r.first(np.full(r.shape, wrong), what)
 
 
 def _chunks(ir: KernelIR) -> CounterExample | None:

@@ -104,6 +104,8 @@ def bank_conflicts(ir: KernelIR) -> Verdict:
     for r in requests(ir, *SHARED):
         for words in instructions(r):
             places = np.broadcast_to(words.bytes, r.shape)
+            below = min(int(places.min()), 0)  # outside of the memory, but in a bank: `worst_degree` wants none below 0
+            places = places - below // (BANKS * WORD) * (BANKS * WORD)
             if r.active is not None:
                 places = np.where(r.active, places, -words.width)
             key = places.tobytes(), words.width

@@ -14,6 +14,7 @@ lane, round and value, and so is that
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -35,7 +36,8 @@ from polyvolta.cuda.kernel_ir import (
 )
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.cuda.verify.report import CounterExample, NoMeaning, Verdict
-from polyvolta.cuda.verify.requests import requests
+from polyvolta.cuda.verify.requests import Case, Requests, requests
+from polyvolta.cuda.verify.sectors import element
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 
@@ -197,23 +199,26 @@ def _outputs(ir: KernelIR) -> Found | None:
                     runs[s.target.array] = taken[0]
             case GlobalStore() if s.source.array in runs:
                 before, load = runs[s.source.array]
-                r, own = stores[at], load.exchange.owns
+                r = stores[at]
                 if s.along != load.exchange.along:
                     what = f"runs along dimension {load.exchange.along} are stored to {s.tensor} along {s.along}"
-                    return CounterExample(what, address=s.tensor), at, before
-                inputs = {"lane": r.numbers["lane"], "round": r.values(load.round)}
-                for d, (e, o) in enumerate(zip(s.index, own.evaluate(inputs), strict=True)):
-                    base = r.split(e)[1] - np.broadcast_to(o, r.shape)
-                    astray = base != base[..., :1]
-                    if r.active is not None:
-                        astray = astray & r.active
-                    for place in np.argwhere(astray):
-                        where = tuple(int(x) for x in place)
-                        what = (
-                            f"lane {where[2]} stores its run {'rows' if d == 0 else 'columns'} "
-                            f"{int(base[where] - base[where[0], where[1], 0])} away from where it belongs in {s.tensor}"
-                        )
-                        case = r.case(what, where)
-                        if case is not None:
-                            return case.counter_example, at, before
+                    return CounterExample(what, address=s.tensor), before, at
+                case = _misplaced(r, s, load)
+                if case is not None:
+                    return case.counter_example, before, at
+    return None
+
+
+def _misplaced(r: Requests, store: GlobalStore, load: ExchangeLoad) -> Case | None:
+    """A lane whose run is stored elsewhere, seen from lane 0, than `owns` has it."""
+    inputs = {"lane": r.numbers["lane"], "round": r.values(load.round)}
+    for d, (e, own) in enumerate(zip(store.index, load.exchange.owns.evaluate(inputs), strict=True)):
+        base = r.split(e)[1] - np.broadcast_to(own, r.shape)
+        what = f"a lane stores its run to {store.tensor} not where it belongs"
+        case = r.first(base != base[..., :1], what)
+        if case is not None:
+            away = int(base[case.at] - base[(*case.at[:2], 0)])
+            sense = f"{abs(away)} {('rows', 'columns')[d]} {'beyond' if away > 0 else 'before'} where it belongs"
+            what = f"lane {case.at[2]} stores its run to {store.tensor} {sense}, seen from lane 0"
+            return replace(case, what=what, address=element(case))
     return None

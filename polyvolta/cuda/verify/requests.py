@@ -101,6 +101,15 @@ class Requests:
                 return Case(self, what, at, table, point, address)
         return None
 
+    def first(self, wrong: np.ndarray, what: str, where: tuple[Aff, ...] = ()) -> Case | None:
+        """The first request, of some that a flag of each thread marks, that happens for some sizes."""
+        open_for_all = not any(_names(*c) & self.numbers.keys() for c in self.around)
+        for at in np.argwhere(wrong if self.active is None else wrong & self.active):
+            case = self.case(what, tuple(int(x) for x in at), where)
+            if case is not None or open_for_all:
+                return case
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -25,12 +25,13 @@ from dataclasses import replace
 from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.kernel_ir import ExchangeLoad, KernelIR, Mma
 from polyvolta.cuda.verify.report import CounterExample, NoMeaning, Verdict
+from polyvolta.cuda.verify.symbolic import Undecided
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched.dependences import Dependence, dependences
 from polyvolta.sched.example import small_point
 from polyvolta.sched.legality import violations
-from polyvolta.sched.tree import Band, Domain, Node, Schedule, with_children
+from polyvolta.sched.tree import Band, Domain, Filter, Node, Schedule, with_children
 from polyvolta.sets import Aff, Map, Set, var
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space, Tuple
@@ -110,9 +111,7 @@ def _misfit(s: Statement, whole: Set, macro: Set, sizes: tuple[int, ...]) -> Cou
     for k, d in enumerate(dims):
         twice = _near(macro, sizes, k)
         if not twice.is_empty():
-            return _case(
-                f"two macro tiles of {s.name}, that start apart along {d}, share instances; one starts at", twice
-            )
+            return _case(f"two macro tiles of {s.name} overlap, apart along {d}; the first one starts at", twice)
     return None
 
 
@@ -270,14 +269,10 @@ def _one_part(d: Dependence, tree: Schedule, graph: Graph, factors: Factors, par
         space = relation.space
         assert space.inp is not None
         xs, ys = space.inp.dims, tuple(f"{x}#" for x in space.inp.dims)
-        ahead = part.subs(dict(zip(statement.iterators, map(var, ys), strict=True))) - part.subs(
-            dict(zip(statement.iterators, map(var, xs), strict=True))
-        )
-        in_range = [("ge", part), ("ge", parts - 1 - part)]
-        pieces = [
-            RowBuilder((*relation.param_names, *xs, *ys)).conjunct([("ge", sign * ahead - 1), *in_range])
-            for sign in (1, -1)
-        ]
+        two = [part.subs(dict(zip(statement.iterators, map(var, names), strict=True))) for names in (xs, ys)]
+        in_range = [row for p in two for row in (("ge", p), ("ge", parts - 1 - p))]
+        builders = [RowBuilder((*relation.param_names, *xs, *ys)) for _ in range(2)]
+        pieces = [b.conjunct([("ge", s * (two[1] - two[0]) - 1), *in_range]) for b, s in zip(builders, (1, -1))]
         pairs = Space(Tuple(space.inp.name, xs), Tuple(space.out.name, ys))
         relation = relation - Map._of(relation.param_names, [(pairs, tuple(c for c in pieces if c is not None))])
     return relation
@@ -296,6 +291,10 @@ def of_instances(tree: Schedule, graph: Graph, factors: Factors) -> Schedule:
     """The tree of scalar instances, each of which runs when the macro instance of its tile does.
 
     Statements that the tree adds, copies and barriers, are left out of its bands.
+
+    Raises
+    ------
+    Undecided : a filter that tells instances of a statement apart.
     """
     statements = {s.name: s for s in graph.statements}
     iterators = {name: tree.domain.only(name).space.out.dims for name in statements}
@@ -305,6 +304,8 @@ def of_instances(tree: Schedule, graph: Graph, factors: Factors) -> Schedule:
         return _of_tile(own, statements[name].iterators, factors[name])
 
     def scalar(node: Node) -> Node:
+        if isinstance(node, Filter) and node.instances is not None:
+            raise Undecided("a filter lets some instances of a statement through, as no stage makes one")
         if isinstance(node, Band):
             members = tuple(
                 replace(m, exprs=tuple((n, time(n, e)) for n, e in m.exprs if n in statements)) for m in node.members

@@ -21,7 +21,7 @@ inside of one, and take one more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -209,17 +209,17 @@ def _shared(here: Reached) -> Case | None:
         total, distinct = int(counts(rows).sum()), len(np.setdiff1d(rows, [NONE]))
         if total - distinct <= max(len(rows) - 1, 0):
             continue
-        row = int(np.sort(different)[0])
-        combination, warp = divmod(row, r.shape[1])
-        wanted = int(counts(places[row : row + 1])[0])
-        taken = int(counts(here.sectors(slice(0, CHUNK), shift)[row : row + 1])[0])
-        what = (
-            f"warp {warp} takes {taken} sectors for {2 * wanted} bytes, which fill {-(-wanted // SECTOR)}: the tile's "
-            f"{distinct} sectors are taken {total} times by {len(rows)} requests"
-        )
-        case = _case(here, combination, warp, what)
-        if case is not None:
-            return case
+        for row in np.sort(different).tolist():
+            combination, warp = divmod(row, r.shape[1])
+            wanted = int(counts(places[row : row + 1])[0])
+            taken = int(counts(here.sectors(slice(0, CHUNK), shift)[row : row + 1])[0])
+            what = (
+                f"warp {warp} takes {taken} sectors for {2 * wanted} bytes, which fill {-(-wanted // SECTOR)}: the "
+                f"tile's {distinct} sectors are taken {total} times by {len(rows)} requests"
+            )
+            case = _case(here, combination, warp, what)
+            if case is not None:
+                return case
     return None
 
 
@@ -229,7 +229,7 @@ def _case(here: Reached, combination: int, warp: int, what: str) -> Case | None:
     for lane in lanes:
         case = r.case(what, (combination, warp, lane))
         if case is not None:
-            return Case(case.requests, what, case.at, case.numbers, case.point, element(case))
+            return replace(case, address=element(case))
     return None
 
 
