@@ -41,12 +41,12 @@ LANE = var("lane")
 
 
 def swapped(lane: Aff, other: int) -> Aff:
-    """The lane's number, 0 and another one below 16 exchanged: an expression, as everything in the kernel IR is.
+    """The lane's number, 0 and another one exchanged: an expression, as everything in the kernel IR is.
 
     >>> [swapped(LANE, 5).evaluate({"lane": n}) for n in (0, 1, 4, 5, 31)]
     [5, 1, 4, 0, 31]
     """
-    return xor(lane, other * (_is(lane, 0) + _is(lane, other)), 5)
+    return xor(lane, other * (_is(lane, 0) + _is(lane, other)), (2 * other).bit_length())
 
 
 def _is(lane: Aff, number: int) -> Aff:
@@ -82,7 +82,7 @@ def _lanes_exchanged(ir: KernelIR, operand: str) -> KernelIR:
         own = s.ownership
         place = np.stack([np.broadcast_to(x, (LANES, own.inputs[1][1])) for x in own.evaluate(
             {"lane": np.arange(LANES)[:, None], "i": np.arange(own.inputs[1][1])})])  # fmt: skip
-        others = [n for n in range(1, LANES // 2) if (place[:, n] != place[:, 0]).any()]
+        others = [n for n in range(1, LANES) if (place[:, n] != place[:, 0]).any()]
         worst = next((n for n in others if _degree(ir, s, _by_other_lanes(own, n)) > 1), others[0])
         return (replace(s, ownership=_by_other_lanes(own, worst)),)
 
@@ -148,8 +148,12 @@ def _transposed(ir: KernelIR) -> KernelIR:
     macro = next((op.macro for op in operations(ir.body) if isinstance(op, Mma)), None)
     if macro is None:
         raise NothingToBreak(f"{ir.name} multiplies nothing", where=ir.about)
-    order = lambda ex: (1, 0) if ex.along == 1 else (0, 1)  # noqa: E731
-    return _exchanged(ir, lambda ex: plan_exchange(macro, ex.kind, order(ex)))
+
+    def turned(ex: Exchange) -> Exchange:
+        other = plan_exchange(macro, ex.kind, (1, 0) if ex.along == 1 else (0, 1))
+        return replace(other, owns=ex.owns, along=ex.along)
+
+    return _exchanged(ir, turned)
 
 
 def _other_lanes_pieces(ex: Exchange) -> Exchange:
@@ -191,7 +195,7 @@ MUTANTS = (
     Mutant(
         "two lanes of A change places",
         "lane 0 and another one load each other's values of A's fragments",
-        ("ownership",), ("values",), (FragmentLoad,), lambda ir: _lanes_exchanged(ir, "a"),
+        ("ownership",), ("values", "bank_conflicts"), (FragmentLoad,), lambda ir: _lanes_exchanged(ir, "a"),
     ),
     Mutant(
         "a lane of B has its neighbour's values",

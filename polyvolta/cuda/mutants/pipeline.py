@@ -119,11 +119,6 @@ def _same_part(ir: KernelIR) -> KernelIR:
 SHARED = (SharedStore, FragmentLoad)
 
 
-def _other(buffer: Aff) -> Aff:
-    """The other one of two buffers; as a difference, since a loop's variable may be negative."""
-    return 1 - buffer
-
-
 MUTANTS = (
     Mutant(
         "prefetch two tiles ahead",
@@ -138,12 +133,12 @@ MUTANTS = (
     Mutant(
         "stores into the buffer that is read",
         "the next tile is stored into the buffer from which this one's fragments are loaded, and read from the other",
-        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, _other, SharedStore),
+        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, lambda e: 1 - e, SharedStore),
     ),
     Mutant(
         "fragments from the other buffer",
         "fragments are loaded from the buffer into which the next tile is stored",
-        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, _other, FragmentLoad),
+        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, lambda e: (e + 1) % 2, FragmentLoad),
     ),
     Mutant(
         "one buffer where two are meant",
