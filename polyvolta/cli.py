@@ -5,6 +5,7 @@
     polyvolta emit      the CUDA text, or machine code
     polyvolta run       a run on random data, with its error and time
     polyvolta trace     one block step by step: what each warp reads and writes
+    polyvolta draw      pictures of its maps, tiles and pipeline, as SVG
     polyvolta verify    proofs that the kernel is right, or a counter-example
 
 Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that is refuted.
@@ -25,6 +26,7 @@ from polyvolta.cli_options import (
     FIRST_BLOCK,
     SIZE,
     TRACE_SIZE,
+    AccessName,
     Ascii,
     BlockText,
     Break,
@@ -34,11 +36,18 @@ from polyvolta.cli_options import (
     Interpret,
     Only,
     Output,
+    Picture,
+    PictureFile,
+    PictureSize,
     Seed,
     SizeText,
     Stage,
     Statement,
     Steps,
+    TileName,
+    Tiles,
+    Unswizzled,
+    Warp,
     block_numbers,
     numbers,
     with_choice,
@@ -229,6 +238,34 @@ def trace(
 
     terminal.print_title(out, kernel)
     trace_random(out, kernel, sizes, at, first, steps, statement, seed)
+
+
+@app.command(cls=_Command)
+@with_choice
+def draw(
+    picture: Picture = "all",
+    output: PictureFile = None,
+    size: PictureSize = None,
+    tile: TileName = "shared_A",
+    access: AccessName = None,
+    warp: Warp = 0,
+    unswizzled: Unswizzled = False,
+    block: BlockText = FIRST_BLOCK,
+    tiles: Tiles = 4,
+    mutant: Break = None,
+    *,
+    choice: Choice,
+) -> None:
+    """Pictures as SVG: who owns what, shared memory and its banks, the output's tiles, the k loop in time."""
+    from polyvolta import drawing, proving
+
+    out = terminal.console()
+    sizes = {} if size is None else dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
+    at = block_numbers(block)
+    kernel = proving.broken(choice.compiled(out), mutant, out)
+    a, b = choice.layouts.split(",")
+    wanted = drawing.Wanted(sizes, (a, b), tile, access, warp, not unswizzled, at, tiles)
+    drawing.draw(out, kernel, picture, wanted, output)
 
 
 # ---- what they share ---------------------------------------------------------------------------------------

@@ -84,6 +84,23 @@ BlockText = Annotated[str, typer.Option("--block", metavar="X,Y", help="blockIdx
 First = Annotated[int, typer.Option("--first", min=0, metavar="N", help="The first step to show.")]
 Steps = Annotated[int, typer.Option("--steps", min=1, metavar="N", help="How many steps to show.")]
 Statement = Annotated[str | None, typer.Option("--statement", metavar="NAME", help="One alone, such as load_A.")]
+Picture = Annotated[
+    str, typer.Argument(metavar="PICTURE", help="ownership, instruction, tile, output or pipeline; all if missing.")
+]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="For the picture, SVG; of all pictures the folder."),
+]
+PictureSize = Annotated[
+    str | None, typer.Option("--size", metavar="MxNxK", help="If missing, one that shows something.")
+]
+TileName = Annotated[str, typer.Option("--tile", metavar="NAME", help="The shared tile, such as shared_A or exchange.")]
+AccessName = Annotated[
+    str | None, typer.Option("--access", metavar="NAME", help="A statement that touches the tile, or load or store.")
+]
+Warp = Annotated[int, typer.Option("--warp", min=0, metavar="N", help="Whose access.")]
+Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its swizzle.")]
+Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,7 +289,7 @@ def _detail(picture: Canvas, found: Stores, block: tuple[int, int, int], x0: flo
                 picture.rect(x, y, wide, high, fill=TINTS[w % len(TINTS)], stroke=GREY, thick=0.8)
                 _hatched(picture, fragment, found.shape, at, scale, base)
                 if min(wide, high) >= 14:
-                    picture.text(x + wide - 4, y + high - 8, number, size=10, anchor="end")
+                    picture.text(x + wide - 6, y + high - 10, number, size=10, anchor="end")
     for w, part in found.warps(block).items():
         x, y, wide, high = _place(part, at, scale, base)
         picture.rect(x, y, wide, high, stroke=INK, thick=2)

@@ -18,7 +18,7 @@ from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import KernelIR, Loop
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
-from polyvolta.cuda.pictures.k_tiles import Event, events, k_loops
+from polyvolta.cuda.pictures.k_tiles import Event, events, k_loops, unordered, wrong
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg
 
 SLOT, NARROW, TRIP_GAP = 22, 12, 14  # pixels of a box, of a barrier, between two trips
@@ -98,8 +98,10 @@ def _int(value: Any) -> int:
 @dataclass(frozen=True, slots=True)
 class _Box:
     event: Event
+    number: int  # of the event
     x: float
     wide: float
+    wrong: bool
 
     @property
     def middle(self) -> float:
@@ -122,7 +124,7 @@ def _drawn(ir: KernelIR, loop: Loop, found: list[Event], tiles: int, sizes: Mapp
     boxes, edges = _placed(found, shown)
     loops = [s for _, s in k_loops(ir)]
     which = f"k loop {loops.index(loop)} of {len(loops)}" if len(loops) > 1 else "the k loop"
-    picture = Canvas(f"{ir.name}: {which}, trip by trip", _gain(found), _used(loop, sizes))
+    picture = Canvas(f"{ir.name}: {which}, trip by trip", _gain(found), _used(loop, sizes), _left_out(found))
     height = ROW * len(rows)
     _trips(picture, loop, found, trips, edges, height)
     for (kind, buffer), y in rows.items():
@@ -137,13 +139,16 @@ def _drawn(ir: KernelIR, loop: Loop, found: list[Event], tiles: int, sizes: Mapp
     for box in boxes:
         if box.event.kind != "barrier":
             _box(picture, box, rows[box.event.kind, box.event.buffer])
-    _arrows(picture, boxes, rows)
+    races = unordered(found)
+    _arrows(picture, boxes, rows, races)
     picture.key("a number is a k tile, a colour too", fill=DEEPER[0], second=DEEPER[1])
     picture.key("on its way, or held in shared memory", fill=TINTS[1], stroke=DEEPER[1], dashes="3 2")
     if any(e.kind == "barrier" for e in found):
         picture.key("barrier: all threads wait for one another", line=True, stroke=INK)
-    if any(_is_wrong(e) for e in found):
-        picture.key("data of no tile, or of several", stroke=RED)
+    if wrong(found):
+        picture.key("data of no tile, of several, or of one multiplied before", stroke=RED)
+    if races:
+        picture.key("no barrier between a store and a load of one buffer", line=True, stroke=RED)
     return picture.svg()
 
 
@@ -159,15 +164,16 @@ def _rows(found: list[Event]) -> dict[tuple[str, int | None], float]:
 
 def _placed(found: list[Event], shown: list[int]) -> tuple[list[_Box], dict[int, tuple[float, float]]]:
     """Where the boxes of the trips that are shown stand, and from where to where each trip goes."""
-    boxes, edges, x = [], {}, 0.0
+    boxes, edges, x, bad = [], {}, 0.0, set(wrong(found))
     for k, trip in enumerate(shown):
         x += TRIP_GAP if k else 0
         start = x
         x += 5
-        for e in (e for e in found if e.trip == trip):
-            wide = NARROW if e.kind == "barrier" else SLOT
-            boxes.append(_Box(e, x, wide))
-            x += wide
+        for number, e in enumerate(found):
+            if e.trip == trip:
+                wide = NARROW if e.kind == "barrier" else SLOT
+                boxes.append(_Box(e, number, x, wide, number in bad))
+                x += wide
         x += 5
         edges[trip] = start, x
     return boxes, edges
@@ -227,33 +233,38 @@ def _ways(boxes: list[_Box], source: str, sink: str, last: bool = False) -> Iter
 def _box(picture: Canvas, box: _Box, y: float) -> None:
     e = box.event
     tile = min(e.tiles, default=0)
-    wrong = _is_wrong(e)
     with picture.group(str(e)):
-        fill = PAPER if wrong or not e.tiles else DEEPER[tile % len(DEEPER)]
-        stroke, thick = (RED, 2.2) if wrong else (INK, 0.9)
+        fill = PAPER if box.wrong or not e.tiles else DEEPER[tile % len(DEEPER)]
+        stroke, thick = (RED, 2.2) if box.wrong else (INK, 0.9)
         picture.rect(box.x + 1, y + (ROW - BOX) / 2, box.wide - 2, BOX, fill=fill, stroke=stroke, thick=thick, round=2)
-        words = ",".join(map(str, sorted(e.tiles))) or ("?" if wrong else "")
+        words = ",".join(map(str, sorted(e.tiles))) or ("?" if box.wrong else "")
         picture.text(box.middle, y + ROW / 2, words, size=12 if len(words) < 3 else 8, bold=True,
-                     fill=RED if wrong else INK)  # fmt: skip
+                     fill=RED if box.wrong else INK)  # fmt: skip
 
 
-def _is_wrong(e: Event) -> bool:
-    """Whether data of no tile, or of several ones, are stored, fetched or multiplied."""
-    return e.kind in ("store", "fetch", "mma") and len(e.tiles) != 1
-
-
-def _arrows(picture: Canvas, boxes: list[_Box], rows: Mapping[tuple[str, int | None], float]) -> None:
-    """From loads to stores, from stores to the first fetch, from there to the first macro-MMA."""
+def _arrows(
+    picture: Canvas, boxes: list[_Box], rows: Mapping[tuple[str, int | None], float], races: list[tuple[int, int]]
+) -> None:
+    """From loads to stores, from stores to the first fetch, from there to the first macro-MMA; races in red."""
+    apart = (ROW - BOX) / 2
     for source, sink in (("load", "store"), ("store", "fetch"), ("fetch", "mma")):
         done = set()
         for start, end in _ways(boxes, source, sink):
             key = (start.event.tiles, end.event.trip)
-            if source == "fetch" and (key in done or end.event.trip != start.event.trip):
+            if (start.number, end.number) in races or source == "fetch" and key in done:
                 continue
             done.add(key)
-            y1 = rows[start.event.kind, start.event.buffer] + ROW / 2 + (6 if source != "fetch" else BOX / 2)
-            y2 = rows[end.event.kind, end.event.buffer] + (ROW - BOX) / 2
-            picture.arrow(end.middle if source != "fetch" else end.x + 3, y1, end.middle, y2)
+            below = BOX / 2 if source == "fetch" else 6
+            y1, y2 = (rows[b.event.kind, b.event.buffer] for b in (start, end))
+            x = start.middle + 5 if source == "fetch" else end.middle
+            picture.arrow(x, y1 + ROW / 2 + below, end.middle, y2 + apart)
+    at = {box.number: box for box in boxes}
+    for first, second in races:
+        if first in at and second in at:
+            start, end = at[first], at[second]
+            y1, y2 = (rows[b.event.kind, b.event.buffer] + ROW / 2 for b in (start, end))
+            side = 1 if y2 > y1 else -1
+            picture.arrow(start.middle, y1 + side * BOX / 2, end.middle, y2 - side * BOX / 2, stroke=RED, thick=2)
 
 
 def _gain(found: list[Event]) -> str:
@@ -274,6 +285,12 @@ def _gain(found: list[Event]) -> str:
         f"{overlapped} of {total} macro-MMAs of a warp run while the next of {len(tiles)} k tiles is on its way from "
         "global memory."
     )
+
+
+def _left_out(found: list[Event]) -> str:
+    """The k tiles that are loaded and never multiplied: none, in a kernel that is right."""
+    loaded, multiplied = ({t for e in found if e.kind == kind for t in e.tiles} for kind in ("load", "mma"))
+    return f"never multiplied: k tile {', '.join(map(str, sorted(left)))}" if (left := loaded - multiplied) else ""
 
 
 def _used(loop: Loop, sizes: Mapping[str, int]) -> str:

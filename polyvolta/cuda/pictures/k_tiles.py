@@ -7,7 +7,7 @@ kernel that takes a tile too early the numbers show it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,6 +93,36 @@ def events(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> li
         else:
             found.append(event)
     return found
+
+
+def unordered(found: Sequence[Event]) -> list[tuple[int, int]]:
+    """Stores and fragment loads of one buffer, one after the other, with no barrier between: (first, second) events.
+
+    One warp's reads may come before another's writes, or after the next ones: a race.
+    """
+    races, barrier = [], -1
+    last: dict[tuple[str, int | None], int] = {}
+    for k, e in enumerate(found):
+        if e.kind == "barrier":
+            barrier = k
+        elif e.kind in ("store", "fetch"):
+            other = last.get(("fetch" if e.kind == "store" else "store", e.buffer), -1)
+            if other > barrier and other > last.get((e.kind, e.buffer), -1):
+                races.append((other, k))
+            last[e.kind, e.buffer] = k
+    return races
+
+
+def wrong(found: Sequence[Event]) -> list[int]:
+    """Numbers of the events that store, fetch or multiply data of no k tile, of several, or a tile that an earlier trip
+    of the loop has multiplied."""
+    multiplied: dict[Tiles, int] = {}
+    bad = []
+    for k, e in enumerate(found):
+        again = e.kind == "mma" and multiplied.setdefault(e.tiles, e.trip) != e.trip
+        if e.kind in ("store", "fetch", "mma") and len(e.tiles) != 1 or again:
+            bad.append(k)
+    return bad
 
 
 class _Held:

@@ -74,11 +74,11 @@ class Canvas:
     Parameters
     ----------
     title : its heading.
-    subtitle : lines below, smaller.
+    subtitle : lines below, smaller; empty ones are left out.
     """
 
     def __init__(self, title: str, *subtitle: str) -> None:
-        self.title, self.subtitle = title, subtitle
+        self.title, self.subtitle = title, [line for line in subtitle if line]
         self.keys: list[Key] = []
         self._parts: list[str] = []
         self._box = [0.0, 0.0, 0.0, 0.0]  # left, top, right, bottom
