@@ -18,10 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import import_module
 from time import perf_counter
-from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.kernel_ir import KernelIR
@@ -128,28 +126,21 @@ class Found:
     unknown: dict[str, Undecided]
 
 
-FUNCTIONS = ("schedule", "ownership", "accesses")
-WATCHERS = ("contents", "sums", "races", "bounds", "barriers", "copies", "written_once")
-
-
-def _modules(names: tuple[str, ...]) -> Iterator[ModuleType]:
-    for name in names:
-        try:
-            yield import_module(f"polyvolta.cuda.verify.{name}")
-        except ModuleNotFoundError:
-            continue
-
-
 @cache
 def provers() -> Mapping[str, Prover]:
     """The functions, by the names of the proofs that they decide."""
-    return {name: f for module in _modules(FUNCTIONS) for name, f in getattr(module, "PROVERS", {}).items()}
+    from polyvolta.cuda.verify import accesses, ownership, schedule
+
+    return {**schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
 
 
 @cache
 def clients() -> tuple[Callable[[KernelIR, Graph], Watcher], ...]:
     """What makes the clients of the symbolic machine."""
-    return tuple(c for module in _modules(WATCHERS) for c in getattr(module, "CLIENTS", ()))
+    from polyvolta.cuda.verify import barriers, bounds, contents, copies, races, written_once
+
+    modules: tuple[Any, ...] = (contents, races, bounds, barriers, copies, written_once)
+    return tuple(made for module in modules for made in module.CLIENTS)
 
 
 def by_functions(ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[str], found: Found) -> None:
