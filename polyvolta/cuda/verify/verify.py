@@ -268,7 +268,7 @@ def covered(ir: KernelIR) -> str:
         return f"the sizes {shapes} alone"
     free = ", ".join(f"{n} >= {ir.ranges.get(n, (0, None))[0]}" for n in ir.sizes)
     multiples = "".join(f", {words}" for words in _multiples(ir.context))
-    fixed = any(isinstance(d, int) and d != 1 for t in ir.tensors for d in t.dims)
+    fixed = any(isinstance(d, int) and (t.written or d != 1) for t in ir.tensors for d in t.dims)
     return f"all {free}{multiples}{f', with {shapes}' if fixed else ''}"
 
 

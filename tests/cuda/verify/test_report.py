@@ -288,6 +288,7 @@ def test_a_refutation_without_a_case_and_of_a_tree_alone(kernel):
         ("M K N", "guard", "all M >= 1, N >= 1, K >= 0"),
         ("M K N", "pad", "all M >= 32, N >= 32, K >= 0, M and N multiples of 32, K a multiple of 16"),
         ("48 K N", "guard", "all N >= 1, K >= 0, with A[48, K], B[K, N], C[48, N]"),
+        ("1 K N", "guard", "all N >= 1, K >= 0, with A[1, K], B[K, N], C[1, N]"),
         ("48 64 16", "guard", "the sizes A[48, 64], B[64, 16], C[48, 16] alone"),
     ],
 )
