@@ -215,7 +215,7 @@ MUTANTS = (
     Mutant(
         "crossed steps",
         "the instructions of a macro-MMA multiply A's columns by other rows of B",
-        ("result",), ("values",), (), _crossed_steps,
+        ("sums",), ("values",), (), _crossed_steps,
     ),
     Mutant(
         "accumulators not zeroed",

@@ -147,7 +147,7 @@ MUTANTS = (
     Mutant(
         "tiles overlap",
         "the tiles of the two operands lie in the same part of shared memory",
-        ("fresh",), ("races",), SHARED, _overlapping,
+        ("not_overwritten",), ("races",), SHARED, _overlapping,
     ),
     Mutant(
         "exchange over the tiles",

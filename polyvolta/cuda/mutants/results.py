@@ -91,7 +91,7 @@ MUTANTS = (
     Mutant(
         "prologue outside of the tensor",
         "a prologue makes something else of the zeros around a tensor, and that is multiplied, too",
-        ("result",), ("values",), (), _no_inside,
+        ("sums",), ("values",), (), _no_inside,
     ),
     Mutant(
         "one operand twice",
