@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.ir_walk import operations, touches
 from polyvolta.cuda.pictures import Svg, instruction, output_tiles, ownership, pipeline, shared_tile
@@ -81,7 +81,7 @@ def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | Non
 
 def one(kernel: Kernel, what: str, wanted: Wanted) -> Svg:
     """One picture."""
-    sizes = {n: v for n, v in wanted.sizes.items() if n in kernel.ir.sizes}
+    sizes: dict[str, Any] = {n: v for n, v in wanted.sizes.items() if n in kernel.ir.sizes}
     match what:
         case "ownership":
             return ownership(kernel)
@@ -98,7 +98,7 @@ def one(kernel: Kernel, what: str, wanted: Wanted) -> Svg:
 def every(kernel: Kernel, wanted: Wanted) -> Iterator[tuple[str, Svg]]:
     """All pictures that a kernel has, with names for files."""
     ir = kernel.ir
-    sizes = {n: v for n, v in wanted.sizes.items() if n in ir.sizes}
+    sizes: dict[str, Any] = {n: v for n, v in wanted.sizes.items() if n in ir.sizes}
     yield "instruction", instruction(*wanted.layouts)
     yield "ownership", ownership(kernel)
     for tile in ir.tiles:

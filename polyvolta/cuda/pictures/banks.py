@@ -108,20 +108,20 @@ def contents(ir: KernelIR, tile: SharedTile, exchange: Exchange | None = None) -
     """The elements in each chunk of a buffer, as text in the order of the tile's dimensions."""
     if tile.layout is None:
         return _exchanged(tile, exchange or _exchange_of(ir, tile))
-    return {chunk: ", ".join(map(_span, box)) for chunk, box in boxes(tile).items()}
+    return {chunk: " / ".join(", ".join(map(_span, box)) for box in held) for chunk, held in boxes(tile).items()}
 
 
-def boxes(tile: SharedTile) -> dict[int, list[Sequence[int]]]:
-    """The elements in each chunk of a tile with a layout: for each dimension the indices."""
+def boxes(tile: SharedTile) -> dict[int, list[list[Sequence[int]]]]:
+    """The elements in each chunk of a tile with a layout, as boxes: for each dimension the indices. One, normally."""
     assert tile.layout is not None
     (dims, size), (line, run) = zip(*tile.layout.inputs), tile.order
-    found: dict[int, list[Sequence[int]]] = {}
+    found: dict[int, list[list[Sequence[int]]]] = {}
     for x in range(size[line]):
         for y in range(0, size[run], CHUNK):
             (chunk,) = tile.layout.evaluate({dims[line]: x, dims[run]: y})
             box: list[Sequence[int]] = [(x,), (x,)]
             box[run] = range(y, y + CHUNK)
-            found[int(chunk)] = box
+            found.setdefault(int(chunk), []).append(box)
     return found
 
 
@@ -175,11 +175,16 @@ def _layout_alone(ir: KernelIR, tile: SharedTile, swizzled: bool) -> Svg:
     if tile.layout is not None:
         run = tile.order[-1]
         name, extent = tile.layout.inputs[run]
-        position = {chunk: box[run][0] // CHUNK for chunk, box in boxes(tile).items()}
+        position = {chunk: held[0][run][0] // CHUNK for chunk, held in boxes(tile).items()}
         fills = {chunk: TINTS[p % len(TINTS)] for chunk, p in position.items()}
         for p in range(min(len(TINTS), extent // CHUNK)):
             more = f" (mod {CHUNK * len(TINTS)})" if extent > CHUNK * len(TINTS) else ""
             picture.key(f"{name} {CHUNK * p}–{CHUNK * p + CHUNK - 1}{more}", fill=TINTS[p])
+    else:
+        slot = _exchange_of(ir, tile).chunks
+        fills = {chunk: TINTS[chunk // slot % len(TINTS)] for chunk in held}
+        for k in range(min(tile.buffers * tile.chunks // slot, shown * PER_ROW // slot, len(TINTS))):
+            picture.key(f"slot {k}", fill=TINTS[k])
     y = _columns(picture)
     for row in range(shown):
         _row(picture, tile, held, row, y, fills)
@@ -264,13 +269,15 @@ def _row(picture: Canvas, tile: SharedTile, held: Mapping[int, str], row: int, y
         chunk = PER_ROW * row + c
         if chunk >= tile.chunks:
             break
-        with picture.group(f"chunk {chunk}: {held.get(chunk, 'unused')}"):
-            picture.rect(WIDE * c, y, WIDE, HIGH, fill=fills.get(chunk, PAPER), stroke=FAINT if not fills else GREY,
-                         thick=0.8)  # fmt: skip
-            if fills:
-                picture.text(WIDE * (c + 0.5), y + HIGH / 2, held.get(chunk, ""), size=12)
-            else:
-                picture.text(WIDE * (c + 0.5), y + 9, held.get(chunk, ""), size=10, fill=GREY)
+        words = held.get(chunk, "")
+        with picture.group(f"chunk {chunk}: {words or 'unused'}"):
+            stroke = GREY if fills else FAINT
+            picture.rect(WIDE * c, y, WIDE, HIGH, fill=fills.get(chunk, PAPER), stroke=stroke, thick=0.8)
+            size, middle, ink = (12, HIGH / 2, INK) if fills else (10, 9, GREY)
+            if "/" in words:
+                picture.rect(WIDE * c + 2, y + 2, WIDE - 4, HIGH - 4, fill=PAPER, stroke=RED, thick=2)
+                words, size, ink = f"{words.count('/') + 1} in one", 10, RED
+            picture.text(WIDE * (c + 0.5), y + middle, words, size=size, fill=ink)
 
 
 def _lanes(picture: Canvas, taken: Taken, lanes: dict[int, list[int]], words: np.ndarray, row: int, y: float) -> None:

@@ -245,19 +245,12 @@ def _box(picture: Canvas, box: _Box, y: float) -> None:
 def _arrows(
     picture: Canvas, boxes: list[_Box], rows: Mapping[tuple[str, int | None], float], races: list[tuple[int, int]]
 ) -> None:
-    """From loads to stores, from stores to the first fetch, from there to the first macro-MMA; races in red."""
-    apart = (ROW - BOX) / 2
-    for source, sink in (("load", "store"), ("store", "fetch"), ("fetch", "mma")):
-        done = set()
+    """From loads to stores, from stores to the first fetch; races in red."""
+    for source, sink in (("load", "store"), ("store", "fetch")):
         for start, end in _ways(boxes, source, sink):
-            key = (start.event.tiles, end.event.trip)
-            if (start.number, end.number) in races or source == "fetch" and key in done:
-                continue
-            done.add(key)
-            below = BOX / 2 if source == "fetch" else 6
-            y1, y2 = (rows[b.event.kind, b.event.buffer] for b in (start, end))
-            x = start.middle + 5 if source == "fetch" else end.middle
-            picture.arrow(x, y1 + ROW / 2 + below, end.middle, y2 + apart)
+            if (start.number, end.number) not in races:
+                y1, y2 = (rows[b.event.kind, b.event.buffer] + ROW / 2 for b in (start, end))
+                picture.arrow(end.middle, y1 + 6, end.middle, y2 - BOX / 2)
     at = {box.number: box for box in boxes}
     for first, second in races:
         if first in at and second in at:

@@ -165,7 +165,7 @@ def _matrix(
     if name in "AD":
         label = x0 + CELL * cols / 2, y0 + CELL * rows + 14
     else:
-        label = x0 + CELL * cols + 10, y0 + CELL * rows / 2
+        label = x0 + CELL * cols + 15, y0 + CELL * rows / 2
     words = f"{'C, D' if name == 'D' else name}  ({axes[0]} ↓, {axes[1]} →)"
     if name == "B":
         picture.text(label[0], label[1], words, size=13, upwards=True)

@@ -156,26 +156,16 @@ class Canvas:
         self._reach(x, y, x + width, y + height)
         self._parts.append(f'<path d="{"".join(path)}" stroke="{stroke}" stroke-width="{thick:g}" fill="none"/>')
 
-    def arrow(
-        self, x1: float, y1: float, x2: float, y2: float, *, stroke: str = INK, thick: float = 1.3, bend: bool = False
-    ) -> None:
-        """An arrow to (x2, y2), straight, or leaving and arriving sideways."""
+    def arrow(self, x1: float, y1: float, x2: float, y2: float, *, stroke: str = INK, thick: float = 1.3) -> None:
+        """A straight arrow to (x2, y2)."""
         self._reach(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
-        size = 6.0
-        if bend:
-            dx, dy, mid = 1.0, 0.0, max(14.0, (x2 - x1) / 2)
-            curve = f"C{x1 + mid:g} {y1:g} {x2 - mid:g} {y2:g} {x2 - size:g} {y2:g}"
-        else:
-            far = hypot(x2 - x1, y2 - y1) or 1.0
-            dx, dy = (x2 - x1) / far, (y2 - y1) / far
-            curve = f"L{x2 - size * dx:.5g} {y2 - size * dy:.5g}"
-        wing = 0.42 * size
-        corners = [(x2, y2)] + [
-            (x2 - size * dx + side * wing * dy, y2 - size * dy - side * wing * dx) for side in (-1, 1)
-        ]
+        far, size = hypot(x2 - x1, y2 - y1) or 1.0, 6.0
+        dx, dy, wing = (x2 - x1) / far, (y2 - y1) / far, 0.42 * size
+        back = x2 - size * dx, y2 - size * dy
+        corners = [(x2, y2), *((back[0] - side * wing * dy, back[1] + side * wing * dx) for side in (1, -1))]
         self._parts.append(
-            f'<path d="M{x1:g} {y1:g}{curve}" stroke="{stroke}" stroke-width="{thick:g}" fill="none"/>'
-            f'<polygon points="{" ".join(f"{a:.5g},{b:.5g}" for a, b in corners)}" fill="{stroke}"/>'
+            f'<path d="M{x1:g} {y1:g}L{back[0]:.5g} {back[1]:.5g}" stroke="{stroke}" stroke-width="{thick:g}" '
+            f'fill="none"/><polygon points="{" ".join(f"{a:.5g},{b:.5g}" for a, b in corners)}" fill="{stroke}"/>'
         )
 
     def group(self, title: str) -> _Group:
