@@ -49,12 +49,12 @@ def kernel_of(idiom: str) -> Kernel:
     return pv.compile(outputs, options=pv.Options(**{**SMALL, **options}))
 
 
-def breaks(mutant: str, idiom: str) -> bool:
+def change(mutant: Mutant, kernel: Kernel) -> object:
+    """What a mutant makes of a kernel's IR, or trees; None if there is nothing to break."""
     try:
-        broken(kernel_of(idiom), mutant)
+        return mutant.ir(kernel.ir) if mutant.ir else mutant.trees(kernel.stages)
     except NothingToBreak:
-        return False
-    return True
+        return None
 
 
 @cache
@@ -62,8 +62,8 @@ def chosen() -> dict[str, str]:
     """Mutant -> the kernel that it breaks: of those that it applies to, the one that has had the fewest."""
     had = dict.fromkeys(KERNELS, 0)
     found = {}
-    for name in MUTANTS:
-        idiom = min((i for i in KERNELS if breaks(name, i)), key=lambda i: had[i])
+    for name, mutant in MUTANTS.items():
+        idiom = next(i for i in sorted(KERNELS, key=had.__getitem__) if change(mutant, kernel_of(i)) is not None)
         had[idiom] += 1
         found[name] = idiom
     return found
@@ -134,9 +134,12 @@ def test_the_observers_see_a_mutant(name):
         seen = kernel.interpret(**given, observe="all")
         saw |= {f.observer for f in seen.findings}
         saw |= set() if is_right(kernel, given, seen.result) else {"values"}
-        whole = kernel_of(chosen()[name]).interpret(**given, observe="coalescing")
-        saw |= {"coalescing"} if seen.coalescing.sectors > whole.coalescing.sectors else set()  # no findings: a table
-    assert set(mutant.observers) <= saw
+        if "coalescing" in mutant.observers:  # no findings: a table
+            whole = kernel_of(chosen()[name]).interpret(**given, observe="coalescing")
+            saw |= {"coalescing"} if seen.coalescing.sectors > whole.coalescing.sectors else set()
+        if set(mutant.observers) <= saw:
+            return
+    raise AssertionError(f"seen by {saw} alone")
 
 
 def test_there_are_mutants_of_all_kinds_and_of_all_idioms():
@@ -170,7 +173,7 @@ def test_a_broken_kernel_is_another_one_and_leaves_the_whole_one_alone():
 
 def test_mutants_differ_from_one_another():
     for idiom in KERNELS:
-        made = [broken(kernel_of(idiom), name).ir for name, m in MUTANTS.items() if m.ir and breaks(name, idiom)]
+        made = [ir for m in MUTANTS.values() if m.ir and (ir := change(m, kernel_of(idiom))) is not None]
         assert all(x != y for x, y in itertools.combinations(made, 2))
 
 
