@@ -100,9 +100,10 @@ def bank_conflicts(ir: KernelIR) -> Verdict:
     """
     counts: dict[tuple[str, str, int], list[int]] = {}  # operation, array, width -> requests, worst degree
     found: Case | None = None
-    known: dict[tuple, int] = {}
+    known: dict[tuple, int] = {}  # places and width -> degree
+    done: set[tuple] = set()
     for r in requests(ir, *SHARED):
-        for words in instructions(r):
+        for number, words in enumerate(instructions(r)):
             places = np.broadcast_to(words.bytes, r.shape)
             below = min(int(places.min()), 0)  # outside of the memory, but in a bank: `worst_degree` wants none below 0
             places = places - below // (BANKS * WORD) * (BANKS * WORD)
@@ -113,8 +114,10 @@ def bank_conflicts(ir: KernelIR) -> Verdict:
                 known[key] = worst_degree(places, words.width)
             degree = known[key]
             row = counts.setdefault((r.title, words.array, words.width), [0, 1])
-            row[0] += int((places >= 0).any(-1).sum())
             row[1] = max(row[1], degree)
+            if (r.title, number, key) not in done:  # it stands in the versions for full and for partial tiles
+                done.add((r.title, number, key))
+                row[0] += int((places >= 0).any(-1).sum())
             if degree > 1 and found is None:
                 found = _conflict(r, words, places)
     if not counts:

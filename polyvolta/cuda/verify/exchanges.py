@@ -66,6 +66,9 @@ def wrong_exchange(exchange: Exchange, macro: MacroMma) -> Fault | None:
             if (buffer[first : first + len(piece)] >= 0).any():
                 return f"piece {number} of lane {lane} lies where another one does", lane, {}, at
             buffer[first : first + len(piece)] = element[lane, list(piece)]
+    if sorted(exchange.words) != list(range(CHUNK)):
+        word = next(w for w in exchange.words if exchange.words.count(w) != 1 or not 0 <= w < CHUNK)
+        return f"a run takes word {word} {exchange.words.count(word)} times", None, {}, ""
     seen = np.zeros((rows, cols), bool)
     per_vector = CHUNK_BYTES // BYTES[exchange.kind]
     step = np.array((1, 0) if exchange.along == 0 else (0, 1))
@@ -76,7 +79,7 @@ def wrong_exchange(exchange: Exchange, macro: MacroMma) -> Fault | None:
             places = [int(v[lane]) * per_vector + x for v in vectors for x in range(per_vector)]
             if not all(0 <= x < len(buffer) for x in places):
                 return f"lane {lane} loads from outside of the buffer", lane, {"round": r}, f"vector {vectors[0][lane]}"
-            if len(places) != CHUNK or sorted(exchange.words) != list(range(CHUNK)):
+            if len(places) != CHUNK:
                 return f"lane {lane} loads {len(places)} values for a run of {CHUNK}", lane, {"round": r}, ""
             first = np.array([int(x[lane]) for x in owns])
             for v, word in enumerate(exchange.words):
