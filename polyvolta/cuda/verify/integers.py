@@ -1,0 +1,151 @@
+"""Index arithmetic in 32 bits: up to which sizes no `int` of the CUDA text overflows.
+
+Expressions of the IR are of integers, those of the text of ints. What they say is the same as long as every sum, and
+every part of one, stays below 2^31 in either direction. That is decided here without running anything: the terms of an
+expression that add up, and apart from them those that are taken away, each as large as it can be; the C text adds them in
+some order, and no partial sum is outside of the two. Sizes and block indices stay symbols, so that 128 * blockIdx.y is
+known to be less than M + 128; names of threads and of unrolled loops are as large as their ranges say.
+
+Offsets into a matrix, line * ld + run, are computed in 64 bits: lines are `long long`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+
+from polyvolta.cuda.kernel_ir import (
+    CHUNK,
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    Inside,
+    KernelIR,
+    Loop,
+    Op,
+    SharedStore,
+    Stmt,
+    When,
+)
+from polyvolta.cuda.verify.conditions import Condition
+from polyvolta.cuda.verify.symbolic import Undecided
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.aff import Floor, Xor
+from polyvolta.sets.digits import mod_parts
+from polyvolta.sets.simplify import Range, interval
+
+INT = 2**31 - 1
+LARGEST = 2**31 - 2**13
+"""Of a size that a kernel takes: ints hold the ends of the next tiles, too."""
+
+
+def without_overflow(ir: KernelIR) -> int:
+    """The largest of `LARGEST` and the powers of two below such that with all sizes up to it no int overflows.
+
+    Exact in what it answers for: with sizes up to the result nothing overflows. With larger ones something may.
+    """
+    sums = set(_sums(ir))
+    for largest in (LARGEST, *(2**k for k in range(30, 0, -1))):
+        if all(_fits(ir, loops, symbolic, const, largest) for loops, symbolic, const in _highest(sums)):
+            return largest
+    return 0
+
+
+Sum = tuple[tuple[Loop, ...], Aff, int]  # inside of these loops, a symbolic part and a number
+
+
+def _highest(sums: set[Sum]) -> Iterator[Sum]:
+    """Of sums with one symbolic part the greatest."""
+    best: dict[tuple[tuple[Loop, ...], Aff], int] = {}
+    for loops, symbolic, const in sums:
+        best[loops, symbolic] = max(const, best.get((loops, symbolic), const))
+    yield from ((*key, const) for key, const in best.items())
+
+
+def _fits(ir: KernelIR, loops: tuple[Loop, ...], symbolic: Aff, const: int, largest: int) -> bool:
+    """Whether a sum stays in an int."""
+    if symbolic.is_constant:
+        return symbolic.const + const <= INT
+    names = [*ir.sizes]
+    known = [e for n in ir.sizes for e in (var(n) - (ir.ranges.get(n, (0, None))[0] or 0), largest - var(n))]
+    for axis, extent in zip("xyz", ir.grid):
+        names.append(f"blockIdx.{axis}")
+        known += [var(names[-1]), extent - 1 - var(names[-1])]
+    for loop in loops:  # the value behind the last trip's is computed, too
+        names.append(loop.var)
+        known += [var(loop.var) - e for e in loop.lower] + [e + loop.step - var(loop.var) for e in loop.upper]
+    return Condition(tuple(names), (frozenset(known),)).holds(INT - const - symbolic)
+
+
+# ---- the expressions of the text
+
+
+def _sums(ir: KernelIR) -> Iterator[Sum]:
+    """What adds up in each expression that the text computes in ints."""
+    for e in (*(e for _, e in ir.derived), *ir.grid):
+        yield from _parts(e, (), ir.ranges)
+    yield from _body(ir, ir.body, (), ir.ranges)
+
+
+def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iterator[Sum]:
+    for s in body:
+        if isinstance(s, Loop):
+            lows, highs = ([e.const for e in ends if e.is_constant] for ends in (s.lower, s.upper))
+            unrolled = len(lows) + len(highs) == len(s.lower) + len(s.upper)
+            inner = {**ranges, s.var: (max(lows, default=None), min(highs) if unrolled else None)}
+            around = loops if unrolled else (*(x for x in loops if x.var != s.var), s)
+            for e in (*s.lower, *s.upper):
+                yield from _parts(e, loops, ranges)
+            yield from _parts(var(s.var) + s.step, around, inner)
+            yield from _body(ir, s.body, around, inner)
+        elif isinstance(s, When):
+            for e in s.conditions:
+                yield from _parts(e, loops, ranges)
+            yield from _body(ir, (*s.body, *s.orelse), loops, ranges)
+        else:
+            for e in _expressions(ir, s):
+                yield from _parts(e, loops, ranges)
+
+
+def _expressions(ir: KernelIR, op: Op) -> Iterator[Aff]:
+    """The expressions of an operation, as the text computes them."""
+    match op:
+        case SharedStore(tile=tile, buffer=buffer) | FragmentLoad(tile=tile, buffer=buffer):
+            yield ir.tile(tile).chunks * buffer
+        case ExchangeStore():
+            yield op.exchange.chunks * op.slot
+        case ExchangeLoad():
+            yield op.exchange.chunks * (op.slot + op.parts * op.stride)
+    for f in fields(op):
+        value = getattr(op, f.name)
+        if f.name in ("index", "origin"):
+            yield from (e + CHUNK for e in value)  # a guard compares the end of eight values with the extent
+        elif isinstance(value, Inside):
+            yield from (e - x for e, x in zip(value.extents, value.index, strict=True))
+        elif isinstance(value, Element):
+            yield from value.index
+
+
+def _parts(e: Aff, loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iterator[Sum]:
+    """What adds up in an expression, what is taken away, and so on in what its quotients divide."""
+    sums = [aff(max(e.const, 0)), aff(max(-e.const, 0))]  # added; taken away
+    for m, num, den, rest in mod_parts(e - e.const):
+        if den is not None:
+            sums[m < 0] += abs(m) * (den - 1)
+            yield from _parts(num, loops, ranges)
+            continue
+        for atom, c in rest.terms:
+            one = Aff(((atom, 1),))
+            low, high = interval(one, ranges)
+            if low is None:
+                raise Undecided(f"how far {one} goes down isn't known", where=str(e))
+            sums[c < 0] += abs(c) * (one if high is None else max(high, 0))
+            sums[c > 0] += abs(c) * max(-low, 0)
+            match atom:
+                case Floor(num=inner):
+                    yield from _parts(inner, loops, ranges)
+                case Xor(left=left, right=right):
+                    yield from _parts(left, loops, ranges)
+                    yield from _parts(right, loops, ranges)
+    yield from ((loops, total - total.const, total.const) for total in sums)
