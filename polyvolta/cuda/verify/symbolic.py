@@ -385,6 +385,9 @@ class _Machine:
         cases = [(known, np.ones(self.shape, bool))]
         for e in conditions:
             symbolic, numbers = self.split(e)
+            if symbolic.is_constant:  # of the threads alone
+                cases = [(condition, holds & (numbers >= -symbolic.const)) for condition, holds in cases]
+                continue
             values = [int(v) for v in np.unique(numbers)]
             cases = [
                 (more, holds & (numbers >= least) if least is not None else np.zeros(self.shape, bool))
