@@ -38,6 +38,9 @@ def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: floa
     seen: dict[str, Any] = watch.seen(Places(ir, kernel.schedule))
     made = ", ".join(f"{t.name} = {e}" for t, e in zip(kernel.graph.outputs, kernel.graph.roots, strict=True))
     sizes = ", ".join(f"{n} = {v}" for n, v in call.sizes.items())
+    wide = {t.name: t.align for t in kernel.ir.tensors}
+    if narrow := ", ".join(f"{t.name}={t.align}" for t in ir.tensors if t.align != wide[t.name]):
+        sizes += f"; lines are those of kernel.variant({narrow})"
     return Observations(f"{kernel.name}: {made}", sizes, call.result, **seen)
 
 

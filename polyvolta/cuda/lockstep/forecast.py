@@ -25,6 +25,7 @@ from polyvolta.sets import Aff
 WARN = 60  # seconds that interpreting may take without a warning
 LIMIT = 600  # and without an error, unless the caller is more patient
 MOMENT = 1.0  # seconds to measure
+OVERHEAD = 3e-5  # seconds that an operation takes for the smallest batch
 EACH = 64  # trips of a long loop that are walked at its start, in its middle and at its end
 
 
@@ -127,6 +128,7 @@ class Forecast:
         self.seconds: Counter[Any] = Counter()
         self.start = self.last = clock()
         self.measuring = True
+        self.blocks = min(batch, prod(grid))  # that run while it measures
 
     def step(self, step: Step) -> None:
         """An operation was executed; after a moment of them, what all will take.
@@ -160,20 +162,22 @@ class Forecast:
                 where=f"longer than {duration(self.patience)}",
                 hint=(f"{smaller}; or " if smaller else "") + f"interpret(..., patience={60 * -(-seconds // 60):.0f})",
             )
-        warn(f"{long}; {smaller}" if smaller else long, RuntimeWarning, stacklevel=5)
+        warn(f"{long}; {smaller}" if smaller else long, RuntimeWarning, stacklevel=8)  # the caller of a kernel
 
     def expected(self, values: Mapping[str, Any], grid: Sequence[int]) -> float:
         """Seconds of a run for some sizes, from what was measured."""
         count = prod(grid)
         batches = -(-count // self.batch)
-        total: Counter[IrPath] = Counter()
         kinds = sorted({0, batches // 2, batches - 1}) if count else []
+        mean = sum(self.seconds.values()) / sum(self.runs.values())
+        total = 0.0
         for n, number in zip(kinds, _shares(batches, len(kinds)), strict=True):
             blocks = blocks_of(grid, n * self.batch, min((n + 1) * self.batch, count))
+            share = blocks.shape[1] / self.blocks
             for path, times in executions(self.ir, values, blocks).items():
-                total[path] += times * number
-        mean = sum(self.seconds.values()) / sum(self.runs.values())
-        return sum(n * (self.seconds[p] / self.runs[p] if self.runs[p] else mean) for p, n in total.items())
+                each = self.seconds[path] / self.runs[path] if self.runs[path] else mean
+                total += number * times * (min(each, OVERHEAD) + max(each - OVERHEAD, 0) * share)
+        return total
 
     def _smaller(self, limit: float) -> str:
         """The largest sizes, each halved equally often, that take less than a limit; "" if there are none."""

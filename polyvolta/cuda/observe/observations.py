@@ -28,7 +28,7 @@ class Observations:
     Parameters
     ----------
     kernel : its name, and what it computes.
-    sizes : in words, such as "M = 256, N = 256, K = 256".
+    sizes : in words, such as "M = 256, N = 256, K = 256"; and for narrower arrays the variant that lines are of.
     result : what the kernel computed; for several outputs a tuple.
     bank_conflicts, races, coalescing, bounds, uninitialised, divergence, counts : what each observer saw; None for one
         that wasn't asked for.

@@ -35,7 +35,7 @@ class Race:
     array : what the later access reaches: a tile, or a tensor.
     count : how many pairs of accesses, each to a piece of memory.
     place, other : of the later access and of the earlier one.
-    address : of the first pair, in bytes: of the block's shared memory, or from the tensor's first value.
+    address : of the first pair, in words: a byte of the block's shared memory, or an element of the tensor.
     block, thread : blockIdx and linearId of the later access of the first pair.
     other_block, other_thread : and of the earlier one.
     """
@@ -45,7 +45,7 @@ class Race:
     count: int
     place: Place
     other: Place
-    address: int
+    address: str
     block: tuple[int, int, int]
     thread: int
     other_block: tuple[int, int, int]
@@ -59,8 +59,8 @@ class Race:
         other_warp, other_lane = divmod(self.other_thread, LANES)
         elsewhere = f" of block {self.other_block}" if self.other_block != self.block else ""
         return (
-            f"{self.kind}: lane {lane} of warp {warp} {now} byte {self.address} of {self.array} that lane {other_lane} "
-            f"of warp {other_warp}{elsewhere} {before}, with no barrier between; block {self.block}; "
+            f"{self.kind}: lane {lane} of warp {warp} {now} {self.address}, which lane {other_lane} of warp "
+            f"{other_warp}{elsewhere} {before}, with no barrier between; block {self.block}; "
             f"{times(self.count, 'such pair')}"
         )
 
@@ -77,9 +77,9 @@ class Races:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        columns = ("line", "after line", "race", "array", ">byte", ">warp.lane", ">after", ">pairs")
+        columns = ("line", "after line", "race", "where", ">warp.lane", ">after", ">pairs")
         rows = tuple(
-            (short(r.place), short(r.other), r.kind, r.array, str(r.address), "{}.{}".format(*divmod(r.thread, LANES)),
+            (short(r.place), short(r.other), r.kind, r.address, "{}.{}".format(*divmod(r.thread, LANES)),
              "{}.{}".format(*divmod(r.other_thread, LANES)), f"{r.count:,}")
             for r in self.rows
         )  # fmt: skip
@@ -90,7 +90,7 @@ class Races:
 @dataclass
 class _Tally:
     count: int
-    address: int
+    address: str
     block: tuple[int, int, int]
     thread: int
     other_block: tuple[int, int, int]
@@ -140,7 +140,7 @@ class RaceObserver(Observer):
                 block = block_of(m, int(found.block[first]))
                 tally = _Tally(
                     int(np.count_nonzero(some)),
-                    int(found.slot[first]) * self.slot,
+                    f"byte {int(found.slot[first]) * self.slot} of {a.array}",
                     block,
                     int(found.thread[first]),
                     block,
@@ -169,7 +169,7 @@ class RaceObserver(Observer):
             n = bad[0]
             other = place_before[n] if before[n] >= 0 else self.numbers[step.path]
             (block, mine), (other_block, others) = map(self._thread, (thread[n], clash[n]))
-            tally = _Tally(len(bad), 2 * int(elements[n]), block, mine, other_block, others)
+            tally = _Tally(len(bad), element(m, tensor, int(elements[n])), block, mine, other_block, others)
             self._add("write after write", tensor, step.path, self.paths[other], tally)
 
     def _thread(self, number: Any) -> tuple[tuple[int, int, int], int]:
@@ -193,3 +193,11 @@ class RaceObserver(Observer):
                 for (kind, array, path, other), t in sorted(self.tallies.items(), key=lambda x: x[0][2:])
             )
         )  # fmt: skip
+
+
+def element(m: Machine, tensor: str, number: int) -> str:
+    """An element of a tensor by its number in memory."""
+    index = list(m.tensors[tensor].strides)
+    for d in sorted(range(len(index)), key=lambda d: -index[d]):  # the largest steps first
+        index[d], number = divmod(number, index[d])
+    return f"{tensor}[{', '.join(map(str, index))}]"
