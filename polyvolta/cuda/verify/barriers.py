@@ -1,10 +1,10 @@
 """Barriers are reached by all who wait at them.
 
-`__syncthreads()` waits for every thread of the block. One that some threads skip never comes, or, worse, lets the others
-go on when those skip to another one: the block hangs, or isn't ordered where the text says that it is. So a block
-barrier stands where all threads of a block go, or none: under conditions on sizes, block indices and k tiles, never on
-the thread. The same is true of a warp and what its 32 lanes do together: `__syncwarp()`, the tensor-core instruction, and
-an exchange, whose warp waits for itself.
+`__syncthreads()` waits for every thread of the block. Where some threads skip it, the others wait without end, or,
+worse, go on when those arrive at another one: the block hangs, or isn't ordered where the text says that it is. So a
+block barrier stands where all threads of a block go, or none: under conditions on sizes, block indices and k tiles,
+never on the thread. The same is true of a warp and what its 32 lanes do together: `__syncwarp()`, the tensor-core
+instruction, and an exchange, whose warp waits for itself.
 
 The machine gives the threads that arrive at every operation, for all blocks and sizes; here they are counted.
 """

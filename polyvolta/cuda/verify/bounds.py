@@ -1,15 +1,15 @@
 """Every access is inside: of its tensor, its tile, its register array.
 
-Global memory: an index is a symbolic part, 128*blockIdx.y + 32*c2, and numbers of the threads. Its least and its greatest
-value over all threads and rounds of an unrolled loop are compared with 0 and the extent by the set core, under the
-condition that holds where the access stands: so a text without guards is inside since its condition says so, for all
-sizes. An access with guards compares each value with the extents itself; that it isn't below 0 is left to prove.
+Global memory: an index is a symbolic part, 128*blockIdx.y + 32*c2, and numbers of the threads. Its least and its
+greatest value over all threads and rounds of an unrolled loop are compared with 0 and the extent by the set core, under
+the condition that holds where the access stands: so a text without guards is inside since its condition says so, for
+all sizes. An access with guards compares each value with the extents itself; that it isn't below 0 is left to prove.
 
 Shared memory and registers: indices are numbers for every thread, checked one by one against the tile's box, its chunks
 and buffers, the slots of the exchange, the shape of a register array.
 
-Two things that a text relies on come with it: names keep to the ranges from which the printer knows that C's division is
-the floor, and no sum of ints overflows (`integers`).
+Two things that a text relies on come with it: names keep to the ranges from which the printer knows that C's division
+is the floor, and no sum of ints overflows (`integers`).
 """
 
 from __future__ import annotations

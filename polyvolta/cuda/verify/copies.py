@@ -1,7 +1,7 @@
 """Copies cover their tiles: each chunk is stored once for every k tile.
 
-A copy into shared memory is a loop over rounds in which each thread stores a chunk, { [linearId, round] -> chunk }. It is
-right if that is a bijection onto the chunks of the tile's box: a chunk that nobody stores keeps the last k tile's
+A copy into shared memory is a loop over rounds in which each thread stores a chunk, { [linearId, round] -> chunk }. It
+is right if that is a bijection onto the chunks of the tile's box: a chunk that nobody stores keeps the last k tile's
 values, one that two threads store is a race, one outside of the box belongs to somebody else.
 
 The stores are counted, chunk by chunk and buffer by buffer. A copy is looked at when its first fragment is loaded: each

@@ -2,9 +2,9 @@
 
 Expressions of the IR are of integers, those of the text of ints. What they say is the same as long as every sum, and
 every part of one, stays below 2^31 in either direction. That is decided here without running anything: the terms of an
-expression that add up, and apart from them those that are taken away, each as large as it can be; the C text adds them in
-some order, and no partial sum is outside of the two. Sizes and block indices stay symbols, so that 128 * blockIdx.y is
-known to be less than M + 128; names of threads and of unrolled loops are as large as their ranges say.
+expression that add up, and apart from them those that are taken away, each as large as it can be; the C text adds them
+in some order, and no partial sum is outside of the two. Sizes and block indices stay symbols, so that 128 * blockIdx.y
+is known to be less than M + 128; names of threads and of unrolled loops are as large as their ranges say.
 
 Offsets into a matrix, line * ld + run, are computed in 64 bits: lines are `long long`.
 """

@@ -2,12 +2,12 @@
 
 A `Shadow` follows the kernel on symbols and says at each access whether some order of the threads is left open; what a
 race is, and which orders there are, is told there. The symbolic machine brings it to every state that a block of any
-size can be in: full and partial tiles, and every trip of a loop over k tiles. Barriers forget what was ordered, so after
-the first trips the shadow at the loop's head is one that was there before, and the run ends.
+size can be in: full and partial tiles, and every trip of a loop over k tiles. Barriers forget what was ordered, so
+after the first trips the shadow at the loop's head is one that was there before, and the run ends.
 
 Two statements come out. A read that finds another thread's write lacks a barrier *between* the two: it may see the old
-value. A write that finds another thread's read, or write, *overwrites* too early: the reader may see the new value. In a
-loop over k tiles with one buffer the first barrier is there for the second statement and the second for the first.
+value. A write that finds another thread's read, or write, *overwrites* too early: the reader may see the new value. In
+a loop over k tiles with one buffer the first barrier is there for the second statement and the second for the first.
 """
 
 from __future__ import annotations

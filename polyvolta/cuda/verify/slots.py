@@ -76,9 +76,10 @@ class Reaches:
         if not isinstance(op, SharedOp):
             return None
         tiled = isinstance(op, SharedStore | FragmentLoad)
-        key = (*instance(here), here.number(op.buffer) if tiled else None)
+        buffer = here.number(op.buffer) if tiled else 0
+        key = (*instance(here), buffer)
         if key not in self._found:
-            self._found[key] = self._tiled(op, here, key[-1]) if tiled else self._exchanged(op, here)
+            self._found[key] = self._tiled(op, here, buffer) if tiled else self._exchanged(op, here)
         return self._found[key]
 
     def name(self, slot: int) -> str:
