@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from polyvolta.sets import Aff, Set, Unbounded
 from polyvolta.sets.build import RowBuilder
@@ -39,6 +40,7 @@ class Condition:
     names: tuple[str, ...]
     pieces: tuple[Constraints, ...]
     _asked: dict[Aff, bool] = field(default_factory=dict, compare=False, repr=False)
+    _valued: dict[Aff, int | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def set(self) -> Set:
@@ -82,11 +84,11 @@ class Condition:
         """The value of an expression, if it is the same one for all the values."""
         if e.is_constant:
             return e.const
-        point = self.point()
-        if point is None:
-            return None
-        value: int = e.evaluate(point)  # type: ignore[assignment]
-        return value if self.holds(e - value) and self.holds(value - e) else None
+        if e not in self._valued:
+            point = _some_point(self.names, self.pieces)
+            value: Any = None if point is None else e.evaluate(point)
+            self._valued[e] = value if point is not None and self.holds(e - value) and self.holds(value - e) else None
+        return self._valued[e]
 
     def within(self, other: Condition) -> bool:
         """Whether all the values are among another condition's."""
@@ -122,6 +124,16 @@ class Condition:
 
 def _true(e: Aff) -> bool:
     return e.is_constant and e.const >= 0
+
+
+@lru_cache(maxsize=2**10)
+def _some_point(names: tuple[str, ...], pieces: tuple[Constraints, ...]) -> Mapping[str, int] | None:
+    """Any point of a condition; None if it is empty."""
+    for p in pieces:
+        found = _conjunction(names, p)
+        if not found.is_empty():
+            return dict(zip(names, found.sample_point(), strict=True))
+    return None
 
 
 @lru_cache(maxsize=2**14)
