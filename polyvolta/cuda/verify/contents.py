@@ -26,7 +26,7 @@ from polyvolta.cuda.verify import memories as mem
 from polyvolta.cuda.verify import sums
 from polyvolta.cuda.verify.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.memories import HIGH, LOW, WHOLE, Memories
-from polyvolta.cuda.verify.products import multiplied
+from polyvolta.cuda.verify.products import Products
 from polyvolta.cuda.verify.results import check_store
 from polyvolta.cuda.verify.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values import (
@@ -56,6 +56,7 @@ class Contents:
 
     def __init__(self, ir: KernelIR, graph: Graph) -> None:
         self.ir, self.meaning, self.table = ir, Meaning(graph), Table()
+        self.products = Products(self.table, self.meaning)
 
     # ---- the client's part
 
@@ -77,7 +78,7 @@ class Contents:
         def moved(skeleton: Skeleton) -> Moved:
             if isinstance(skeleton, Sum):
                 total, problem = sums.next_trip(skeleton, loop.var, loop.step, self.meaning)
-                self.report(problem, here)
+                sums.report(problem, here)
                 return total, (0, 0)
             return substituted(skeleton, loop.var, replaced)
 
@@ -96,12 +97,6 @@ class Contents:
 
     def finish(self, state: Memories, here: Here) -> None:
         """Nothing is left to see when the program ends."""
-
-    def report(self, problem: sums.Problem | None, here: Here, **thread: Any) -> None:
-        """Refute what a problem with a sum refutes."""
-        if problem is not None:
-            for proof in problem.proofs:
-                here.refute(proof, problem.what, where=problem.where, **thread)
 
     def _rename(self, state: Memories, moved: Callable[[Skeleton], Moved | None]) -> None:
         known: dict[int, tuple[int, tuple[int, ...]]] = {}
@@ -311,7 +306,7 @@ class Contents:
         op = here.op
         assert isinstance(op, kir.Mma)
         d, a, b = (state.element(x, here) for x in (op.d, op.a, op.b))
-        state.write(op.d, multiplied(self.table, self.meaning, here, d, a, b), here)
+        state.write(op.d, self.products.multiplied(here, d, a, b), here)
 
     def exchange_store(self, state: Memories, here: Here) -> None:
         op = here.op
@@ -372,7 +367,7 @@ class Contents:
                     texts = [element_text(x, p[spot], self.meaning.arrays) for x, p in ((s, at), (filled[0][0], place))]
                     here.refute("sums", f"{texts[0]} is added to {texts[1]}", warp=spot[0], lane=spot[1])
                 total, problem = sums.together(total, s, self.meaning)
-                self.report(problem, here)
+                sums.report(problem, here)
             made = Tags(np.full(result.kind.shape, self.table.number(total), np.int32), place)
             result.put((), made, where)
         return result

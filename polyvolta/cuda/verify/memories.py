@@ -18,6 +18,7 @@ from polyvolta.cuda.kernel_ir import (
     CHUNK_BYTES,
     LANES,
     Element,
+    Exchange,
     ExchangeLoad,
     ExchangeStore,
     FragmentLoad,
@@ -83,7 +84,11 @@ class Memories:
 
     def _index(self, element: Element, here: Here) -> tuple[int, ...]:
         shape = here.ir.register(element.array).shape
-        index = tuple(here.number(e) for e in element.index)
+        loops = here.loops
+        index = tuple(
+            int(e.evaluate(loops)) if e.names() <= loops.keys() else here.number(e)  # type: ignore[call-overload]
+            for e in element.index
+        )
         for e, i, n in zip(element.index, index, shape, strict=True):
             if not 0 <= i < n:
                 here.refute("result", f"{element.array}[{e}] is {element.array}[{i}], of {n} elements")
@@ -155,16 +160,19 @@ def _owned(ownership: IndexMap, count: int) -> tuple[np.ndarray, ...]:
 
 def exchanged_slots(op: ExchangeStore, here: Here) -> tuple[np.ndarray, np.ndarray, int]:
     """Where a lane's fragment goes: the slots and the numbers of its values, [warp, lane, value]; slots per value."""
-    ex = op.exchange
-    size = 1 if ex.kind == "half" else 2
+    size = 1 if op.exchange.kind == "half" else 2
+    inside, order = _pieces(op.exchange)
+    return _first(op, here.numbers(op.slot), here)[..., None] + size * inside, order, size
+
+
+@lru_cache(maxsize=64)
+def _pieces(ex: Exchange) -> tuple[np.ndarray, np.ndarray]:
+    """Where in a warp's buffer a lane's values go, counted in values, [lane, value]; and which values they are."""
     ((name, _),) = ex.store.inputs
-    lanes = np.arange(LANES)
-    places = [np.broadcast_to(x, (LANES,)) for x in ex.store.evaluate({name: lanes})]
+    places = [np.broadcast_to(x, (LANES,)) for x in ex.store.evaluate({name: np.arange(LANES)})]
     length = len(ex.pieces[0])
-    first = _first(op, here.numbers(op.slot), here)
     inside = np.stack([length * p for p in places], -1)[..., None] + np.arange(length)  # [lane, piece, value of it]
-    slots = first[..., None] + size * inside.reshape(LANES, -1)
-    return slots, np.array(ex.pieces).reshape(-1), size
+    return inside.reshape(LANES, -1), np.array(ex.pieces).reshape(-1)
 
 
 def gathered_slots(op: ExchangeLoad, part: int, here: Here) -> tuple[np.ndarray, int]:

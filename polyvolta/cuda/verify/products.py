@@ -5,10 +5,15 @@ as `gathers` says. With tags in the place of numbers it is to be seen that the r
 product's left operand, each with one i for all its k; that columns of the right one have one j; that the k of both are
 the same, pair by pair; and that the accumulator's value at row r and column c of the quad-pair has only ever been
 element (i, j) of the result. Then it is the values at those k more of a sum (`sums`).
+
+All but the last depends on the operands' fragments alone, which are the same in every trip, tile by tile. So a pair of
+fragments is looked at once, and what it adds to each value of an accumulator is kept: an element of the result and a
+set of k.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,29 +22,13 @@ import numpy as np
 from polyvolta.cuda.kernel_ir import LANES, Mma
 from polyvolta.cuda.lockstep.operations import gathers
 from polyvolta.cuda.verify.expressions import Meaning, Side
-from polyvolta.cuda.verify.sums import added
+from polyvolta.cuda.verify.sums import Problem, added, report
 from polyvolta.cuda.verify.symbolic import Here
 from polyvolta.cuda.verify.values import UNKNOWN, Sum, Table, Tags, element_text
 from polyvolta.sets import Aff
 
 QUAD_PAIRS = 4
 QUAD_PAIR = np.arange(LANES) % 16 // 4
-SPAN = 40  # the k of one instruction lie within so many places: they are the bits of a number
-
-
-def multiplied(table: Table, meaning: Meaning, here: Here, d: Tags, a: Tags, b: Tags) -> Tags:
-    """The accumulator fragments [warp, lane, value] after a macro-MMA; as they were where its operands make no sense."""
-    warps = np.arange(len(d.kind))
-    if here.mask is not None:
-        warps = warps[here.mask.any(1)]
-        for warp in warps[~here.mask[warps].all(1)]:
-            here.refute("sums", "only some lanes of the warp take part in a macro-MMA", warp=int(warp))
-    product = _find(table, meaning, here, warps, a[warps], b[warps])
-    if product is None:
-        return d
-    result = d.copy()
-    product.run(result)
-    return result
 
 
 @dataclass(slots=True)
@@ -54,203 +43,262 @@ class _Fragment:
     depth: np.ndarray
 
 
-def _kind(table: Table, here: Here, warps: np.ndarray, array: str, tags: Tags) -> int | None:
-    """The skeleton of all values of an operand's fragments."""
-    first = int(tags.kind.flat[0])
-    bad = tags.kind == UNKNOWN
-    if not bad.any():
-        bad = tags.kind != first
-    if not bad.any():
-        return first
-    warp, lane, value = (int(x) for x in np.argwhere(bad)[0])
-    if tags.kind[warp, lane, value] == UNKNOWN:
+@dataclass(frozen=True, slots=True)
+class _Addend:
+    """What a macro-MMA of two fragments adds to each value of an accumulator.
+
+    Parameters
+    ----------
+    product : the graph's.
+    base : of the row and the column in the result.
+    depth : of k, symbolic.
+    place : the element of the result, int32 [warp, lane, value, 2].
+    sets, which : tuples of k, and for each value the number of one, [warp, lane, value].
+    reaches : if beyond the k range something else than 0 is added: the largest k, a value that has it in words, its
+        warp and its lane.
+    """
+
+    product: int
+    base: tuple[Aff, Aff]
+    depth: Aff
+    place: np.ndarray
+    sets: tuple[tuple[int, ...], ...]
+    which: np.ndarray
+    reaches: tuple[int, str, int, int] | None
+
+
+class Products:
+    """The macro-MMAs of a kernel on tags."""
+
+    def __init__(self, table: Table, meaning: Meaning) -> None:
+        self.table, self.meaning = table, meaning
+        self._addends: dict[tuple, _Addend | None] = {}
+
+    def multiplied(self, here: Here, d: Tags, a: Tags, b: Tags) -> Tags:
+        """The accumulator fragments [warp, lane, value] after a macro-MMA; as before, if its operands make no sense."""
+        warps = np.arange(len(d.kind))
+        if here.mask is not None:
+            warps = warps[here.mask.any(1)]
+            for warp in warps[~here.mask[warps].all(1)]:
+                here.refute("sums", "only some lanes of the warp take part in a macro-MMA", warp=int(warp))
+            a, b = a[warps], b[warps]
+        op = here.op
+        assert isinstance(op, Mma)
+        key = (id(op.macro), warps.tobytes(), *(x.tobytes() for t in (a, b) for x in (t.kind, t.at)))
+        if key not in self._addends:
+            self._addends[key] = self._addend(here, op, warps, a, b)
+        addend = self._addends[key]
+        if addend is None:
+            return d
+        if addend.reaches is not None:
+            most, text, warp, lane = addend.reaches
+            beyond = addend.depth + most - self.meaning.products[addend.product].depth
+            if not here.holds(-beyond - 1):
+                what = f"{text} is beyond the sum's k and isn't 0 there, which spoils the sum"
+                report(Problem(("sums",), what, (beyond,)), here, warp, lane)
+        if here.mask is None:
+            return self._sum(here, warps, d, addend)
+        result = d.copy()
+        part = self._sum(here, warps, d[warps], addend)
+        result.kind[warps], result.at[warps] = part.kind, part.at
+        return result
+
+    # ---- the operands
+
+    def _addend(self, here: Here, op: Mma, warps: np.ndarray, a: Tags, b: Tags) -> _Addend | None:
+        """What two fragments' product is; None if it is none of the graph's, which is then said."""
+        kinds = [self._kind(here, warps, e.array, tags) for e, tags in ((op.a, a), (op.b, b))]
+        if kinds[0] is None or kinds[1] is None:
+            return None
+        found = self.meaning.pair(self.table[kinds[0]], self.table[kinds[1]])
+        if found is None or found[0].bases[1] != found[1].bases[1]:
+            texts = [element_text(self.table[int(x.kind[0, 0, 0])], x.at[0, 0, 0]) for x in (a, b)]
+            what = f"{texts[0]} is multiplied by {texts[1]}"
+            why, proofs = "of another k tile", ("fresh", "sums")
+            if found is None:
+                why, proofs = "which no product of the graph does", ("result",)
+            for proof in proofs:
+                here.refute(proof, f"{what}, {why}", warp=int(warps[0]), lane=0)
+            return None
+        left, right = (
+            _Fragment(e.array, tags, kind, side, tags.at[..., side.columns[0][0]], tags.at[..., side.columns[1][0]])
+            for e, tags, kind, side in zip((op.a, op.b), (a, b), kinds, found, strict=True)
+        )
+        for f in (left, right):
+            for wrong, what in _strays(f):
+                warp, lane, value = (int(x) for x in np.argwhere(wrong)[0])
+                text = f"{f.array} has {self._text(f, warp, lane, value)}, which {what}"
+                here.refute("result", text, warp=int(warps[warp]), lane=lane)
+        product, base = left.side.product, (left.side.bases[0], right.side.bases[0])
+        place, sets, which = self._products(here, op, warps, left, right)
+        return _Addend(product, base, left.side.bases[1], place, sets, which, self._reaches(warps, left, right))
+
+    def _kind(self, here: Here, warps: np.ndarray, array: str, tags: Tags) -> int | None:
+        """The skeleton of all values of an operand's fragments."""
+        first = int(tags.kind.flat[0])
+        wrong = tags.kind != first
+        if not wrong.any() and first != UNKNOWN:
+            return first
+        wrong = wrong if first != UNKNOWN else tags.kind == UNKNOWN
+        warp, lane, value = at = tuple(int(x) for x in np.argwhere(wrong)[0])
+        what = f"value {value} of {array} was never loaded"
+        if tags.kind[at] != UNKNOWN:
+            texts = [element_text(self.table[int(tags.kind[x])], tags.at[x]) for x in (at, (0, 0, 0))]
+            what = f"value {value} of {array} is {texts[0]}, others are such as {texts[1]}"
         for proof in ("fresh", "result"):
-            here.refute(proof, f"value {value} of {array} was never loaded", warp=int(warps[warp]), lane=lane)
+            here.refute(proof, what, warp=int(warps[warp]), lane=lane)
         return None
-    texts = [element_text(table[int(tags.kind[at])], tags.at[at]) for at in ((warp, lane, value), (0, 0, 0))]
-    what = f"value {value} of {array} is {texts[0]}, others are such as {texts[1]}"
-    for proof in ("fresh", "result"):
-        here.refute(proof, what, warp=int(warps[warp]), lane=lane)
-    return None
 
-
-def _find(table: Table, meaning: Meaning, here: Here, warps: np.ndarray, a: Tags, b: Tags) -> _Product | None:
-    """The graph's product that two operands belong to, with rows, columns and depths of their values."""
-    op = here.op
-    assert isinstance(op, Mma)
-    arrays = op.a.array, op.b.array
-    kinds = [_kind(table, here, warps, array, tags) for array, tags in zip(arrays, (a, b), strict=True)]
-    if kinds[0] is None or kinds[1] is None:
-        return None
-    texts = [element_text(table[int(x.kind[0, 0, 0])], x.at[0, 0, 0]) for x in (a, b)]
-    found = meaning.pair(table[kinds[0]], table[kinds[1]])
-    if found is None:
-        what = f"{texts[0]} is multiplied by {texts[1]}: no product of the graph does that"
-        here.refute("result", what, warp=int(warps[0]), lane=0)
-        return None
-    if found[0].bases[1] != found[1].bases[1]:
-        for proof in ("fresh", "sums"):
-            what = f"{texts[0]} is multiplied by {texts[1]}, of another k tile"
-            here.refute(proof, what, warp=int(warps[0]), lane=0)
-        return None
-    sides = [
-        _Fragment(array, tags, kind, side, tags.at[..., side.columns[0][0]], tags.at[..., side.columns[1][0]])
-        for array, tags, kind, side in zip(arrays, (a, b), kinds, found, strict=True)
-    ]
-    made = _Product(table, meaning, here, warps, sides[0], sides[1])
-    made.check_leaves()
-    made.check_end()
-    return made
-
-
-@dataclass(slots=True)
-class _Product:
-    """A product of the graph at one macro-MMA."""
-
-    table: Table
-    meaning: Meaning
-    here: Here
-    warps: np.ndarray
-    left: _Fragment
-    right: _Fragment
-
-    @property
-    def number(self) -> int:
-        return self.left.side.product
-
-    @property
-    def base(self) -> tuple[Aff, Aff]:
-        """Of the result's row and column."""
-        return self.left.side.bases[0], self.right.side.bases[0]
-
-    @property
-    def depth(self) -> Aff:
-        """Of k."""
-        return self.left.side.bases[1]
-
-    def text(self, fragment: _Fragment, warp: int, lane: int, value: int) -> str:
+    def _text(self, f: _Fragment, warp: int, lane: int, value: int) -> str:
         """A value of an operand in words."""
-        return element_text(self.table[fragment.kind], fragment.tags.at[warp, lane, value])
+        return element_text(self.table[f.kind], f.tags.at[warp, lane, value])
 
-    def check_leaves(self) -> None:
-        """All leaves of a value are at one row and depth, those of stretched tensors at 0."""
-        for f in (self.left, self.right):
-            for columns in f.side.columns:
-                for c in columns[1:]:
-                    wrong = f.tags.at[..., c] != f.tags.at[..., columns[0]]
-                    self._refute_leaves(f, wrong, "reads its operands at different places")
-            for c in f.side.zeros:
-                self._refute_leaves(f, f.tags.at[..., c] != 0, "isn't at 0 where the tensor is stretched")
+    def _reaches(self, warps: np.ndarray, left: _Fragment, right: _Fragment) -> tuple[int, str, int, int] | None:
+        """How far k goes, if what is added beyond the product's k range isn't 0 for certain.
 
-    def _refute_leaves(self, f: _Fragment, wrong: np.ndarray, what: str) -> None:
-        if wrong.any():
-            warp, lane, value = (int(x) for x in np.argwhere(wrong)[0])
-            text = f"{f.array} has {self.text(f, warp, lane, value)}, which {what}"
-            self.here.refute("result", text, warp=int(self.warps[warp]), lane=lane)
-
-    def check_end(self) -> None:
-        """Beyond the product's k range one factor is 0, and the other a finite number that can't spoil that."""
-        one, other = self.left.side, self.right.side
+        It is where both factors are 0, or where one is and the other one is a finite number.
+        """
+        one, other = left.side, right.side
         if one.vanishes and other.vanishes:
-            return
+            return None
         for x, y in ((one, other), (other, one)):
             if x.vanishes and y.rest is not None and np.isfinite(y.rest):
-                return
-        extent = self.meaning.products[self.number].depth
-        f = self.right if one.vanishes else self.left
+                return None
+        f = right if one.vanishes else left
         most = int(f.depth.max())
-        if self.here.holds(extent - 1 - self.depth - most):
-            return
         warp, lane, value = (int(x) for x in np.argwhere(f.depth == most)[0])
-        what = f"{self.text(f, warp, lane, value)} is beyond k = {extent} - 1 and isn't 0 there, which spoils the sum"
-        where = (self.depth + most - extent,)
-        self.here.refute("sums", what, where=where, warp=int(self.warps[warp]), lane=lane)
+        return most, self._text(f, warp, lane, value), int(warps[warp]), lane
 
-    def run(self, d: Tags) -> None:
-        """Every instruction of the macro-MMA."""
-        op, count = self.here.op, len(self.warps)
-        assert isinstance(op, Mma)
+    # ---- the instructions
+
+    def _products(
+        self, here: Here, op: Mma, warps: np.ndarray, left: _Fragment, right: _Fragment
+    ) -> tuple[np.ndarray, tuple[tuple[int, ...], ...], np.ndarray]:
+        """For each value of the accumulator its element of the result, and the k that are added to it."""
+        count, width = len(warps), op.macro.values[2]
+        place = np.zeros((count, LANES, width, 2), np.int32)
+        taken: list[list[tuple[int, ...]]] = []
+        which: list[np.ndarray] = []
         for values, at_a, at_b, at_d in gathers(op.macro):
-            row, k = (x.reshape(count, -1).take(at_a, 1) for x in (self.left.line, self.left.depth))
-            col, l = (x.reshape(count, -1).take(at_b, 1) for x in (self.right.line, self.right.depth))
+            row, k = (x.reshape(count, -1).take(at_a, 1) for x in (left.line, left.depth))
+            col, l = (x.reshape(count, -1).take(at_b, 1) for x in (right.line, right.depth))
             # row, k: [warp, quad-pair, row, k]; col, l: [warp, quad-pair, k, column]
             fits = (row == row[..., :1]).all() and (k == k[:, :, :1]).all() and (col == col[:, :, :1]).all()
             if not (fits and (l == l[..., :1]).all() and (k[:, :, 0] == l[..., 0]).all()):
-                self._refute_pair(at_a, at_b, row, k, col, l)
+                self._refute_pair(here, warps, (left, right), (at_a, at_b), (row, k, col, l))
             shape = (count, QUAD_PAIRS, row.shape[2], col.shape[3])
             i = np.broadcast_to(row[..., :1], shape).reshape(count, -1).take(at_d, 1)  # [warp, lane, value]
             j = np.broadcast_to(col[:, :, :1], shape).reshape(count, -1).take(at_d, 1)
-            self._add(d, values, np.stack((i, j), -1), k[:, :, 0])
+            now, before = np.stack((i, j), -1), place[..., values, :]
+            found, own = _sets(k[:, :, 0])
+            number = np.full((count, LANES, width), -1)
+            number[..., values] = own[:, QUAD_PAIR][..., None]
+            done = np.any([w[..., values] >= 0 for w in which], 0) if which else np.zeros(i.shape, bool)
+            wrong = done & (now != before).any(-1)
+            if wrong.any():
+                warp, lane, value = at = tuple(int(x) for x in np.argwhere(wrong)[0])
+                what = f"value {value} of {op.d.array} is made of rows and columns {before[at]} and {now[at]} of a tile"
+                here.refute("sums", what, warp=int(warps[warp]), lane=lane)
+            place[..., values, :] = now
+            taken.append(found)
+            which.append(number)
+        sets, numbers = _merged(taken, which)
+        if () in sets:
+            warp, lane, value = (int(x) for x in np.argwhere(numbers == sets.index(()))[0])
+            what = f"no instruction adds to value {value} of {op.d.array}"
+            here.refute("sums", what, warp=int(warps[warp]), lane=lane)
+        return place, sets, numbers
 
     def _refute_pair(
-        self, at_a: np.ndarray, at_b: np.ndarray, row: np.ndarray, k: np.ndarray, col: np.ndarray, l: np.ndarray
+        self, here: Here, warps: np.ndarray, fragments: Any, places: Any, found: tuple[np.ndarray, ...]
     ) -> None:
         """Say which two values are multiplied although they don't belong together."""
+        (left, right), (at_a, at_b), (row, k, col, l) = fragments, places, found
         wrong = k[:, :, :, None, :] != np.moveaxis(l, 2, 3)[:, :, None]  # [warp, quad-pair, row, column, k]
-        what = "which has another k"
+        why = "which has another k"
         if not wrong.any():
             wrong = (row != row[..., :1])[:, :, :, None, :] | np.moveaxis(col != col[:, :, :1], 2, 3)[:, :, None]
-            what = "into a value that sums another row or column"
+            why = "into a value that sums another row or column"
         warp, pair, r, c, at = (int(x) for x in np.argwhere(wrong)[0])
-        lane, value = divmod(int(at_a[pair, r, at]), self.left.tags.kind.shape[-1])
-        other = divmod(int(at_b[pair, at, c]), self.right.tags.kind.shape[-1])
-        texts = self.text(self.left, warp, lane, value), self.text(self.right, warp, *other)
-        what = f"lane {lane}'s {texts[0]} is multiplied by lane {other[0]}'s {texts[1]}, {what}"
-        self.here.refute("sums", what, warp=int(self.warps[warp]), lane=lane)
+        lane, value = divmod(int(at_a[pair, r, at]), left.tags.kind.shape[-1])
+        other = divmod(int(at_b[pair, at, c]), right.tags.kind.shape[-1])
+        texts = self._text(left, warp, lane, value), self._text(right, warp, *other)
+        what = f"lane {lane}'s {texts[0]} is multiplied by lane {other[0]}'s {texts[1]}, {why}"
+        here.refute("sums", what, warp=int(warps[warp]), lane=lane)
 
-    def _add(self, d: Tags, values: Any, place: np.ndarray, k: np.ndarray) -> None:
-        """One instruction's products: at `place` [warp, lane, value, 2] of the result, at k [warp, quad-pair, 4]."""
-        taken, which = _sets(k)
-        rows = d.kind[self.warps]
-        kinds = rows[..., values]
-        known, old = np.unique(kinds, return_inverse=True)
-        both = old.reshape(kinds.shape) * len(taken) + which[:, QUAD_PAIR][..., None]
-        pairs, inverse = np.unique(both, return_inverse=True)
-        inverse = inverse.reshape(kinds.shape)
-        made, empty = np.empty(len(pairs), np.int32), np.empty(len(pairs), bool)
-        for n, pair in enumerate(pairs):
-            kind, set_ = divmod(int(pair), len(taken))
-            made[n], empty[n] = self._added(int(known[kind]), taken[set_])
-        coordinates = d.at[self.warps]
-        before = coordinates[..., values, :2]
-        wrong = ~empty[inverse] & (before != place).any(-1)
+    # ---- the accumulator
+
+    def _sum(self, here: Here, warps: np.ndarray, d: Tags, addend: _Addend) -> Tags:
+        """Accumulator fragments with something added."""
+        codes = (d.kind + 1) * len(addend.sets) + addend.which
+        count = np.bincount(codes.ravel())
+        made, empty = np.zeros(len(count), np.int32), np.zeros(len(count), bool)
+        for code in np.flatnonzero(count):
+            kind, k = divmod(int(code), len(addend.sets))
+            made[code], empty[code] = self._added(here, warps, kind - 1, addend, addend.sets[k])
+        before = d.at[..., :2]
+        wrong = (before != addend.place).any(-1)
         if wrong.any():
-            warp, lane, value = at = tuple(int(x) for x in np.argwhere(wrong)[0])
-            old_place, new_place = (
-                ", ".join(str(b + int(x)) for b, x in zip(self.base, places[at], strict=True))
-                for places in (before, place)
-            )
-            name = self.meaning.arrays[self.number]
-            what = f"an accumulator that sums {name}[{old_place}] is added a product of {name}[{new_place}]"
-            self.here.refute("sums", what, warp=int(self.warps[warp]), lane=lane)
-        rows[..., values] = made[inverse]
-        coordinates[..., values, :2] = place
-        d.kind[self.warps], d.at[self.warps] = rows, coordinates
+            wrong &= ~empty[codes]
+            if wrong.any():
+                self._refute_place(here, warps, before, addend, np.argwhere(wrong)[0])
+        return Tags(made[codes], addend.place)
 
-    def _added(self, kind: int, k: tuple[int, ...]) -> tuple[int, bool]:
+    def _refute_place(self, here: Here, warps: np.ndarray, before: np.ndarray, addend: _Addend, spot: Any) -> None:
+        """Say which elements of the result come together in one accumulator."""
+        at = tuple(int(x) for x in spot)
+        places = [
+            ", ".join(str(b + int(x)) for b, x in zip(addend.base, numbers[at], strict=True))
+            for numbers in (before, addend.place)
+        ]
+        name = self.meaning.arrays[addend.product]
+        what = f"an accumulator that sums {name}[{places[0]}] is added a product of {name}[{places[1]}]"
+        here.refute("sums", what, warp=int(warps[at[0]]), lane=at[1])
+
+    def _added(self, here: Here, warps: np.ndarray, kind: int, addend: _Addend, k: tuple[int, ...]) -> tuple[int, bool]:
         """The skeleton with the product at some k more, and whether there was nothing before."""
         total = self.table[kind] if kind != UNKNOWN else None
         if not isinstance(total, Sum):
-            self.here.refute("sums", "an accumulator is added to that was never set to 0", warp=int(self.warps[0]))
-            return kind, True
-        made, problem = added(total, self.base, self.number, self.depth, k, self.meaning, self.here)
-        if problem is not None:
-            for proof in problem.proofs:
-                self.here.refute(proof, problem.what, where=problem.where)
+            here.refute("sums", "an accumulator is added to that was never set to 0", warp=int(warps[0]), lane=0)
+            total = self.table[self.table.zero]
+            assert isinstance(total, Sum)
+        if not k:
+            return self.table.number(total), not total.terms
+        made, problem = added(total, addend.base, addend.product, addend.depth, k, self.meaning, here)
+        report(problem, here, int(warps[0]))
         return self.table.number(made), not total.terms
 
 
+def _strays(f: _Fragment) -> Iterator[tuple[np.ndarray, str]]:
+    """Values of a fragment whose leaves don't agree on a row and a depth, or aren't at 0 where they should be."""
+    for columns in f.side.columns:
+        for c in columns[1:]:
+            if (wrong := f.tags.at[..., c] != f.tags.at[..., columns[0]]).any():
+                yield wrong, "reads its operands at different places"
+    for c in f.side.zeros:
+        if (wrong := f.tags.at[..., c] != 0).any():
+            yield wrong, "isn't at 0 where the tensor is stretched"
+
+
 def _sets(k: np.ndarray) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """The different rows of k [warp, quad-pair, 4], in ascending order each, and the number of each [warp, quad-pair]."""
-    ordered = np.sort(k, -1).astype(np.int64)
-    least = ordered[..., :1]
-    apart = ordered - least
-    if apart.max() >= 1 << 12:  # never in one tile: told apart without numbers that stand for them
-        rows, which = np.unique(ordered.reshape(-1, k.shape[-1]), axis=0, return_inverse=True)
-        return [tuple(map(int, r)) for r in rows], which.reshape(k.shape[:2])
-    code = least[..., 0]
-    for n in range(1, k.shape[-1]):
-        code = code << 12 | apart[..., n]
-    _, first, which = np.unique(code, return_index=True, return_inverse=True)
-    rows = ordered.reshape(-1, k.shape[-1])[first]
+    """The different rows of k [warp, quad-pair, 4], each in ascending order, and the number of each row."""
+    rows, which = np.unique(np.sort(k, -1).reshape(-1, k.shape[-1]), axis=0, return_inverse=True)
     return [tuple(map(int, r)) for r in rows], which.reshape(k.shape[:2])
+
+
+def _merged(
+    taken: list[list[tuple[int, ...]]], which: list[np.ndarray]
+) -> tuple[tuple[tuple[int, ...], ...], np.ndarray]:
+    """The k that several instructions add to each value: for each the number of a set, -1 for none."""
+    code = np.zeros(which[0].shape, np.int64)
+    for sets, numbers in zip(taken, which, strict=True):
+        code = code * (len(sets) + 1) + numbers + 1
+    known, inverse = np.unique(code, return_inverse=True)
+    merged = []
+    for number in map(int, known):
+        parts: list[tuple[int, ...]] = []
+        for sets in reversed(taken):
+            number, own = divmod(number, len(sets) + 1)
+            parts.append(sets[own - 1] if own else ())
+        merged.append(tuple(k for part in reversed(parts) for k in part))
+    return tuple(merged), inverse.reshape(code.shape)

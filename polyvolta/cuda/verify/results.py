@@ -17,7 +17,7 @@ import numpy as np
 from polyvolta.cuda.kernel_ir import CHUNK, GlobalStore
 from polyvolta.cuda.verify.algebra import Linear, combined, scaled
 from polyvolta.cuda.verify.expressions import Element, Meaning, Place
-from polyvolta.cuda.verify.sums import unfinished
+from polyvolta.cuda.verify.sums import Problem, report, unfinished
 from polyvolta.cuda.verify.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values import (
     UNKNOWN,
@@ -155,13 +155,13 @@ def _compare(
     output, forms = meaning.outputs[op.tensor], meaning.forms
     sums = [x for x in leaves_of(skeleton) if isinstance(x, Sum)]
     for total in sums:
-        problem = unfinished(total, meaning, here)
-        if problem is not None:
-            for proof in problem.proofs:
-                here.refute(proof, problem.what, where=problem.where)
+        report(unfinished(total, meaning, here), here)
     present = {t.product for total in sums for t in total.terms}
     needed = {meaning.arrays.index(x.tensor) for x in output.leaves if _is_product(x, meaning)}
     absent = {p for p in needed - present if here.holds(-meaning.products[p].depth)}
+    for p in sorted(needed - present - absent):
+        what = f"{op.tensor} is stored without any k of {meaning.arrays[p]}"
+        report(Problem(("sums",), what, (meaning.products[p].depth - 1,)), here)
     own = [_linear(leaf, name, meaning, absent) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
     asked = [
         () if _is_product(x, meaning) and meaning.arrays.index(x.tensor) in absent else forms.atom(x)  # type: ignore[union-attr]

@@ -19,11 +19,19 @@ from polyvolta.sets import Aff, aff, var
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a sum is wrong: the proofs that it refutes, in words, and when it happens."""
+    """Why a sum is wrong: the proofs that it refutes, in words, and when that is easy to see."""
 
     proofs: tuple[str, ...]
     what: str
     where: tuple[Aff, ...] = ()
+
+
+def report(problem: Problem | None, here: Here, warp: int | None = None, lane: int | None = None) -> None:
+    """Refute what a problem refutes."""
+    if problem is not None:
+        where = problem.where if here.point(*problem.where) is not None else ()
+        for proof in problem.proofs:
+            here.refute(proof, problem.what, where=where, warp=warp, lane=lane)
 
 
 def added(
@@ -103,9 +111,8 @@ def left(total: Sum, variable: str, last: Aff | None, meaning: Meaning, here: He
     for term in total.terms:
         if variable in term.depth.names():
             missing = meaning.products[term.product].depth - term.depth - term.origin
-            end = None if last is None else term.depth.subs({variable: last})
-            depth = aff(0) if end is None else end - end.const
-            term = replace(term, whole=here.holds(-missing), depth=depth, origin=0)
+            end = term.depth if last is None else term.depth.subs({variable: last}) + term.origin
+            term = replace(term, whole=here.holds(-missing), depth=end, origin=0)
         terms.append(term)
     return Sum(total.base, tuple(terms))
 
@@ -139,17 +146,17 @@ def unfinished(total: Sum, meaning: Meaning, here: Here) -> Problem | None:
                 or not here.holds(-term.depth - term.origin)
             ):
                 return Problem(("sums",), f"{p.array} is used before its sum is over")
-            if term.now != (1 << length) - 1:
-                missing = ((1 << length) - 1) & ~term.now
-                first = (missing & -missing).bit_length() - 1
+            missing = ((1 << length) - 1) & ~term.now
+            first = (missing & -missing).bit_length() - 1
+            if missing and here.point(p.depth - first - 1) is not None:
                 return Problem(("sums",), f"{p.array} lacks k = {ranges(missing)}", (p.depth - first - 1,))
             if not here.holds(length - p.depth):
                 return Problem(("sums",), f"{p.array} lacks k = {length} ..", (p.depth - length - 1,))
             continue
         assert term.tile is not None
         missing = ((1 << term.tile) - 1) & ~term.before
-        if missing:
-            first = (missing & -missing).bit_length() - 1
+        first = (missing & -missing).bit_length() - 1
+        if missing and here.point(p.depth - first - 1) is not None:
             what = f"{p.array} lacks the k at {ranges(missing)} of each tile of {term.tile}"
             return Problem(("sums",), what, (p.depth - first - 1,))
         if not term.whole:
