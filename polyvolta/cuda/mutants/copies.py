@@ -215,7 +215,7 @@ MUTANTS = (
     Mutant(
         "full tile of stores off by one",
         "a tile of the result that lacks its last line counts as full",
-        ("bounds",), ("bounds",), (GlobalStore,), lambda ir: _full(ir, GlobalStore, lambda e: e + 1),
+        ("bounds",), ("bounds",), (GlobalStore, GlobalLoad), lambda ir: _full(ir, GlobalStore, lambda e: e + 1),
     ),
     Mutant(
         "k tile not tested",
