@@ -135,7 +135,7 @@ class Run:
     findings : the first counter-example by proof.
     seconds : time that each client took, in their order.
     control : time of the machine itself.
-    trips : how often the bodies of symbolic loops were run.
+    trips : how often the bodies of symbolic loops were run, by all ways together.
     ways : how many different states arrived at the end.
     """
 
@@ -403,7 +403,7 @@ class _Machine:
         ends = [symbolic + int(numbers.flat[0]) for symbolic, numbers in bounds]
         lower, upper = ends[: len(s.lower)], ends[len(s.lower) :]
         if not all(e.is_constant for e in ends):
-            return joined([w for way in ways for w in self.symbolic_loop(s, lower, upper, way, mask, path)])
+            return self.symbolic_loop(s, lower, upper, ways, mask, path)
         for value in range(max(e.const for e in lower), min(e.const for e in upper) + 1, s.step):
             self.loops[s.var] = value
             ways = self.body(s.body, ways, mask, path)
@@ -413,47 +413,54 @@ class _Machine:
     # ---- loops over k tiles
 
     def symbolic_loop(
-        self, s: Loop, lower: list[Aff], upper: list[Aff], way: _Way, mask: np.ndarray | None, path: IrPath
+        self, s: Loop, lower: list[Aff], upper: list[Aff], ways: list[_Way], mask: np.ndarray | None, path: IrPath
     ) -> list[_Way]:
+        if not ways:
+            return []
+        whole = union([way.condition for way in ways])
         out: list[_Way] = []
         for n, start in enumerate(lower):  # the largest of the lower bounds; of equal ones the first
             above = [start - e - (k < n) for k, e in enumerate(lower) if k != n]
-            condition = way.condition.given(*above).naming(s.var).given(var(s.var) - start, start - var(s.var))
-            if not condition.is_empty:
-                out += self.trips_of(s, start, upper, way.copy(condition), mask, path)
-        return rejoined(out, way.condition)
+            begin = [
+                w.condition.given(*above).naming(s.var).given(var(s.var) - start, start - var(s.var)) for w in ways
+            ]
+            entering = [way.copy(c) for way, c in zip(ways, begin) if not c.is_empty]
+            out += self.trips_of(s, start, upper, entering, mask, path)
+        return rejoined(out, whole)
 
     def trips_of(
-        self, s: Loop, start: Aff, upper: list[Aff], way: _Way, mask: np.ndarray | None, path: IrPath
+        self, s: Loop, start: Aff, upper: list[Aff], ways: list[_Way], mask: np.ndarray | None, path: IrPath
     ) -> list[_Way]:
         """Run trips until everything that arrives at the head is within what has been run from there."""
         v, period = var(s.var), turns(s)
         seen: dict[Hashable, tuple[int, Condition]] = {}  # state at the head: first trip, condition it was run with
-        heads, exits = [(0, way)], []
-        while heads:
-            trip, way = heads.pop(0)
-            exits += self.exits(s, start, upper, way, path)
-            condition = way.condition.given(*(e - v for e in upper))
-            if condition.is_empty:
-                continue
-            key = way.key, trip % period
-            first, done = seen.get(key, (trip, None))
-            if done is not None:
-                if condition.within(done):
-                    continue
-                since, apart = v - start - first * s.step, (trip - first) * s.step
-                guesses = (since, *([-(since % apart)] if apart > 0 else []), *(e - v for e in upper))
-                condition = done.widened(condition, guesses)
-            seen[key] = first, condition
+        exits: list[_Way] = []
+        trip = 0
+        while ways:
             if trip >= MOST_TRIPS:
                 raise Undecided(f"the states of loop {s.var} don't repeat within {MOST_TRIPS} trips")
-            self.trips += 1
-            for arrived in joined(self.body(s.body, [_Way(condition, way.states)], mask, path)):
-                here = Here(self, path, s, mask, arrived.condition)
-                for client, state in zip(self.clients, arrived.states):
+            exits += [left for way in ways for left in self.exits(s, start, upper, way, path)]
+            going = []
+            for way in ways:
+                condition = way.condition.given(*(e - v for e in upper))
+                key = way.key, trip % period
+                first, done = seen.get(key, (trip, None))
+                if condition.is_empty or (done is not None and condition.within(done)):
+                    continue
+                if done is not None:
+                    since, apart = v - start - first * s.step, (trip - first) * s.step
+                    guesses = (since, *([-(since % apart)] if apart > 0 else []), *(e - v for e in upper))
+                    condition = done.widened(condition, guesses)
+                seen[key] = first, condition
+                going.append(_Way(condition, way.states))
+            self.trips += bool(going)
+            ways = joined(self.body(s.body, going, mask, path)) if going else []
+            for way in ways:
+                here = Here(self, path, s, mask, way.condition)
+                for client, state in zip(self.clients, way.states):
                     client.next_trip(state, s, here)
-                arrived.condition = arrived.condition.subs({s.var: v - s.step})
-                heads.append((trip + 1, arrived))
+                way.condition = way.condition.subs({s.var: v - s.step})
+            trip += 1
         return joined(exits)
 
     def exits(self, s: Loop, start: Aff, upper: list[Aff], way: _Way, path: IrPath) -> list[_Way]:
@@ -506,14 +513,13 @@ def turns(loop: Loop) -> int:
         return e
 
     for _, stmt in walk(loop.body):
-        put(
-            (*stmt.lower, *stmt.upper)
-            if isinstance(stmt, Loop)
-            else stmt.conditions
-            if isinstance(stmt, When)
-            else stmt,
-            look,
-        )
+        match stmt:
+            case Loop(lower=lower, upper=upper):
+                put((*lower, *upper), look)
+            case When(conditions=conditions):
+                put(conditions, look)
+            case _:
+                put(stmt, look)
     period = lcm(*floors)
     return period if period <= MOST_TURNS else 1
 
@@ -530,6 +536,14 @@ def joined(ways: list[_Way]) -> list[_Way]:
         else:
             by_key[key] = way
     return list(by_key.values())
+
+
+def union(conditions: list[Condition]) -> Condition:
+    """What any of some conditions allows."""
+    first, *more = conditions
+    for condition in more:
+        first = first.union(condition)
+    return first
 
 
 def rejoined(ways: list[_Way], whole: Condition) -> list[_Way]:
