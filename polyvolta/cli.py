@@ -63,13 +63,20 @@ class CannotWrite(PolyvoltaError):
 
 
 class _Plain:
-    """Help in which `--help` shows no type; flags of our own have an empty `metavar`."""
+    """Help in which `--help` and arguments show no type; flags of our own have an empty `metavar`."""
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]  # of the command that this is mixed into
         if option is not None:
             option.metavar = ""
         return option
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for p in params:
+            if isinstance(p, typer.core.TyperArgument):
+                p.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
+        return params
 
 
 class _Command(_Plain, typer.core.TyperCommand):

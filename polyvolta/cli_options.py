@@ -75,7 +75,7 @@ Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random data.
 Ascii = Annotated[bool, _flag("--ascii", help="Write floor(i/128), <= and -> in trees.")]
 Only = Annotated[str | None, typer.Option(metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.")]
 Break = Annotated[
-    str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as barrier_removed.")
+    str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as 'swizzle dropped'.")
 ]
 Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
 

@@ -331,8 +331,8 @@ def test_help_and_version(cli):
     assert cli("--version") == (0, f"polyvolta {polyvolta.__version__}\n", "")
     code, out, _ = cli("--help")
     assert code == 0
-    assert all(re.search(rf"\b{command} ", out) for command in ("demo", "show", "emit", "run", "verify"))
-    for command in ("demo", "show", "emit", "run", "verify"):
+    assert all(re.search(rf"\b{command} ", out) for command in ("demo", "show", "emit", "run", "draw", "verify"))
+    for command in ("demo", "show", "emit", "run", "draw", "verify"):
         code, out, _ = cli(command, "-h")
         assert code == 0
         assert all(f"--{option}" in out for option in ("block-tile", "output-layout", "partial", "accumulators"))

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def output_of(example: str) -> str:
-    command = [sys.executable, str(ROOT / "examples" / example)]
+def output_of(example: str, *arguments: str) -> str:
+    command = [sys.executable, str(ROOT / "examples" / example), *arguments]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     return subprocess.run(command, capture_output=True, check=True, encoding="utf-8", env=env).stdout
 
@@ -51,6 +51,14 @@ def test_timing():
     config, *result = output_of("timing.py").splitlines()
     assert "grid=(" in config
     assert not result or result[0].endswith(" ms a run")
+
+
+def test_pictures(tmp_path):
+    lines = output_of("pictures.py", str(tmp_path)).splitlines()
+    written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert len(lines) == len(written) == 8
+    assert all(text.startswith("<svg ") for text in written.values())
+    assert "4-way bank conflicts" in written["unswizzled.svg"] and "free of bank" in written["access.svg"]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

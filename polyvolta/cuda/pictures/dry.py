@@ -16,7 +16,7 @@ from polyvolta.cuda.kernel_ir import KernelIR, Loop
 from polyvolta.cuda.lockstep.machine import Machine
 from polyvolta.cuda.lockstep.operations import EFFECTS
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
-from polyvolta.sets import nearest
+from polyvolta.sets import PolyvoltaError, nearest
 from polyvolta.sets.errors import kind_of
 
 LARGEST = 2**31 - 1
@@ -37,7 +37,14 @@ def ir_of(kernel: Any, wanted: str = "a kernel") -> KernelIR:
 
 
 class DryMachine(Machine):
-    """Blocks of a kernel that compute nothing; between steps `values` has the names' values."""
+    """Blocks of a kernel that compute nothing; between steps `values` has the names' values.
+
+    Attributes
+    ----------
+    refused : what was wrong with places that have been asked for, and of which threads; such threads take no part.
+    """
+
+    refused: list[tuple[PolyvoltaError, np.ndarray | None]]
 
     @property
     def loop_names(self) -> tuple[str, ...]:
@@ -69,7 +76,15 @@ def dry_machine(ir: KernelIR, sizes: Mapping[str, int], blocks: Any = ((0,), (0,
     blocks : [3, block]: blockIdx.x, .y, .z.
     """
     values = {**sizes, **dict.fromkeys(ir.scalars, np.float32(0))}
-    return DryMachine(ir, {}, values, np.asarray(blocks), dict.fromkeys(EFFECTS, _nothing))
+    refused: list[tuple[PolyvoltaError, np.ndarray | None]] = []
+
+    def note(_: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> bool:
+        refused.append((wrong, threads))
+        return True
+
+    made = DryMachine(ir, {}, values, np.asarray(blocks), dict.fromkeys(EFFECTS, _nothing), faults=note)
+    made.refused = refused
+    return made
 
 
 def _nothing(*_: Any) -> None:

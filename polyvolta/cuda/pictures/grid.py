@@ -160,7 +160,8 @@ def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks
         elif isinstance(op, ExchangeLoad):
             slot = np.broadcast_to(machine.at((op.slot,))[0], machine.shape)[0, :, 0]
             for w in np.flatnonzero(active.any((0, 2))):
-                parts = tuple(owner[int(slot[w]) + k * op.stride] for k in range(op.parts))
+                slots = [int(slot[w]) + k * op.stride for k in range(op.parts)]
+                parts = [owner[s] for s in slots if s in owner]
                 found.parts[int(w)] = tuple(sorted({*found.parts.get(int(w), ()), *parts}))
         elif isinstance(op, GlobalStore) and op.tensor == tensor.name:
             row, col = (np.broadcast_to(x, machine.shape) for x in machine.at(op.index))

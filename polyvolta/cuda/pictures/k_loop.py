@@ -49,7 +49,7 @@ def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg
     found = events(ir, at, stmt, given)
     if not found:
         raise NothingToDraw(f"the k loop of {ir.name} makes no trip", where=str(given), hint="a larger size")
-    return _drawn(ir, stmt, found, tiles, given)
+    return _drawn(ir, stmt, loop, found, tiles, given)
 
 
 def _k_loop(ir: KernelIR, number: int) -> tuple[IrPath, Loop]:
@@ -69,9 +69,10 @@ def _for_tiles(ir: KernelIR, loop: Loop, tiles: int, given: Mapping[str, int]) -
     names = {n for e in (*loop.lower, *loop.upper) for n in e.names()} & set(ir.sizes) - set(given)
     if not names:
         return {}
+    multiple = {n: dict(ir.context).get(n, 1) for n in names}
 
     def trips(x: int) -> int:
-        values: dict[str, Any] = {**dict.fromkeys(ir.sizes, GENEROUS), **given, **dict.fromkeys(names, x)}
+        values: dict[str, Any] = {**dict.fromkeys(ir.sizes, GENEROUS), **given, **{n: x * multiple[n] for n in names}}
         values |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
         low, high = ([_int(e.evaluate(values)) for e in bounds] for bounds in (loop.lower, loop.upper))
         return (min(high) - max(low)) // loop.step + 1
@@ -84,8 +85,7 @@ def _for_tiles(ir: KernelIR, loop: Loop, tiles: int, given: Mapping[str, int]) -
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if trips(middle) <= wanted else (low, middle)
-    multiple = dict(ir.context)
-    return {n: max(low // multiple.get(n, 1), 1) * multiple.get(n, 1) for n in names}
+    return {n: max(low, 1) * multiple[n] for n in names}
 
 
 def _int(value: Any) -> int:
@@ -117,13 +117,13 @@ ROWS = {
 }
 
 
-def _drawn(ir: KernelIR, loop: Loop, found: list[Event], tiles: int, sizes: Mapping[str, int]) -> Svg:
+def _drawn(ir: KernelIR, loop: Loop, number: int, found: list[Event], tiles: int, sizes: Mapping[str, int]) -> Svg:
     trips = list(dict.fromkeys(e.trip for e in found))
     shown = trips if len(trips) <= tiles + 1 else [*trips[:tiles], trips[-1]]
     rows = _rows(found)
     boxes, edges = _placed(found, shown)
-    loops = [s for _, s in k_loops(ir)]
-    which = f"k loop {loops.index(loop)} of {len(loops)}" if len(loops) > 1 else "the k loop"
+    count = len(k_loops(ir))
+    which = f"k loop {number} of {count}" if count > 1 else "the k loop"
     picture = Canvas(f"{ir.name}: {which}, trip by trip", _gain(found), _used(loop, sizes), _left_out(found))
     height = ROW * len(rows)
     _trips(picture, loop, found, trips, edges, height)

@@ -127,7 +127,8 @@ class Canvas:
     ) -> None:  # fmt: skip
         """Text whose middle is at height y; `anchor` says which end of it, or its middle, is at x. `upwards` turns it
         so that it reads from below."""
-        words = str(words)
+        if (words := str(words)) == "":
+            return
         long = text_width(words, size, bold)
         start = {"start": 0.0, "middle": long / 2, "end": long}[anchor]
         if upwards:

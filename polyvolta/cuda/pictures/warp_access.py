@@ -98,7 +98,12 @@ def taken(
 def _instruction(
     machine: DryMachine, tile: SharedTile, op: Op, mask: Mask, warp: int, part: int, loops: Mapping[str, int]
 ) -> Taken:
+    """One of the instructions of the operation that the machine is at; an error if the warp's lanes go astray."""
+    machine.refused.clear()
     found = list(accesses(machine, op, mask))
+    for wrong, threads in machine.refused:
+        if threads is None or np.broadcast_to(threads, machine.shape)[0, warp].any():
+            raise wrong
     if isinstance(part, bool) or part not in range(len(found)):
         raise NotInKernel(
             f"{op.statement} takes {len(found)} instructions; there is no part {part!r}", hint="parts count from 0"

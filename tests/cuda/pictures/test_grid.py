@@ -1,0 +1,132 @@
+"""The tiles of an output as drawn: numbers typed by hand, and every element in exactly one fragment."""
+
+import re
+
+import numpy as np
+import pytest
+
+import polyvolta as pv
+
+from polyvolta.cuda.kernel_ir import GlobalStore
+from polyvolta.cuda.pictures import output_tiles
+from polyvolta.cuda.pictures.errors import NotInKernel, TooMuchToDraw
+from polyvolta.cuda.pictures.grid import stores
+from polyvolta.cuda.pictures.svg import TINTS
+from polyvolta.gallery import idiom
+from tests.cuda.pictures.kernels import changed, matmul
+from tests.cuda.pictures.reading import groups, parsed, words
+
+BOX = r"rows (\d+) to (\d+), columns (\d+) to (\d+)"
+
+
+def blocks(svg):
+    """blockIdx -> (its box, whether it is called partial, the fills of its warps)."""
+    found = {}
+    for g in groups(svg):
+        if m := re.match(rf"block \(([\d, ]+)\): {BOX}(, partial)?$", g.title):
+            found[tuple(map(int, m[1].split(", ")))] = tuple(map(int, m.groups()[1:5])), bool(m[6]), g.fills
+    return found
+
+
+def fragments(svg):
+    """(warp, number) -> (its box, its fill)."""
+    found = {}
+    for g in groups(svg):
+        if m := re.match(rf"warp (\d+), fragment (\d+): {BOX}$", g.title):
+            warp, number, *box = map(int, m.groups())
+            found[warp, number] = tuple(box), g.fills[0]
+    return found
+
+
+def test_blocks_warps_and_fragments():
+    kernel = matmul(block=(32, 64, 16), warp=(16, 32, 16))
+    svg = output_tiles(kernel, M=40, N=100, block=(1, 0))
+    found = blocks(svg)
+    assert {b: (box, partial) for b, (box, partial, _) in found.items()} == {
+        (0, 0): ((0, 31, 0, 63), False), (1, 0): ((0, 31, 64, 127), True),
+        (0, 1): ((32, 63, 0, 63), True), (1, 1): ((32, 63, 64, 127), True),
+    }  # fmt: skip
+    assert found[0, 0][2][:4] == TINTS[:4]
+    assert {key: box for key, (box, _) in fragments(svg).items()} == {
+        (0, 0): (0, 15, 64, 79), (0, 1): (0, 15, 80, 95), (1, 0): (0, 15, 96, 111), (1, 1): (0, 15, 112, 127),
+        (2, 0): (16, 31, 64, 79), (2, 1): (16, 31, 80, 95), (3, 0): (16, 31, 96, 111), (3, 1): (16, 31, 112, 127),
+    }  # fmt: skip
+    assert all(fill == TINTS[warp] for (warp, _), (_, fill) in fragments(svg).items())
+    assert {"warp 0", "warp 3", "block 1, 0: 4 storing warps; rows ↓, columns →"} <= {*words(svg)}
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"c": "col"}, {"split_k": 2}, {"macro_mma": "m32n32k8", "warp": (32, 32, 16)}, {"a": "col", "partial": "pad"},
+    {"sizes": "40 56 24"},
+])  # fmt: skip
+def test_every_element_is_in_one_fragment(options):
+    kernel = matmul(**options)
+    ir = kernel.ir
+    sizes = {n: v for n, v in (("M", 64), ("N", 96), ("K", 16)) if n in ir.sizes}
+    found = stores(ir, ir.tensor("C"), sizes)
+    count = np.zeros((128, 128), int)
+    for boxes in found.fragments.values():
+        for top, left, bottom, right in boxes:
+            count[top:bottom, left:right] += 1
+    rows, cols = found.shape
+    assert (count[:rows, :cols] == 1).all() and count.max() == 1
+
+
+def test_of_a_split_k_the_warps_that_are_added_up_are_named():
+    assert stores(matmul().ir, matmul().ir.tensor("C"), {"M": 32, "N": 32, "K": 16}).parts == {
+        w: (w,) for w in range(4)
+    }
+    split = matmul(block=(32, 32, 32), warp=(16, 32, 32), split_k=4)
+    svg = output_tiles(split, M=32, N=32)
+    keys = [w for w in words(svg) if "sums" in w]
+    assert keys == ["warp 0, with the sums of warps 0, 2, 4, 6", "warp 1, with the sums of warps 1, 3, 5, 7"]
+
+
+def test_what_is_outside_is_hatched():
+    kernel = matmul()
+    whole, cut = output_tiles(kernel, M=64, N=64), output_tiles(kernel, M=64, N=60)
+    assert "outside of the matrix: not stored" not in words(whole)
+    assert "outside of the matrix: not stored" in words(cut)
+    assert not any(partial for _, partial, _ in blocks(whole).values())
+    assert [b for b, (_, partial, _) in blocks(cut).items() if partial] == [(1, 0), (1, 1)]
+    slanted = [p for p in parsed(cut).iter("{http://www.w3.org/2000/svg}path") if p.get("d").count("M") > 2]
+    assert len(slanted) == 3  # two blocks, and the legend; the block shown large is a full one
+
+
+def test_by_default_two_blocks_and_a_half():
+    found = blocks(output_tiles(matmul()))
+    assert len(found) == 9 and found[2, 2] == ((64, 95, 64, 95), True, found[2, 2][2])
+    padded = blocks(output_tiles(matmul(partial="pad")))
+    assert len(padded) == 9 and not any(partial for _, partial, _ in padded.values())
+
+
+def test_a_store_to_the_wrong_place_shows():
+    ir = matmul(partial="pad").ir
+    far = lambda op: type(op)(op.source, op.tensor, (op.index[0] + 16, op.index[1]), op.along, False, op.statement)  # noqa: E731
+    svg = output_tiles(changed(ir, GlobalStore, 0, far), M=32, N=32)
+    assert blocks(svg)[0, 0][:2] == ((16, 47, 0, 31), True)
+
+
+@pytest.mark.parametrize("name", ("matmul", "epilogue", "prologue", "sum"))
+def test_every_idiom(name):
+
+    svg = output_tiles(pv.compile(idiom(name), options=pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16))))
+    assert len(blocks(svg)) == 9
+
+
+@pytest.mark.parametrize("arguments, told", [
+    ({"output": "A"}, "no output 'A'.*C"), ({"block": (3, 0)}, "no block.*to .2, 2, 0"),
+    ({"block": (0, 0, 1)}, "no block"), ({"block": (0, 0, 0, 0)}, "no block"), ({"block": ()}, None),
+    ({"L": 3}, "no size 'L'"),
+])  # fmt: skip
+def test_what_is_not_there(arguments, told):
+    if told is None:
+        assert output_tiles(matmul(), **arguments) == output_tiles(matmul())
+        return
+    with pytest.raises(NotInKernel, match=f"(?s){told}"):
+        output_tiles(matmul(), **arguments)
+
+
+def test_too_many_blocks():
+    with pytest.raises(TooMuchToDraw, match="16384 blocks are more than a picture can show"):
+        output_tiles(matmul(), M=4096, N=4096)
