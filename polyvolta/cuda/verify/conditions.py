@@ -3,6 +3,11 @@
 A condition is a union of conjunctions of `e >= 0`, each e an expression in symbolic names. Every question is answered
 by the set core, over the integers and exactly: whether a further constraint is possible, whether it always holds, and
 which numbers there are, for a counter-example.
+
+There are thousands of questions to a kernel, most of them alike, so the core is asked little. Constraints without
+common names have nothing to do with one another: a conjunction falls apart into *components*, and a question about K
+needs no answer about M. Each component's answer is a point of it, which is kept, and answers the next question if it
+can: what holds at a known point is possible. Of constraints that differ in their constant alone one matters.
 """
 
 from __future__ import annotations
@@ -49,8 +54,8 @@ class Condition:
 
     def given(self, *more: Aff) -> Condition:
         """Those of the values for which all `more` are at least 0 too."""
-        pieces = (p.union(more) for p in self.pieces)
-        return Condition(self.names, tuple(p for p in pieces if not _conjunction(self.names, p).is_empty()))
+        pieces = dict.fromkeys(_tidy(p.union(more)) for p in self.pieces if _possible(p, more))
+        return Condition(self.names, tuple(pieces))
 
     @property
     def is_empty(self) -> bool:
@@ -58,7 +63,7 @@ class Condition:
 
     def possible(self, *more: Aff) -> bool:
         """Whether there are values for which all `more` are at least 0 too."""
-        return any(not _conjunction(self.names, p.union(more)).is_empty() for p in self.pieces)
+        return any(_possible(p, more) for p in self.pieces)
 
     def holds(self, e: Aff) -> bool:
         """Whether `e >= 0` for all the values."""
@@ -71,8 +76,8 @@ class Condition:
     def point(self, *more: Aff) -> dict[str, int] | None:
         """The lexicographically smallest of the values for which all `more` are at least 0; None if there is none."""
         for p in self.pieces:
-            found = _conjunction(self.names, p.union(more))
-            if not found.is_empty():
+            if _possible(p, more):
+                found = _conjunction(self.names, p.union(more))
                 try:
                     found = found.lexmin()
                 except Unbounded:  # some values go down without end: any will do
@@ -85,8 +90,8 @@ class Condition:
         if e.is_constant:
             return e.const
         if e not in self._valued:
-            point = _some_point(self.names, self.pieces)
-            value: Any = None if point is None else e.evaluate(point)
+            point = next((w for p in self.pieces if (w := _witness(p)) is not None), None)
+            value: Any = None if point is None else _value(e, point)
             self._valued[e] = value if point is not None and self.holds(e - value) and self.holds(value - e) else None
         return self._valued[e]
 
@@ -126,25 +131,106 @@ def _true(e: Aff) -> bool:
     return e.is_constant and e.const >= 0
 
 
-@lru_cache(maxsize=2**10)
-def _some_point(names: tuple[str, ...], pieces: tuple[Constraints, ...]) -> Mapping[str, int] | None:
-    """Any point of a condition; None if it is empty."""
-    for p in pieces:
-        found = _conjunction(names, p)
-        if not found.is_empty():
-            return dict(zip(names, found.sample_point(), strict=True))
-    return None
+# ---- conjunctions, asked in parts
+
+
+def _possible(known: Constraints, more: tuple[Aff, ...]) -> bool:
+    """Whether a conjunction has points at which all `more` are at least 0."""
+    witness = _witness(known)
+    if witness is None:
+        return False
+    if all(_value(e, witness) >= 0 for e in more):
+        return True
+    least = _least(known)
+    if any(e.const + least.get((-e).terms, -e.const) < 0 for e in more):  # t + c >= 0 and -t - c - 1 >= 0
+        return False
+    return _joint(known, frozenset(more))
+
+
+@lru_cache(maxsize=2**14)
+def _joint(known: Constraints, more: Constraints) -> bool:
+    """The same for a conjunction that has points: only the components matter that `more` speaks of."""
+    names = frozenset(n for e in more for n in e.names())
+    touched = [c for c, own in _components(known) if own & names]
+    return _witness(_tidy(frozenset().union(more, *touched))) is not None
+
+
+@lru_cache(maxsize=2**14)
+def _components(constraints: Constraints) -> tuple[tuple[Constraints, frozenset[str]], ...]:
+    """Constraints that hang together by their names, with these names."""
+    found: list[tuple[set[Aff], set[str]]] = []
+    for e in constraints:
+        own, names = {e}, set(e.names())
+        apart = []
+        for part in found:
+            if part[1] & names:
+                own |= part[0]
+                names |= part[1]
+            else:
+                apart.append(part)
+        found = [*apart, (own, names)]
+    return tuple((frozenset(own), frozenset(names)) for own, names in found)
+
+
+@lru_cache(maxsize=2**14)
+def _witness(constraints: Constraints) -> Mapping[str, int] | None:
+    """Any point of a conjunction; None if it is empty. Names that it says nothing of are missing."""
+    out: dict[str, int] = {}
+    for own, names in _components(constraints):
+        point = _point_of(own, tuple(sorted(names)))
+        if point is None:
+            return None
+        out |= point
+    return out
+
+
+@lru_cache(maxsize=2**14)
+def _point_of(component: Constraints, names: tuple[str, ...]) -> Mapping[str, int] | None:
+    found = _conjunction(names, component)
+    return None if found.is_empty() else dict(zip(names, found.sample_point(), strict=True))
+
+
+def _value(e: Aff, point: Mapping[str, int]) -> int:
+    """An expression's value at a point; names that it doesn't have are 0."""
+    if missing := e.names() - point.keys():
+        point = {**point, **dict.fromkeys(missing, 0)}
+    return e.evaluate(point)  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=2**14)
+def _least(constraints: Constraints) -> Mapping[tuple, int]:
+    """The smallest constant of constraints with the same terms: it says what the others say, too."""
+    out: dict[tuple, int] = {}
+    for e in constraints:
+        out[e.terms] = min(e.const, out.get(e.terms, e.const))
+    return out
+
+
+def _tidy(constraints: Constraints) -> Constraints:
+    """The constraints without those that others of the same terms imply."""
+    least = _least(constraints)
+    return (
+        constraints
+        if len(least) == len(constraints)
+        else frozenset(e for e in constraints if e.const == least[e.terms])
+    )
 
 
 @lru_cache(maxsize=2**14)
 def _conjunction(names: tuple[str, ...], constraints: Constraints) -> Set:
-    ordered = sorted(constraints, key=str)
+    ordered = sorted(constraints, key=_written)
     return _made(names, (RowBuilder(names).conjunct([("ge", e) for e in ordered]),))
+
+
+@lru_cache(maxsize=2**14)
+def _written(e: Aff) -> str:
+    """What constraints are ordered by, so that runs are alike."""
+    return str(e)
 
 
 @lru_cache(maxsize=2**10)
 def _union(names: tuple[str, ...], pieces: tuple[Constraints, ...]) -> Set:
-    return _made(names, tuple(RowBuilder(names).conjunct([("ge", e) for e in sorted(p, key=str)]) for p in pieces))
+    return _made(names, tuple(RowBuilder(names).conjunct([("ge", e) for e in sorted(p, key=_written)]) for p in pieces))
 
 
 def _made(names: tuple[str, ...], conjuncts: tuple) -> Set:
