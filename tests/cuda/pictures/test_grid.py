@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-
 from polyvolta.cuda.kernel_ir import GlobalStore
 from polyvolta.cuda.pictures import output_tiles
 from polyvolta.cuda.pictures.errors import NotInKernel, TooMuchToDraw
