@@ -116,7 +116,8 @@ def accesses(m: Machine, op: kir.Op, mask: Mask) -> Iterator[Access]:
 
 def instructions(m: Machine, op: Any, at: Reach) -> Iterator[Access]:
     """The memory instructions of an operation whose reach is known, such as from `Step.reach`."""
-    kind = "write" if isinstance(op, kir.GlobalStore | kir.SharedStore | kir.ExchangeStore) else "read"
+    writes = isinstance(op, kir.GlobalStore | kir.SharedStore | kir.ExchangeStore)
+    kind = "write" if writes else "read"
     if isinstance(at, SharedReach):
         array = op.buffer if isinstance(op, kir.ExchangeStore | kir.ExchangeLoad) else op.tile
         for unit in at.units:
@@ -132,7 +133,7 @@ def _global_instructions(tensor: str, kind: str, at: GlobalReach) -> Iterator[Ac
     """
     count = 1 if at.step == 0 else CHUNK // at.width
     inside = at.inside
-    whole = inside if inside is None else inside[..., 0] if count == 1 and at.step == 0 else inside.all(-1)
+    whole: Any = inside if inside is None else inside[..., 0] if at.step == 0 else inside.all(-1)
     if at.width == 1 and at.step != 0:
         whole = None if inside is None else np.zeros(at.first.shape, bool)
     if whole is None or whole.any():
@@ -187,9 +188,10 @@ def global_reach(m: Machine, op: kir.GlobalLoad | kir.GlobalStore, mask: Mask) -
     for x, stride in zip(index, memory.strides, strict=True):
         first = first + x * stride
     first = np.broadcast_to(first, m.shape)
+    step = 0 if op.along is None else memory.strides[op.along]
     if op.along != tensor.order[-1]:
-        return GlobalReach(mask, first, 0 if op.along is None else memory.strides[op.along], inside, 1)
-    found = GlobalReach(mask, first, memory.strides[op.along], inside, tensor.align)
+        return GlobalReach(mask, first, step, inside, 1)
+    found = GlobalReach(mask, first, step, inside, tensor.align)
     if tensor.align > 1:
         astray = first % tensor.align != 0
         astray = astray if inside is None else astray & inside.any(-1)
@@ -300,7 +302,7 @@ def within(m: Machine, op: kir.Op, what: str, index: Index, extents: Any, mask: 
             at = tuple(np.argwhere(bad)[0])
             reached = [int(np.broadcast_to(i, bad.shape)[at]) for i in index]
             values = f" (8 values along dimension {along})" if along >= 0 else ""
-            threads = bad.reshape(*m.shape, -1).any(-1)
+            threads = np.asarray(bad.reshape(*m.shape, -1).any(-1))
             m.refuse(
                 OutOfBounds(
                     f"{title(op)}: {what}{reached}{values} is outside of {what}{list(extents)}",

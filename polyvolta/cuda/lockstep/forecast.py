@@ -51,13 +51,14 @@ def executions(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray) -> C
     return _count(ir.body, names(ir, values, blocks), True, ())
 
 
-def _count(body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath, first: int = 0) -> Counter[IrPath]:
-    out: Counter[IrPath] = Counter()
+def _count(body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath, first: int = 0) -> Counter[Any]:
+    out: Counter[Any] = Counter()
     for k, s in enumerate(body, first):
         if isinstance(s, Loop):
             out += _loop(s, values, mask, (*at, k))
         elif isinstance(s, When):
-            holds = reduce(np.logical_and, (e.evaluate(values) >= 0 for e in s.conditions), True)
+            tests: list[Any] = [e.evaluate(values) for e in s.conditions]
+            holds = reduce(np.logical_and, (x >= 0 for x in tests), True)
             if np.any(both := np.logical_and(holds, mask)):
                 out += _count(s.body, values, both, (*at, k))
             if s.orelse and np.any(both := np.logical_and(np.logical_not(holds), mask)):
@@ -68,25 +69,26 @@ def _count(body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath
 
 
 def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath) -> Counter[IrPath]:
-    lower: Any = reduce(np.maximum, (e.evaluate(values) for e in loop.lower))
-    upper: Any = reduce(np.minimum, (e.evaluate(values) for e in loop.upper))
+    lowers: list[Any] = [e.evaluate(values) for e in loop.lower]
+    uppers: list[Any] = [e.evaluate(values) for e in loop.upper]
+    lower, upper = reduce(np.maximum, lowers), reduce(np.minimum, uppers)
     trips = int(np.max((upper - lower) // loop.step)) + 1
     if trips <= 0:
         return Counter()
-    every = [(range(trips), 1.0)]
+    every: list[tuple[range, float]] = [(range(trips), 1.0)]
     if loop.var not in _names(loop.body):
         every = [(range(1), float(trips))]
     elif trips > 3 * EACH:
         middle = range(EACH, trips - EACH, max((trips - 2 * EACH) // EACH, 1))
         every = [(range(EACH), 1.0), (middle, (trips - 2 * EACH) / len(middle)), (range(trips - EACH, trips), 1.0)]
-    out: Counter[Any] = Counter()
+    out: dict[IrPath, float] = {}
     for some, weight in every:
         for trip in some:
             value = lower + trip * loop.step
             here = np.logical_and(mask, value <= upper)
             if np.any(here):
                 for path, n in _count(loop.body, {**values, loop.var: value}, here, at).items():
-                    out[path] += n * weight
+                    out[path] = out.get(path, 0.0) + n * weight
     return Counter({path: round(n) for path, n in out.items()})
 
 
@@ -125,7 +127,7 @@ class Forecast:
         self.ir, self.values, self.grid, self.batch = ir, values, grid, batch
         self.patience, self.clock = LIMIT if patience is None else patience, clock
         self.runs: Counter[IrPath] = Counter()
-        self.seconds: Counter[Any] = Counter()
+        self.seconds: dict[IrPath, float] = {}
         self.start = self.last = clock()
         self.measuring = True
         self.blocks = min(batch, prod(grid))  # that run while it measures
@@ -143,7 +145,7 @@ class Forecast:
         """
         now = self.clock()
         self.runs[step.path] += 1
-        self.seconds[step.path] += now - self.last
+        self.seconds[step.path] = self.seconds.get(step.path, 0.0) + now - self.last
         self.last = now
         if now - self.start >= MOMENT:
             self.measuring = False

@@ -135,10 +135,10 @@ class Counts:
             )
         )
         useful = "" if self.useful_flops is None else f", {self.useful_flops:,} of them useful"
-        slots = [("the whole run", self.issued, self.hmma, self.shared_cycles)]
+        slots: list[tuple[str, float, float, float]] = [("the whole run", self.issued, self.hmma, self.shared_cycles)]
         if self.k_tiles:
-            each = (x / self.k_tiles for x in (self.k_issued, self.k_hmma, self.k_shared_cycles))
-            slots.append(("a k tile of a block", *each))
+            issued, hmma, cycles = (x / self.k_tiles for x in (self.k_issued, self.k_hmma, self.k_shared_cycles))
+            slots.append(("a k tile of a block", issued, hmma, cycles))
         issue = tuple(
             (name, _number(issued), _number(hmma), f"{hmma / issued:.1%}" if issued else "-", _number(cycles))
             for name, issued, hmma, cycles in slots

@@ -115,9 +115,11 @@ class UninitialisedObserver(Observer):
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         op, mask = step.op, step.mask
         at = step.reach
+        stores = mask  # threads of which a value counts
+        if isinstance(op, kir.GlobalStore) and isinstance(at, GlobalReach) and at.inside is not None:
+            stores = np.asarray(at.inside.any(-1))
         for e in _read(op):
-            inside = at.inside.any(-1) if isinstance(op, kir.GlobalStore) and _partial(at) else mask
-            self._read_register(m, step, e, inside)
+            self._read_register(m, step, e, stores)
         for a in accesses:
             if a.space == "shared":
                 self._shared(m, step, a)
@@ -207,7 +209,3 @@ def _read(op: kir.Op) -> tuple[Element, ...]:
         case kir.Mma(d=d, a=a, b=b):
             return a, b, d
     return ()
-
-
-def _partial(at: Any) -> bool:
-    return isinstance(at, GlobalReach) and at.inside is not None

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import polyvolta as pv
 from polyvolta.cuda.bank_model import degrees, phases
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import FragmentLoad, SharedStore
 from polyvolta.cuda.printer import print_cuda
 from polyvolta.sets import var
-from tests.cuda.observe.small import line_of, operands, product
+from tests.cuda.observe.small import K, M, N, line_of, operands, product
 
 
 def unswizzled(kernel):
@@ -140,3 +141,13 @@ def test_every_fragment_load_and_store_is_a_place_of_the_table():
     seen = kernel.interpret(**operands(kernel, 32, 32, 16), observe="bank_conflicts")
     kinds = {type(r.place.stmt) for r in seen.bank_conflicts.rows}
     assert {FragmentLoad, SharedStore} <= kinds
+
+
+def test_a_warp_of_the_default_kernel_takes_what_its_machine_code_has():
+    """By the disassembly for sm_70 (docs/measurements.md): 562 instructions of these kinds in a trip of the loop."""
+    kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)))
+    c = kernel.interpret(**operands(kernel, 128, 128, 96), observe="counts").counts
+    warps = 4 * c.k_tiles
+    assert c.k_tiles == 3
+    assert c.k_hmma == 512 * warps
+    assert c.k_issued == (512 + 32 + 8 + 8 + 2) * warps  # HMMA, LDS.128, LDG.128, STS.128, BAR
