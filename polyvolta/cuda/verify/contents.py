@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda import kernel_ir as kir
+from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import CHUNK, KernelIR, Loop
 from polyvolta.cuda.verify import memories as mem
 from polyvolta.cuda.verify import sums
+from polyvolta.cuda.verify.empty_sums import Finished, Waiting
 from polyvolta.cuda.verify.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.memories import HIGH, LOW, WHOLE, Memories
 from polyvolta.cuda.verify.products import Products
@@ -57,6 +59,7 @@ class Contents:
     def __init__(self, ir: KernelIR, graph: Graph) -> None:
         self.ir, self.meaning, self.table = ir, Meaning(graph), Table()
         self.products = Products(self.table, self.meaning)
+        self.finished: dict[IrPath, Finished] = {}
 
     # ---- the client's part
 
@@ -69,6 +72,7 @@ class Contents:
         effect = EFFECTS.get(type(here.op))
         if effect is None:
             raise Undecided(f"what a {type(here.op).__name__} does to memories is not known here")
+        state.settle()
         effect(self, state, here)
 
     def next_trip(self, state: Memories, loop: Loop, here: Here) -> None:
@@ -89,14 +93,25 @@ class Contents:
 
         def moved(skeleton: Skeleton) -> Moved | None:
             if isinstance(skeleton, Sum):
-                return sums.left(skeleton, loop.var, last, self.meaning, here), (0, 0)
+                total = sums.left(skeleton, loop.var, last, self.meaning, here)
+                over.append(total != skeleton)
+                return total, (0, 0)
             names = {n for x in leaves_of(skeleton) if isinstance(x, Load) for b in x.base for n in b.names()}
             return None if loop.var in names else (skeleton, ())
 
+        over: list[bool] = []
         self._rename(state, moved)
+        finished = self.finished.setdefault(here.path, Finished())
+        if any(over):
+            finished.registers = {n: r.copy() for n, r in state.registers.items() if self._sums(r)}
+        elif empty := frozenset(n for n, p in enumerate(self.meaning.products) if here.holds(-p.depth)):
+            state.waiting = Waiting(finished, empty, self.table)
 
     def finish(self, state: Memories, here: Here) -> None:
         """Nothing is left to see when the program ends."""
+
+    def _sums(self, tags: Tags) -> bool:
+        return any(isinstance(self.table[int(k)], Sum) for k in np.unique(tags.kind) if k != UNKNOWN)
 
     def _rename(self, state: Memories, moved: Callable[[Skeleton], Moved | None]) -> None:
         known: dict[int, tuple[int, tuple[int, ...]]] = {}

@@ -25,6 +25,7 @@ from polyvolta.cuda.kernel_ir import (
     KernelIR,
     SharedStore,
 )
+from polyvolta.cuda.verify.empty_sums import Waiting, settle
 from polyvolta.cuda.verify.symbolic import Here
 from polyvolta.cuda.verify.values import Tags
 from polyvolta.sets import Aff
@@ -41,13 +42,15 @@ class Memories:
     shared : [slot].
     halves : int8 [slot], WHOLE, LOW or HIGH.
     writers : [slot], the number of the place that wrote it last in `places`; not a part of the state.
+    waiting : what sums over no k may be called; see `empty_sums`.
     """
 
-    __slots__ = ("halves", "places", "registers", "shared", "writers")
+    __slots__ = ("halves", "places", "registers", "shared", "waiting", "writers")
 
     def __init__(self, registers: dict[str, Tags], shared: Tags, halves: np.ndarray, writers: np.ndarray) -> None:
         self.registers, self.shared, self.halves, self.writers = registers, shared, halves, writers
         self.places: list[IrPath] = []
+        self.waiting: Waiting | None = None
 
     @classmethod
     def of(cls, ir: KernelIR) -> Memories:
@@ -58,6 +61,7 @@ class Memories:
 
     def copy(self) -> Memories:
         """Memories of their own."""
+        self.settle()
         registers = {name: tags.copy() for name, tags in self.registers.items()}
         made = Memories(registers, self.shared.copy(), self.halves.copy(), self.writers.copy())
         made.places = self.places
@@ -65,7 +69,14 @@ class Memories:
 
     def key(self) -> tuple:
         """Equal for memories that hold the same."""
+        self.settle()
         return (*(t.key() for t in self.registers.values()), self.shared.key(), self.halves.tobytes())
+
+    def settle(self) -> None:
+        """Say sums over no k as those that are over all k."""
+        if self.waiting is not None:
+            settle(self.registers, self.waiting)
+            self.waiting = None
 
     def arrays(self) -> tuple[Tags, ...]:
         """Every array of tags."""
