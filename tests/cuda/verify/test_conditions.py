@@ -41,7 +41,7 @@ def points(condition: Condition) -> list[dict[str, int]]:
     return [p for p in everything if any(all(e.evaluate(p) >= 0 for e in piece) for piece in condition.pieces)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(conditions(), st.lists(expressions(), min_size=1, max_size=2))
 def test_questions_are_answered_as_all_points_answer_them(condition, more):
     found = points(condition)
@@ -59,7 +59,7 @@ def test_questions_are_answered_as_all_points_answer_them(condition, more):
     assert point is None or point in points(narrowed)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(conditions(), conditions())
 def test_a_condition_is_within_another_or_in_their_widening(one, other):
     ours, theirs = points(one), points(other)
