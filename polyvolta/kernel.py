@@ -265,6 +265,7 @@ class Kernel:
         ArrayMismatch, BadArguments, BadArray : shapes, sizes, dtypes, layouts or memory that do not fit; an output
             that overlaps another array.
         TooLarge : more than 32-bit sizes or the target's grid hold.
+        TooLong : there is no GPU, and the interpreter would take more than ten minutes; see `interpret`.
         """
         from polyvolta.run import run
 
