@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from polyvolta.cuda.ir_walk import operations
+from polyvolta.cuda.ir_walk import IrPath, operations
 from polyvolta.cuda.kernel_ir import (
     Barrier,
     ExchangeLoad,
@@ -20,15 +20,23 @@ from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, barrier
 from polyvolta.sets import Aff, var
 
 
-def _removed(ir: KernelIR, before: type | None, after: type | None, scope: str = "") -> KernelIR:
-    return edited(ir, barriers(ir, before, after, scope), without)
-
-
-def _narrowed(ir: KernelIR, before: type) -> KernelIR:
-    """Block barriers after an operation become warp barriers."""
+def _narrowed(ir: KernelIR, at: list[IrPath]) -> KernelIR:
+    """Block barriers become warp barriers."""
     if ir.warps == 1:
         raise NothingToBreak(f"{ir.name} has one warp", where=ir.about)
-    return edited(ir, barriers(ir, before, None, "block"), lambda s: (replace(s, scope="warp"),))
+    return edited(ir, at, lambda s: (replace(s, scope="warp"),))
+
+
+def _after_stores(ir: KernelIR) -> list[IrPath]:
+    """Block barriers that come after the stores of a k tile, in its loop."""
+    return [at for at in barriers(ir, SharedStore, None, "block") if at in in_k_loops(ir, Barrier)]
+
+
+def _before_exchange(ir: KernelIR) -> KernelIR:
+    """The barrier between the products and an exchange buffer that lies where their tiles do."""
+    at = barriers(ir, None, ExchangeStore, "block")
+    first = min(places(ir, ExchangeStore), default=())
+    return edited(ir, [path for path in at if path < first and path not in in_k_loops(ir, Barrier)], without)
 
 
 def _before_stores(ir: KernelIR) -> KernelIR:
@@ -56,7 +64,7 @@ def _diverging(ir: KernelIR, scope: str, condition: Aff) -> KernelIR:
 def _split(ir: KernelIR) -> KernelIR:
     if not any(isinstance(op, ExchangeLoad) and op.parts > 1 for op in operations(ir.body)):
         raise NothingToBreak(f"{ir.name} doesn't split K", where=ir.about)
-    return _narrowed(ir, ExchangeStore)
+    return _narrowed(ir, barriers(ir, ExchangeStore, None, "block"))
 
 
 SHARED, EXCHANGE = (SharedStore, FragmentLoad), (ExchangeStore, ExchangeLoad)
@@ -70,17 +78,23 @@ MUTANTS = (
     Mutant(
         "no barrier after the stores",
         "warps load fragments of a k tile before the other warps have stored it",
-        ("barriers_between",), ("races",), SHARED, partial(_removed, before=SharedStore, after=None, scope="block"),
+        ("barriers_between",), ("races",), SHARED, lambda ir: edited(ir, _after_stores(ir), without),
     ),
     Mutant(
         "warp barrier after the stores",
         "after the stores of a k tile the lanes of a warp wait for one another, not the warps of the block",
-        ("barriers_between",), ("races",), SHARED, partial(_narrowed, before=SharedStore),
+        ("barriers_between",), ("races",), SHARED, lambda ir: _narrowed(ir, _after_stores(ir)),
+    ),
+    Mutant(
+        "no barrier before the exchange",
+        "the exchange buffer lies where the tiles do, and warps store to it while others still load fragments",
+        ("not_overwritten",), ("races",), (ExchangeStore, FragmentLoad), _before_exchange,
     ),
     Mutant(
         "no barrier before the exchange's loads",
         "lanes take runs out of the exchange buffer before the other lanes have put their pieces in",
-        ("barriers_between",), ("races",), EXCHANGE, partial(_removed, before=ExchangeStore, after=ExchangeLoad),
+        ("barriers_between",), ("races",), EXCHANGE,
+        lambda ir: edited(ir, barriers(ir, ExchangeStore, ExchangeLoad), without),
     ),
     Mutant(
         "no barrier after the exchange's loads",
