@@ -14,6 +14,7 @@ import numpy as np
 
 from polyvolta.cuda.bank_model import BANKS, WORD, phases, worst_degree
 from polyvolta.cuda.exchange import BYTES
+from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
@@ -25,6 +26,8 @@ from polyvolta.cuda.kernel_ir import (
 )
 from polyvolta.cuda.verify.report import NoMeaning, Verdict
 from polyvolta.cuda.verify.requests import Case, Requests, requests
+from polyvolta.cuda.verify.symbolic import Undecided
+from polyvolta.sets import Aff
 
 SHARED = (SharedStore, FragmentLoad, ExchangeStore, ExchangeLoad)
 
@@ -73,10 +76,10 @@ def instructions(r: Requests) -> Iterator[Words]:
                     yield Words(CHUNK_BYTES * (first + vector), CHUNK_BYTES, tile)
 
 
-def _layout(r: Requests, tile: str):  # noqa: ANN202
+def _layout(r: Requests, tile: str) -> IndexMap:
     layout = r.ir.tile(tile).layout
     if layout is None:
-        raise NoMeaning(f"the tile {tile} has no layout")
+        raise Undecided(f"the tile {tile} has no layout")
     return layout
 
 
@@ -84,7 +87,7 @@ def _inputs(r: Requests, tile: str, index: list) -> dict[str, np.ndarray]:
     return {name: x for (name, _), x in zip(_layout(r, tile).inputs, index, strict=True)}
 
 
-def _first(r: Requests, tile: str, buffer) -> np.ndarray:  # noqa: ANN001
+def _first(r: Requests, tile: str, buffer: Aff) -> np.ndarray:
     """The first chunk of the buffer, but for what all lanes share."""
     found = r.ir.tile(tile)
     return found.start + found.chunks * r.split(buffer)[1]
@@ -96,7 +99,7 @@ def bank_conflicts(ir: KernelIR) -> Verdict:
     Raises
     ------
     NoMeaning : the kernel has no shared memory.
-    Undecided : a place in shared memory depends on more than threads and constant loops.
+    Undecided : a place in shared memory depends on more than threads and unrolled loops.
     """
     counts: dict[tuple[str, str, int], list[int]] = {}  # operation, array, width -> requests, worst degree
     found: Case | None = None

@@ -1,9 +1,10 @@
 """The requests of warps: where the 32 lanes of every warp reach in one operation, for all values of the loops around.
 
 Many properties of an access are matters of one warp alone: bank conflicts, sectors, alignment. They don't depend on
-what ran before, so nothing has to be run. Threads and the variables of loops with constant bounds are enumerated, all
-at once, as arrays [combination, warp, lane]; sizes, `blockIdx.*` and the variables of loops over k tiles stay symbols.
-An index is then a symbolic part, the same for all lanes of all warps, and numbers.
+what ran before, so nothing has to be run. Threads and the variables of unrolled loops, which run within a tile, are
+enumerated, all at once, as arrays [combination, warp, lane]; sizes, `blockIdx.*` and the variables of loops over k
+tiles, be their number known or not, stay symbols. An index is then a symbolic part, the same for all lanes of all
+warps, and numbers.
 
 A condition that threads alone decide says which lanes take part. One that sizes decide is left open: the access may
 happen, and only where it is to be shown that it does happen, for a counter-example, are there sizes to be found for
@@ -31,12 +32,12 @@ MOST_COMBINATIONS = 1 << 16  # of loop variables around one operation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requests:
-    """One operation in all warps, in all iterations of the constant loops around it.
+    """One operation in all warps, in all iterations of the unrolled loops around it.
 
     Parameters
     ----------
     ir, path, op : the kernel; where the operation stands, and itself.
-    numbers : the names that are numbers, threads' and constant loops': int64, broadcastable to `shape`.
+    numbers : the names that are numbers, threads' and unrolled loops': int64, broadcastable to `shape`.
     shape : (combinations of loop variables, warps, 32).
     active : which lanes take part, bool of that shape; None for all.
     around : what is open: of each tuple of conditions at least one holds, `e >= 0`.
@@ -182,7 +183,7 @@ def _placed(
     for s, holds in above:
         if isinstance(s, When):
             decided.append((s, holds))
-        elif _names(*s.lower, *s.upper) <= (rows[0].keys() if rows else set()):
+        elif s.unroll and _names(*s.lower, *s.upper) <= (rows[0].keys() if rows else set()):
             rows = [{**row, s.var: value} for row in rows for value in _values(s, row)]
         else:
             variables.append(s.var)
@@ -190,7 +191,7 @@ def _placed(
             if s.step > 1 and len(s.lower) == 1:
                 around.append((-((var(s.var) - s.lower[0]) % s.step),))
     if len(rows) > MOST_COMBINATIONS:
-        raise Undecided(f"an operation in {len(rows)} iterations of constant loops")
+        raise Undecided(f"an operation in {len(rows)} iterations of unrolled loops")
     loops = rows[0].keys() if rows else ()
     numbers = {n: np.array([row[n] for row in rows], np.int64).reshape(-1, 1, 1) for n in loops}
     shape = (len(rows), ir.warps, LANES)
@@ -208,7 +209,7 @@ def _placed(
             around += [(e,) for e in still_open]
         elif not still_open:
             active &= ~known
-        elif known.all():
+        elif known.all():  # one of the open conditions fails; else each thread may be here for its own reason
             around.append(tuple(-e - 1 for e in still_open))
     mask = None if active.all() else active
     return Requests(ir, path, op, placed.numbers, shape, mask, tuple(around), tuple(variables))

@@ -224,6 +224,15 @@ def test_a_layout_that_takes_chunks_apart():
 # ---- requests
 
 
+@pytest.mark.parametrize("proof", PROVERS)
+def test_a_loop_over_k_tiles_of_a_known_number_is_no_part_of_a_tile(proof):
+    a, b = pv.tensor("A", (64, 4000)), pv.tensor("B", (4000, 48), layout="col")
+    kernel = pv.compile(a @ b, options=pv.Options(block_tile=(32, 48, 24), warp_tile=(16, 48, 24)))
+    assert asked(proof, kernel).counter_example is None  # a line of the next tile begins within a sector
+    found = {r.shape[0] for r in requests(kernel.ir, GlobalLoad)}
+    assert max(found) < 10
+
+
 def test_conditions_of_threads_say_who_takes_part():
     kernel = compiled()
     half = 15 - var("lane")
