@@ -127,7 +127,7 @@ class Copies(Watching):
     def address(self, tile: str, chunk: int, buffer: int) -> str:
         """A chunk of a tile, in words."""
         t = self.tiles[tile]
-        return self.reaches.name(t.start + buffer * t.chunks + chunk)
+        return self.reaches.name(t.start + buffer * t.chunks + chunk, tile)
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with each copy's map."""

@@ -82,11 +82,11 @@ class Reaches:
             self._found[key] = self._tiled(op, here, buffer) if tiled else self._exchanged(op, here)
         return self._found[key]
 
-    def name(self, slot: int) -> str:
-        """A slot as people count: the tile in which it lies, chunk and byte; of tiles that overlap all."""
+    def name(self, slot: int, of: str | None = None) -> str:
+        """A slot as people count: the tile in which it lies, chunk and byte; of tiles that overlap all, or one."""
         byte = slot * self.slot_bytes
         chunk = byte // CHUNK_BYTES
-        tiles = [t for t in self.ir.tiles if t.start <= chunk < t.start + t.buffers * t.chunks]
+        tiles = [t for t in self.ir.tiles if t.start <= chunk < t.start + t.buffers * t.chunks and of in (None, t.name)]
         return " or ".join(f"{t.name} {_chunk(t, chunk - t.start)}" for t in tiles) + f" (byte {byte} of shared memory)"
 
     def _tiled(self, op: SharedStore | FragmentLoad, here: Here, buffer: int) -> Reach:

@@ -3,36 +3,40 @@
 In two steps, as the kernel does it. Within a block, elements are numbers: each store adds the offsets of its threads'
 values to a count, and at the end the count is one on a box, the block's tile, whatever way a block took through the
 program, for full tiles and for partial ones. Over all blocks, tiles are symbolic: the tile of block (x, y) starts at
-[128*y, 128*x], say, and that the tiles of a grid meet every element of [0, M) x [0, N) once, for all sizes, is a
-statement about a relation from elements to blocks,
-
-    { [M, N, i, j] -> [x, y] : 128*y <= i < 128*y + 128 and ... and [x, y] in the grid }
-
-which has a block for each element and is single-valued. The set core decides both.
+[128*y, 128*x], say, and that the tiles of a grid meet every element of [0, M) x [0, N) once, for all sizes, is decided
+by the set core (`block_tiles`).
 
 With a split K several warps have a part of each element; that only one of them stores the sum is in the count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath, walk
 from polyvolta.cuda.kernel_ir import CHUNK, LANES, GlobalStore, GlobalTensor, KernelIR
-from polyvolta.cuda.verify.conditions import Condition
+from polyvolta.cuda.verify.block_tiles import (
+    BLOCKS,
+    Point,
+    Tile,
+    Way,
+    all_blocks,
+    different,
+    extent,
+    inside,
+    not_once,
+    writers,
+)
 from polyvolta.cuda.verify.report import Verdict
 from polyvolta.cuda.verify.symbolic import Here, Undecided
 from polyvolta.cuda.verify.watching import Watching
 from polyvolta.graph.dag import Graph
-from polyvolta.sets import Aff, Map, Set, aff, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets import Aff, var
 
 PROOF = "written_once"
-BLOCKS = tuple(f"blockIdx.{axis}" for axis in "xyz")
 
 
 @dataclass(slots=True)
@@ -94,8 +98,10 @@ class WrittenOnce(Watching):
         self.ir = ir
         self.outputs = {t.name: t for t in ir.tensors if t.written}
         self.paths: list[IrPath] = []
-        self.tiles: dict[str, tuple[tuple[Aff, ...], tuple[int, ...]]] = {}  # output -> start and extents
-        self.proved: set[tuple] = set()
+        self.ways: dict[str, list[Way]] = {name: [] for name in self.outputs}
+        self.ends: list[Here] = []  # of these ways
+        self.asked: dict[tuple[str, Tile], Point | None] = {}
+        self.tiles: dict[str, Tile] = {}
         self.done = False
 
     def start(self, ir: KernelIR) -> Writes:
@@ -135,7 +141,7 @@ class WrittenOnce(Watching):
         assert counted.start is not None
         place = np.argwhere(again)[0]
         offset = [int(p) + o for p, o in zip(place, counted.origin, strict=True)]
-        where = inside(self.outputs[op.tensor], counted.start, offset)
+        where = inside(self.outputs[op.tensor], tuple(s + o for s, o in zip(counted.start, offset, strict=True)))
         point = here.point(*where)
         if point is None:
             return
@@ -148,103 +154,79 @@ class WrittenOnce(Watching):
         before = self.paths[counted.stores[tuple(place)]] if counted.counts[tuple(place)] else here.path
         self.done = True
         what = f"{address} is written a second time, by warp {warp}, lane {lane}"
-        here.refute(PROOF, what, where=where, warp=warp, lane=lane, address=address, other=before)
+        here.refute(PROOF, what, where=tuple(where), warp=warp, lane=lane, address=address, other=before)
 
     def finish(self, state: Writes, here: Here) -> None:
-        """What a block has written in all is a box, and the boxes of all blocks are the output."""
+        """What a block has written in all; when all ways through the program are there, what all blocks have."""
         for name, counted in state.of.items():
-            if not self.done:
-                self.complete(here, self.outputs[name], counted)
-
-    def complete(self, here: Here, tensor: GlobalTensor, counted: Counted) -> None:
-        """One output."""
-        if counted.start is None:
-            self.unwritten(here, tensor, *self.tile_of(here, tensor))
-            return
-        missing = np.argwhere(counted.counts == 0)
-        if len(missing):
-            offset = [int(p) + o for p, o in zip(missing[0], counted.origin, strict=True)]
-            where = inside(tensor, counted.start, offset)
-            if (point := here.point(*where)) is not None:
-                self.never(here, tensor, _evaluated(counted.start, offset, point), where)
-                return
-        key = tensor.name, counted.start, counted.origin, counted.counts.shape
-        if key in self.proved:
-            return
-        self.proved.add(key)
-        start = tuple(s + o for s, o in zip(counted.start, counted.origin, strict=True))
-        self.tiles[tensor.name] = start, counted.counts.shape
-        self.partition(here, tensor, start, counted.counts.shape)
-
-    def tile_of(self, here: Here, tensor: GlobalTensor) -> tuple[tuple[Aff, ...], tuple[int, ...]]:
-        """The tile of blocks that write, for a message about one that doesn't; any element if none does."""
-        return self.tiles.get(tensor.name, (tuple(aff(0) for _ in tensor.dims), ()))
-
-    def unwritten(self, here: Here, tensor: GlobalTensor, start: tuple[Aff, ...], shape: tuple[int, ...]) -> None:
-        """A block that writes nothing is wrong where its tile has an element inside."""
-        where = inside(tensor, start, [0] * len(start))
-        if (point := here.point(*where)) is not None:
-            self.never(here, tensor, _evaluated(start, [0] * len(start), point), where)
+            tile, holes = None, counted.counts == 0
+            if counted.start is not None:
+                start = tuple(s + o for s, o in zip(counted.start, counted.origin, strict=True))
+                tile = Tile(start, counted.counts.shape)
+            self.ways[name].append(Way(here.condition, tile, holes))
+        self.ends.append(here)
+        seen = here.condition
+        for end in self.ends[:-1]:
+            seen = seen.union(end.condition)
+        if not self.done and all_blocks(self.ir).within(seen):
+            for tensor in self.outputs.values():
+                self.compare(tensor, self.ways[tensor.name])
 
     # ---- all blocks
 
-    def partition(self, here: Here, tensor: GlobalTensor, start: tuple[Aff, ...], shape: tuple[int, ...]) -> None:
-        """Each element of the tensor is in the tile of exactly one block."""
-        ir = self.ir
-        index = tuple(f"element.{d}" for d in range(len(start)))
-        sizes = [var(n) - low for n in ir.sizes if (low := ir.ranges.get(n, (0, None))[0]) is not None]
-        sizes += [-(var(n) % m) for n, m in ir.context]
-        elements = [e for i, n in zip(index, map(extent, tensor.dims), strict=True) for e in (var(i), n - 1 - var(i))]
-        grid = [e for b, n in zip(BLOCKS, ir.grid, strict=True) for e in (var(b), n - 1 - var(b))]
-        tile = [e for i, s, n in zip(index, start, shape, strict=True) for e in (var(i) - s, s + n - 1 - var(i))]
-        known = (*ir.sizes, *index)
-        to_block = _map(known, BLOCKS, [*sizes, *elements, *grid, *tile])
-        without = _set(known, [*sizes, *elements]).subtract(to_block.domain())
-        if not without.is_empty():
-            point = dict(zip(known, without.sample_point(), strict=True))
-            fixed = tuple(e for n in ir.sizes for e in (var(n) - point[n], point[n] - var(n)))
-            self.never(here, tensor, [point[i] for i in index], fixed)
-        elif not to_block.is_single_valued():
-            self.several(here, tensor, (*sizes, *elements), (*grid, *tile), known)
-
-    def several(
-        self, here: Here, tensor: GlobalTensor, elements: tuple[Aff, ...], tile: tuple[Aff, ...], known: tuple[str, ...]
-    ) -> None:
-        """An element in the tiles of two blocks."""
-        others = {b: var(f"other.{b}") for b in BLOCKS}
-        names = (*known, *BLOCKS, *(f"other.{b}" for b in BLOCKS))
-        for d, b in enumerate(BLOCKS):  # the first coordinate in which they differ
-            same = [e for x in BLOCKS[:d] for e in (var(x) - others[x], others[x] - var(x))]
-            more = [*elements, *tile, *(e.subs(others) for e in tile), *same, others[b] - var(b) - 1]
-            found = Condition(names, (frozenset(),)).point(*more)
-            if found is None:
-                continue
-            element = [found[f"element.{k}"] for k in range(len(tensor.dims))]
-            address = f"{tensor.name}[{', '.join(map(str, element))}]"
-            theirs = ", ".join(str(found[f"other.{x}"]) for x in BLOCKS)
-            here_is = tuple(e for n in (*self.ir.sizes, *BLOCKS) for e in (var(n) - found[n], found[n] - var(n)))
-            self.report(here, f"{address} is written by block ({theirs}), too", address, here_is)
+    def compare(self, tensor: GlobalTensor, ways: list[Way]) -> None:
+        """One tile partitions the tensor, and on every way a block writes that."""
+        tiles = [tile for tile in dict.fromkeys(way.tile for way in ways) if tile is not None]
+        whole = next((tile for tile in tiles if self.once(tensor, tile) is None), None)
+        if whole is not None and not any(True for way in ways for _ in different(way, tensor, whole)):
+            self.tiles[tensor.name] = whole
             return
+        doubtful = (point for point in self.doubtful(tensor, ways, tiles if whole is None else [whole]))
+        if not any(self.refuted(tensor, ways, point) for point in doubtful):
+            raise Undecided(f"the blocks' tiles of {tensor.name} differ, and no element is found that shows it")
 
-    # ---- counter-examples
+    def doubtful(self, tensor: GlobalTensor, ways: list[Way], tiles: list[Tile]) -> Iterator[Point]:
+        """Elements that may not be written once, each with sizes."""
+        for tile in tiles:
+            if (point := self.once(tensor, tile)) is not None:
+                yield point
+        for way in ways:
+            for tile in tiles:
+                yield from different(way, tensor, tile)
+        for end in self.ends:
+            if not tiles and (some := end.point(*(extent(n) - 1 for n in tensor.dims))) is not None:
+                yield {**some, **{f"element.{d}": 0 for d in range(len(tensor.dims))}}
 
-    def never(self, here: Here, tensor: GlobalTensor, element: list[int], where: tuple[Aff, ...]) -> None:
-        """An element that nobody writes."""
-        address = f"{tensor.name}[{', '.join(map(str, element))}]"
-        self.report(here, f"{address} is written by nobody", address, where)
+    def once(self, tensor: GlobalTensor, tile: Tile) -> Point | None:
+        """See `not_once`; each tile is asked about once."""
+        key = tensor.name, tile
+        if key not in self.asked:
+            self.asked[key] = not_once(self.ir, tensor, tile)
+        return self.asked[key]
 
-    def report(self, here: Here, what: str, address: str, where: tuple[Aff, ...]) -> None:
-        """A counter-example that is found at the end, at a store to the output."""
-        tensor = address.partition("[")[0]
-        stores = [p for p in self.paths if _at(self.ir, p).tensor == tensor]
-        self.done = True
-        here.path = stores[0] if stores else here.path
-        here.refute(PROOF, what, where=where, address=address)
+    def refuted(self, tensor: GlobalTensor, ways: list[Way], point: Point) -> bool:
+        """Report an element that isn't written once, if it is so."""
+        at = tuple(point[f"element.{d}"] for d in range(len(tensor.dims)))
+        blocks = writers(self.ir, ways, point, at)
+        where = tuple(
+            e for n in (*self.ir.sizes, *BLOCKS) if n in point for e in (var(n) - point[n], point[n] - var(n))
+        )
+        end = next((end for end in self.ends if end.point(*where) is not None), None)
+        if len(blocks) == 1 or end is None:
+            return False
+        address = f"{tensor.name}[{', '.join(map(str, at))}]"
+        who = " and by block ".join(str(b) for b in blocks[:2])
+        stores = [p for p in self.paths if _at(self.ir, p).tensor == tensor.name]
+        self.done, end.path = True, stores[0] if stores else end.path
+        what = f"{address} is written by {f'block {who}' if blocks else 'nobody'}"
+        end.refute(PROOF, what, where=where, address=address)
+        return True
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with the tile of every output."""
         parts = []
-        for name, (start, shape) in self.tiles.items():
+        for name, tile in self.tiles.items():
+            start, shape = tile.start, tile.shape
             letters = "ij"[: len(shape)] if len(shape) <= 2 else [f"i{d}" for d in range(len(shape))]
             box = " and ".join(f"{s} <= {i} < {s + n}" for i, s, n in zip(letters, start, shape, strict=True))
             all_of = " and ".join(f"0 <= {i} < {n}" for i, n in zip(letters, self.outputs[name].dims, strict=True))
@@ -256,16 +238,6 @@ class WrittenOnce(Watching):
         grid = ", ".join(map(str, self.ir.grid))
         what = "every element of an output is written exactly once, by one store of one thread of one block"
         return Verdict(what, "; ".join([*parts, f"grid ({grid})"]))
-
-
-def inside(tensor: GlobalTensor, start: tuple[Aff, ...], offset: list[int]) -> tuple[Aff, ...]:
-    """When an element is one of the tensor's, each `e >= 0`."""
-    at = [s + o for s, o in zip(start, offset, strict=True)]
-    return tuple(c for e, n in zip(at, tensor.dims, strict=True) for c in (e, extent(n) - 1 - e))
-
-
-def extent(n: str | int) -> Aff:
-    return var(n) if isinstance(n, str) else aff(n)
 
 
 def _at(ir: KernelIR, path: IrPath) -> GlobalStore:
@@ -280,16 +252,6 @@ def _evaluated(start: tuple[Aff, ...], offset: list[int], point: Mapping[str, in
 
 def _index(parts: tuple[Aff, ...]) -> str:
     return f"[{', '.join(map(str, parts))}]"
-
-
-def _set(names: tuple[str, ...], constraints: list[Aff]) -> Set:
-    c = RowBuilder(names).conjunct([("ge", e) for e in constraints])
-    return Set._of((), [(Space(None, Tuple(None, names)), () if c is None else (c,))])
-
-
-def _map(ins: tuple[str, ...], outs: tuple[str, ...], constraints: list[Aff]) -> Map:
-    c = RowBuilder((*ins, *outs)).conjunct([("ge", e) for e in constraints])
-    return Map._of((), [(Space(Tuple(None, ins), Tuple(None, outs)), () if c is None else (c,))])
 
 
 CLIENTS = (WrittenOnce,)

@@ -1,0 +1,184 @@
+"""Proofs that accesses are within bounds, against the interpreter's own checks of concrete runs."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from polyvolta.arguments import LARGEST as LARGEST_ARGUMENT
+from polyvolta.cuda.interpreter import OutOfBounds
+from polyvolta.cuda.ir_walk import walk
+from polyvolta.cuda.kernel_ir import (
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    GlobalLoad,
+    GlobalStore,
+    Mma,
+    SharedStore,
+    When,
+)
+from polyvolta.cuda.verify.bounds import PROOF, Bounds
+from polyvolta.cuda.verify.integers import LARGEST, without_overflow
+from polyvolta.cuda.verify.symbolic import run
+from polyvolta.sets import aff, var
+from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel(name):
+    ir = kernel(name).ir
+    assert found(Bounds, ir) == {}
+    assert without_overflow(ir) == LARGEST
+
+
+def confirmed(ir, finding):
+    """Whether the interpreter refuses the kernel, too, for the sizes and the block of a counter-example."""
+    sizes = {n: finding.point[n] for n in ir.sizes}
+    block = tuple(finding.point[f"blockIdx.{axis}"] for axis in "xyz")
+    with pytest.raises(OutOfBounds) as error:
+        concrete(ir, sizes, block).run()
+    return str(error.value)
+
+
+def global_edits():
+    for name in ("plain", "split K", "two outputs", "padded"):
+        ir = kernel(name).ir
+        for path in (*paths(ir, GlobalLoad), *paths(ir, GlobalStore)):
+            op = dict(walk(ir.body))[path]
+            for d in range(len(op.index)):
+                for step in (-1, 1):
+                    if not (op.guarded and step > 0):  # the guard takes care of that
+                        index = tuple(e + (step if k == d else 0) for k, e in enumerate(op.index))
+                        yield pytest.param(name, path, {"index": index}, id=f"{name}-{path}-{d}{step:+}")
+            if op.guarded:
+                yield pytest.param(name, path, {"guarded": False}, id=f"{name}-{path}-unguarded")
+
+
+@pytest.mark.parametrize(("name", "path", "fields"), list(global_edits()))
+def test_accesses_to_tensors(name, path, fields):
+    """An index off by one, in each dimension and direction, and each guard dropped."""
+    ir = changed(kernel(name).ir, path, **fields)
+    finding = found(Bounds, ir)[PROOF]
+    tensor = dict(walk(ir.body))[path].tensor
+    assert finding.path == path and finding.address.startswith(f"{tensor}[")
+    message = confirmed(ir, finding) if not dict(walk(ir.body))[path].guarded else tensor
+    assert tensor in message
+    at = [int(x) for x in finding.address[len(tensor) + 1 : -1].split(",")]
+    dims = [finding.point[d] if isinstance(d, str) else d for d in ir.tensor(tensor).dims]
+    assert any(not 0 <= x < n for x, n in zip(at, dims, strict=True))
+
+
+def test_sizes_that_are_numbers():
+    """Refuted exactly where some block of the one grid that there is leaves a tensor."""
+    ir = kernel("numbers").ir
+    answers = set()
+    for path in (*paths(ir, GlobalLoad), *paths(ir, GlobalStore)):
+        op = dict(walk(ir.body))[path]
+        for d, step in product(range(2), (-1, 1, 16, 24)):
+            edited = changed(ir, path, index=tuple(e + (step if k == d else 0) for k, e in enumerate(op.index)))
+            wrong = set()
+            for block in product(*(range(e.const) for e in ir.grid)):
+                machine = concrete(edited, {}, block)
+                machine.faults = lambda _m, e, _t: wrong.add(type(e)) or True  # noqa: B023
+                machine.run()
+            if not (op.guarded and step < 0):  # what is below 0 a guard of the text doesn't see
+                assert (PROOF in found(Bounds, edited)) == (OutOfBounds in wrong)
+                answers.add(OutOfBounds in wrong)
+            else:
+                assert PROOF in found(Bounds, edited)
+    assert answers == {True, False}
+
+
+def test_a_full_tile_that_is_not_full():
+    """The condition of the version without guards, loosened by one: each of its conjuncts is needed."""
+    ir = kernel("plain").ir
+    seen = 0
+    for path, s in walk(ir.body):
+        if isinstance(s, When) and s.orelse:
+            for k in range(len(s.conditions)):
+                loose = tuple(e + (n == k) for n, e in enumerate(s.conditions))
+                broken = changed(ir, path, conditions=loose)
+                finding = found(Bounds, broken)[PROOF]
+                assert finding.path[: len(path)] == path
+                assert confirmed(broken, finding)
+                seen += 1
+    assert seen >= 5
+
+
+def other_edits():
+    """Indices of tiles, buffers, exchanges and registers."""
+    ir = kernel("two buffers").ir
+    load, store = paths(ir, FragmentLoad)[0], paths(ir, SharedStore)[0]
+    origin = dict(walk(ir.body))[load].origin
+    yield "a fragment beyond", load, {"origin": (origin[0] + 16, origin[1])}
+    yield "a fragment before", load, {"origin": (origin[0], origin[1] - 8)}
+    yield "a third buffer", store, {"buffer": aff(2)}
+    yield "no such buffer", load, {"buffer": var("c2") % 2 - 1}
+    index = dict(walk(ir.body))[store].index
+    yield "a chunk beyond", store, {"index": (index[0] + 8, index[1])}
+    yield "a slot beyond", paths(ir, ExchangeStore)[0], {"slot": var("warp") + 1}
+    yield "a slot before", paths(ir, ExchangeLoad)[0], {"slot": var("warp") - 1}
+    mma = paths(ir, Mma)[0]
+    yield "an accumulator beyond", mma, {"d": Element("hmma_C", (aff(0), aff(1)))}
+
+
+@pytest.mark.parametrize("edit", [e[0] for e in other_edits()])
+def test_shared_memory_and_registers(edit):
+    (path, fields) = next((path, fields) for what, path, fields in other_edits() if what == edit)
+    ir = changed(kernel("two buffers").ir, path, **fields)
+    finding = found(Bounds, ir)[PROOF]
+    assert finding.path == path
+    assert confirmed(ir, replace(finding, point={"M": 32, "N": 32, "K": 64} | dict.fromkeys(BLOCKS, 0)))
+
+
+BLOCKS = [f"blockIdx.{axis}" for axis in "xyz"]
+
+
+def test_parts_of_a_split_beyond_the_exchange():
+    ir = kernel("split K").ir
+    path = paths(ir, ExchangeLoad)[0]
+    finding = found(Bounds, changed(ir, path, stride=3))[PROOF]
+    assert finding.path == path and "slot" in finding.what and finding.warp is not None
+
+
+def test_ranges_that_the_text_relies_on():
+    """A promise of a name's range that isn't kept: of a thread's, of an unrolled loop's and of a k tile's."""
+    ir = kernel("plain").ir
+    assert ir.ranges["c2"] == (-1, None)
+    for name, wrong in (("lane", (0, 15)), ("c9", (1, 1)), ("c2", (0, None)), ("blockIdx.x", (1, None))):
+        finding = found(Bounds, replace(ir, ranges={**ir.ranges, name: wrong}))
+        if name in ir.ranges:
+            assert finding[PROOF].address == name
+
+
+def test_overflow():
+    """Up to the largest size that a kernel takes nothing overflows; with tiles beyond 2^13 the ends of tiles would."""
+    assert LARGEST == LARGEST_ARGUMENT
+    ir = kernel("plain").ir
+    path = paths(ir, GlobalStore)[0]
+    op = dict(walk(ir.body))[path]
+    far = (op.index[0] + 2**13, op.index[1])
+    assert without_overflow(changed(ir, path, index=far)) == 2**30
+    twice = (4 * op.index[0], op.index[1])
+    assert without_overflow(changed(ir, path, index=twice)) == 2**28
+    client = Bounds(changed(ir, path, index=twice))
+    run(client.ir, [client])
+    assert str(2**28) in client.shown(PROOF).sizes
+
+
+def test_quotients_and_remainders_overflow_inside():
+    """What is divided is computed first; a remainder is small however large its argument is."""
+    ir = kernel("plain").ir
+    path = paths(ir, SharedStore)[0]
+    assert without_overflow(changed(ir, path, buffer=(2**20 * var("c2")) % 2)) == LARGEST  # it is the number 0
+    assert without_overflow(changed(ir, path, buffer=(2**20 * var("c2") + var("c2")) % 3)) < 2**20
+
+
+def test_what_is_told():
+    client = Bounds(kernel("plain").ir)
+    run(client.ir, [client])
+    relation = client.shown(PROOF).relation
+    assert "A[M, K] at [32*blockIdx.y + (0 .. 31), 16*c2 + (16 .. 31)], guarded unless the tile is full" in relation
+    assert "hmma_C[1, 1]" in relation
