@@ -50,14 +50,19 @@ def wrong_exchange(exchange: Exchange, macro: MacroMma) -> Fault | None:
 
     Cost: 32 lanes by the values of a fragment, once for each exchange.
     """
-    rows, cols, _ = macro.shape
     buffer = np.full((exchange.chunks * CHUNK_BYTES // BYTES[exchange.kind], 2), -1)
+    return _filled(buffer, exchange, macro) or _emptied(buffer, exchange, macro)
+
+
+def _filled(buffer: np.ndarray, exchange: Exchange, macro: MacroMma) -> Fault | None:
+    """Put every lane's elements, [row, col] each, into a warp's buffer, [value, 2], which has -1 where nothing is."""
     element = np.stack([np.broadcast_to(x, (LANES, macro.values[2])) for x in _owned(macro)], axis=-1)
     stored = sorted(v for piece in exchange.pieces for v in piece)
     if stored != list(range(macro.values[2])):
         missing = next(v for v in range(macro.values[2]) if stored.count(v) != 1)
         return f"value {missing} of a lane's fragment is in {stored.count(missing)} pieces", 0, {}, ""
-    for number, (piece, place) in enumerate(zip(exchange.pieces, _lanes(exchange.store.evaluate({"lane": _LANE})))):
+    places = _lanes(exchange.store.evaluate({"lane": _LANE}))
+    for number, (piece, place) in enumerate(zip(exchange.pieces, places, strict=True)):
         for lane in range(LANES):
             first = int(place[lane]) * len(piece)
             at = f"value {first} of the buffer"
@@ -66,29 +71,34 @@ def wrong_exchange(exchange: Exchange, macro: MacroMma) -> Fault | None:
             if (buffer[first : first + len(piece)] >= 0).any():
                 return f"piece {number} of lane {lane} lies where another one does", lane, {}, at
             buffer[first : first + len(piece)] = element[lane, list(piece)]
+    return None
+
+
+def _emptied(buffer: np.ndarray, exchange: Exchange, macro: MacroMma) -> Fault | None:
+    """Take every lane's runs out of a warp's buffer: each is what it says, and together they are the fragment."""
     if sorted(exchange.words) != list(range(CHUNK)):
         word = next(w for w in exchange.words if exchange.words.count(w) != 1 or not 0 <= w < CHUNK)
         return f"a run takes word {word} {exchange.words.count(word)} times", None, {}, ""
-    seen = np.zeros((rows, cols), bool)
+    seen = np.zeros(macro.shape[:2], bool)
     per_vector = CHUNK_BYTES // BYTES[exchange.kind]
     step = np.array((1, 0) if exchange.along == 0 else (0, 1))
-    for r in range(exchange.rounds):
-        inputs = {"lane": _LANE, "round": r}
+    for number in range(exchange.rounds):
+        inputs, here = {"lane": _LANE, "round": number}, {"round": number}
         vectors, owns = _lanes(exchange.load.evaluate(inputs)), _lanes(exchange.owns.evaluate(inputs))
         for lane in range(LANES):
             places = [int(v[lane]) * per_vector + x for v in vectors for x in range(per_vector)]
             if not all(0 <= x < len(buffer) for x in places):
-                return f"lane {lane} loads from outside of the buffer", lane, {"round": r}, f"vector {vectors[0][lane]}"
+                return f"lane {lane} loads from outside of the buffer", lane, here, f"vector {vectors[0][lane]}"
             if len(places) != CHUNK:
-                return f"lane {lane} loads {len(places)} values for a run of {CHUNK}", lane, {"round": r}, ""
+                return f"lane {lane} loads {len(places)} values for a run of {CHUNK}", lane, here, ""
             first = np.array([int(x[lane]) for x in owns])
             for v, word in enumerate(exchange.words):
                 wanted, given = first + v * step, buffer[places[word]]
                 if (wanted != given).any():
                     what = f"value {v} of lane {lane}'s run is {_name(given)}, not {_name(wanted)} as it says"
-                    return what, lane, {"round": r}, f"value {places[word]} of the buffer"
+                    return what, lane, here, f"value {places[word]} of the buffer"
                 if seen[tuple(wanted)]:
-                    return f"{_name(wanted)} of the fragment comes twice", lane, {"round": r}, ""
+                    return f"{_name(wanted)} of the fragment comes twice", lane, here, ""
                 seen[tuple(wanted)] = True
     if not seen.all():
         return f"{_name(np.argwhere(~seen)[0])} of the fragment comes to no lane", None, {}, ""

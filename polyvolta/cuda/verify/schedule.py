@@ -4,8 +4,8 @@ What a graph computes is said by its statements alone, in scalar instances. The 
 one stands for the 16 x 16 x 8 products, say, of a macro-MMA. Two things are to be shown, both for all sizes.
 
 *Partition.* Each scalar instance is in the tile of exactly one macro instance: tiles of different ones share none, and
-together they hold the statement's whole domain. A tile may reach beyond the domain. A macro instance that lies beyond
-it altogether, added so that warps do whole tiles, must have no scalar instance in its tile.
+together they hold the statement's whole domain. A tile may reach beyond the domain, or lie beyond it altogether, so
+that warps do whole tiles: what it has there are no instances.
 
 *Dependences.* They are computed anew from the statements' accesses, between scalar instances. A scalar instance runs
 when the macro instance of its tile does: with 16*floor(i/16) in place of i, every band of the tree gives it a time. So
@@ -92,8 +92,6 @@ def partition(ir: KernelIR, graph: Graph, stages: Stages) -> Verdict:
             found = found or _misfit(s, whole, macro, sizes)
         shape = " x ".join(map(str, sizes))
         told.append(f"{trees[-1].domain.only(s.name)} stand for tiles of {shape} of {s.domain}")
-    if found is None and len(trees) == 2:
-        found = _not_beyond(ir, graph, factors, trees)
     shapes = " and ".join(dict.fromkeys(" x ".join(map(str, factors[s.name])) for s in graph.statements))
     statement = (
         f"the macro tiles of {shapes} partition the instances of {', '.join(s.name for s in graph.statements)}: each "
@@ -141,23 +139,6 @@ def _near(macro: Set, sizes: tuple[int, ...], k: int) -> Set:
     return near.intersect_domain(macro).intersect_range(macro).domain()
 
 
-def _not_beyond(ir: KernelIR, graph: Graph, factors: Factors, trees: list[Schedule]) -> CounterExample | None:
-    """A macro instance of the contracted tree that the last one lacks, or one that it has more which has instances."""
-    context = known(ir)
-    for s in graph.statements:
-        fewer, more = (t.domain.only(s.name).align_params(ir.sizes).intersect_params(context) for t in trees)
-        lost = fewer - more
-        if not lost.is_empty():
-            return _case(f"the last tree lacks the macro instance of {s.name}", lost)
-        added = more - fewer
-        if added.is_empty():
-            continue
-        doubled = added.apply(_tiles(added, factors[s.name])) & s.domain.align_params(ir.sizes)
-        if not doubled.is_empty():
-            return _case(f"a macro tile that the last tree adds to {s.name} has the instance", doubled)
-    return None
-
-
 def _case(what: str, instances: Set) -> CounterExample:
     """A counter-example of which an instance is to be shown."""
     space, pieces = next((s, cs) for s, cs in instances.parts if any(not c.is_empty for c in cs))
@@ -184,8 +165,8 @@ def dependences_kept(ir: KernelIR, graph: Graph, stages: Stages) -> Verdict:
     found = [replace(d, relation=_apart(d, factors)) for d in dependences(graph.statements)]
     parts = _parts(ir)
     case: CounterExample | None = None
-    trees = dict.fromkeys(("contracted", last(stages)[0]))
-    for name in trees:
+    final, _ = last(stages)
+    for name in dict.fromkeys((final, "contracted")):
         tree = stages.get(name)
         if tree is None or case is not None:
             continue
@@ -194,7 +175,9 @@ def dependences_kept(ir: KernelIR, graph: Graph, stages: Stages) -> Verdict:
         scalar = of_instances(tree, graph, factors)
         wrong = next(violations(scalar, demanded, context), None)
         if wrong is not None:
-            case = CounterExample(f"in the {name} tree {wrong}", dict(wrong.params), node=wrong.at)
+            case = CounterExample(
+                f"in the {name} tree {wrong}", dict(wrong.params), node=wrong.at if name == final else None
+            )
         case = case or next((c for d in demanded if (c := _between_warps(d, scalar, context, parts)) is not None), None)
     kinds = [d for d in found if not d.relation.is_empty()]
     statement = (

@@ -8,7 +8,7 @@ from polyvolta.cuda.verify import accesses, ownership, schedule
 PROVERS = {**schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
 
 
-@pytest.mark.parametrize("combination", combinations()[7::75], ids=lambda c: c.name)
+@pytest.mark.parametrize("combination", combinations()[7::100], ids=lambda c: c.name)
 def test_every_proof_holds(combination):
     kernel = combination.compile()
     for proof, prove in PROVERS.items():

@@ -12,8 +12,9 @@ from polyvolta import gallery
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.verify.report import CounterExample, Verdict
 from polyvolta.cuda.verify.schedule import PROVERS, of_instances, tile_sizes
+from polyvolta.cuda.verify.symbolic import Undecided
 from polyvolta.kernel import Kernel
-from polyvolta.sched.tree import Domain
+from polyvolta.sched.tree import Domain, Filter
 from polyvolta.sets import Set
 
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}
@@ -131,6 +132,15 @@ def test_a_macro_instance_that_the_last_tree_lacks():
 
 
 # ---- dependences, by enumeration
+
+
+def test_a_filter_of_some_instances_is_not_decided():
+    kernel = compiled("epilogue")
+    tree = kernel.stages["contracted"]
+    at = next(at for at in tree.find(Filter) if tree.node(at).statements == ("S2",))
+    some = tree.replace(at, replace(tree.node(at), instances=Set("{ S2[i, j] : i >= 16 }")))
+    with pytest.raises(Undecided, match="some instances"):
+        of_instances(some, kernel.graph, tile_sizes(kernel.ir, kernel.graph))
 
 
 @pytest.mark.parametrize("reverse", [False, True])
