@@ -24,7 +24,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a way that has left a loop without a trip may say of its sums: those of `finished`, less `empty` products."""
+    """What a way that has added nothing may say of its sums: what `finished` has, for products with `empty` sums."""
 
     finished: Finished
     empty: frozenset[int]

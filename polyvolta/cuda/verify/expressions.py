@@ -21,7 +21,7 @@ from polyvolta.cuda.verify.algebra import Forms
 from polyvolta.cuda.verify.values import Load, Scalar, Skeleton, formula_of, leaves_of, starts
 from polyvolta.graph import statements
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.formula import Formula, Input, evaluate, substitute
+from polyvolta.graph.formula import Formula, Input, evaluate, show, substitute
 from polyvolta.graph.tensors import Dim
 from polyvolta.sets import Aff, aff, var
 
@@ -106,8 +106,25 @@ class Meaning:
         self._sides: dict[tuple, tuple[Side, ...]] = {}
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The products in words, such as "relu(A) @ B"."""
+        return tuple(f"{_words(p.left)} @ {_words(p.right)}" for p in self.products)
+
+    def text(self, output: str) -> str:
+        """What an output is, such as "{ D[i, j] = relu(add((A @ B)[i, j], bias[j])) }"."""
+        operand = self.outputs[output]
+        names = [x if isinstance(x, str) else self._leaf_text(x) for x in operand.leaves]
+        return f"{{ {output}[i, j] = {show(operand.formula, names)} }}"
+
+    def _leaf_text(self, leaf: Element) -> str:
+        name = leaf.tensor
+        if name in self.arrays:
+            name = f"({self.names[self.arrays.index(name)]})"
+        return f"{name}[{', '.join('ij'[p] if isinstance(p, int) else p for p in leaf.places)}]"
+
+    @cached_property
     def arrays(self) -> tuple[str, ...]:
-        """The products' names."""
+        """The arrays that the products make, in the graph."""
         return tuple(p.array for p in self.products)
 
     def sides(self, skeleton: Skeleton, which: str) -> tuple[Side, ...]:
@@ -172,6 +189,11 @@ def assignments(skeleton: Skeleton, leaves: tuple[Element | str, ...]) -> Iterat
         else:
             choices.append([n for n, x in enumerate(leaves) if isinstance(leaf, Scalar) and x == leaf.name])
     yield from product(*choices)
+
+
+def _words(operand: Operand) -> str:
+    """An operand in words."""
+    return show(operand.formula, [x if isinstance(x, str) else x.tensor for x in operand.leaves])
 
 
 def _operand(s: statements.Statement, tree: object) -> Operand:

@@ -251,7 +251,7 @@ class Products:
             ", ".join(str(b + int(x)) for b, x in zip(addend.base, numbers[at], strict=True))
             for numbers in (before, addend.place)
         ]
-        name = self.meaning.arrays[addend.product]
+        name = self.meaning.names[addend.product]
         what = f"an accumulator that sums {name}[{places[0]}] is added a product of {name}[{places[1]}]"
         here.refute("sums", what, warp=int(warps[at[0]]), lane=at[1])
 

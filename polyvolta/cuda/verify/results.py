@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -39,6 +40,13 @@ from polyvolta.sets import Aff, aff
 TRIES = 8  # points at which formulas that look different are evaluated
 
 
+class Notes(Protocol):
+    """Where it is noted what was seen, for the report: each product's tile, and how outputs are computed."""
+
+    covered: dict[int, int | None]
+    computed: dict[str, dict[str, None]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """Where values are stored: the bases and the numbers [warp, lane, 8] of row and column."""
@@ -60,7 +68,7 @@ class _Stored:
         return f"{tensor}[{places}]"
 
 
-def check_store(table: Table, meaning: Meaning, here: Here, values: Tags) -> None:
+def check_store(table: Table, meaning: Meaning, here: Here, values: Tags, notes: Notes) -> None:
     """Hold a store to global memory against the graph."""
     op = here.op
     assert isinstance(op, GlobalStore)
@@ -79,7 +87,7 @@ def check_store(table: Table, meaning: Meaning, here: Here, values: Tags) -> Non
             continue
         found = _places(table[kind], meaning, here, values, stored, where)
         if found is not None:
-            _compare(table[kind], found, meaning, here, values, stored, where)
+            _compare(table[kind], found, meaning, here, values, stored, where, notes)
 
 
 def _first(where: np.ndarray, here: Here) -> tuple[int, int, int]:
@@ -92,7 +100,7 @@ def _first(where: np.ndarray, here: Here) -> tuple[int, int, int]:
 def _places(
     skeleton: Skeleton, meaning: Meaning, here: Here, values: Tags, stored: _Stored, where: np.ndarray | None
 ) -> tuple[Element | str | None, ...] | None:
-    """The graph's leaf that each leaf is; None for sums, which are at the row and column. None, and said, if one isn't."""
+    """The graph's leaf that each leaf is, None for a sum; None for all, and said, if one is out of place."""
     op = here.op
     assert isinstance(op, GlobalStore)
     graph = meaning.outputs[op.tensor].leaves
@@ -123,12 +131,14 @@ def _places(
         else:
             everywhere = np.ones(values.kind.shape, bool) if where is None else where
             at = _first(everywhere if wrong is None else wrong, here)
-            text = element_text(skeleton, values.at[at], meaning.arrays)
-            one = element_text(leaf, values.at[at][start:], meaning.arrays)
+            text = element_text(skeleton, values.at[at], meaning.names)
+            one = element_text(leaf, values.at[at][start:], meaning.names)
             expected = " or ".join(
-                _text(c, stored, at) if isinstance(c, Element) else stored.text("", at) for c in candidates
+                _text(c, stored, at) if isinstance(c, Element) else stored.text("it at ", at) for c in candidates
             )
-            what = f"{stored.text(op.tensor, at)} is stored {text}: {one} where the graph has {expected or 'no such thing'}"
+            what = (
+                f"{stored.text(op.tensor, at)} is stored {text}: the graph has {expected or 'nothing'} where {one} is"
+            )
             here.refute("result", what, warp=at[0], lane=at[1], address=stored.text(op.tensor, at))
             return None
     return tuple(found)
@@ -148,6 +158,7 @@ def _compare(
     values: Tags,
     stored: _Stored,
     where: np.ndarray | None,
+    notes: Notes,
 ) -> None:
     """Hold the formula against the graph's."""
     op = here.op
@@ -160,17 +171,28 @@ def _compare(
     needed = {meaning.arrays.index(x.tensor) for x in output.leaves if _is_product(x, meaning)}
     absent = {p for p in needed - present if here.holds(-meaning.products[p].depth)}
     for p in sorted(needed - present - absent):
-        what = f"{op.tensor} is stored without any k of {meaning.arrays[p]}"
-        report(Problem(("sums",), what, (meaning.products[p].depth - 1,)), here)
+        what = f"{op.tensor} is stored, and nothing was summed of {meaning.names[p]}"
+        report(Problem(("sums", "result"), what, (meaning.products[p].depth - 1,)), here)
     own = [_linear(leaf, name, meaning, absent) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
     asked = [
         () if _is_product(x, meaning) and meaning.arrays.index(x.tensor) in absent else forms.atom(x)  # type: ignore[union-attr]
         for x in output.leaves
     ]
-    if forms.of(formula_of(skeleton), own) == forms.of(output.formula, asked):
-        return
+    for term in (t for total in sums for t in total.terms):
+        notes.covered[term.product] = term.tile
     names = [_name(leaf, name, meaning) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
-    graph_names = [x if isinstance(x, str) else x.tensor for x in output.leaves]
+    if forms.of(formula_of(skeleton), own) == forms.of(output.formula, asked):
+        if any(len(total.terms) != 1 or total.terms[0].factor != 1 for total in sums):
+            notes.computed.setdefault(op.tensor, {})[show(formula_of(skeleton), names)] = None
+        return
+    graph_names = [
+        x
+        if isinstance(x, str)
+        else f"({meaning.names[meaning.arrays.index(x.tensor)]})"
+        if _is_product(x, meaning)
+        else x.tensor
+        for x in output.leaves
+    ]
     texts = show(formula_of(skeleton), names), show(output.formula, graph_names)
     differ = _difference(formula_of(skeleton), own, output.formula, asked)
     if differ is None:
@@ -201,10 +223,7 @@ def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: 
 
 def _name(leaf: object, name: Element | str | None, meaning: Meaning) -> str:
     if isinstance(leaf, Sum):
-        parts = [
-            meaning.arrays[t.product] if t.factor == 1 else f"{t.factor:g}*{meaning.arrays[t.product]}"
-            for t in leaf.terms
-        ]
+        parts = [("" if t.factor == 1 else f"{t.factor:g}*") + f"({meaning.names[t.product]})" for t in leaf.terms]
         return " + ".join(parts) or "0"
     return name.tensor if isinstance(name, Element) else str(name)
 

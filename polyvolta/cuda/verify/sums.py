@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from polyvolta.cuda.verify.expressions import Meaning
 from polyvolta.cuda.verify.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values import Sum, Term
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, var
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def added(
     if total.terms and total.base != base:
         places = " and ".join(", ".join(map(str, b)) for b in (total.base, base))
         return total, Problem(("sums",), f"one accumulator sums products of rows and columns from {places}")
-    name = meaning.arrays[product]
+    name = meaning.names[product]
     at = next((n for n, t in enumerate(total.terms) if t.product == product and t.whole is None and t.factor == 1), -1)
     if at < 0:
         if any(t.product == product for t in total.terms):
@@ -69,10 +69,8 @@ def added(
         return total, Problem(("sums",), f"{name} takes k = {min(places)}, which there is not")
     bits = sum(1 << x for x in set(places))
     if term.now & bits or len(set(places)) < len(places):
-        twice = (
-            (term.now & bits).bit_length() - 1 if term.now & bits else next(x for x in places if places.count(x) > 1)
-        )
-        return total, Problem(("sums",), f"{name} takes k = {depth + term.origin + twice} twice")
+        again = [x for x in places if term.now >> x & 1 or places.count(x) > 1]
+        return total, Problem(("sums",), f"{name} takes k = {depth + term.origin + min(again)} twice")
     term = replace(term, now=term.now | bits)
     terms = (*total.terms, term) if at < 0 else (*total.terms[:at], term, *total.terms[at + 1 :])
     return Sum(base, terms), None
@@ -86,7 +84,7 @@ def next_trip(total: Sum, variable: str, step: int, meaning: Meaning) -> tuple[S
             terms.append(term)
             continue
         moved = term.depth.subs({variable: var(variable) - step})
-        tile, name = -moved.const, meaning.arrays[term.product]
+        tile, name = -moved.const, meaning.names[term.product]
         if moved - moved.const != term.depth or tile <= 0:
             raise Undecided(f"k = {term.depth} doesn't go up by the same in each trip of {variable}")
         if term.tile is None:
@@ -128,7 +126,7 @@ def together(one: Sum, other: Sum, meaning: Meaning) -> tuple[Sum, Problem | Non
             continue
         twice = (terms[at].before & term.before) or (terms[at].now & term.now)
         if twice:
-            name = meaning.arrays[term.product]
+            name = meaning.names[term.product]
             problem = Problem(("sums",), f"two parts of {name} both have the k at {ranges(twice)} of each tile")
         terms[at] = replace(terms[at], before=terms[at].before | term.before, now=terms[at].now | term.now)
     return Sum(one.base if one.terms else other.base, tuple(terms)), problem
@@ -137,7 +135,7 @@ def together(one: Sum, other: Sum, meaning: Meaning) -> tuple[Sum, Problem | Non
 def unfinished(total: Sum, meaning: Meaning, here: Here) -> Problem | None:
     """What keeps a sum from having each k from 0 to the end once; None if it has."""
     for term in total.terms:
-        p = meaning.products[term.product]
+        p, name = meaning.products[term.product], meaning.names[term.product]
         if term.whole is None:  # no loop over tiles
             length = term.now.bit_length()
             if (
@@ -145,25 +143,25 @@ def unfinished(total: Sum, meaning: Meaning, here: Here) -> Problem | None:
                 or not here.holds(term.depth + term.origin)
                 or not here.holds(-term.depth - term.origin)
             ):
-                return Problem(("sums",), f"{p.array} is used before its sum is over")
+                return Problem(("sums",), f"{name} is used before its sum is over")
             missing = ((1 << length) - 1) & ~term.now
             first = (missing & -missing).bit_length() - 1
             if missing and here.point(p.depth - first - 1) is not None:
-                return Problem(("sums",), f"{p.array} lacks k = {ranges(missing)}", (p.depth - first - 1,))
+                return Problem(("sums",), f"{name} lacks k = {ranges(missing)}", (p.depth - first - 1,))
             if not here.holds(length - p.depth):
-                return Problem(("sums",), f"{p.array} lacks k = {length} ..", (p.depth - length - 1,))
+                return Problem(("sums",), f"{name} lacks k = {length} ..", (p.depth - length - 1,))
             continue
         assert term.tile is not None
         missing = ((1 << term.tile) - 1) & ~term.before
         first = (missing & -missing).bit_length() - 1
         if missing and here.point(p.depth - first - 1) is not None:
-            what = f"{p.array} lacks the k at {ranges(missing)} of each tile of {term.tile}"
+            what = f"{name} lacks the k at {ranges(missing)} of each tile of {term.tile}"
             return Problem(("sums",), what, (p.depth - first - 1,))
         if not term.whole:
-            return Problem(("sums",), f"the tiles of {p.array} end before k = {p.depth}", (p.depth - term.depth - 1,))
+            return Problem(("sums",), f"the tiles of {name} end before k = {p.depth}", (p.depth - term.depth - 1,))
     names = [t.product for t in total.terms]
     if len(set(names)) < len(names):
-        return Problem(("sums",), f"{meaning.arrays[names[0]]} is in one sum twice")
+        return Problem(("sums",), f"{meaning.names[names[0]]} is in one sum twice")
     return None
 
 

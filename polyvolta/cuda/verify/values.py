@@ -1,9 +1,9 @@
 """What a value is: a formula of tensor elements, as a skeleton that many values share and coordinates of each.
 
 In a kernel run on symbols a register holds no number but a *tag*: which element of which tensor it is, or which
-formula of which elements. The values of a fragment differ in coordinates alone: one is A[128*blockIdx.y + 3, 32*c2 + 5],
-the next one A[128*blockIdx.y + 3, 32*c2 + 6]. So a tag has two halves. Its *skeleton* is a tree with symbolic bases,
-`A[128*blockIdx.y + ., 32*c2 + .]`, interned in a table as a small number; the numbers that go into the dots are its
+formula of which elements. The values of a fragment differ in coordinates alone: one is A[64*blockIdx.y + 3, 32*c2 + 5],
+the next one A[64*blockIdx.y + 3, 32*c2 + 6]. So a tag has two halves. Its *skeleton* is a tree with symbolic bases,
+`A[64*blockIdx.y + ., 32*c2 + .]`, interned in a table as a small number; the numbers that go into the dots are its
 coordinates. An array of values is an array of such small numbers and one of coordinates, and what an operation does
 to a thousand values is a few calls of numpy.
 
@@ -193,6 +193,11 @@ class Tags:
         """Some of the values, along the last axis."""
         return Tags(self.kind[..., order], self.at[..., order, :])
 
+    def forget(self, where: np.ndarray) -> None:
+        """Nobody wrote the values where a condition holds."""
+        self.kind[where] = UNKNOWN
+        self.at[where] = 0
+
     def put(self, at: Any, values: Tags, where: np.ndarray | None = None) -> None:
         """Write values at an index, where `where` holds."""
         width = values.at.shape[-1]
@@ -249,7 +254,7 @@ def element_text(skeleton: Skeleton, at: Iterable[int], products: tuple[str, ...
         elif isinstance(leaf, Sum):
             places = ", ".join(str(b + n) for b, n in zip(leaf.base, numbers[start:], strict=False))
             parts = [products[t.product] if t.product < len(products) else "product" for t in leaf.terms]
-            names.append(f"{' + '.join(parts)}[{places}]" if parts else "0")
+            names.append(f"({' + '.join(parts)})[{places}]" if parts else "0")
         else:
             names.append(leaf.name)
     return show(formula_of(skeleton), names)
