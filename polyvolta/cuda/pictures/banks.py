@@ -210,10 +210,11 @@ def _with_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool) -
     buffer = f"; buffer {taken.buffer} of {tile.buffers}" if tile.buffers > 1 else ""
     picture = Canvas(
         f"{tile.name}: what warp {taken.warp} {verb} in {op.statement}{number}",
-        f"{8 * access.width} bits a lane, {len(degrees)} phases of {taken.lanes_of_phase} lanes: "
-        + ("free of bank conflicts" if worst == 1 else f"{worst}-way bank conflicts"),
+        f"{8 * access.width} bits a lane, {len(degrees)} phases of {taken.lanes_of_phase} lanes"
+        + (": free of bank conflicts" if worst == 1 else ""),
         f"{_heading(ir, tile, swizzled)}{buffer}",
         where,
+        warning=f"{worst}-way bank conflicts" if worst > 1 else "",
     )
     held = contents(ir, tile, getattr(op, "exchange", None))
     lanes: dict[int, list[int]] = {}  # by address

@@ -17,11 +17,11 @@ import numpy as np
 from polyvolta.cuda.kernel_ir import CHUNK, ExchangeLoad, ExchangeStore, GlobalStore, GlobalTensor, KernelIR
 from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
 from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel, TooMuchToDraw
-from polyvolta.cuda.pictures.svg import GREY, INK, PAPER, TINTS, Canvas, Svg, text_width
+from polyvolta.cuda.pictures.svg import GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
 from polyvolta.sets import nearest
 
 OVERVIEW, DETAIL, BETWEEN = 420, 460, 70  # pixels
-FRAME = "#b3001b"  # around the block that is shown large
+FRAME = "#3b2a8c"  # around the block that is shown large
 MOST_BLOCKS = 256
 BATCH = 64  # blocks whose stores are computed together
 
@@ -37,11 +37,24 @@ class Stores:
     shape : of the output.
     fragments : (block x, y, z), warp -> the box of each accumulator fragment, in the order of the stores.
     parts : warp -> the warps whose sums it adds up, where K is split.
+    count : how often each element is stored, of the output's shape.
+    bare : (block, warp, number of the fragment) of stores outside of the matrix that no guard keeps back.
     """
 
     shape: tuple[int, int]
     fragments: dict[tuple[tuple[int, int, int], int], list[Box]] = field(default_factory=dict)
     parts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    count: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), int))
+    bare: set[tuple[tuple[int, int, int], int, int]] = field(default_factory=set)
+
+    @property
+    def wrong(self) -> str:
+        """What a kernel that is right never does, in words; else ""."""
+        never, twice = int((self.count == 0).sum()), int((self.count > 1).sum())
+        said = [f"{never} of {self.count.size} elements are never stored"] if never else []
+        said += [f"{twice} elements are stored more than once"] if twice else []
+        said += ["values are stored outside of the matrix"] if self.bare else []
+        return "; ".join(said)
 
     def warps(self, block: tuple[int, int, int]) -> dict[int, Box]:
         """The box of each warp that stores something."""
@@ -127,7 +140,7 @@ def stores(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks:
     TooMuchToDraw
     """
     shape = tuple(sizes[n] if isinstance(n, str) else n for n in tensor.dims)
-    found = Stores((shape[0], shape[1]))
+    found = Stores((shape[0], shape[1]), count=np.zeros(shape, int))
     if blocks is None:
         x, y, z = grid = [_int(g.evaluate(sizes)) for g in ir.grid]
         if prod(grid) > MOST_BLOCKS:
@@ -166,6 +179,9 @@ def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks
         elif isinstance(op, GlobalStore) and op.tensor == tensor.name:
             row, col = (np.broadcast_to(x, machine.shape) for x in machine.at(op.index))
             high, wide = (CHUNK if op.along == d else 1 for d in (0, 1))
+            inside = _count(found, row[active], col[active], op.along)
+            astray = np.zeros(machine.shape, bool)
+            astray[active] = not op.guarded and ~inside
             for b, w in np.argwhere(active.any(-1)).tolist():
                 r, c = row[b, w][active[b, w]], col[b, w][active[b, w]]
                 box = int(r.min()), int(c.min()), int(r.max()) + high, int(c.max()) + wide
@@ -176,6 +192,17 @@ def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks
                 else:
                     boxes.append(box)
                 at[b, w] = int(given[b, w])
+                if astray[b, w].any():
+                    found.bare.add(((x, y, z), w, len(boxes) - 1))
+
+
+def _count(found: Stores, row: np.ndarray, col: np.ndarray, along: int) -> np.ndarray:
+    """Count the elements of runs of eight that are in the matrix; which runs are all inside."""
+    further = np.arange(CHUNK)
+    rows, cols = (x[:, None] + further * (along == d) for d, x in enumerate((row, col)))
+    inside = (rows >= 0) & (rows < found.shape[0]) & (cols >= 0) & (cols < found.shape[1])
+    np.add.at(found.count, (rows[inside], cols[inside]), 1)
+    return np.asarray(inside.all(-1))
 
 
 def _int(value: Any) -> int:
@@ -202,6 +229,7 @@ def _drawn(
     picture = Canvas(
         f"{tensor.name}: its blocks, their warps and the fragments of a warp",
         ", ".join(f"{n} = {v}" for n, v in used.items()) or f"{found.shape[0]} x {found.shape[1]}",
+        warning=found.wrong,
     )
     boxes = found.blocks
     _, _, rows, cols = around(boxes.values())
@@ -212,8 +240,11 @@ def _drawn(
         parts = found.parts.get(w, (w,))
         adds = f", with the sums of warps {', '.join(map(str, parts))}" if len(parts) > 1 else ""
         picture.key(f"warp {w}{adds}", fill=TINTS[w % len(TINTS)])
-    if any(_outside(box, found.shape) for box in boxes.values()):
+    bare = {b for b, _, _ in found.bare}
+    if any(_outside(box, found.shape) for b, box in boxes.items() if b not in bare):
         picture.key("outside of the matrix: not stored", hatched=True)
+    if bare:
+        picture.key("outside of the matrix, and stored", stroke=RED, hatched=True)
     picture.key("number: in which order the warp stores its fragments", sample="2")
     return picture.svg()
 
@@ -245,7 +276,8 @@ def _overview(
                            f"{box[3] - 1}" + (", partial" if _outside(box, found.shape) else "")):  # fmt: skip
             for w, part in found.warps(b).items():
                 picture.rect(*_place(part, (0, 0), scale), fill=TINTS[w % len(TINTS)], stroke=GREY, thick=0.5)
-            _hatched(picture, box, found.shape, (0, 0), scale)
+            bare = any(b == block for block, _, _ in found.bare)
+            _hatched(picture, box, found.shape, (0, 0), scale, bare=bare)
             picture.rect(x, y, wide, high, stroke=INK, thick=1.2 if min(wide, high) > 40 else 0.7)
             if size:
                 long = text_width(names[b], size) + 4
@@ -288,9 +320,9 @@ def _detail(picture: Canvas, found: Stores, block: tuple[int, int, int], x0: flo
             said = f"rows {fragment[0]} to {fragment[2] - 1}, columns {fragment[1]} to {fragment[3] - 1}"
             with picture.group(f"warp {w}, fragment {number}: {said}"):
                 picture.rect(x, y, wide, high, fill=TINTS[w % len(TINTS)], stroke=GREY, thick=0.8)
-                _hatched(picture, fragment, found.shape, at, scale, base)
+                _hatched(picture, fragment, found.shape, at, scale, base, (block, w, number) in found.bare)
                 if min(wide, high) >= 14:
-                    picture.text(x + wide - 6, y + high - 10, number, size=10, anchor="end")
+                    picture.text(x + wide - 6, y + high - 12, number, size=10, anchor="end")
     for w, part in found.warps(block).items():
         x, y, wide, high = _place(part, at, scale, base)
         picture.rect(x, y, wide, high, stroke=INK, thick=2)
@@ -311,14 +343,16 @@ def _detail(picture: Canvas, found: Stores, block: tuple[int, int, int], x0: flo
 
 def _hatched(
     picture: Canvas, box: Box, shape: tuple[int, int], at: tuple[float, float], scale: float,
-    base: tuple[int, int] = (0, 0),
+    base: tuple[int, int] = (0, 0), bare: bool = False,
 ) -> None:  # fmt: skip
-    """What of a box lies outside of the matrix."""
+    """What of a box lies outside of the matrix, red if it is stored nevertheless."""
     top, left, bottom, right = box
     beside = (top, max(left, shape[1]), min(bottom, shape[0]), right)
     below = (max(top, shape[0]), left, bottom, right)
     for part in (beside, below):
         if part[0] < part[2] and part[1] < part[3]:
             x, y, wide, high = _place(part, at, scale, base)
-            picture.rect(x, y, wide, high, fill=PAPER, opacity=0.7)
-            picture.hatch(x, y, wide, high, stroke=GREY, thick=0.8)
+            if bare:
+                wide, high = max(wide, 6), max(high, 6)  # one row of many is to be seen, too
+            picture.rect(x, y, wide, high, fill=RED if bare else PAPER, opacity=0.4 if bare else 0.7)
+            picture.hatch(x, y, wide, high, stroke=RED if bare else GREY, thick=1.6 if bare else 0.8)

@@ -18,7 +18,7 @@ from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import KernelIR, Loop
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
-from polyvolta.cuda.pictures.k_tiles import Event, events, k_loops, unordered, wrong
+from polyvolta.cuda.pictures.k_tiles import Course, Event, course, k_loops, unordered
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg
 
 SLOT, NARROW, TRIP_GAP = 22, 12, 14  # pixels of a box, of a barrier, between two trips
@@ -46,8 +46,8 @@ def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg
         raise BadPicture(f"a pipeline shows 1 to {MOST_TILES} k tiles, not {tiles!r}")
     at, stmt = _k_loop(ir, loop)
     given = all_sizes(ir, {**_for_tiles(ir, stmt, tiles, sizes), **sizes}, GENEROUS)
-    found = events(ir, at, stmt, given)
-    if not found:
+    found = course(ir, at, stmt, given)
+    if not found.events:
         raise NothingToDraw(f"the k loop of {ir.name} makes no trip", where=str(given), hint="a larger size")
     return _drawn(ir, stmt, loop, found, tiles, given)
 
@@ -117,14 +117,21 @@ ROWS = {
 }
 
 
-def _drawn(ir: KernelIR, loop: Loop, number: int, found: list[Event], tiles: int, sizes: Mapping[str, int]) -> Svg:
+def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, sizes: Mapping[str, int]) -> Svg:
+    found, wrong = whole.events, whole.wrong()
     trips = list(dict.fromkeys(e.trip for e in found))
     shown = trips if len(trips) <= tiles + 1 else [*trips[:tiles], trips[-1]]
     rows = _rows(found)
-    boxes, edges = _placed(found, shown)
+    boxes, edges = _placed(found, shown, wrong)
     count = len(k_loops(ir))
     which = f"k loop {number} of {count}" if count > 1 else "the k loop"
-    picture = Canvas(f"{ir.name}: {which}, trip by trip", _gain(found), _used(loop, sizes), _left_out(found))
+    left = ", ".join(map(str, whole.left_out()))
+    picture = Canvas(
+        f"{ir.name}: {which}, trip by trip",
+        _gain(found),
+        _used(loop, sizes),
+        warning=f"never multiplied: k tile {left}" if left else "",
+    )
     height = ROW * len(rows)
     _trips(picture, loop, found, trips, edges, height)
     for (kind, buffer), y in rows.items():
@@ -145,8 +152,8 @@ def _drawn(ir: KernelIR, loop: Loop, number: int, found: list[Event], tiles: int
     picture.key("on its way, or held in shared memory", fill=TINTS[1], stroke=DEEPER[1], dashes="3 2")
     if any(e.kind == "barrier" for e in found):
         picture.key("barrier: all threads wait for one another", line=True, stroke=INK)
-    if wrong(found):
-        picture.key("data of no tile, of several, or of one multiplied before", stroke=RED)
+    if wrong:
+        picture.key("of no k tile, of several, of none that there is, or multiplied before", stroke=RED)
     if races:
         picture.key("no barrier between a store and a load of one buffer", line=True, stroke=RED)
     return picture.svg()
@@ -162,9 +169,11 @@ def _rows(found: list[Event]) -> dict[tuple[str, int | None], float]:
     return {kb: float(ROW * k) for k, kb in enumerate(order)}
 
 
-def _placed(found: list[Event], shown: list[int]) -> tuple[list[_Box], dict[int, tuple[float, float]]]:
+def _placed(
+    found: list[Event], shown: list[int], wrong: list[int]
+) -> tuple[list[_Box], dict[int, tuple[float, float]]]:
     """Where the boxes of the trips that are shown stand, and from where to where each trip goes."""
-    boxes, edges, x, bad = [], {}, 0.0, set(wrong(found))
+    boxes, edges, x = [], {}, 0.0
     for k, trip in enumerate(shown):
         x += TRIP_GAP if k else 0
         start = x
@@ -172,7 +181,7 @@ def _placed(found: list[Event], shown: list[int]) -> tuple[list[_Box], dict[int,
         for number, e in enumerate(found):
             if e.trip == trip:
                 wide = NARROW if e.kind == "barrier" else SLOT
-                boxes.append(_Box(e, number, x, wide, number in bad))
+                boxes.append(_Box(e, number, x, wide, number in wrong))
                 x += wide
         x += 5
         edges[trip] = start, x
@@ -278,12 +287,6 @@ def _gain(found: list[Event]) -> str:
         f"{overlapped} of {total} macro-MMAs of a warp run while the next of {len(tiles)} k tiles is on its way from "
         "global memory."
     )
-
-
-def _left_out(found: list[Event]) -> str:
-    """The k tiles that are loaded and never multiplied: none, in a kernel that is right."""
-    loaded, multiplied = ({t for e in found if e.kind == kind for t in e.tiles} for kind in ("load", "mma"))
-    return f"never multiplied: k tile {', '.join(map(str, sorted(left)))}" if (left := loaded - multiplied) else ""
 
 
 def _used(loop: Loop, sizes: Mapping[str, int]) -> str:

@@ -1,8 +1,8 @@
 """Which k tile every operation of a k loop works on, followed from the data.
 
-The loads of a trip bring a new tile into registers; a store puts what its registers hold into a buffer, a fragment load
-takes what the buffer holds, a macro-MMA multiplies what its fragments hold. Nothing says which tile it should be: in a
-kernel that takes a tile too early the numbers show it.
+A load's place along k says which tile it brings into registers; a store puts what its registers hold into a buffer, a
+fragment load takes what the buffer holds, a macro-MMA multiplies what its fragments hold. Nothing says which tile it
+should be: in a kernel that takes a tile too early the numbers show it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Event:
     ----------
     kind : "load", "pointwise", "store", "fetch", "mma" or "barrier".
     trip : the loop variable's value.
-    tiles : the k tiles whose data they touch, numbered as they are loaded.
+    tiles : the k tiles whose data they touch.
     buffer : of shared memory, for stores and fetches.
     statements : what they are called.
     count : how many operations.
@@ -70,16 +70,55 @@ def k_loops(ir: KernelIR) -> list[tuple[IrPath, Loop]]:
     return found
 
 
-def events(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> list[Event]:
-    """What the first block does in a k loop, in order.
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What the first block does in a k loop.
+
+    Parameters
+    ----------
+    events : in order.
+    tiles : how many k tiles there are.
+    """
+
+    events: list[Event]
+    tiles: int
+
+    def wrong(self) -> list[int]:
+        """Numbers of the events that store, fetch or multiply data of no k tile, of several, of one that is outside, or
+        multiply a tile that an earlier trip of the loop has multiplied."""
+        multiplied: dict[Tiles, int] = {}
+        bad = []
+        for k, e in enumerate(self.events):
+            if e.kind in ("store", "fetch", "mma"):
+                again = e.kind == "mma" and multiplied.setdefault(e.tiles, e.trip) != e.trip
+                if again or len(e.tiles) != 1 or not 0 <= min(e.tiles) < self.tiles:
+                    bad.append(k)
+        return bad
+
+    def left_out(self) -> list[int]:
+        """The k tiles that are never multiplied."""
+        multiplied = {t for e in self.events if e.kind == "mma" for t in e.tiles}
+        return sorted({*range(self.tiles)} - multiplied)
+
+
+def course(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> Course:
+    """Follow the first block through a k loop.
 
     Parameters
     ----------
     at, loop : the loop and its path.
     sizes : all of them.
     """
+    machine, tiles = dry_machine(ir, sizes), 0
+    brought: dict[int, int] = {}
+    for step in machine.steps():
+        if step.path[: len(at)] == at and isinstance(step.op, GlobalLoad):
+            if (place := _along_k(machine, step.op, loop)) is not None:
+                brought.setdefault(machine.value(loop.var), place[0])
+                tiles = max(tiles, place[1])
     machine = dry_machine(ir, sizes)
-    held, found = _Held(), []
+    held = _Held(loop, brought)
+    found: list[Event] = []
     for step in machine.steps():
         if step.path[: len(at)] != at:
             continue
@@ -92,7 +131,21 @@ def events(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> li
             last.count += 1
         else:
             found.append(event)
-    return found
+    return Course(found, tiles)
+
+
+def _along_k(machine: DryMachine, op: GlobalLoad, loop: Loop) -> tuple[int, int] | None:
+    """The k tile that a load brings, and how many its tensor has; None for a load that is the same in every trip."""
+    now = machine.values[loop.var]
+    here = machine.at(op.index)
+    machine.values[loop.var] = now + loop.step
+    there = machine.at(op.index)
+    machine.values[loop.var] = now
+    for x, y, extent in zip(here, there, machine.ir.tensor(op.tensor).dims, strict=True):
+        if deep := abs(int(np.ravel(y)[0]) - int(np.ravel(x)[0])):
+            total = machine.value(extent) if isinstance(extent, str) else extent
+            return int(np.min(np.asarray(x))) // deep, -(-total // deep)
+    return None
 
 
 def unordered(found: Sequence[Event]) -> list[tuple[int, int]]:
@@ -113,25 +166,13 @@ def unordered(found: Sequence[Event]) -> list[tuple[int, int]]:
     return races
 
 
-def wrong(found: Sequence[Event]) -> list[int]:
-    """Numbers of the events that store, fetch or multiply data of no k tile, of several, or a tile that an earlier trip
-    of the loop has multiplied."""
-    multiplied: dict[Tiles, int] = {}
-    bad = []
-    for k, e in enumerate(found):
-        again = e.kind == "mma" and multiplied.setdefault(e.tiles, e.trip) != e.trip
-        if e.kind in ("store", "fetch", "mma") and len(e.tiles) != 1 or again:
-            bad.append(k)
-    return bad
-
-
 class _Held:
     """Which k tiles the registers and the buffers of shared memory hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: Loop, brought: Mapping[int, int]) -> None:
+        self.loop, self.brought = loop, brought  # trip -> the tile that its loads bring
         self.registers: dict[tuple, Tiles] = {}
         self.shared: dict[tuple[str, int], tuple[int, Tiles]] = {}  # the trip of the last store, and what it stored
-        self.loaded: dict[int, int] = {}  # trip -> number of the tile that its loads bring
 
     def event(self, machine: DryMachine, op: Op, trip: int) -> Event:
         """Follow one operation."""
@@ -139,7 +180,9 @@ class _Held:
         buffer, tiles = None, NONE
         match op:
             case GlobalLoad():
-                kind, tiles = "load", frozenset({self.loaded.setdefault(trip, len(self.loaded))})
+                place = _along_k(machine, op, self.loop)
+                number = self.brought.get(trip) if place is None else place[0]
+                kind, tiles = "load", NONE if number is None else frozenset({number})
                 self.registers[register(op.target)] = tiles
             case SharedStore():
                 kind, buffer = "store", _number(machine, op.buffer)

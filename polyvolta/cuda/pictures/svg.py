@@ -75,10 +75,11 @@ class Canvas:
     ----------
     title : its heading.
     subtitle : lines below, smaller; empty ones are left out.
+    warning : a last line in red.
     """
 
-    def __init__(self, title: str, *subtitle: str) -> None:
-        self.title, self.subtitle = title, [line for line in subtitle if line]
+    def __init__(self, title: str, *subtitle: str, warning: str = "") -> None:
+        self.title, self.subtitle, self.warning = title, [line for line in subtitle if line], warning
         self.keys: list[Key] = []
         self._parts: list[str] = []
         self._box = [0.0, 0.0, 0.0, 0.0]  # left, top, right, bottom
@@ -183,10 +184,11 @@ class Canvas:
         """The picture, with heading and legend."""
         left, top, right, bottom = self._box
         self._legend(left, max(right, left + 420), bottom + 26)
-        lines = [(self.title, 16.0, True), *((s, 12.0, False) for s in self.subtitle)]
+        lines = [(self.title, 16.0, INK), *((s, 12.0, GREY) for s in self.subtitle)]
+        lines += [(self.warning, 12.0, RED)] if self.warning else []
         y = top - 16
-        for words, size, bold in reversed(lines):
-            self.text(left, y - size / 2, words, size=size, anchor="start", bold=bold, fill=INK if bold else GREY)
+        for words, size, ink in reversed(lines):
+            self.text(left, y - size / 2, words, size=size, anchor="start", bold=ink != GREY, fill=ink)
             y -= 1.5 * size
         left, top, right, bottom = self._box
         x, y = left - MARGIN, top - MARGIN

@@ -1,6 +1,7 @@
 """The tiles of an output as drawn: numbers typed by hand, and every element in exactly one fragment."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from polyvolta.cuda.kernel_ir import GlobalStore
 from polyvolta.cuda.pictures import output_tiles
 from polyvolta.cuda.pictures.errors import NotInKernel, TooMuchToDraw
 from polyvolta.cuda.pictures.grid import stores
-from polyvolta.cuda.pictures.svg import TINTS
+from polyvolta.cuda.pictures.svg import RED, TINTS
 from polyvolta.gallery import idiom
 from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, parsed, words
@@ -69,6 +70,7 @@ def test_every_element_is_in_one_fragment(options):
             count[top:bottom, left:right] += 1
     rows, cols = found.shape
     assert (count[:rows, :cols] == 1).all() and count.max() == 1
+    assert (found.count == 1).all() and not found.wrong
 
 
 def test_of_a_split_k_the_warps_that_are_added_up_are_named():
@@ -99,11 +101,18 @@ def test_by_default_two_blocks_and_a_half():
     assert len(padded) == 9 and not any(partial for _, partial, _ in padded.values())
 
 
-def test_a_store_to_the_wrong_place_shows():
+def test_stores_to_the_wrong_place_show():
     ir = matmul(partial="pad").ir
-    far = lambda op: type(op)(op.source, op.tensor, (op.index[0] + 16, op.index[1]), op.along, False, op.statement)  # noqa: E731
-    svg = output_tiles(changed(ir, GlobalStore, 0, far), M=32, N=32)
+    far = changed(ir, GlobalStore, 0, lambda op: replace(op, index=(op.index[0] + 16, op.index[1])))
+    svg = output_tiles(far, M=32, N=32)
     assert blocks(svg)[0, 0][:2] == ((16, 47, 0, 31), True)
+    said = words(svg)
+    assert "512 of 1024 elements are never stored; values are stored outside of the matrix" in said
+    assert "outside of the matrix, and stored" in said and "outside of the matrix: not stored" not in said
+    near = changed(ir, GlobalStore, 0, lambda op: replace(op, index=(op.index[0] % 16, op.index[1])))
+    svg = output_tiles(near, M=32, N=32)
+    assert "512 of 1024 elements are never stored; 512 elements are stored more than once" in words(svg)
+    assert RED in svg and RED not in output_tiles(ir, M=32, N=32)
 
 
 @pytest.mark.parametrize("name", ("matmul", "epilogue", "prologue", "sum"))

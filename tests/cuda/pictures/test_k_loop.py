@@ -6,10 +6,10 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.ir_walk import replaced
-from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad
+from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, GlobalLoad
 from polyvolta.cuda.pictures import pipeline
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
-from polyvolta.cuda.pictures.k_tiles import events, k_loops, unordered, wrong
+from polyvolta.cuda.pictures.k_tiles import course, k_loops, unordered
 from polyvolta.cuda.pictures.svg import RED
 from polyvolta.sets import var
 from tests.cuda.pictures.kernels import changed, matmul
@@ -45,22 +45,22 @@ def lines(text):
 
 def followed(ir, K=48):
     at, loop = k_loops(ir)[0]
-    return events(ir, at, loop, {"M": 64, "N": 64, "K": K})
+    return course(ir, at, loop, {"M": 64, "N": 64, "K": K})
 
 
 @pytest.mark.parametrize("options", [{}, {"a": "col", "b": "row"}, {"macro_mma": "m32n32k8", "warp": (32, 32, 16)}])
 @pytest.mark.parametrize("buffers, order", [(1, ONE_BUFFER), (2, TWO_BUFFERS)])
 def test_the_order_of_a_trip(options, buffers, order):
     found = followed(matmul(buffers=buffers, **options).ir)
-    assert told(found) == lines(order)
-    assert not unordered(found) and not wrong(found)
+    assert told(found.events) == lines(order) and found.tiles == 3
+    assert not unordered(found.events) and not found.wrong() and not found.left_out()
 
 
 def test_the_picture_has_a_box_for_each_event():
     kernel = matmul(buffers=2)
     svg = pipeline(kernel, 3)
     titles = [g.title for g in groups(svg)]
-    assert len(titles) == len(followed(kernel.ir))
+    assert len(titles) == len(followed(kernel.ir).events)
     assert titles.count("frag_A, frag_B: 2 operations, k tile 1, buffer 1") == 2
     assert titles.count("load_A, load_B: 2 operations, k tile 2") == 1
     rows = ["global → registers", "registers → shared, buffer 0", "shared → fragments, buffer 0",
@@ -98,7 +98,7 @@ def test_sizes_are_chosen_for_so_many_full_tiles(tiles):
 def test_a_removed_barrier_is_a_red_arrow(barrier, arrows):
     """The first one stands before the stores: tiles 1 and 2 overwrite. The second before the loads, of three tiles."""
     ir = changed(matmul().ir, Barrier, barrier)
-    assert len(unordered(followed(ir))) == arrows
+    assert len(unordered(followed(ir).events)) == arrows
     svg = pipeline(ir, 3)
     assert strokes(svg).count(RED) == arrows + 1  # and the legend
     assert "no barrier between a store and a load of one buffer" in words(svg)
@@ -109,10 +109,22 @@ def test_a_tile_that_is_taken_too_early_is_a_question_mark():
     for number in (0, 1):
         ir = changed(ir, FragmentLoad, number, lambda op: replace(op, buffer=(var("c2") + 1) % 2))
     found = followed(ir)
-    assert told(found)[1] == "0: load 1, fetch of 1, mma, fetch of 1, mma, store 1 to 1, barrier"
-    assert [found[k].kind for k in wrong(found)] == ["fetch", "mma"] * 2
+    assert told(found.events)[1] == "0: load 1, fetch of 1, mma, fetch of 1, mma, store 1 to 1, barrier"
+    assert [found.events[k].kind for k in found.wrong()] == ["fetch", "mma"] * 2
     said = words(pipeline(ir, 3))
     assert said.count("?") == 4 and "never multiplied: k tile 2" in said
+
+
+def test_a_tile_is_what_is_loaded_not_what_should_be():
+    """Loads that go one tile too far: the first is never multiplied, and behind the last there is nothing."""
+    ir, further = matmul().ir, lambda op: replace(op, index=tuple(e.subs({"c2": var("c2") + 1}) for e in op.index))
+    for number in range(4):  # A and B, in full tiles and in partial ones
+        ir = changed(ir, GlobalLoad, number, further)
+    found = followed(ir)
+    assert told(found.events)[0] == "-1: load 1, barrier, store 1 to 0, barrier" and found.left_out() == [0]
+    assert [str(found.events[k]) for k in found.wrong()][-1] == "S: 1 operations, k tile 3"
+    svg = pipeline(ir, 3)
+    assert "never multiplied: k tile 0" in words(svg) and RED in svg
 
 
 def test_operands_of_two_tiles_are_red():
@@ -127,7 +139,12 @@ def test_a_tile_multiplied_twice_is_red():
     last = loop.body[-1]  # the stores, with their barriers: only the first tile is ever stored
     once = replace(last, conditions=(*last.conditions, -1 - var("c2")))
     found = followed(replace(ir, body=replaced(ir.body, (*at, len(loop.body) - 1), (once,))))
-    assert [(found[k].trip, found[k].kind) for k in wrong(found)] == [(1, "mma"), (1, "mma"), (2, "mma"), (2, "mma")]
+    assert [(found.events[k].trip, found.events[k].kind) for k in found.wrong()] == [
+        (1, "mma"),
+        (1, "mma"),
+        (2, "mma"),
+        (2, "mma"),
+    ]
 
 
 def test_two_products_have_two_loops():
