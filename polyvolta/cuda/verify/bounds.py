@@ -63,7 +63,7 @@ class Bounds(Stateless):
 
     def step(self, state: Nothing, here: Here) -> None:
         """An operation; what isn't symbolic is looked at once."""
-        op, key = here.op, instance(here)
+        op, key = here.op, (*instance(here), None if here.mask is None else here.mask.tobytes())
         if isinstance(op, GlobalLoad | GlobalStore):
             self.extremes.add(here, op)
         elif isinstance(op, SharedStore | FragmentLoad):
