@@ -176,15 +176,16 @@ def test_quotients_and_remainders_overflow_inside():
     assert without_overflow(changed(ir, path, buffer=(2**20 * var("c2") + var("c2")) % 3)) < 2**20
 
 
-def test_more_threads_on_another_way():
-    """Threads that take part under some sizes only are looked at, too."""
+def test_more_threads_in_a_later_trip():
+    """Threads that take part in later trips only are looked at, too."""
     ir = kernel("plain").ir
     path = paths(ir, SharedStore)[0]
     op = dict(walk(ir.body))[path]
     far = replace(op, index=(op.index[0] + 8, op.index[1]))
-    few = When((var("M") - 16 - var("linearId"),), (far,), False)  # the last threads' chunks are beyond the tile
+    few = When((32 * var("c2") + 63 - var("linearId"),), (far,), False)  # beyond the tile from thread 48 on
     finding = found(Bounds, replace(ir, body=replaced(ir.body, path, (few,))))[PROOF]
-    assert finding.path == (*path, 0) and finding.point["M"] >= 16 + 32 * finding.warp + finding.lane
+    assert finding.path == (*path, 0)
+    assert 48 <= 32 * finding.warp + finding.lane <= 32 * finding.point["c2"] + 63
 
 
 def test_what_is_told():
