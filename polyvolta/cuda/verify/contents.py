@@ -110,7 +110,7 @@ class Contents:
         """How a product's k are summed."""
         p, masks = self.meaning.products[number], [*self.known.parts.get(number, ())]
         k = f"0 <= k < {p.depth}"
-        tile = self.known.covered.get(number)
+        tile = self.known.notes.covered.get(number)
         if tile is None:
             return f"{self.meaning.names[number]}: {{ {k} }}"
         text = f"{self.meaning.names[number]}: {{ k = {tile}*t + o : {k} and 0 <= o < {tile} }}"
@@ -120,7 +120,7 @@ class Contents:
 
     def _computed(self, name: str) -> str:
         """How the kernel computes an output, if that is not how the graph writes it."""
-        other = [*self.known.computed.get(name, ())]
+        other = [*self.known.notes.computed.get(name, ())]
         return f", computed as {' or '.join(other)}" if other else ""
 
     def _is_sum(self, tags: Tags) -> np.ndarray:

@@ -20,7 +20,7 @@ from polyvolta.cuda.verify.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.memories import HIGH, LOW, WHOLE, Memories
 from polyvolta.cuda.verify.products import Products
 from polyvolta.cuda.verify.reads import Read
-from polyvolta.cuda.verify.results import check_store
+from polyvolta.cuda.verify.results import Notes, check_store
 from polyvolta.cuda.verify.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values import (
     UNKNOWN,
@@ -48,8 +48,7 @@ class Knowledge:
     products : the macro-MMAs.
     tiles : for each shared tile the operands that fragments of it were, in words.
     parts : for each product the places of a k tile that the parts of a split K have.
-    covered : for each product how many k a tile of its sum has.
-    computed : for each output how the kernel computes it, where that isn't how the graph writes it.
+    notes : what was seen of results.
     """
 
     meaning: Meaning
@@ -57,8 +56,7 @@ class Knowledge:
     products: Products
     tiles: dict[str, dict[str, None]] = field(default_factory=dict)
     parts: dict[int, dict[int, None]] = field(default_factory=dict)
-    covered: dict[int, int | None] = field(default_factory=dict)
-    computed: dict[str, dict[str, None]] = field(default_factory=dict)
+    notes: Notes = field(default_factory=Notes)
 
 
 def apply(known: Knowledge, state: Memories, here: Here) -> None:
@@ -291,7 +289,7 @@ def _summed(known: Knowledge, parts: list[Tags], here: Here) -> Tags:
 def _global_store(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.GlobalStore)
-    check_store(known.table, known.meaning, here, state.element(op.source, here), known)
+    check_store(known.table, known.meaning, here, state.element(op.source, here), known.notes)
 
 
 def _barrier(known: Knowledge, state: Memories, here: Here) -> None:

@@ -116,10 +116,20 @@ class Meaning:
         names = [x if isinstance(x, str) else self._leaf_text(x) for x in operand.leaves]
         return f"{{ {output}[i, j] = {show(operand.formula, names)} }}"
 
+    def number(self, leaf: Element | str) -> int | None:
+        """The number of the product that a leaf is; None if it is none."""
+        known = isinstance(leaf, Element) and leaf.tensor in self.arrays
+        return self.arrays.index(leaf.tensor) if known else None
+
+    def leaf_name(self, leaf: Element | str) -> str:
+        """A leaf without its places."""
+        product = self.number(leaf)
+        if product is not None:
+            return f"({self.names[product]})"
+        return leaf if isinstance(leaf, str) else leaf.tensor
+
     def _leaf_text(self, leaf: Element) -> str:
-        name = leaf.tensor
-        if name in self.arrays:
-            name = f"({self.names[self.arrays.index(name)]})"
+        name = self.leaf_name(leaf)
         return f"{name}[{', '.join('ij'[p] if isinstance(p, int) else p for p in leaf.places)}]"
 
     @cached_property

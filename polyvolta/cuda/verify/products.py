@@ -108,9 +108,10 @@ class Products:
     def _addend(self, here: Here, op: Mma, warps: np.ndarray, a: Tags, b: Tags) -> _Addend | None:
         """What two fragments' product is; None if it is none of the graph's, which is then said."""
         kinds = [self._kind(here, warps, e.array, tags) for e, tags in ((op.a, a), (op.b, b))]
-        if kinds[0] is None or kinds[1] is None:
+        kind_a, kind_b = kinds
+        if kind_a is None or kind_b is None:
             return None
-        found = self.meaning.pair(self.table[kinds[0]], self.table[kinds[1]])
+        found = self.meaning.pair(self.table[kind_a], self.table[kind_b])
         if found is None or found[0].bases[1] != found[1].bases[1]:
             texts = [element_text(self.table[int(x.kind[0, 0, 0])], x.at[0, 0, 0]) for x in (a, b)]
             what = f"{texts[0]} is multiplied by {texts[1]}"
@@ -122,7 +123,7 @@ class Products:
             return None
         left, right = (
             _Fragment(e.array, tags, kind, side, tags.at[..., side.columns[0][0]], tags.at[..., side.columns[1][0]])
-            for e, tags, kind, side in zip((op.a, op.b), (a, b), kinds, found, strict=True)
+            for e, tags, kind, side in zip((op.a, op.b), (a, b), (kind_a, kind_b), found, strict=True)
         )
         for f in (left, right):
             for wrong, what in _strays(f):

@@ -85,9 +85,8 @@ class Read:
             told = notes.setdefault(self.op.tile, {})
             if not told:
                 line_dim = 0 if self.op.operand == "a" else 1
-                more = {line_dim: origin[2 + line_dim], 1 - line_dim: origin[3 - line_dim]}
-                offsets = dict.fromkeys(sides[0].columns[0], (line_dim, more[line_dim]))
-                offsets |= dict.fromkeys(sides[0].columns[1], (1 - line_dim, more[1 - line_dim]))
+                dims = (line_dim, 1 - line_dim)
+                offsets = {c: (d, offset[d]) for d, columns in zip(dims, sides[0].columns) for c in columns}
                 told[tile_text(self.op.tile, self.names, skeleton, offsets)] = None
 
 

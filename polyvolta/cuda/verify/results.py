@@ -9,9 +9,8 @@ element that is stored, or 0. With the leaves known, the two formulas are compar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -40,11 +39,18 @@ from polyvolta.sets import Aff, aff
 TRIES = 8  # points at which formulas that look different are evaluated
 
 
-class Notes(Protocol):
-    """Where it is noted what was seen, for the report: each product's tile, and how outputs are computed."""
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What was seen of results, for the report.
 
-    covered: dict[int, int | None]
-    computed: dict[str, dict[str, None]]
+    Parameters
+    ----------
+    covered : for each product how many k a tile of its sum has.
+    computed : for each output how the kernel computes it, where that isn't how the graph writes it.
+    """
+
+    covered: dict[int, int | None] = field(default_factory=dict)
+    computed: dict[str, dict[str, None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +174,14 @@ def _compare(
     for total in sums:
         report(unfinished(total, meaning, here), here)
     present = {t.product for total in sums for t in total.terms}
-    needed = {meaning.arrays.index(x.tensor) for x in output.leaves if _is_product(x, meaning)}
+    products = [meaning.number(x) for x in output.leaves]
+    needed = {p for p in products if p is not None}
     absent = {p for p in needed - present if here.holds(-meaning.products[p].depth)}
     for p in sorted(needed - present - absent):
         what = f"{op.tensor} is stored, and nothing was summed of {meaning.names[p]}"
         report(Problem(("sums", "result"), what, (meaning.products[p].depth - 1,)), here)
     own = [_linear(leaf, name, meaning, absent) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
-    asked = [
-        () if _is_product(x, meaning) and meaning.arrays.index(x.tensor) in absent else forms.atom(x)  # type: ignore[union-attr]
-        for x in output.leaves
-    ]
+    asked = [() if p in absent else forms.atom(x) for p, x in zip(products, output.leaves, strict=True)]
     for term in (t for total in sums for t in total.terms):
         notes.covered[term.product] = term.tile
     names = [_name(leaf, name, meaning) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
@@ -185,14 +189,7 @@ def _compare(
         if any(len(total.terms) != 1 or total.terms[0].factor != 1 for total in sums):
             notes.computed.setdefault(op.tensor, {})[show(formula_of(skeleton), names)] = None
         return
-    graph_names = [
-        x
-        if isinstance(x, str)
-        else f"({meaning.names[meaning.arrays.index(x.tensor)]})"
-        if _is_product(x, meaning)
-        else x.tensor
-        for x in output.leaves
-    ]
+    graph_names = [meaning.leaf_name(x) for x in output.leaves]
     texts = show(formula_of(skeleton), names), show(output.formula, graph_names)
     differ = _difference(formula_of(skeleton), own, output.formula, asked)
     if differ is None:
@@ -203,10 +200,6 @@ def _compare(
     at = _first(np.ones(values.kind.shape, bool) if where is None else where, here)
     what = f"{stored.text(op.tensor, at)} is stored {texts[0]}, and the graph has {texts[1]}"
     here.refute("result", f"{what}: {differ[0]:.6g} and {differ[1]:.6g} for some values", warp=at[0], lane=at[1])
-
-
-def _is_product(leaf: Element | str, meaning: Meaning) -> bool:
-    return isinstance(leaf, Element) and leaf.tensor in meaning.arrays
 
 
 def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: set[int]) -> Linear:
