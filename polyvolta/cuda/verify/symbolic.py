@@ -2,7 +2,7 @@
 
 The interpreter runs a kernel for given sizes. Here sizes, block indices and the variable of a loop over k tiles stay
 symbols, and what is known of them is a path condition, a Presburger set. Only what is finite in every kernel is
-enumerated: the threads of a block, as arrays [warp, 32], and loops with constant bounds.
+enumerated: the threads of a block, as arrays [warp, 32], and unrolled loops.
 
 What an operation does is up to *clients*: one keeps what memories hold, another who touched what since the last
 barrier. The machine takes each client's state along and does the control:
@@ -173,7 +173,7 @@ class Here:
     ir : the kernel.
     path, op : the operation and where it stands; between operations the loop, or the last one.
     mask : bool [warp, 32], the threads that take part; None: all.
-    loops : the variables of constant loops around, with their values.
+    loops : the variables of unrolled loops around, with their values.
     condition : what is known of sizes, blockIdx.* and the variables of symbolic loops.
     """
 
@@ -402,7 +402,7 @@ class _Machine:
             raise Undecided(f"the bounds of loop {s.var} differ between threads")
         ends = [symbolic + int(numbers.flat[0]) for symbolic, numbers in bounds]
         lower, upper = ends[: len(s.lower)], ends[len(s.lower) :]
-        if not all(e.is_constant for e in ends):
+        if not s.unroll or not all(e.is_constant for e in ends):
             return self.symbolic_loop(s, lower, upper, ways, mask, path)
         for value in range(max(e.const for e in lower), min(e.const for e in upper) + 1, s.step):
             self.loops[s.var] = value

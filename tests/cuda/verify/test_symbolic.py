@@ -74,7 +74,7 @@ def compiled(name):
 def happened(ir, sizes, block):
     """What one block does, by the interpreter's machine: (path, constant loops, mask), values of symbolic loops."""
     machine = Machine(ir, {}, dict(sizes), np.array(block).reshape(3, 1), dict.fromkeys(EFFECTS, lambda *_: None))
-    constant = {s.var for s in ir_loops(ir.body) if all(e.is_constant for e in (*s.lower, *s.upper))}
+    constant = {s.var for s in ir_loops(ir.body) if s.unroll}
     for step in machine.steps():
         loops = {n: machine.values[n] for n in ir_vars(ir.body) if n in machine.values}
         mask = b"" if step.mask is None else step.mask[0].tobytes()
