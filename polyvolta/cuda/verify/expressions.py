@@ -118,8 +118,9 @@ class Meaning:
 
     def number(self, leaf: Element | str) -> int | None:
         """The number of the product that a leaf is; None if it is none."""
-        known = isinstance(leaf, Element) and leaf.tensor in self.arrays
-        return self.arrays.index(leaf.tensor) if known else None
+        if isinstance(leaf, Element) and leaf.tensor in self.arrays:
+            return self.arrays.index(leaf.tensor)
+        return None
 
     def leaf_name(self, leaf: Element | str) -> str:
         """A leaf without its places."""

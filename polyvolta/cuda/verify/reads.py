@@ -19,7 +19,7 @@ from polyvolta.cuda.verify.memories import slot_text
 from polyvolta.cuda.verify.symbolic import Here
 from polyvolta.cuda.verify.values import Load, Skeleton, Table, Tags, combinations, element_text, formula_of, starts
 from polyvolta.graph.formula import show
-from polyvolta.sets import var
+from polyvolta.sets import Aff, var
 
 Spot = tuple[int, ...]  # warp, lane, value
 BOTH = ("fresh", "result")
@@ -57,7 +57,7 @@ class Read:
         self, table: Table, meaning: Meaning, active: np.ndarray, notes: dict[str, dict[str, None]]
     ) -> Iterator[tuple[Spot, str, tuple[str, ...]]]:
         """Values that aren't the tile's elements: where, why, and what that refutes; `notes` gets what the tile is."""
-        first: tuple | None = None
+        first: tuple[Aff, Aff, int, int] | None = None
         for (kind,), where in combinations([self.values.kind], None if active.all() else active[..., 0]):
             chosen = active if where is None else where & active
             at = tuple(int(x) for x in np.argwhere(chosen)[0])
@@ -71,7 +71,8 @@ class Read:
             line, depth = (self.values.at[..., c[0]] for c in sides[0].columns)
             row, column = (line, depth) if self.op.operand == "a" else (depth, line)
             bases = sides[0].bases if self.op.operand == "a" else sides[0].bases[::-1]
-            origin = (*bases, int(row[at]) - int(self.local[0][at]), int(column[at]) - int(self.local[1][at]))
+            offset = int(row[at]) - int(self.local[0][at]), int(column[at]) - int(self.local[1][at])
+            origin = (*bases, *offset)
             first = first or origin
             wrong = chosen & ((row - self.local[0] != first[2]) | (column - self.local[1] != first[3]))
             if origin[:2] != first[:2]:
