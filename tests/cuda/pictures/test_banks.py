@@ -10,11 +10,12 @@ import polyvolta as pv
 from polyvolta.cuda.bank_model import phases
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.ir_walk import operations, touches
-from polyvolta.cuda.kernel_ir import Mma
+from polyvolta.cuda.kernel_ir import FragmentLoad, Mma
+from polyvolta.cuda.lockstep.errors import OutOfBounds
 from polyvolta.cuda.pictures import shared_tile
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.cuda.pictures.svg import RED
-from tests.cuda.pictures.kernels import matmul
+from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, words
 
 
@@ -194,3 +195,11 @@ def test_arguments_without_a_meaning():
         shared_tile(matmul(partial="pad"), "shared_A", "load", K=40)
     with pytest.raises(pv.PolyvoltaError, match="a str where a kernel should be"):
         shared_tile("kernel", "shared_A")
+
+
+def test_a_warp_astray_is_an_error_and_the_others_are_drawn():
+    beyond = lambda op: replace(op, origin=(op.origin[0] + 16, op.origin[1]))  # noqa: E731
+    ir = changed(matmul().ir, FragmentLoad, 0, beyond)
+    assert len(touched(shared_tile(ir, "shared_A", "frag_A", warp=0))) == 16
+    with pytest.raises(OutOfBounds, match=r"frag_A: shared_A\[32, 0\] is outside of shared_A\[32, 16\]"):
+        shared_tile(ir, "shared_A", "frag_A", warp=2)
