@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath, walk
-from polyvolta.cuda.kernel_ir import CHUNK_BYTES, LANES, FragmentLoad, KernelIR, Loop, SharedStore
+from polyvolta.cuda.kernel_ir import CHUNK_BYTES, LANES, FragmentLoad, KernelIR, Loop, SharedStore, SharedTile
 from polyvolta.cuda.verify.report import Verdict
 from polyvolta.cuda.verify.slots import Reaches
 from polyvolta.cuda.verify.symbolic import Here
@@ -54,6 +54,7 @@ class Copies(Watching):
         self.ir, self.reaches = ir, Reaches(ir, CHUNK_BYTES)
         self.tiles = {t.name: t for t in ir.tiles if t.layout is not None}
         self.boxes = {name: box(self.reaches.tables[name], t.chunks) for name, t in self.tiles.items()}
+        self.places = overlaps(list(self.tiles.values()))
         self.stores: dict[str, IrPath] = {}  # tile -> where it is stored
         self.rounds: dict[str, dict[tuple, int]] = {name: {} for name in self.tiles}  # instance -> threads
         self.done = False
@@ -67,10 +68,11 @@ class Copies(Watching):
         if isinstance(here.op, SharedStore):
             self.store(state, here, here.op)
         elif isinstance(here.op, FragmentLoad):
-            counts, buffer = state.counts[here.op.tile], here.number(here.op.buffer)
-            if 0 <= buffer < len(counts) and counts[buffer].any():
-                self.whole(counts[buffer], here, here.op.tile, buffer)
-                counts[buffer] = 0
+            for tile, buffer in self.places.get((here.op.tile, here.number(here.op.buffer)), ()):
+                counts = state.counts[tile][buffer]
+                if counts.any():
+                    self.whole(counts, here, tile, buffer)
+                    counts[:] = 0
 
     def store(self, state: Stored, here: Here, op: SharedStore) -> None:
         """A round of a copy."""
@@ -153,6 +155,15 @@ class Copies(Watching):
         layout = self.tiles[tile].layout
         assert layout is not None
         return ", ".join(f"0 <= {name} < {n}" for name, n in layout.inputs)
+
+
+def overlaps(tiles: list[SharedTile]) -> dict[tuple[str, int], list[tuple[str, int]]]:
+    """For each buffer of each tile those that have chunks of the block's memory in common with it, itself included."""
+    spans = [(t.name, b, t.start + b * t.chunks, t.start + (b + 1) * t.chunks) for t in tiles for b in range(t.buffers)]
+    return {
+        (name, b): [(other, n) for other, n, first, end in spans if first < last and start < end]
+        for name, b, start, last in spans
+    }
 
 
 def box(chunks: np.ndarray, count: int) -> np.ndarray:

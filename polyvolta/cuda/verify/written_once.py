@@ -224,6 +224,8 @@ class WrittenOnce(Watching):
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with the tile of every output."""
+        if self.ends and not self.done and self.tiles.keys() != self.outputs.keys():
+            raise Undecided("the ways through the program don't cover all blocks")
         parts = []
         for name, tile in self.tiles.items():
             start, shape = tile.start, tile.shape

@@ -82,6 +82,19 @@ def test_a_round_of_an_unrolled_copy_left_out():
     assert rounds
 
 
+def test_two_names_of_one_place():
+    """A copy that is stored by one name and loaded by another is looked at where it is loaded."""
+    ir = kernel("two buffers").ir
+    tile, path = ir.tiles[0], next(p for p in paths(ir, SharedStore))
+    same = replace(changed(ir, path, tile="alias"), tiles=(*ir.tiles, replace(tile, name="alias")))
+    assert dict(walk(ir.body))[path].tile == tile.name
+    assert found(Copies, same) == {}
+    op = dict(walk(same.body))[path]
+    short = replace(same, body=replaced(same.body, path, (When((var("linearId") - 2,), (op,), False),)))
+    finding = found(Copies, short)[PROOF]
+    assert finding.path == (*path, 0) and finding.address.startswith("alias")
+
+
 def test_a_layout_that_takes_two_chunks_for_one():
     """A swizzle that isn't a bijection stores two pieces of the tile to one chunk."""
     ir = kernel("plain").ir
