@@ -127,11 +127,18 @@ def run(kernel: Any, combination: Combination, case: Case, library: Library, cal
     return judge(library, inputs, outputs, results, limit_of(combination, case))
 
 
-def interpret(kernel: Any, combination: Combination, case: Case) -> Verdict:
-    """Run a kernel in the interpreter."""
-    return run(kernel, combination, case, Library(), _interpret, lambda a: a)
+def interpret(kernel: Any, combination: Combination, case: Case, observe: bool = False) -> Verdict:
+    """Run a kernel in the interpreter; with `observe` all observers watch, and must find nothing."""
+    return run(kernel, combination, case, Library(), _observed if observe else _interpret, lambda a: a)
 
 
 def _interpret(kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
     with np.errstate(all="ignore"):
         kernel.interpret(**inputs, **scalars, out=out)
+
+
+def _observed(kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
+    with np.errstate(all="ignore"):
+        seen = kernel.interpret(**inputs, **scalars, out=out, observe="all")
+    if not seen.ok:
+        raise RuntimeError("\n".join(map(str, seen.findings)))

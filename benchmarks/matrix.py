@@ -2,7 +2,8 @@
 
     python benchmarks/matrix.py                    every combination to an sm_70 cubin: registers, spills, shared memory
     python benchmarks/matrix.py --interpret        every combination in the interpreter, small and odd sizes, everything
-                                                   around the arrays poisoned, against float64
+                                                   around the arrays poisoned, against float64; with --observe all
+                                                   observers watch and must find nothing
     python benchmarks/matrix.py --defaults         what the default rule chooses, for many sizes: no spills
     python benchmarks/matrix.py --accumulators     sums of products in one accumulator and in separate ones
 
@@ -57,16 +58,16 @@ def compile_one(c: Combination) -> Record:
     return resources(kernel, time.perf_counter() - start)
 
 
-def interpret_one(task: tuple[Combination, int, int, int]) -> Record:
+def interpret_one(task: tuple[Combination, int, int, int, bool]) -> Record:
     """Some random cases of one combination in the interpreter."""
-    c, seed, count, most = task
+    c, seed, count, most, observe = task
     start = time.perf_counter()
     kernel = c.compile()
     text_s, worst, bad = time.perf_counter() - start, 0.0, []
     kinds = ("odd", "full", "special", "narrow", "odd")
     for n in range(count):
         case = cases.draw(c, f"{seed} {n} {c.name}", kinds[n % len(kinds)], most)
-        verdict = cases.interpret(kernel, c, case)
+        verdict = cases.interpret(kernel, c, case, observe)
         worst = max(worst, verdict.error)
         if not verdict.good:
             bad.append(f"{case}: {verdict}")
@@ -154,7 +155,7 @@ def span(values: Any) -> str:
 def interpret_all(args: argparse.Namespace) -> int:
     """Every combination against float64."""
     chosen = combinations.chosen(args.only, args.part, args.limit)
-    tasks = [(c, args.seed, args.cases, args.most) for c in chosen]
+    tasks = [(c, args.seed, args.cases, args.most, args.observe) for c in chosen]
     results, failures = go(interpret_one, tasks, lambda t: t[0].name, args)
     for (c, *_), r in results:
         failures += [(again("matrix.py --interpret", c, args), line) for line in r["bad"]]
@@ -344,6 +345,7 @@ def main() -> int:
     mode = parser.add_mutually_exclusive_group()
     for name in ("interpret", "defaults", "accumulators"):
         mode.add_argument(f"--{name}", action="store_true", help="see above")
+    parser.add_argument("--observe", action="store_true", help="interpreted, all observers watching: no findings")
     parser.add_argument("--cases", type=int, default=2, help="random cases of a combination, interpreted")
     parser.add_argument("--most", type=int, default=2**21, help="multiply-adds of a case, interpreted")
     parser.add_argument("--csv", help="write one line for each combination to this file")
