@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.tree import Path, Schedule
 
 WIDTH = 100  # columns of plain text
-RELATION = 160  # characters shown of a relation; `report[name].relation` has all of it
+RELATION = 140  # characters shown of a relation; `report[name].relation` has all of it
 CONTEXT = 2  # lines of the CUDA text before and after
 SIGNS = {True: ("✓", "bold green"), False: ("✗", "bold red")}
 

@@ -95,7 +95,7 @@ for all M >= 1, N >= 1, K >= 0
    proof   statement, and the relation that it is about                                           ms
 ✗  fresh   refuted: what is read from shared memory was written there, for this k tile
            { S[i, j, k] -> x0 <= 0 and x1 <= 1 and x2 <= 2 and x3 <= 3 and x4 <= 4 and x5 <= 5
-           and x6 <= 6 and x7 <= 7 and x8 <= 8 and x9 <= 9 and x10 <= 10 and x11 <= ...
+           and x6 <= 6 and x7 <= 7 and x8 <= 8 and x9 <= 9 and ...
 ✓  bounds  every access is within its tensor, its tile and its register array
            0 <= i < M
 
