@@ -231,6 +231,8 @@ def _exchange_store(known: Knowledge, state: Memories, here: Here) -> None:
 def _exchange_load(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.ExchangeLoad)
+    if op.parts < 1:
+        raise Undecided(f"{op.target.array} is loaded from {op.parts} parts of {op.buffer}")
     parts = []
     for part in range(op.parts):
         slots, size = mem.gathered_slots(op, part, here)

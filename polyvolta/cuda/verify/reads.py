@@ -57,7 +57,7 @@ class Read:
         self, table: Table, meaning: Meaning, active: np.ndarray, notes: dict[str, dict[str, None]]
     ) -> Iterator[tuple[Spot, str, tuple[str, ...]]]:
         """Values that aren't the tile's elements: where, why, and what that refutes; `notes` gets what the tile is."""
-        first: tuple[Aff, Aff, int, int] | None = None
+        first: tuple[tuple[Aff, ...], tuple[int, int]] | None = None
         for (kind,), where in combinations([self.values.kind], None if active.all() else active[..., 0]):
             chosen = active if where is None else where & active
             at = tuple(int(x) for x in np.argwhere(chosen)[0])
@@ -72,15 +72,14 @@ class Read:
             row, column = (line, depth) if self.op.operand == "a" else (depth, line)
             bases = sides[0].bases if self.op.operand == "a" else sides[0].bases[::-1]
             offset = int(row[at]) - int(self.local[0][at]), int(column[at]) - int(self.local[1][at])
-            origin = (*bases, *offset)
-            first = first or origin
-            wrong = chosen & ((row - self.local[0] != first[2]) | (column - self.local[1] != first[3]))
-            if origin[:2] != first[:2]:
+            due_bases, due_offset = first = first or (bases, offset)
+            wrong = chosen & ((row - self.local[0] != due_offset[0]) | (column - self.local[1] != due_offset[1]))
+            if bases != due_bases:
                 wrong = chosen
             if wrong.any():
                 at = tuple(int(x) for x in np.argwhere(wrong)[0])
                 found = element_text(skeleton, self.values.at[at], meaning.names)
-                due = ", ".join(str(b + o + int(x[at])) for b, o, x in zip(first[:2], first[2:], self.local))
+                due = ", ".join(str(b + o + int(x[at])) for b, o, x in zip(due_bases, due_offset, self.local))
                 yield at, f"where {found} lies, and element [{due}] of the operand is due", ("fresh",)
                 return
             told = notes.setdefault(self.op.tile, {})
