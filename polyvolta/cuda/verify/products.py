@@ -54,8 +54,8 @@ class _Addend:
     depth : of k, symbolic.
     place : the element of the result, int32 [warp, lane, value, 2].
     sets, which : tuples of k, and for each value the number of one, [warp, lane, value].
-    reaches : if beyond the k range something else than 0 is added: the largest k, a value that has it in words, its
-        warp and its lane.
+    reaches : if beyond the k range something else than 0 may be added: the largest k, what is wrong about that, and the
+        warp and the lane that have it.
     """
 
     product: int
@@ -94,8 +94,7 @@ class Products:
             most, text, warp, lane = addend.reaches
             beyond = addend.depth + most - self.meaning.products[addend.product].depth
             if not here.holds(-beyond - 1):
-                what = f"{text} is beyond the sum's k and isn't 0 there, which spoils the sum"
-                report(Problem(("sums",), what, (beyond,)), here, warp, lane)
+                report(Problem(("sums",), text, (beyond,)), here, warp, lane)
         if here.mask is None:
             return self._sum(here, warps, d, addend)
         result = d.copy()
@@ -168,7 +167,10 @@ class Products:
         f = right if one.vanishes else left
         most = int(f.depth.max())
         warp, lane, value = (int(x) for x in np.argwhere(f.depth == most)[0])
-        return most, self._text(f, warp, lane, value), int(warps[warp]), lane
+        text = f"{self._text(f, warp, lane, value)} is beyond the sum's k and isn't 0 there"
+        if one.vanishes or other.vanishes:
+            text += ", and where it is infinite the sum becomes NaN"
+        return most, text, int(warps[warp]), lane
 
     # ---- the instructions
 

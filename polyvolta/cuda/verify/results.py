@@ -217,7 +217,7 @@ def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: 
 def _name(leaf: object, name: Element | str | None, meaning: Meaning) -> str:
     if isinstance(leaf, Sum):
         parts = [("" if t.factor == 1 else f"{t.factor:g}*") + f"({meaning.names[t.product]})" for t in leaf.terms]
-        return " + ".join(parts) or "0"
+        return f"({' + '.join(parts)})" if len(parts) > 1 else "".join(parts) or "0"
     return name.tensor if isinstance(name, Element) else str(name)
 
 
