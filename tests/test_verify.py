@@ -1,7 +1,5 @@
 """`kernel.verify()` as users have it: every kernel comes with its proofs, for all sizes, by name, in one order."""
 
-import re
-
 import pytest
 
 import polyvolta as pv

@@ -56,6 +56,11 @@ class CounterExample:
     other: Place | None = None
     node: tuple[int, ...] | None = None
 
+    def __str__(self) -> str:
+        from polyvolta.cuda.verify.show import case_in_words
+
+        return case_in_words(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -100,6 +105,11 @@ class Proof:
     seconds: float
     sizes: str
     counter_example: CounterExample | None = None
+
+    def __str__(self) -> str:
+        from polyvolta.cuda.verify.show import proof_in_words
+
+        return proof_in_words(self)
 
 
 @dataclass(frozen=True, slots=True)

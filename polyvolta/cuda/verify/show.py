@@ -119,6 +119,37 @@ def shortened(text: str, most: int = RELATION) -> str:
     return cut(" ".join(text.split()), most)
 
 
+def proof_in_words(proof: Proof) -> str:
+    """A proof in a few lines, without the time.
+
+    >>> print(proof_in_words(Proof("bounds", "every access is inside", "{ A[i] : 0 <= i < 8 }", True, 0.5, "")))
+    ✓ bounds: every access is inside
+      { A[i] : 0 <= i < 8 }
+    """
+    lines = [f"{SIGNS[proof.proved][0]} {proof.id}: {'' if proof.proved else 'refuted: '}{proof.statement}"]
+    if proof.relation:
+        lines.append(f"  {cut(' '.join(proof.relation.split()), WIDTH - 2)}")
+    if proof.counter_example is not None:
+        lines += [f"  {line}" for line in str(proof.counter_example).split("\n")]
+    return "\n".join(lines)
+
+
+def case_in_words(found: CounterExample) -> str:
+    """A counter-example in a few lines: what happens, in which case, and where.
+
+    >>> print(case_in_words(CounterExample("lane 3 reads too early", {"M": 1}, (0, 0, 0), 1, 3, {"c2": 0}, "chunk 4")))
+    lane 3 reads too early
+      with M = 1, block = (0, 0, 0), warp = 1, lane = 3, c2 = 0
+      at chunk 4
+    """
+    numbers = {**found.sizes, "block": found.block, "warp": found.warp, "lane": found.lane, **found.iteration}
+    known = {n: v for n, v in numbers.items() if v is not None}
+    lines = [found.what]
+    lines += [f"  with {assignments(known)}"] * bool(known)
+    lines += [f"  at {found.address}"] * bool(found.address)
+    return "\n".join([*lines, *(f"  {place}" for place in (found.place, found.other) if place is not None)])
+
+
 # ---- a refutation
 
 

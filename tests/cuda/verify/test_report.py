@@ -226,6 +226,23 @@ def test_a_report_says_how_it_went_in_a_line():
         PROVED["bound"]
 
 
+def test_a_proof_and_its_counter_example_print_alone(kernel, answer):
+    report = kernel.verify()
+    case = report["fresh"].counter_example
+    assert str(case).split("\n") == [
+        "warp 1 reads shared_A[16, 8] too early",
+        "  with M = 1, N = 1, K = 1, block = (0, 0, 0), warp = 1, lane = 3, c2 = 0, c8 = 0",
+        "  at shared_A chunk 12",
+        f"  {case.place}",
+        f"  {case.other}",
+    ]
+    assert str(report["bounds"]) == f"✓ bounds: {PROOFS['bounds']}\n  0 <= i < M"
+    first, relation, *rest = str(report["fresh"]).split("\n")
+    assert first == f"✗ fresh: refuted: {PROOFS['fresh']}"
+    assert relation.endswith(" ...") and len(relation) <= 101
+    assert [line[2:] for line in rest] == str(case).split("\n")
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_it_fits_a_terminal_in_colours(kernel, answer, width):
     out = StringIO()
