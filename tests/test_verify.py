@@ -1,5 +1,8 @@
 """`kernel.verify()` as users have it: every kernel comes with its proofs, for all sizes, by name, in one order."""
 
+import random
+
+import combinations
 import pytest
 
 import polyvolta as pv
@@ -41,6 +44,14 @@ def test_the_default_kernel_of_every_idiom_is_proved(name):
 def test_options_change_the_kernel_and_not_that_it_is_right(name, options, layouts):
     report = pv.compile(idiom(name, layouts), options=pv.Options(**options)).verify()
     assert report.ok, report
+
+
+@pytest.mark.parametrize("c", random.Random(6).sample(combinations.combinations(), 8), ids=lambda c: c.name)
+def test_no_alarm_on_a_sample_of_the_matrix(c):
+    """`python benchmarks/verify.py --matrix` has all of it."""
+    report = c.compile().verify()
+    assert report.ok, report
+    assert len(report.proofs) == len(PROOFS)
 
 
 @pytest.mark.parametrize(
