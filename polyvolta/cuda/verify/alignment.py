@@ -27,8 +27,9 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
 )
 from polyvolta.cuda.verify.report import CounterExample, Verdict
-from polyvolta.cuda.verify.requests import Case, Requests, known_multiple, requests
+from polyvolta.cuda.verify.requests import Case, Requests, requests
 from polyvolta.cuda.verify.sectors import element
+from polyvolta.cuda.verify.symbols import known_multiple
 
 VECTORS = (GlobalLoad, GlobalStore, SharedStore, FragmentLoad, ExchangeStore, ExchangeLoad)
 

@@ -20,11 +20,11 @@ import numpy as np
 from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.verify.conditions import Condition
 from polyvolta.cuda.verify.symbolic import Undecided
+from polyvolta.cuda.verify.symbols import BLOCKS, of_grid, of_sizes
 from polyvolta.sets import Aff, Map, Set, aff, var
 from polyvolta.sets.build import RowBuilder
 from polyvolta.sets.space import Space, Tuple
 
-BLOCKS = tuple(f"blockIdx.{axis}" for axis in "xyz")
 OTHERS = {b: var(f"other.{b}") for b in BLOCKS}
 MOST_BLOCKS = 4096  # of a concrete grid that is gone through for a message
 
@@ -80,17 +80,12 @@ def extent(n: str | int) -> Aff:
     return var(n) if isinstance(n, str) else aff(n)
 
 
-def all_blocks(ir: KernelIR) -> Condition:
-    """All sizes that the kernel takes, and all blocks of their grids."""
-    return Condition((*ir.sizes, *BLOCKS), (frozenset([*_sizes(ir), *_grid(ir)]),))
-
-
 def not_once(ir: KernelIR, tensor: GlobalTensor, tile: Tile) -> Point | None:
     """Sizes and an element that no block's tile has, or that two have; None if there is none: a partition."""
     index = element(tensor)
     known = (*ir.sizes, *(f"element.{d}" for d in range(len(index))))
-    elements = [*_sizes(ir), *inside(tensor, index)]
-    owner = [*elements, *_grid(ir), *tile.has(index)]
+    elements = [*of_sizes(ir), *inside(tensor, index)]
+    owner = [*elements, *of_grid(ir), *tile.has(index)]
     to_block = Map._of((), [(Space(Tuple(None, known), Tuple(None, BLOCKS)), _conjunct((*known, *BLOCKS), owner))])
     for some in ([extents - 1 for extents in ir.grid], []):  # rather sizes for which there are blocks at all
         wanted = Set._of((), [(Space(None, Tuple(None, known)), _conjunct(known, [*elements, *some]))])
@@ -149,15 +144,6 @@ def writers(ir: KernelIR, ways: list[Way], point: Point, at: tuple[int, ...]) ->
             if all(0 <= x < n for x, n in zip(place, way.tile.shape, strict=True)) and not way.holes[place]:
                 out.append(block)
     return out
-
-
-def _sizes(ir: KernelIR) -> list[Aff]:
-    known = [var(n) - low for n in ir.sizes if (low := ir.ranges.get(n, (0, None))[0]) is not None]
-    return known + [-(var(n) % m) for n, m in ir.context]
-
-
-def _grid(ir: KernelIR) -> list[Aff]:
-    return [e for b, n in zip(BLOCKS, ir.grid, strict=True) for e in (var(b), n - 1 - var(b))]
 
 
 def _conjunct(names: tuple[str, ...], constraints: list[Aff]) -> tuple:

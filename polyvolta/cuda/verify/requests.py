@@ -16,16 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from math import gcd
 
 import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import LANES, KernelIR, Loop, Op, Stmt, When
-from polyvolta.cuda.verify.conditions import Condition
 from polyvolta.cuda.verify.report import CounterExample
 from polyvolta.cuda.verify.symbolic import Undecided
-from polyvolta.sets import Aff, aff, var
+from polyvolta.cuda.verify.symbols import all_blocks, parts, thread_numbers
+from polyvolta.sets import Aff, var
 
 MOST_COMBINATIONS = 1 << 16  # of loop variables around one operation
 
@@ -96,7 +95,7 @@ class Requests:
             return None
         table = {n: int(np.broadcast_to(x, self.shape)[at]) for n, x in self.numbers.items()}
         for chosen in product(*self.around):
-            condition = entry(self.ir, self.variables).given(*[e.subs(table) for e in (*chosen, *where)])
+            condition = all_blocks(self.ir, self.variables).given(*[e.subs(table) for e in (*chosen, *where)])
             point = condition.point()
             if point is not None:
                 return Case(self, what, at, table, point, address)
@@ -126,7 +125,7 @@ class Case:
     @property
     def counter_example(self) -> CounterExample:
         r = self.requests
-        loops = {n: v for n, v in self.numbers.items() if r.numbers[n].shape[0] > 1 or n not in thread_names(r.ir)}
+        loops = {n: v for n, v in self.numbers.items() if r.numbers[n].shape[0] > 1 or n not in thread_numbers(r.ir)}
         loops |= {n: self.point[n] for n in r.variables}
         x, y, z = (self.point[f"blockIdx.{axis}"] for axis in "xyz")
         sizes = {n: self.point[n] for n in r.ir.sizes}
@@ -142,9 +141,7 @@ def requests(ir: KernelIR, *kinds: type) -> Iterator[Requests]:
 
     Cost: linear in threads and combinations of loop variables, as numpy operations.
     """
-    threads: dict[str, np.ndarray] = {"linearId": np.arange(ir.threads).reshape(1, -1, LANES)}
-    for name, e in ir.derived:
-        threads[name] = np.asarray(e.evaluate(threads))
+    threads = {name: x[None] for name, x in thread_numbers(ir).items()}
     yield from _below(ir, kinds, ir.body, (), (), threads)
 
 
@@ -223,56 +220,3 @@ def _values(loop: Loop, row: Mapping[str, int]) -> range:
 
 def _names(*parts: Aff) -> frozenset[str]:
     return frozenset().union(*[e.names() for e in parts])
-
-
-def thread_names(ir: KernelIR) -> frozenset[str]:
-    """The names that differ between the threads of a block."""
-    return frozenset(("linearId", *[n for n, _ in ir.derived]))
-
-
-def entry(ir: KernelIR, variables: tuple[str, ...] = ()) -> Condition:
-    """What is known of sizes and blocks when a kernel starts; some variables more, of which nothing is known."""
-    known = [var(n) - low for n in ir.sizes if (low := ir.ranges.get(n, (0, None))[0]) is not None]
-    known += [-(var(n) % m) for n, m in ir.context]
-    names = list(ir.sizes)
-    for axis, extent in zip("xyz", ir.grid):
-        names.append(f"blockIdx.{axis}")
-        known += [var(names[-1]), extent - 1 - var(names[-1])]
-    return Condition((*names, *variables), (frozenset(known),))
-
-
-def parts(e: Aff, numeric: object) -> tuple[Aff, Aff]:
-    """An expression as the part in numeric names, with the constant, and the rest.
-
-    What is a multiple of a floor's divisor has left the floor already.
-
-    >>> own, symbolic = parts((128 * var("b") + var("t")) // 4 + 1, {"t"})
-    >>> print(own, "and", symbolic)
-    floor(t/4) + 1 and 32*b
-
-    Raises
-    ------
-    Undecided : a floor or an exclusive-or that can't be taken apart.
-    """
-    own, symbolic = Aff((), e.const), aff(0)
-    for atom, c in e.terms:
-        term = Aff(((atom, 1),))
-        inside = [n in numeric for n in term.names()]  # type: ignore[operator]
-        if all(inside):
-            own = own + c * term
-        elif not any(inside):
-            symbolic = symbolic + c * term
-        else:
-            raise Undecided(f"an index mixes threads and sizes: {term}", where=str(e))
-    return own, symbolic
-
-
-def known_multiple(e: Aff, ir: KernelIR) -> int:
-    """A number of which a symbolic expression is a multiple whatever its names are; 0 for 0.
-
-    >>> from types import SimpleNamespace
-    >>> known_multiple(32 * var("c2") + 8 * var("M"), SimpleNamespace(context=(("M", 64),)))
-    32
-    """
-    sizes = dict(ir.context)
-    return gcd(e.const, *[c * (sizes.get(atom, 1) if isinstance(atom, str) else 1) for atom, c in e.terms])

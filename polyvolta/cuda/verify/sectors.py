@@ -27,7 +27,8 @@ import numpy as np
 
 from polyvolta.cuda.kernel_ir import CHUNK, GlobalLoad, GlobalStore, GlobalTensor, KernelIR
 from polyvolta.cuda.verify.report import Verdict
-from polyvolta.cuda.verify.requests import Case, Requests, known_multiple, requests
+from polyvolta.cuda.verify.requests import Case, Requests, requests
+from polyvolta.cuda.verify.symbols import known_multiple
 
 SECTOR = 16  # values
 NONE = np.int64(-(2**62))  # the sector of a lane that takes no part

@@ -2,7 +2,7 @@
 
 Two kinds of provers there are. A *function* decides a statement from the kernel's trees and maps alone: a module's
 `PROVERS` has its functions by the proofs' names, each called with (ir, graph, stages). A *client* of the symbolic
-machine (`symbolic`) watches the kernel run once for all sizes: a module's `CLIENTS` are called with (ir, graph) and
+machine (`machine`) watches the kernel run once for all sizes: a module's `CLIENTS` are called with (ir, graph) and
 give one each; after the run `client.shown(proof)` says what was to be shown, and what the machine recorded against it
 refutes it. All clients share one run, and only those take part whose proofs are asked for.
 
@@ -24,8 +24,9 @@ from typing import Any, Protocol
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.places import Places
+from polyvolta.cuda.verify.machine import run
 from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
-from polyvolta.cuda.verify.symbolic import Client, Finding, Undecided, run
+from polyvolta.cuda.verify.symbolic import Client, Finding, Undecided
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import nearest

@@ -19,11 +19,9 @@ import numpy as np
 from polyvolta.cuda.ir_walk import IrPath, walk
 from polyvolta.cuda.kernel_ir import CHUNK, LANES, GlobalStore, GlobalTensor, KernelIR
 from polyvolta.cuda.verify.block_tiles import (
-    BLOCKS,
     Point,
     Tile,
     Way,
-    all_blocks,
     different,
     extent,
     inside,
@@ -32,6 +30,7 @@ from polyvolta.cuda.verify.block_tiles import (
 )
 from polyvolta.cuda.verify.report import Verdict
 from polyvolta.cuda.verify.symbolic import Here, Undecided
+from polyvolta.cuda.verify.symbols import BLOCKS, all_blocks
 from polyvolta.cuda.verify.watching import Watching
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff, var

@@ -12,7 +12,8 @@ from polyvolta.cuda.ir_walk import replaced, walk
 from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.lockstep.machine import Machine
 from polyvolta.cuda.lockstep.operations import EFFECTS
-from polyvolta.cuda.verify.symbolic import Finding, run
+from polyvolta.cuda.verify.machine import run
+from polyvolta.cuda.verify.symbolic import Finding
 from polyvolta.gallery import idiom
 from polyvolta.kernel import Kernel
 

@@ -21,7 +21,7 @@ from polyvolta.cuda.kernel_ir import (
 )
 from polyvolta.cuda.verify.bounds import PROOF, Bounds
 from polyvolta.cuda.verify.integers import LARGEST, without_overflow
-from polyvolta.cuda.verify.symbolic import run
+from polyvolta.cuda.verify.machine import run
 from polyvolta.sets import aff, var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 

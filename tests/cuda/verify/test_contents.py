@@ -5,7 +5,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.verify.contents import Contents
-from polyvolta.cuda.verify.symbolic import run
+from polyvolta.cuda.verify.machine import run
 from polyvolta.gallery import IDIOMS, idiom
 
 M, N, K, L = pv.sizes("M N K L")

@@ -28,7 +28,7 @@ from polyvolta.cuda.kernel_ir import (
     Zero,
 )
 from polyvolta.cuda.verify.contents import Contents
-from polyvolta.cuda.verify.symbolic import run
+from polyvolta.cuda.verify.machine import run
 from polyvolta.graph.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 

@@ -9,7 +9,7 @@ from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.ir_walk import replaced, walk
 from polyvolta.cuda.kernel_ir import Loop, SharedStore, When
 from polyvolta.cuda.verify.copies import PROOF, Copies
-from polyvolta.cuda.verify.symbolic import run
+from polyvolta.cuda.verify.machine import run
 from polyvolta.sets import var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 

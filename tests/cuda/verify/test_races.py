@@ -8,8 +8,8 @@ import pytest
 
 from polyvolta.cuda.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
 from polyvolta.cuda.lockstep.access import instructions
+from polyvolta.cuda.verify.machine import run
 from polyvolta.cuda.verify.races import BETWEEN, OVERWRITTEN, Races
-from polyvolta.cuda.verify.symbolic import run
 from polyvolta.sets import var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
 

@@ -25,9 +25,10 @@ from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.verify.accesses import PROVERS
 from polyvolta.cuda.verify.report import CounterExample, NoMeaning, Verdict
-from polyvolta.cuda.verify.requests import parts, requests
+from polyvolta.cuda.verify.requests import requests
 from polyvolta.cuda.verify.sectors import astray, counts, runs
 from polyvolta.cuda.verify.symbolic import Undecided
+from polyvolta.cuda.verify.symbols import parts
 from polyvolta.kernel import Kernel
 from polyvolta.sets import aff, var
 

@@ -9,7 +9,8 @@ import polyvolta as pv
 from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, Loop, SharedStore, When
 from polyvolta.cuda.lockstep.machine import Machine
 from polyvolta.cuda.lockstep.operations import EFFECTS
-from polyvolta.cuda.verify.symbolic import Undecided, run
+from polyvolta.cuda.verify.machine import run
+from polyvolta.cuda.verify.symbolic import Undecided
 from polyvolta.gallery import idiom
 from polyvolta.sets import var
 

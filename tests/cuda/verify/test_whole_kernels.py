@@ -4,7 +4,7 @@ import pytest
 from combinations import chosen
 
 from polyvolta.cuda.verify import barriers, bounds, copies, races, written_once
-from polyvolta.cuda.verify.symbolic import run
+from polyvolta.cuda.verify.machine import run
 
 NAMES = (
     "plain/row.col,m16n16k8/k1/",

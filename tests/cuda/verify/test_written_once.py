@@ -10,7 +10,7 @@ import pytest
 from polyvolta.cuda.ir_walk import replaced, walk
 from polyvolta.cuda.kernel_ir import GlobalStore, When
 from polyvolta.cuda.lockstep.access import instructions
-from polyvolta.cuda.verify.symbolic import run
+from polyvolta.cuda.verify.machine import run
 from polyvolta.cuda.verify.written_once import PROOF, WrittenOnce
 from polyvolta.sets import aff, var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
