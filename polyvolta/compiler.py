@@ -30,11 +30,12 @@ from polyvolta.graph.idioms import plan
 from polyvolta.graph.names import check_name
 from polyvolta.graph.plans import Plan
 from polyvolta.graph.tensors import Size
-from polyvolta.kernel import Kernel, NotAMultiple, Stages
+from polyvolta.kernel import Kernel, NotAMultiple
 from polyvolta.options import BadOption, Options
 from polyvolta.sched import Schedule
 from polyvolta.sched.codegen.scan import scan
 from polyvolta.sets import Set
+from polyvolta.stages import Stages
 from polyvolta.tuning import complete, needs_of
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from polyvolta.graph.dag import Graph
 from polyvolta.options import Options
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
+from polyvolta.stages import Stages
 
 if TYPE_CHECKING:
     from polyvolta.cuda.launch import LoadedKernel
@@ -37,39 +38,6 @@ class MissingSize(PolyvoltaError, TypeError):
     """A launch configuration was asked for without all sizes, or with a wrong one."""
 
     id = "PV404"
-
-
-class Stages(Mapping[str, Schedule]):
-    """Stage name -> schedule tree, in order, to be read; an unknown stage suggests the nearest."""
-
-    __slots__ = ("_trees",)
-
-    def __init__(self, trees: Mapping[str, Schedule]) -> None:
-        self._trees = dict(trees)
-
-    def __getitem__(self, name: str) -> Schedule:
-        if name not in self._trees:
-            raise UnknownName(f"no stage is called {name!r}", where=", ".join(self), hint=nearest(name, self))
-        return self._trees[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._trees
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The tree of a stage, or the default."""
-        return self._trees.get(name, default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._trees)
-
-    def __len__(self) -> int:
-        return len(self._trees)
-
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(self._trees)
-
-    def __repr__(self) -> str:
-        return f"<Stages {', '.join(self)}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ from polyvolta.cuda.kernel_ir import Element, GlobalStore, GlobalTensor
 from polyvolta.cuda.target import target_of
 from polyvolta.cuda.views import BadArray, widest
 from polyvolta.graph.dag import Graph
-from polyvolta.kernel import Kernel, MissingSize, Stages, TooLarge
+from polyvolta.kernel import Kernel, MissingSize, TooLarge
 from polyvolta.options import BadOption
 from polyvolta.sets import UnknownName, aff
+from polyvolta.stages import Stages
 from tests.cuda.ir_example import matmul_ir, rewritten
 from tests.cuda.test_interpreter_sizes import view
 

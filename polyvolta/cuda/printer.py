@@ -38,7 +38,7 @@ from polyvolta.cuda.kernel_ir import (
     Zero,
 )
 from polyvolta.cuda.pointers import Place, Pointer, ending, moving
-from polyvolta.cuda.text import exchange, global_memory, mma, pointwise, shared
+from polyvolta.cuda.text import exchange, global_memory, mma, pointwise, ranges, shared
 from polyvolta.cuda.text.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.kernel_head import banner, known, opening
@@ -189,9 +189,9 @@ class _Printer:
     # ---- control
 
     @contextmanager
-    def knowing(self, ranges: Mapping[str, tuple[int | None, int | None]]) -> Iterator[None]:
+    def knowing(self, more: Mapping[str, tuple[int | None, int | None]]) -> Iterator[None]:
         outer = self.speller.ranges
-        self.speller.ranges = {**outer, **ranges}
+        self.speller.ranges = {**outer, **more}
         yield
         self.speller.ranges = outer
 
@@ -205,7 +205,7 @@ class _Printer:
                 test = " && ".join(self.condition(e) for e in s.conditions)
                 above = comment(s.comment, pad)
                 lines = [*above, *_marked(wrapped(f"{pad}if ({test}) {{", f"{pad}    "), at)]
-                with self.knowing(_bounds(s.conditions, self.speller.ranges)):
+                with self.knowing(ranges.of_conditions(s.conditions, self.speller.ranges)):
                     lines += self.body(s.body, depth, at)
                 if s.orelse:
                     lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
@@ -230,7 +230,7 @@ class _Printer:
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
         steps = [self.advance(p, name) for p, name in pointers.items()]
         last = ending(s, loads)
-        with self.knowing(_range(s)):
+        with self.knowing(ranges.of_loop(s)):
             for k, inner in enumerate(s.body):
                 lines += self.stmt(inner, depth + 1, (*at, k))
                 if inner is last:
@@ -392,26 +392,3 @@ def _plus(start: str, offset: str) -> str:
 
 def _constant(bounds: tuple[Aff, ...]) -> bool:
     return len(bounds) == 1 and bounds[0].is_constant
-
-
-def _range(loop: Loop) -> dict[str, tuple[int | None, int | None]]:
-    """Between which values a loop's variable keeps, where numbers say; another loop may have the same name."""
-    lows, highs = ([b.const for b in bounds if b.is_constant] for bounds in (loop.lower, loop.upper))
-    return {loop.var: (max(lows), min(highs, default=None))} if lows else {}
-
-
-def _bounds(conditions: tuple[Aff, ...], ranges: Mapping) -> dict[str, tuple[int | None, int | None]]:
-    """What conditions say of single names."""
-    out: dict[str, tuple[int | None, int | None]] = {}
-    for e in conditions:
-        if len(e.terms) != 1:
-            continue
-        ((name, c),) = e.terms
-        if isinstance(name, str) and c in (1, -1):
-            low, high = out.get(name) or ranges.get(name) or (None, None)
-            if c == 1:
-                low = -e.const if low is None else max(low, -e.const)
-            else:
-                high = e.const if high is None else min(high, e.const)
-            out[name] = low, high
-    return out
