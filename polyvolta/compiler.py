@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from polyvolta.graph.dag import Outputs
 
 DEFAULT_NAME = "kern0"
-CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # arguments of a Kernel's methods beside the tensors
+CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kernel's arguments beside the tensors
 
 
 def compile(  # noqa: A001
