@@ -41,7 +41,7 @@ def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: floa
     wide = {t.name: t.align for t in kernel.ir.tensors}
     if narrow := ", ".join(f"{t.name}={t.align}" for t in ir.tensors if t.align != wide[t.name]):
         sizes += f"; lines are those of kernel.variant({narrow})"
-    return Observations(f"{kernel.name}: {made}", sizes, call.result, **seen)
+    return Observations(f"{kernel.name}: {made}", sizes, call.result, ir, **seen)
 
 
 def useful_flops(kernel: Kernel, sizes: Mapping[str, int]) -> int:

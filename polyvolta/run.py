@@ -89,15 +89,20 @@ def run(kernel: Kernel, bound: Bound, out: Any, stream: Any) -> Any:
 
 
 def interpreted(
-    kernel: Kernel, bound: Bound, out: Any, hook: Any, observe: str | Iterable[str] = (), patience: float | None = None
+    kernel: Kernel,
+    bound: Bound,
+    out: Any,
+    hook: Any,
+    observe: str | Iterable[str] | None = (),
+    patience: float | None = None,
 ) -> Any:
     """The interpreter's results, among what observers saw if there are any; see `Kernel.interpret`."""
     call = host_call(kernel, bound, _outs(kernel, out))
-    if isinstance(observe, str) or (observe := tuple(observe)):
-        from polyvolta.observing import observed
+    if observe is None or (isinstance(observe, tuple | list | set | frozenset) and not observe):
+        return call.result if call.is_empty else _interpreted(call, hook, patience)
+    from polyvolta.observing import observed
 
-        return observed(call, hook, observe, patience)
-    return call.result if call.is_empty else _interpreted(call, hook, patience)
+    return observed(call, hook, observe, patience)
 
 
 def traced(kernel: Kernel, bound: Bound, block: tuple[int, ...]) -> Iterator[TraceStep]:

@@ -30,7 +30,7 @@ from polyvolta.cuda import kernel_ir as kir
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.interpreter import prepared_memory
 from polyvolta.cuda.ir_walk import IrPath
-from polyvolta.cuda.kernel_ir import KernelIR, Loop
+from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.lockstep.access import Access, Reach, instructions
 from polyvolta.cuda.lockstep.machine import Machine, Step
 from polyvolta.cuda.lockstep.operations import EFFECTS
@@ -246,20 +246,17 @@ def warps_text(warps: Sequence[int], count: int) -> str:
 def _steps(machine: Machine, places: Places, block: tuple[int, int, int]) -> Iterator[TraceStep]:
     nodes = {row.at: row.lines[0] for row in rows(places.schedule)}
     text = places.printed.text.split("\n")
-    found: dict[IrPath, tuple[Place, str, str, tuple[str, ...]]] = {}
+    found: dict[IrPath, tuple[Place, str, str]] = {}
     for number, step in enumerate(machine.steps()):
         if step.path not in found:
             place = places[step.path]
-            around = (places.stmts[step.path[:k]] for k in range(1, len(step.path)))
-            variables = tuple(s.var for s in around if isinstance(s, Loop))
             node = "" if place.node is None else nodes.get(place.node, "")
-            found[step.path] = place, node, _statement(text, place.line), variables
-        place, node, cuda, variables = found[step.path]
-        loops = {v: int(machine.values[v]) for v in variables}
+            found[step.path] = place, node, _statement(text, place.line)
+        place, node, cuda = found[step.path]
         active = np.ones(machine.shape[1:], bool) if step.mask is None else step.mask[0].copy()
         yield TraceStep(
-            number, place, node, cuda, loops, block, active, _registers(machine, step), machine, dict(machine.values),
-            step.reach,
+            number, place, node, cuda, machine.loops(), block, active, _registers(machine, step), machine,
+            dict(machine.values), step.reach,
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyvolta.cuda import kernel_ir as kir
-from polyvolta.cuda.ir_walk import IrPath
+from polyvolta.cuda.ir_walk import IrPath, inner
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.lockstep.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.sets import Aff, PolyvoltaError
@@ -201,6 +201,17 @@ class Machine:
         return tuple(int(x) for x in self.blocks[:, np.argwhere(where)[0][0]])
 
     # ---- places
+
+    def loops(self, block: int = 0, warp: int = 0) -> dict[str, int]:
+        """The variables of the loops around the statement at hand, outermost first, in one warp of one block."""
+        found: dict[str, int] = {}
+        body = self.ir.body
+        for number in self.path:
+            s = body[number]
+            if isinstance(s, kir.Loop):
+                found[s.var] = int(np.broadcast_to(self.values[s.var], self.shape)[block, warp, 0])
+            body = inner(s)
+        return found
 
     def at(self, index: tuple[Aff, ...]) -> Index:
         """Expressions at the names' present values."""

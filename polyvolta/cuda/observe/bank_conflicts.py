@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +24,10 @@ class ConflictExample:
     Parameters
     ----------
     block, warp : which warp.
-    access : which of the operation's accesses.
+    loops : the variables of the loops around, outermost first.
+    access, accesses : which of the operation's accesses, and how many it makes.
+    reached : of the whole access, the byte of the block's shared memory that each of the 32 lanes reaches first; -1 of
+        one that takes no part.
     phase : which phase of it.
     lanes : the lanes that are served in it.
     addresses : the byte of the block's shared memory that each of them reaches first.
@@ -34,7 +37,10 @@ class ConflictExample:
 
     block: tuple[int, int, int]
     warp: int
+    loops: Mapping[str, int]
     access: int
+    accesses: int
+    reached: tuple[int, ...]
     phase: int
     lanes: tuple[int, ...]
     addresses: tuple[int, ...]
@@ -195,4 +201,16 @@ def _example(m: Machine, a: Accesses, degree: int) -> ConflictExample:
     lanes = tuple(n for n in range(phase * group, (phase + 1) * group) if taken[n] >= 0)
     addresses = tuple(int(taken[n]) for n in lanes)
     banks = tuple(x // WORD % BANKS for x in addresses)
-    return ConflictExample(block_of(m, block), warp, access, phase, lanes, addresses, banks, degree)
+    return ConflictExample(
+        block_of(m, block),
+        warp,
+        m.loops(block, warp),
+        access,
+        len(a.address),
+        tuple(int(x) for x in taken),
+        phase,
+        lanes,
+        addresses,
+        banks,
+        degree,
+    )

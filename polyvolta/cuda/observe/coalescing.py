@@ -5,7 +5,7 @@ The first value of a tensor is taken to start a sector, as allocated memory does
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ class RequestExample:
     Parameters
     ----------
     block, warp : which warp.
+    loops : the variables of the loops around, outermost first.
     lanes : those that take part.
     addresses : the byte that each of them reaches first, from the tensor's first value.
     sectors, ideal : how many sectors these are, and how many would hold as many bytes.
@@ -33,6 +34,7 @@ class RequestExample:
 
     block: tuple[int, int, int]
     warp: int
+    loops: Mapping[str, int]
     lanes: tuple[int, ...]
     addresses: tuple[int, ...]
     sectors: int
@@ -176,6 +178,7 @@ def _example(m: Machine, a: Accesses, at: np.ndarray) -> RequestExample:
     return RequestExample(
         block_of(m, block),
         warp,
+        m.loops(block, warp),
         lanes,
         tuple(int(taken[n]) for n in lanes),
         int(a.sectors[access, block, warp]),

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.observe.bank_conflicts import BankConflicts
 from polyvolta.cuda.observe.coalescing import Coalescing
 from polyvolta.cuda.observe.counts import Counts
+from polyvolta.cuda.observe.drawings.picture import DRAWN, drawn
 from polyvolta.cuda.observe.faults import Bounds, Divergence
 from polyvolta.cuda.observe.observer import Finding, Seen, where
 from polyvolta.cuda.observe.races import Races
 from polyvolta.cuda.observe.tables import Table
 from polyvolta.cuda.observe.uninitialised import Uninitialised
+from polyvolta.cuda.pictures.errors import NothingToDraw
+from polyvolta.cuda.pictures.svg import Svg
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -30,6 +36,7 @@ class Observations:
     kernel : its name, and what it computes.
     sizes : in words, such as "M = 256, N = 256, K = 256"; and for narrower arrays the variant that lines are of.
     result : what the kernel computed; for several outputs a tuple.
+    ir : of the variant that ran.
     bank_conflicts, races, coalescing, bounds, uninitialised, divergence, counts : what each observer saw; None for one
         that wasn't asked for.
     """
@@ -37,6 +44,7 @@ class Observations:
     kernel: str
     sizes: str
     result: Any
+    ir: KernelIR
     bank_conflicts: BankConflicts | None = None
     races: Races | None = None
     coalescing: Coalescing | None = None
@@ -48,11 +56,7 @@ class Observations:
     @property
     def seen(self) -> tuple[Seen, ...]:
         """What each observer that was asked for saw; what may be wrong first."""
-        every = (
-            self.races, self.uninitialised, self.bounds, self.divergence, self.bank_conflicts, self.coalescing,
-            self.counts,
-        )  # fmt: skip
-        return tuple(s for s in every if s is not None)
+        return tuple(s for s in self._by_name.values() if s is not None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -74,6 +78,35 @@ class Observations:
         """How many findings there are, in words."""
         count = len(self.findings)
         return f"{count} finding{'s' if count > 1 else ''}:" if count else "Nothing is wrong."
+
+    def picture(self, observer: str, statement: str | None = None) -> Svg:
+        """What an observer saw, as a picture.
+
+            bank_conflicts   the access with the worst conflict: its tile, its lanes, its banks
+            coalescing       bytes asked for beside bytes moved, and the worst request sector by sector
+            races            two threads at one place, and what happens between
+            counts           instructions by kind, and bytes by level of memory
+
+        Parameters
+        ----------
+        observer : one of these four.
+        statement : the operation that is meant, such as "frag_A", instead of the worst one.
+
+        Raises
+        ------
+        UnknownName : nothing is called so.
+        NotObserved : the observer wasn't asked for.
+        NothingToDraw : it saw nothing that could be drawn, such as no race.
+        """
+        return drawn(self._by_name, observer, statement, self.ir, self.sizes)
+
+    @property
+    def _by_name(self) -> dict[str, Seen | None]:
+        return {
+            "races": self.races, "uninitialised": self.uninitialised, "bounds": self.bounds,
+            "divergence": self.divergence, "bank_conflicts": self.bank_conflicts, "coalescing": self.coalescing,
+            "counts": self.counts,
+        }  # fmt: skip
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = np.asarray(self.result, dtype)
@@ -116,5 +149,13 @@ class Observations:
             f'<p style="color: {colour}"><b>{escape(self.verdict)}</b></p>'
             + (f"<ul>{findings}</ul>" if findings else "")
             + "".join(t.html() for t in self.tables)
+            + "".join(self._folded())
             + "</div>"
         )
+
+    def _folded(self) -> Iterator[str]:
+        """The pictures that there are, each folded away."""
+        for name in DRAWN:
+            if self._by_name[name] is not None:
+                with suppress(NothingToDraw):
+                    yield f"<details><summary>picture of {name}</summary>{self.picture(name)}</details>"

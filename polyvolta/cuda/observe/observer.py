@@ -107,7 +107,12 @@ def slot_bytes(ir: KernelIR) -> int:
 def where(place: Place) -> str:
     """A place in words: CUDA line, and the tree's node."""
     node = f"  (tree: {place.statement})" if place.statement else ""
-    return f"line {place.line}: {place.text}{node}"
+    return f"line {place.line}: {cuda(place)}{node}"
+
+
+def cuda(place: Place) -> str:
+    """The first line of a statement of the CUDA text, with a sign where there are more."""
+    return f"{place.text} …" if place.text.endswith(",") else place.text
 
 
 def short(place: Place) -> str:

@@ -38,6 +38,9 @@ class Race:
     address : of the first pair, in words: a byte of the block's shared memory, or an element of the tensor.
     block, thread : blockIdx and linearId of the later access of the first pair.
     other_block, other_thread : and of the earlier one.
+    byte : of the block's shared memory, that of `address`; None in a tensor.
+    between : the operations of the block from the earlier access of the first pair to the later one, both included; a
+        single one where both are the same operation; () for accesses of two blocks.
     """
 
     kind: str
@@ -50,6 +53,8 @@ class Race:
     thread: int
     other_block: tuple[int, int, int]
     other_thread: int
+    byte: int | None = None
+    between: tuple[Place, ...] = ()
 
     @property
     def what(self) -> str:
@@ -95,6 +100,8 @@ class _Tally:
     thread: int
     other_block: tuple[int, int, int]
     other_thread: int
+    byte: int | None = None
+    between: tuple[IrPath, ...] = ()
 
 
 class RaceObserver(Observer):
@@ -111,16 +118,21 @@ class RaceObserver(Observer):
         self.written: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # tensor -> thread of the grid, place; -1: nobody
         self.blocks: list[np.ndarray] = []  # of each batch, [3, block]
         self.before = 0  # blocks in earlier batches
+        self.since: list[IrPath] = []  # operations since the last barrier of whole blocks
 
     def start(self, m: Machine) -> None:
         self.before = sum(b.shape[1] for b in self.blocks)
         self.blocks.append(m.blocks)
+        self.since = []
         self.shadow = Shadow(m.shape[0], self.ir.shared_bytes // self.slot, self.ir.threads)
         self.threads = np.arange(self.ir.threads).reshape(1, -1, LANES, 1)
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
+        self.since.append(step.path)
         if isinstance(step.op, Barrier):
             self.shadow.barrier(step.op.scope, step.mask)
+            if step.op.scope == "block" and step.mask is None:
+                self.since = []
         elif isinstance(step.op, GlobalStore) and isinstance(step.reach, GlobalReach):
             self._stored(m, step, step.op.tensor, step.reach)
         for a in accesses:
@@ -137,14 +149,15 @@ class RaceObserver(Observer):
             for place in np.unique(found.other_place):
                 some = found.other_place == place
                 first = int(np.argmax(some))
-                block = block_of(m, int(found.block[first]))
+                block, byte = block_of(m, int(found.block[first])), int(found.slot[first]) * self.slot
                 tally = _Tally(
                     int(np.count_nonzero(some)),
-                    f"byte {int(found.slot[first]) * self.slot} of {a.array}",
+                    f"byte {byte} of {a.array}",
                     block,
                     int(found.thread[first]),
                     block,
                     int(found.other_thread[first]),
+                    byte,
                 )
                 self._add(found.kind, a.array, step.path, self.paths[place], tally)
 
@@ -183,13 +196,20 @@ class RaceObserver(Observer):
         if key in self.tallies:
             self.tallies[key].count += tally.count
         else:
+            if tally.block == tally.other_block:
+                tally.between = self._since(other)
             self.tallies[key] = tally
+
+    def _since(self, other: IrPath) -> tuple[IrPath, ...]:
+        """The operations from the last time at a place until now."""
+        back = self.since[::-1].index(other)
+        return tuple(self.since[len(self.since) - 1 - back :])
 
     def seen(self, places: Places) -> Races:
         return Races(
             tuple(
                 Race(kind, array, t.count, places[path], places[other], t.address, t.block, t.thread,
-                     t.other_block, t.other_thread)
+                     t.other_block, t.other_thread, t.byte, tuple(places[p] for p in t.between))
                 for (kind, array, path, other), t in sorted(self.tallies.items(), key=lambda x: x[0][2:])
             )
         )  # fmt: skip

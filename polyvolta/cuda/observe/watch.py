@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.lockstep.machine import Machine, Step
 from polyvolta.cuda.observe.bank_conflicts import BankConflictObserver
 from polyvolta.cuda.observe.coalescing import CoalescingObserver
 from polyvolta.cuda.observe.counts import CountObserver
+from polyvolta.cuda.observe.errors import BadObserve
+from polyvolta.cuda.observe.errors import NothingToObserve as NothingToObserve
 from polyvolta.cuda.observe.faults import BoundsObserver, DivergenceObserver
 from polyvolta.cuda.observe.observer import Observer, Seen
 from polyvolta.cuda.observe.races import RaceObserver
@@ -19,6 +20,7 @@ from polyvolta.cuda.observe.uninitialised import UninitialisedObserver
 from polyvolta.cuda.observe.warpwide import accesses_of
 from polyvolta.cuda.places import Places
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
+from polyvolta.sets.errors import kind_of
 
 OBSERVERS: dict[str, type[Observer]] = {
     kind.name: kind
@@ -29,12 +31,6 @@ OBSERVERS: dict[str, type[Observer]] = {
 }  # fmt: skip
 
 
-class NothingToObserve(CudaError, ValueError):
-    """An observer was asked for that a kernel has no meaning for."""
-
-    id = "PV555"
-
-
 def names_of(observe: str | Iterable[str], ir: KernelIR) -> tuple[str, ...]:
     """The observers that are asked for, by name; "all" are those that the kernel has a meaning for.
 
@@ -42,7 +38,15 @@ def names_of(observe: str | Iterable[str], ir: KernelIR) -> tuple[str, ...]:
     ------
     UnknownName : no observer is called so.
     NothingToObserve : the kernel has nothing of the kind.
+    BadObserve : neither a name nor some names.
     """
+    if isinstance(observe, bytes) or not isinstance(observe, Iterable):
+        several = ", ".join(map(repr, list(OBSERVERS)[:2]))
+        raise BadObserve(
+            f"observe is {kind_of(observe)}, not a name or several names",
+            where=f"{', '.join(OBSERVERS)}, or all",
+            hint=f'observe="all", or some: observe=({several}); () watches nothing',
+        )
     asked = (observe,) if isinstance(observe, str) else tuple(observe)
     names: list[str] = []
     for name in asked:
@@ -52,13 +56,21 @@ def names_of(observe: str | Iterable[str], ir: KernelIR) -> tuple[str, ...]:
             raise UnknownName(
                 f"no observer is called {name!r}",
                 where=f"{', '.join(OBSERVERS)}, or all",
-                hint=nearest(str(name), (*OBSERVERS, "all")),
+                hint=_nearest(name),
             )
         elif why := OBSERVERS[name].no_meaning(ir):
             raise NothingToObserve(f"the kernel {ir.name} has nothing for {name!r} to observe: {why}")
         else:
             names.append(name)
     return tuple(dict.fromkeys(names))
+
+
+def _nearest(name: object) -> str:
+    """What may be meant by a name that no observer has."""
+    parts = tuple(str(name).replace(",", " ").split())
+    if len(parts) > 1 and all(p in (*OBSERVERS, "all") for p in parts):
+        return f"several names are a tuple: observe={parts}"
+    return nearest(str(name), (*OBSERVERS, "all"))
 
 
 class Watch:

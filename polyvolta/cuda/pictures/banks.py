@@ -80,7 +80,7 @@ def shared_tile(
     if access is None:
         return _layout_alone(ir, found, swizzled)
     one = taken(ir, found, access, warp, nth, part, at or {}, all_sizes(ir, sizes, GENEROUS))
-    return _with_access(ir, found, one, swizzled)
+    return tile_access(ir, found, one, swizzled)
 
 
 def _tile(ir: KernelIR, name: str) -> SharedTile:
@@ -200,7 +200,16 @@ def _size(tile: SharedTile) -> str:
     return f"{copies}{tile.chunks} chunks of {CHUNK_BYTES} bytes, from byte {tile.start * CHUNK_BYTES}"
 
 
-def _with_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool) -> Svg:
+def tile_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool = True, *more: str) -> Svg:
+    """A tile, and what one instruction of one warp asks of the banks.
+
+    Parameters
+    ----------
+    ir, tile : the kernel, and one of its tiles.
+    taken : the instruction.
+    swizzled : False says in the heading that the layout is one without its swizzle.
+    more : lines below the heading.
+    """
     access, op = taken.access, taken.op
     degrees = taken.degrees()
     worst = max(degrees)
@@ -214,6 +223,7 @@ def _with_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool) -
         + (": free of bank conflicts" if worst == 1 else ""),
         f"{_heading(ir, tile, swizzled)}{buffer}",
         where,
+        *more,
         warning=f"{worst}-way bank conflicts" if worst > 1 else "",
     )
     held = contents(ir, tile, getattr(op, "exchange", None))
@@ -223,7 +233,7 @@ def _with_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool) -
             lanes.setdefault(byte, []).append(lane)
     words = taken.words()
     y = _columns(picture)
-    for row in _rows_shown(sorted({byte // ROW for byte in lanes})):
+    for row in rows_shown(sorted({byte // ROW for byte in lanes})):
         if row is None:
             picture.text(WIDE * PER_ROW / 2, y + 8, "⋯", size=14, fill=GREY)
             y += 18
@@ -241,7 +251,7 @@ def _with_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool) -
     return picture.svg()
 
 
-def _rows_shown(touched: list[int]) -> list[int | None]:
+def rows_shown(touched: list[int]) -> list[int | None]:
     """The rows touched, those between that are few, and None for a gap."""
     shown: list[int | None] = []
     least = 1 if touched[-1] - touched[0] < 24 else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir_walk import inner, walk
+from polyvolta.cuda.ir_walk import walk
 from polyvolta.cuda.kernel_ir import KernelIR, Loop
 from polyvolta.cuda.lockstep.machine import Machine
 from polyvolta.cuda.lockstep.operations import EFFECTS
@@ -50,17 +50,6 @@ class DryMachine(Machine):
     def loop_names(self) -> tuple[str, ...]:
         """The variables of all loops, in program order."""
         return tuple(dict.fromkeys(s.var for _, s in walk(self.ir.body) if isinstance(s, Loop)))
-
-    def loops(self) -> dict[str, int]:
-        """The variables of the loops around the step that was last given out, outermost first; of the first block."""
-        found: dict[str, int] = {}
-        body = self.ir.body
-        for number in self.path:
-            s = body[number]
-            if isinstance(s, Loop):
-                found[s.var] = self.value(s.var)
-            body = inner(s)
-        return found
 
     def value(self, name: str) -> int:
         """What a name is now, for the first thread of the first block."""

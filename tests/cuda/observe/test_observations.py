@@ -11,6 +11,7 @@ from combinations import IDIOMS, graph
 import polyvolta as pv
 from polyvolta.cuda import interpreter
 from polyvolta.cuda.kernel_ir import Barrier, KernelIR
+from polyvolta.cuda.observe.errors import BadObserve
 from polyvolta.cuda.observe.observations import Observations
 from polyvolta.cuda.observe.watch import OBSERVERS, NothingToObserve, Watch, names_of
 from polyvolta.sets import UnknownName
@@ -96,6 +97,29 @@ def test_an_empty_result_has_nothing_to_see():
     assert "counts" in str(seen)
 
 
+@pytest.mark.parametrize("more", [{}, {"partial": "pad"}, {"split_k": 2}], ids=str)
+@pytest.mark.parametrize("m, n, k", [(8, 8, 0), (1, 1, 1), (0, 0, 0)])
+def test_the_smallest_sizes_are_seen(m, n, k, more):
+    kernel = product(**more)
+    seen = kernel.interpret(**operands(kernel, m, n, k), observe="all")
+    assert seen.ok, str(seen.findings)
+    assert seen.counts.useful_flops == 2 * m * n * k
+    a, b = operands(kernel, m, n, k).values()
+    assert np.array_equal(seen.result, (a.astype("f4") @ b.astype("f4")).astype("f2"))
+
+
+def test_the_callers_arrays_get_the_results_whatever_their_lines():
+    """A view with lines of its own, zeros around the operands, one output of two: where it was asked for."""
+    c = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))
+    kernel = pv.compile((c, pv.relu(c)), options=replace(OPTIONS, partial="pad"))
+    given, out = arguments(kernel), np.full((45, 80), 7, np.float16)
+    seen = kernel.interpret(**given, out=[None, out[:, :37]], observe="all")
+    assert seen.ok
+    assert seen.result[1].base is out and (out[:, 37:] == 7).all()
+    assert np.array_equal(out[:, :37], np.maximum(seen.result[0], 0))
+    assert np.array_equal(seen.result[0], kernel.interpret(**given)[0])
+
+
 def test_batches_of_blocks_are_seen_alike(monkeypatch):
     def rows(seen):
         return [(r.place.path, r.accesses, r.phases) for r in seen.bank_conflicts.rows], seen.counts.instructions
@@ -117,6 +141,29 @@ def test_an_unknown_observer_suggests_the_nearest():
     with pytest.raises(UnknownName, match="no observer is called 'bank_conflict'") as caught:
         product().interpret(**operands(product(), 32, 32, 16), observe=("races", "bank_conflict"))
     assert "did you mean 'bank_conflicts'?" in str(caught.value)
+
+
+@pytest.mark.parametrize("observe", [True, False, 3, b"races", np.float16])
+def test_what_names_no_observer_is_refused(observe):
+    with pytest.raises(BadObserve, match='observe="all"'):
+        product().interpret(**operands(product(), 32, 32, 16), observe=observe)
+
+
+def test_several_names_in_one_text_say_how_to_give_them():
+    with pytest.raises(UnknownName, match=r"observe=\('races', 'counts'\)"):
+        product().interpret(**operands(product(), 32, 32, 16), observe="races, counts")
+
+
+@pytest.mark.parametrize("observe", [["races", "counts"], {"races", "counts"}, iter(["counts", "races", "races"])])
+def test_names_come_in_anything_that_can_be_gone_through(observe):
+    seen = product().interpret(**operands(product(), 32, 32, 16), observe=observe)
+    assert len(seen.seen) == 2
+    assert seen.races is not None and seen.counts is not None
+
+
+@pytest.mark.parametrize("observe", [None, [], set()])
+def test_nothing_asked_for_is_no_observation(observe):
+    assert isinstance(product().interpret(**operands(product(), 32, 32, 16), observe=observe), np.ndarray)
 
 
 def test_an_observer_that_a_kernel_has_no_meaning_for_says_why():
