@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from polyvolta.cuda.kernel_ir import CHUNK_BYTES, ExchangeLoad, ExchangeStore, FragmentLoad, KernelIR
+from polyvolta.cuda.kernel_ir import CHUNK_BYTES, ExchangeStore, FragmentLoad, KernelIR
 from polyvolta.cuda.lockstep.machine import Machine, Step
 from polyvolta.cuda.observe.tables import Table
 from polyvolta.cuda.observe.warpwide import Accesses
@@ -96,8 +96,6 @@ def slot_bytes(ir: KernelIR) -> int:
             least = min(least, 2 * op.access)
         elif isinstance(op, ExchangeStore):
             least = min(least, len(op.exchange.pieces[0]) * (2 if op.exchange.kind == "half" else 4))
-        elif isinstance(op, ExchangeLoad):
-            least = min(least, CHUNK_BYTES)
     return least
 
 

@@ -40,7 +40,7 @@ class Race:
     other_block, other_thread : and of the earlier one.
     byte : of the block's shared memory, that of `address`; None in a tensor.
     between : the operations of the block from the earlier access of the first pair to the later one, both included; a
-        single one where both are the same operation; () for accesses of two blocks.
+        single one where both are the same operation; () for accesses of two blocks, and where a barrier was between.
     """
 
     kind: str
@@ -57,15 +57,21 @@ class Race:
     between: tuple[Place, ...] = ()
 
     @property
+    def unordered(self) -> bool:
+        """Whether nothing orders the two; else a tensor's element is written twice, with a barrier between."""
+        return self.block != self.other_block or bool(self.between)
+
+    @property
     def what(self) -> str:
         """The race in words."""
         now, before = VERBS.get(self.kind, ("writes", "wrote"))
         warp, lane = divmod(self.thread, LANES)
         other_warp, other_lane = divmod(self.other_thread, LANES)
         elsewhere = f" of block {self.other_block}" if self.other_block != self.block else ""
+        apart = "with no barrier between" if self.unordered else "though each element is one thread's to write"
         return (
             f"{self.kind}: lane {lane} of warp {warp} {now} {self.address}, which lane {other_lane} of warp "
-            f"{other_warp}{elsewhere} {before}, with no barrier between; block {self.block}; "
+            f"{other_warp}{elsewhere} {before}, {apart}; block {self.block}; "
             f"{times(self.count, 'such pair')}"
         )
 
@@ -201,7 +207,9 @@ class RaceObserver(Observer):
             self.tallies[key] = tally
 
     def _since(self, other: IrPath) -> tuple[IrPath, ...]:
-        """The operations from the last time at a place until now."""
+        """The operations from the last time at a place until now; () if a barrier came after."""
+        if other not in self.since:
+            return ()
         back = self.since[::-1].index(other)
         return tuple(self.since[len(self.since) - 1 - back :])
 

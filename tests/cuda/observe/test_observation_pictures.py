@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.cuda.kernel_ir import Barrier
+from polyvolta.cuda.kernel_ir import Barrier, GlobalStore
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.observe.errors import NotObserved
 from polyvolta.cuda.pictures import shared_tile
 from polyvolta.cuda.pictures.errors import NothingToDraw
-from polyvolta.sets import UnknownName
+from polyvolta.sets import UnknownName, var
+from tests.cuda.observe.small import broken as changed
 from tests.cuda.observe.small import operands, product
 from tests.cuda.pictures.reading import SVG, groups, parsed, words
 
@@ -143,6 +144,18 @@ def test_threads_of_one_operation_stand_below_one_another():
     first, second = (g for g in groups(svg) if g.title.startswith("writes "))
     assert first.x == second.x and first.y < second.y
     assert "a step of the block" not in words(svg)
+
+
+def test_accesses_of_two_blocks_have_no_steps_between():
+    def first_column(s):
+        block = var("blockIdx.x")
+        return replace(s, index=(s.index[0], s.index[1] - 32 * block)) if isinstance(s, GlobalStore) else s
+
+    svg = observed(changed(product(), first_column), "races", 32, 64, 16).picture("races")
+    assert "Nothing orders the two: either may be the first" in words(svg)
+    assert {"block (0, 0, 0)", "block (1, 0, 0)"} <= set(words(svg))
+    assert "a step of the block" not in words(svg)
+    assert words(svg).count("write_C") == 2
 
 
 def test_many_steps_between_are_shortened():

@@ -89,6 +89,22 @@ def test_an_element_that_two_blocks_write_is_a_race():
     assert race.count == 32 * 32
 
 
+def test_an_element_that_is_written_twice_has_one_writer_too_many_even_after_a_barrier():
+    def again(s):
+        if not isinstance(s, GlobalStore):
+            return s
+        upwards = 15 - s.index[0] + 64 * var("blockIdx.y") + 32 * var("warpIdx_y")  # the rows of a warp
+        return s, Barrier("block"), replace(s, index=(upwards, s.index[1]))
+
+    _, seen = observed(again, (32, 32, 16))
+    (race,) = seen.races.rows
+    assert (race.kind, race.address, race.count) == ("write after write", "C[15, 0]", 1024)
+    assert not race.unordered
+    assert "each element is one thread's to write" in race.what
+    assert "with no barrier" not in race.what
+    assert "Each element of a result is one thread&#x27;s to write" in seen.picture("races")
+
+
 # ---- uninitialised
 
 

@@ -1,7 +1,8 @@
 """A race in time: two threads, one place in memory, and what the block does between the two accesses.
 
 The steps between are those that the interpreter took, from the earlier access to the later one. None of them orders
-the two threads, so on a GPU either access may be the first.
+the two threads, so on a GPU either access may be the first. Accesses of two blocks have no steps between: the blocks
+run in any order, and at the same time.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
         f"A race: {r.kind} at {r.address}",
         _held(ir, r),
         f"{run}: {times(r.count, 'such pair')} of accesses{more}",
-        warning=f"{'Nothing' if r.block != r.other_block else 'No barrier'} orders the two: either may be the first",
+        warning=_warning(r),
     )
     columns, rows = _columns(r), (HIGH / 2, HIGH * 1.5 + BETWEEN)
     for y, block, thread in zip(rows, (r.other_block, r.block), (r.other_thread, r.thread), strict=True):
@@ -83,6 +84,12 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
     if any(c.barrier for c in columns):
         picture.key("a barrier that doesn't order these two threads", stroke=FAINT, dashes="3 3")
     return picture.svg()
+
+
+def _warning(r: Race) -> str:
+    if not r.unordered:
+        return "Each element of a result is one thread's to write"
+    return f"{'Nothing' if r.block != r.other_block else 'No barrier'} orders the two: either may be the first"
 
 
 def _steps(picture: Canvas, columns: Sequence[Column], rows: Sequence[float]) -> None:
