@@ -8,14 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import polyvolta as pv
 from polyvolta.cuda.kernel_ir import Barrier, GlobalStore
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.observe.errors import NotObserved
 from polyvolta.cuda.pictures import shared_tile
 from polyvolta.cuda.pictures.errors import NothingToDraw
+from polyvolta.cuda.pictures.svg import text_width
 from polyvolta.sets import UnknownName, var
+from tests.cuda.observe.small import OPTIONS, K, M, N, operands, product
 from tests.cuda.observe.small import broken as changed
-from tests.cuda.observe.small import operands, product
 from tests.cuda.pictures.reading import SVG, groups, parsed, words
 
 
@@ -92,11 +94,14 @@ def test_whole_sectors_leave_nothing_over():
     assert asked.endswith("asked: 1 KiB")
 
 
-def test_one_value_for_many_lanes_is_one_place():
-    """A column of B is 32 bytes; write_C's worst request isn't drawn in more lines than there are."""
-    svg = observed(product(), "coalescing", 32, 32, 16).picture("coalescing")
-    sizes = [float(b.get("x")) + float(b.get("width")) for b in parsed(svg).iter(f"{SVG}rect")]
-    assert max(sizes) < svg.size[0]
+def test_what_many_lanes_want_is_moved_once():
+    """A row's two lanes read 8 values of the bias each, every row the same 16: one sector for all."""
+    kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)) + pv.tensor("bias", (N,)), options=OPTIONS)
+    svg = observed(kernel, "coalescing", 32, 32, 16).picture("coalescing", "read_bias")
+    assert titles(svg, "sector ") == ["sector 0: lanes 0-31, 32 of 32 bytes"]
+    (sector,) = (g for g in groups(svg) if g.title.startswith("sector "))
+    assert [w.split(", ")[:2] for w in sector.words] == [["0", "2"], ["1", "3"]]
+    assert all(text_width(w, 9) <= 82 and w.endswith("…") for w in sector.words)
 
 
 # ---- counts

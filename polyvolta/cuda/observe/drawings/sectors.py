@@ -112,8 +112,15 @@ def _line(picture: Canvas, r: RequestRow, lanes: dict[int, list[int]], line: int
                 left = x + PIXELS * (byte - SECTOR * number)
                 fill = TINTS[lanes[byte][0] // 8 + 2]
                 picture.rect(left, y, PIXELS * r.width, HIGH, fill=fill, stroke=PAPER, thick=0.8)
-                label = spans(lanes[byte])
-                room = PIXELS * r.width - 2
-                size = next((s for s in (11, 9, 7.5) if text_width(label, s) <= room), 6.5)
+                label, size = _label(lanes[byte], PIXELS * r.width - 2)
                 picture.text(left + PIXELS * r.width / 2, y + HIGH / 2, label, size=size)
             picture.rect(x + 0.6, y + 0.6, wide - 1.2, HIGH - 1.2, stroke=INK, thick=1.4)
+
+
+def _label(lanes: Sequence[int], room: float) -> tuple[str, float]:
+    """The lanes that want one place, as many as there is room for, and the size of the text."""
+    for size in (11, 9, 7.5):
+        if text_width(label := spans(lanes), size) <= room:
+            return label, size
+    some = [f"{spans(lanes[:n])}, …" for n in range(len(lanes) - 1, 0, -1)]
+    return next((label for label in some if text_width(label, 9) <= room), str(lanes[0])), 9 if room > 20 else 6.5
