@@ -14,10 +14,7 @@ is the floor, and no sum of ints overflows (`integers`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
 from functools import cached_property
-from typing import get_args
 
 import numpy as np
 
@@ -32,7 +29,7 @@ from polyvolta.cuda.kernel_ir import (
     GlobalLoad,
     GlobalStore,
     KernelIR,
-    Op,
+    Loop,
     SharedStore,
 )
 from polyvolta.cuda.verify.conditions import Condition
@@ -41,7 +38,7 @@ from polyvolta.cuda.verify.integers import LARGEST, without_overflow
 from polyvolta.cuda.verify.report import Verdict
 from polyvolta.cuda.verify.slots import BYTES, table, tile_index
 from polyvolta.cuda.verify.symbolic import Here
-from polyvolta.cuda.verify.watching import Nothing, Stateless, instance
+from polyvolta.cuda.verify.watching import Instances, Nothing, Stateless, elements
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff, var
 
@@ -57,17 +54,16 @@ class Bounds(Stateless):
         self.ir = ir
         self.tables = {t.name: table(t) for t in ir.tiles if t.layout is not None}
         self.extremes = Extremes(ir)
+        self.instances = Instances()
         self.seen: set[tuple] = set()
         self.condition: Condition | None = None
         self.done = False
 
     def step(self, state: Nothing, here: Here) -> None:
         """An operation; what isn't symbolic is looked at once."""
-        op, key = here.op, (*instance(here), None if here.mask is None else here.mask.tobytes())
+        op, key = here.op, (*self.instances.at(here), None if here.mask is None else here.mask.tobytes())
         if isinstance(op, GlobalLoad | GlobalStore):
             self.extremes.add(here, op)
-        elif isinstance(op, SharedStore | FragmentLoad):
-            key = (*key, here.number(op.buffer))
         if self.condition is not here.condition:
             self.condition = here.condition
             self.symbolic_ranges(here)
@@ -82,9 +78,13 @@ class Bounds(Stateless):
             self.register(here, e)
         match op:
             case SharedStore() | FragmentLoad():
-                self.tile(here, op, key[-1])
+                self.tile(here, op, here.number(op.buffer))
             case ExchangeStore() | ExchangeLoad():
                 self.exchange(here, op)
+
+    def next_trip(self, state: Nothing, loop: Loop, here: Here) -> None:
+        """A trip is over; in some there was no operation, but conditions that count on ranges."""
+        self.symbolic_ranges(here)
 
     def finish(self, state: Nothing, here: Here) -> None:
         """What has been collected of tensors is compared with their extents."""
@@ -219,16 +219,6 @@ class Bounds(Stateless):
         largest = self.largest
         sizes = "" if largest >= LARGEST else f"sizes up to {largest}: beyond, an int of the text may overflow"
         return Verdict(statement, "; ".join(parts), sizes=sizes)
-
-
-def elements(op: Op | object) -> Iterator[Element]:
-    """The elements of register arrays that an operation touches."""
-    for name in _ELEMENTS.get(type(op), ()):
-        yield getattr(op, name)
-    yield from (e for e in getattr(op, "operands", ()) if isinstance(e, Element))
-
-
-_ELEMENTS = {kind: tuple(f.name for f in fields(kind) if f.type == "Element") for kind in get_args(Op)}
 
 
 def guards(ir: KernelIR, tensor: str) -> str:

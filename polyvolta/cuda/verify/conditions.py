@@ -74,16 +74,12 @@ class Condition:
         return self._asked[e]
 
     def point(self, *more: Aff) -> dict[str, int] | None:
-        """The lexicographically smallest of the values for which all `more` are at least 0; None if there is none."""
-        for p in self.pieces:
-            if _possible(p, more):
-                found = _conjunction(self.names, p.union(more))
-                try:
-                    found = found.lexmin()
-                except Unbounded:  # some values go down without end: any will do
-                    pass
-                return dict(zip(self.names, found.sample_point(), strict=True))
-        return None
+        """The lexicographically smallest of the values for which all `more` are at least 0; None if there is none.
+
+        Where values go down without end it is any of them.
+        """
+        points = [_smallest(_conjunction(self.names, p.union(more))) for p in self.pieces if _possible(p, more)]
+        return dict(zip(self.names, min(points), strict=True)) if points else None
 
     def value(self, e: Aff) -> int | None:
         """The value of an expression, if it is the same one for all the values."""
@@ -220,6 +216,14 @@ def _tidy(constraints: Constraints) -> Constraints:
 def _conjunction(names: tuple[str, ...], constraints: Constraints) -> Set:
     ordered = sorted(constraints, key=_written)
     return _made(names, (RowBuilder(names).conjunct([("ge", e) for e in ordered]),))
+
+
+def _smallest(points: Set) -> tuple[int, ...]:
+    try:
+        points = points.lexmin()
+    except Unbounded:
+        pass
+    return tuple(points.sample_point())
 
 
 @lru_cache(maxsize=2**14)

@@ -21,7 +21,7 @@ from polyvolta.cuda.kernel_ir import CHUNK_BYTES, LANES, FragmentLoad, KernelIR,
 from polyvolta.cuda.verify.report import Verdict
 from polyvolta.cuda.verify.slots import Reaches
 from polyvolta.cuda.verify.symbolic import Here
-from polyvolta.cuda.verify.watching import Watching, instance, thread_of
+from polyvolta.cuda.verify.watching import Watching, thread_of
 from polyvolta.graph.dag import Graph
 
 PROOF = "copies"
@@ -86,7 +86,7 @@ class Copies(Watching):
             self.refute(here, what, warp=warp, lane=lane, address=f"{op.tile}[{at}]")
             return
         self.stores[op.tile] = here.path
-        self.rounds[op.tile][instance(here)] = int(np.count_nonzero(mask))
+        self.rounds[op.tile][self.reaches.instances.at(here)] = int(np.count_nonzero(mask))
         counts = state.counts[op.tile][buffer]
         chunk = reach.slots[..., 0] - tile.start - buffer * tile.chunks
         new = np.bincount(chunk[mask], minlength=tile.chunks)

@@ -17,7 +17,9 @@ barrier. The machine takes each client's state along and does the control:
   loop is done. The argument is induction over trips, for any number of them; a run that doesn't close is an error.
 
 What comes out is a proof for every client that had nothing to refute: it has seen every operation in every state in
-which any execution reaches it. A refutation has a path condition, and its smallest point is a concrete case.
+which any execution reaches it. A refutation has a path condition, and its smallest point is a concrete case. Where a
+loop was widened, a state may have been seen for trips in which no execution has it: that makes nothing proved that is
+wrong, but a case of such a state may be none. No kernel that the compiler makes has one.
 
 Cost: some milliseconds of set operations; time goes with the clients' work on a few trips of each loop.
 """
@@ -34,7 +36,7 @@ import numpy as np
 from polyvolta.cuda.ir_walk import IrPath, put, walk
 from polyvolta.cuda.kernel_ir import KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.verify.conditions import Condition
-from polyvolta.cuda.verify.symbolic import Client, Finding, Here, State, Undecided
+from polyvolta.cuda.verify.symbolic import Choosing, Client, Finding, Here, State, Undecided
 from polyvolta.cuda.verify.symbols import all_blocks, parts, thread_numbers
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import Floor
@@ -100,6 +102,7 @@ class _Way:
 class _Machine:
     def __init__(self, ir: KernelIR, clients: Sequence[Client]) -> None:
         self.ir, self.clients = ir, clients
+        self.choosing = [c for c in clients if isinstance(c, Choosing)]
         self.seconds = [0.0] * len(clients)
         self.findings: dict[str, Finding] = {}
         self.loops: dict[str, int] = {}
@@ -164,6 +167,8 @@ class _Machine:
         chosen = list(self.decided(s.conditions, way.condition))
         out: list[_Way] = []
         for n, (condition, holds) in enumerate(chosen):
+            for client in self.choosing:
+                client.choose(holds, Here(self, path, s, mask, condition))
             ways = [way.copy(condition) if n < len(chosen) - 1 else _Way(condition, way.states)]
             for stmts, threads, first in ((s.body, holds, 0), (s.orelse, ~holds, len(s.body))):
                 active = threads & all_threads
@@ -263,7 +268,9 @@ class _Machine:
             if condition.is_empty:
                 continue
             left = way.copy(condition)
-            last = next((e for e in (end + 1, start) if condition.holds(v - e) and condition.holds(e - v)), None)
+            trips = (end - start) // s.step + 1
+            ends = (end + 1, start, start + s.step * trips)  # each of them is right at times, and shortest first
+            last = next((e for e in ends if condition.holds(v - e) and condition.holds(e - v)), None)
             here = Here(self, path, s, None, condition)
             for client, state in zip(self.clients, left.states):
                 client.leave(state, s, last, here)

@@ -22,7 +22,7 @@ from polyvolta.cuda.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Conflicts,
 from polyvolta.cuda.verify.report import Verdict
 from polyvolta.cuda.verify.slots import Reach, Reaches
 from polyvolta.cuda.verify.symbolic import Here
-from polyvolta.cuda.verify.watching import Watching, instance, listed
+from polyvolta.cuda.verify.watching import Watching, listed
 from polyvolta.graph.dag import Graph
 
 BETWEEN, OVERWRITTEN = "barriers_between", "not_overwritten"
@@ -54,7 +54,7 @@ class Races(Watching):
         if reach is None:
             return
         mask = here.mask
-        self.seen[instance(here)] = reach, mask
+        self.seen[self.reaches.instances.at(here)] = reach, mask
         if reach.outside is not None:
             mask = ~reach.outside if mask is None else mask & ~reach.outside
         access = state.write if reach.writes else state.read

@@ -28,7 +28,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedTile,
 )
 from polyvolta.cuda.verify.symbolic import Here
-from polyvolta.cuda.verify.watching import instance
+from polyvolta.cuda.verify.watching import Instances
 
 BYTES = {"half": 2, "float": 4}
 """Of a value in an exchange."""
@@ -68,6 +68,7 @@ class Reaches:
         self.slot_bytes = slot_bytes or narrowest(ir)
         self.slots = ir.shared_bytes // self.slot_bytes
         self.tables = {t.name: table(t) for t in ir.tiles if t.layout is not None}
+        self.instances = Instances()
         self._found: dict[tuple, Reach] = {}
 
     def at(self, here: Here) -> Reach | None:
@@ -76,10 +77,9 @@ class Reaches:
         if not isinstance(op, SharedOp):
             return None
         tiled = isinstance(op, SharedStore | FragmentLoad)
-        buffer = here.number(op.buffer) if tiled else 0
-        key = (*instance(here), buffer)
+        key = self.instances.at(here)
         if key not in self._found:
-            self._found[key] = self._tiled(op, here, buffer) if tiled else self._exchanged(op, here)
+            self._found[key] = self._tiled(op, here, here.number(op.buffer)) if tiled else self._exchanged(op, here)
         return self._found[key]
 
     def name(self, slot: int, of: str | None = None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -104,6 +104,15 @@ class Client(Protocol[S]):
         ...
 
 
+@runtime_checkable
+class Choosing(Protocol):
+    """A client that looks at conditions, too."""
+
+    def choose(self, holds: np.ndarray, here: Here) -> None:
+        """One case of a condition, `here.op`: for which threads all of it holds there, bool [warp, 32]."""
+        ...
+
+
 class Running(Protocol):
     """What all places of a run have in common: the kernel, the unrolled loops around, what has been found so far."""
 
@@ -145,6 +154,15 @@ class Here:
         """
         return self.machine.split(e)
 
+    def values(self, *of: Aff) -> tuple[int, ...]:
+        """The values here of the symbolic parts of some expressions, of those that have such a part.
+
+        Raises
+        ------
+        Undecided : one has several.
+        """
+        return tuple(self._value(s, e) for e in of if not (s := self.machine.split(e)[0]).is_constant)
+
     def numbers(self, e: Aff) -> np.ndarray:
         """The values of an expression whose symbolic part has one value here, int64 [warp, 32].
 
@@ -153,10 +171,14 @@ class Here:
         Undecided : it has several.
         """
         symbolic, numbers = self.machine.split(e)
+        value = self._value(symbolic, e)
+        return numbers + value if value else numbers
+
+    def _value(self, symbolic: Aff, of: Aff) -> int:
         value = self.condition.value(symbolic)
         if value is None:
-            raise Undecided(f"{e} has no single value for each thread here", where=str(self.condition.set))
-        return numbers + value if value else numbers
+            raise Undecided(f"{of} has no single value for each thread here", where=str(self.condition.set))
+        return value
 
     def number(self, e: Aff) -> int:
         """The value of an expression that is the same for all threads.

@@ -28,9 +28,10 @@ from polyvolta.cuda.verify.block_tiles import (
     not_once,
     writers,
 )
-from polyvolta.cuda.verify.report import Verdict
+from polyvolta.cuda.verify.conditions import Condition
+from polyvolta.cuda.verify.report import CounterExample, Verdict
 from polyvolta.cuda.verify.symbolic import Here, Undecided
-from polyvolta.cuda.verify.symbols import BLOCKS, all_blocks
+from polyvolta.cuda.verify.symbols import BLOCKS, all_blocks, of_sizes
 from polyvolta.cuda.verify.watching import Watching
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff, var
@@ -138,11 +139,13 @@ class WrittenOnce(Watching):
     def twice(self, here: Here, op: GlobalStore, counted: Counted, again: np.ndarray, parts: list) -> None:
         """An element that is written a second time; where that is inside of the tensor, for some sizes."""
         assert counted.start is not None
-        place = np.argwhere(again)[0]
-        offset = [int(p) + o for p, o in zip(place, counted.origin, strict=True)]
-        where = inside(self.outputs[op.tensor], tuple(s + o for s, o in zip(counted.start, offset, strict=True)))
-        point = here.point(*where)
-        if point is None:
+        for place in np.argwhere(again):
+            offset = [int(p) + o for p, o in zip(place, counted.origin, strict=True)]
+            where = inside(self.outputs[op.tensor], tuple(s + o for s, o in zip(counted.start, offset, strict=True)))
+            point = here.point(*where)
+            if point is not None:
+                break
+        else:
             return
         reached = np.ones((self.ir.warps, LANES), bool) if here.mask is None else here.mask.copy()
         for d, (_, numbers) in enumerate(parts):
@@ -223,6 +226,10 @@ class WrittenOnce(Watching):
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with the tile of every output."""
+        what = "every element of an output is written exactly once, by one store of one thread of one block"
+        grid = ", ".join(map(str, self.ir.grid))
+        if not self.ends and (case := self.no_block()) is not None:
+            return Verdict(what, f"grid ({grid})", case)
         if self.ends and not self.done and self.tiles.keys() != self.outputs.keys():
             raise Undecided("the ways through the program don't cover all blocks")
         parts = []
@@ -236,9 +243,16 @@ class WrittenOnce(Watching):
                 f"{{ {name}[{index}] -> [blockIdx.x, blockIdx.y, blockIdx.z] : {box} }} has exactly one block for "
                 f"{all_of}; its {self.ir.threads} threads write each of {' x '.join(map(str, shape))} elements once"
             )
-        grid = ", ".join(map(str, self.ir.grid))
-        what = "every element of an output is written exactly once, by one store of one thread of one block"
         return Verdict(what, "; ".join([*parts, f"grid ({grid})"]))
+
+    def no_block(self) -> CounterExample | None:
+        """An element of an output, where no block ever comes to the end of the program."""
+        sizes = Condition(self.ir.sizes, (frozenset(of_sizes(self.ir)),))
+        for t in self.outputs.values():
+            if (point := sizes.point(*(extent(n) - 1 for n in t.dims))) is not None:
+                address = f"{t.name}[{', '.join('0' for _ in t.dims)}]"
+                return CounterExample(f"{address} is written by nobody: no block runs", point, address=address)
+        return None
 
 
 def _at(ir: KernelIR, path: IrPath) -> GlobalStore:
