@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from polyvolta.cuda.interpreter import interpret
 from polyvolta.cuda.observe.counts import CountObserver
 from polyvolta.cuda.observe.observations import Observations
+from polyvolta.cuda.observe.values import ValueObserver
 from polyvolta.cuda.observe.watch import Watch, names_of
 from polyvolta.cuda.places import Places
+from polyvolta.graph.binding import Bound
 from polyvolta.graph.idioms import plan
+from polyvolta.graph.rounding import Float64, bounded
 from polyvolta.run import Call, cropped, padded_on_host
 
 if TYPE_CHECKING:
@@ -35,6 +41,8 @@ def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: floa
     for o in watch.observers.values():
         if isinstance(o, CountObserver):
             o.useful_flops = useful_flops(kernel, call.sizes)
+        elif isinstance(o, ValueObserver):
+            o.expected = partial(exact_results, call)
     seen: dict[str, Any] = watch.seen(Places(ir, kernel.schedule))
     made = ", ".join(f"{t.name} = {e}" for t, e in zip(kernel.graph.outputs, kernel.graph.roots, strict=True))
     sizes = ", ".join(f"{n} = {v}" for n, v in call.sizes.items())
@@ -42,6 +50,14 @@ def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: floa
     if narrow := ", ".join(f"{t.name}={t.align}" for t in ir.tensors if t.align != wide[t.name]):
         sizes += f"; lines are those of kernel.variant({narrow})"
     return Observations(f"{kernel.name}: {made}", sizes, call.result, ir, **seen)
+
+
+def exact_results(call: Call) -> tuple[tuple[Float64, Float64], ...]:
+    """Each output's exact value for a call's arrays, and how far off the kernel's rounding may leave it."""
+    arrays = {a.tensor.name: np.asarray(a.array, np.float64) for a in call.inputs}
+    with np.errstate(over="ignore"):  # too large a scalar is infinite, as on a GPU
+        scalars = {name: float(np.float32(value)) for name, value in call.scalars.items()}
+    return bounded(call.kernel.graph, Bound(arrays, call.sizes, scalars))
 
 
 def useful_flops(kernel: Kernel, sizes: Mapping[str, int]) -> int:

@@ -66,14 +66,14 @@ def reference(
     values: dict[Expr, Any] = {}
     with np.errstate(all="ignore"):
         for node in walk(roots):
-            values[node] = _value(node, values, bound)
+            values[node] = value_of(node, values, bound)
     if isinstance(outputs, Mapping):
         return {str(o.name): values[o.expr] for o in asked}
     return tuple(values[e] for e in roots) if many else values[roots[0]]
 
 
-def _value(node: Expr, values: Mapping[Expr, Any], bound: Bound) -> Any:
-    """One node, from the values of its operands."""
+def value_of(node: Expr, values: Mapping[Expr, Any], bound: Bound) -> Any:
+    """One node in float64, from the values of its operands; numpy warns of NaN and infinity."""
     match node:
         case Tensor(name=name):
             return bound.arrays[name] if node.dims else np.float64(bound.scalars[name])

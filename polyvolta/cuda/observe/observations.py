@@ -20,6 +20,7 @@ from polyvolta.cuda.observe.observer import Finding, Seen, where
 from polyvolta.cuda.observe.races import Races
 from polyvolta.cuda.observe.tables import Table
 from polyvolta.cuda.observe.uninitialised import Uninitialised
+from polyvolta.cuda.observe.values import Values
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.svg import Svg
 
@@ -37,8 +38,8 @@ class Observations:
     sizes : in words, such as "M = 256, N = 256, K = 256"; and for narrower arrays the variant that lines are of.
     result : what the kernel computed; for several outputs a tuple.
     ir : of the variant that ran.
-    bank_conflicts, races, coalescing, bounds, uninitialised, divergence, counts : what each observer saw; None for one
-        that wasn't asked for.
+    bank_conflicts, races, coalescing, bounds, uninitialised, divergence, values, counts : what each observer saw; None
+        for one that wasn't asked for.
     """
 
     kernel: str
@@ -51,6 +52,7 @@ class Observations:
     bounds: Bounds | None = None
     uninitialised: Uninitialised | None = None
     divergence: Divergence | None = None
+    values: Values | None = None
     counts: Counts | None = None
 
     @property
@@ -104,8 +106,8 @@ class Observations:
     def _by_name(self) -> dict[str, Seen | None]:
         return {
             "races": self.races, "uninitialised": self.uninitialised, "bounds": self.bounds,
-            "divergence": self.divergence, "bank_conflicts": self.bank_conflicts, "coalescing": self.coalescing,
-            "counts": self.counts,
+            "divergence": self.divergence, "values": self.values, "bank_conflicts": self.bank_conflicts,
+            "coalescing": self.coalescing, "counts": self.counts,
         }  # fmt: skip
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

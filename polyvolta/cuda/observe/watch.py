@@ -17,6 +17,7 @@ from polyvolta.cuda.observe.faults import BoundsObserver, DivergenceObserver
 from polyvolta.cuda.observe.observer import Observer, Seen
 from polyvolta.cuda.observe.races import RaceObserver
 from polyvolta.cuda.observe.uninitialised import UninitialisedObserver
+from polyvolta.cuda.observe.values import ValueObserver
 from polyvolta.cuda.observe.warpwide import accesses_of
 from polyvolta.cuda.places import Places
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
@@ -26,7 +27,7 @@ OBSERVERS: dict[str, type[Observer]] = {
     kind.name: kind
     for kind in (
         RaceObserver, UninitialisedObserver, BoundsObserver, DivergenceObserver, BankConflictObserver,
-        CoalescingObserver, CountObserver,
+        CoalescingObserver, CountObserver, ValueObserver,
     )
 }  # fmt: skip
 
