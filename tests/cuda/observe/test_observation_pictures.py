@@ -99,6 +99,9 @@ def test_what_many_lanes_want_is_moved_once():
     kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)) + pv.tensor("bias", (N,)), options=OPTIONS)
     svg = observed(kernel, "coalescing", 32, 32, 16).picture("coalescing", "read_bias")
     assert titles(svg, "sector ") == ["sector 0: lanes 0-31, 32 of 32 bytes"]
+    assert any(w.startswith("1 sector, as few as can be") for w in words(svg))
+    assert "one place for lanes of several eights" in words(svg)
+    assert not {"lanes 0 to 7", "moved for nothing"} & set(words(svg))
     (sector,) = (g for g in groups(svg) if g.title.startswith("sector "))
     assert [w.split(", ")[:2] for w in sector.words] == [["0", "2"], ["1", "3"]]
     assert all(text_width(w, 9) <= 82 and w.endswith("…") for w in sector.words)

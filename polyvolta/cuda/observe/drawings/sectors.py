@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polyvolta.cuda.kernel_ir import LANES
 from polyvolta.cuda.observe.coalescing import RequestRow, amount
 from polyvolta.cuda.observe.drawings.bars import Bar, draw_bars
-from polyvolta.cuda.observe.observer import cuda, spans
+from polyvolta.cuda.observe.observer import cuda, spans, times
 from polyvolta.cuda.observe.warpwide import SECTOR
 from polyvolta.cuda.pictures.banks import rows_shown
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, TINTS, Canvas, Svg, text_width
@@ -46,7 +47,8 @@ def draw_sectors(rows: Sequence[RequestRow], run: str) -> Svg:
     y = draw_bars(picture, "Of the whole run", bars, 0)
     picture.key("asked for, counted for each lane", fill=ASKED)
     picture.key("moved", fill=MOVED)
-    picture.key("moved beyond the fewest sectors that could hold it", fill=SURPLUS)
+    if any(r.sectors > r.ideal for r in rows):
+        picture.key("moved beyond the fewest sectors that could hold it", fill=SURPLUS)
     worst = max(rows, key=lambda r: (r.example.sectors - r.example.ideal, r.example.sectors / r.example.ideal))
     _request(picture, worst, y + 8)
     return picture.svg()
@@ -63,7 +65,7 @@ def _request(picture: Canvas, r: RequestRow, y: float) -> None:
     beyond = f", {e.ideal} could hold its bytes" if e.sectors > e.ideal else ", as few as can be"
     said = (
         f"{r.place.statement or r.array} of warp {e.warp}, block {e.block}{loops}",
-        f"{e.sectors} sectors{beyond}; line {r.place.line}: {cuda(r.place)}",
+        f"{times(e.sectors, 'sector')}{beyond}; line {r.place.line}: {cuda(r.place)}",
     )
     picture.text(0, y, said[0], size=13, anchor="start", bold=True)
     picture.text(0, y + 18, said[1], size=11, anchor="start", fill=GREY)
@@ -87,11 +89,12 @@ def _request(picture: Canvas, r: RequestRow, y: float) -> None:
     if len(touched) > MOST_LINES:
         words = f"and {len(touched) - MOST_LINES} more lines of {LINE} bytes"
         picture.text(PIXELS * LINE / 2, y + 8, words, size=11, fill=GREY)
-    first = sorted({lane // 8 for lane in e.lanes})
-    for group in first:
-        picture.key(f"lanes {8 * group} to {8 * group + 7}", fill=TINTS[group + 2])
+    meanings = {_fill([8 * g]): f"lanes {8 * g} to {8 * g + 7}" for g in range(LANES // 8)}
+    for fill in sorted({_fill(mine) for mine in lanes.values()}, key=TINTS.index):
+        picture.key(meanings.get(fill, "one place for lanes of several eights"), fill=fill)
     picture.key("a sector that is moved", stroke=INK)
-    picture.key("moved for nothing", hatched=True)
+    if len(lanes) * r.width < SECTOR * e.sectors:
+        picture.key("moved for nothing", hatched=True)
 
 
 def _line(picture: Canvas, r: RequestRow, lanes: dict[int, list[int]], line: int, y: float) -> None:
@@ -110,11 +113,16 @@ def _line(picture: Canvas, r: RequestRow, lanes: dict[int, list[int]], line: int
                 picture.hatch(x, y, wide, HIGH, stroke=FAINT)
             for byte in here:
                 left = x + PIXELS * (byte - SECTOR * number)
-                fill = TINTS[lanes[byte][0] // 8 + 2]
-                picture.rect(left, y, PIXELS * r.width, HIGH, fill=fill, stroke=PAPER, thick=0.8)
+                picture.rect(left, y, PIXELS * r.width, HIGH, fill=_fill(lanes[byte]), stroke=PAPER, thick=0.8)
                 label, size = _label(lanes[byte], PIXELS * r.width - 2)
                 picture.text(left + PIXELS * r.width / 2, y + HIGH / 2, label, size=size)
             picture.rect(x + 0.6, y + 0.6, wide - 1.2, HIGH - 1.2, stroke=INK, thick=1.4)
+
+
+def _fill(lanes: Sequence[int]) -> str:
+    """A colour for each eight lanes, and one for places that lanes of several eights want."""
+    groups = {lane // 8 for lane in lanes}
+    return TINTS[2 + groups.pop()] if len(groups) == 1 else TINTS[7]
 
 
 def _label(lanes: Sequence[int], room: float) -> tuple[str, float]:
