@@ -15,6 +15,7 @@ from polyvolta.cuda.kernel_ir import (
     FragmentLoad,
     GlobalLoad,
     GlobalStore,
+    Loop,
     Mma,
     SharedStore,
     When,
@@ -194,3 +195,32 @@ def test_what_is_told():
     relation = client.shown(PROOF).relation
     assert "A[M, K] at [32*blockIdx.y + (0 .. 31), 16*c2 + (16 .. 31)], guarded unless the tile is full" in relation
     assert "hmma_C[1, 1]" in relation
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "first"),
+    [(SharedStore, "index", -1), (SharedStore, "source", -1), (FragmentLoad, "origin", 0), (FragmentLoad, "target", 0)],
+)
+def test_places_that_only_the_second_trip_reaches(kind, field, first):
+    """What is right in the first trip isn't taken for right in the others."""
+    ir = kernel("plain").ir
+    path = paths(ir, kind)[0]
+    place = getattr(dict(walk(ir.body))[path], field)
+    away = 64 * ((var("c2") - first) % 2)
+    beyond = (
+        replace(place, index=(place.index[0] + away,)) if isinstance(place, Element) else (place[0] + away, place[1])
+    )
+    broken = changed(ir, path, **{field: beyond})
+    finding = found(Bounds, broken)[PROOF]
+    assert finding.path == path and finding.point["c2"] == first + 1
+    assert confirmed(broken, finding)
+
+
+def test_a_range_that_only_trips_without_operations_leave():
+    """The text's conditions divide by what the names' ranges allow, also in a trip in which none of them holds."""
+    ir = kernel("plain").ir
+    path = next(p for p, s in walk(ir.body) if isinstance(s, Loop) and s.var == "c2")
+    loop = dict(walk(ir.body))[path]
+    idle = changed(ir, path, body=(When((var("c2") - 3,), loop.body),))
+    ranges = {**ir.ranges, "c2": (1, None)}
+    assert "leaves its range 1" in found(Bounds, replace(idle, ranges=ranges))[PROOF].what
