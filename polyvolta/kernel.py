@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -245,7 +245,7 @@ class Kernel:
         *arrays: Any,
         out: Any = None,
         hook: Any = None,
-        observe: str | tuple[str, ...] = (),
+        observe: str | Iterable[str] | None = (),
         patience: float | None = None,
         **named: Any,
     ) -> Any:
@@ -254,13 +254,20 @@ class Kernel:
         Parameters
         ----------
         observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
-            "uninitialised", "divergence" and "counts", or "all"; nothing by default, at no cost.
+            "uninitialised", "divergence", "values" and "counts", or "all"; nothing by default, at no cost.
         patience : seconds that it may take; by default ten minutes. A run that would take longer ends after a second,
             with an error that says how long, and smaller sizes.
 
         Returns
         -------
-        The result, as of a call; with `observe` an `Observations`, which has it as `.result`.
+        The result, as of a call; with `observe` an `Observations`, which has it as `.result` and draws what was seen,
+        `.picture("bank_conflicts")`.
+
+        Raises
+        ------
+        UnknownName, BadObserve : nothing, or something that is no name, is observed so.
+        NothingToObserve : the kernel has nothing of the kind.
+        TooLong : all would take longer than the patience.
         """
         from polyvolta.run import interpreted
 
