@@ -51,9 +51,8 @@ class Mutant:
     name : a few words, unique.
     about : what it breaks, in a sentence.
     proofs : ids of the proofs (see `verify.report.PROOFS`) that are refuted, every one of them; others may be, too.
-    observers : names of the observers that complain when a kernel that shows it is interpreted. "values" stands for no
-        observer but the result itself, which isn't the graph's: a kernel can compute something else without doing
-        anything that isn't allowed.
+    observers : names of the observers that complain when a kernel that shows it is interpreted, every one of them;
+        others may, too. "values" alone: the kernel does nothing that isn't allowed, it computes something else.
     blames : the operations at one of which each counter-example is.
     ir : the change of the kernel IR; None for a mutant of the trees.
     trees : the change of the schedule trees, stage name -> tree; None for a mutant of the IR.
