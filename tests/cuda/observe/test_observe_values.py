@@ -120,15 +120,15 @@ def test_an_empty_result_has_no_wrong_values():
     A @ B, pv.sigmoid(A) @ (B * 0.3), pv.tanh(0.1 * (A @ B)), 2 * (A @ B) - pv.relu(A) @ B, 1 / (A @ B),
     pv.gelu(A @ B), pv.exp(A @ B), pv.where(A @ B > 0, 1, A @ B),
 ], ids=str)  # fmt: skip
-@pytest.mark.parametrize("scale", [1, 1e-3, 30])
-def test_rounding_is_no_finding(expr, scale):
+def test_rounding_is_no_finding(expr):
     kernel = pv.compile(expr, options=pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16)))
     rng = np.random.default_rng(0)
-    given = {n: (scale * rng.standard_normal(s)).astype(np.float16) for n, s in (("A", (40, 200)), ("B", (200, 48)))}
-    seen = kernel.interpret(**given, observe="values")
-    assert seen.ok, str(seen.findings)
-    (row,) = seen.values.results
-    assert row.unknown < row.elements / 2
+    for scale in (1, 1e-3, 30):
+        a, b = ((scale * rng.standard_normal(s)).astype(np.float16) for s in ((40, 100), (100, 48)))
+        seen = kernel.interpret(a, b, observe="values")
+        assert seen.ok, str(seen.findings)
+        (row,) = seen.values.results
+        assert row.unknown < row.elements / 2
 
 
 def test_sums_that_cancel_are_no_finding():
