@@ -12,7 +12,7 @@ from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.lockstep.machine import Machine, Step
 from polyvolta.cuda.observe.observer import Finding, Observer, block_of, short
-from polyvolta.cuda.observe.tables import Table
+from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses
 from polyvolta.cuda.places import Place, Places
 
@@ -85,7 +85,7 @@ class BankRow:
 
 
 @dataclass(frozen=True, slots=True)
-class BankConflicts:
+class BankConflicts(Shown):
     """What the banks of shared memory had to do; rows in the order of the program."""
 
     rows: tuple[BankRow, ...]

@@ -14,7 +14,7 @@ from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.lockstep.machine import Machine, Step
 from polyvolta.cuda.observe.observer import Finding, Observer, block_of, short
-from polyvolta.cuda.observe.tables import Table
+from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.places import Place, Places
 
@@ -72,7 +72,7 @@ class RequestRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Coalescing:
+class Coalescing(Shown):
     """What was moved between global memory and the warps; rows in the order of the program.
 
     Sectors beyond the ideal are no findings: at a tensor's edge they can't be avoided.

@@ -24,7 +24,7 @@ from polyvolta.cuda.kernel_ir import CHUNK, LANES, Element, KernelIR, Loop
 from polyvolta.cuda.lockstep.machine import Machine, Mask, Step
 from polyvolta.cuda.observe.coalescing import amount
 from polyvolta.cuda.observe.observer import Finding, Observer
-from polyvolta.cuda.observe.tables import Table
+from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.places import Places
 from polyvolta.cuda.text.expression import simplified
@@ -64,7 +64,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Shown):
     """The costs of a run.
 
     Parameters

@@ -15,7 +15,7 @@ from polyvolta.cuda.kernel_ir import KernelIR
 from polyvolta.cuda.lockstep.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.cuda.lockstep.machine import Machine
 from polyvolta.cuda.observe.observer import Finding, Observer, block_of, short, spans, times
-from polyvolta.cuda.observe.tables import Table
+from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.places import Place, Places
 from polyvolta.sets import PolyvoltaError
 
@@ -52,7 +52,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Shown):
     """Accesses that would have left their tensor, tile or register array, or started between two boundaries.
 
     They were not made. Names that leave their range count too.
@@ -74,7 +74,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(Shown):
     """Barriers and warp-wide operations that part of the threads miss, and conditions on which threads disagree."""
 
     rows: tuple[Fault, ...]

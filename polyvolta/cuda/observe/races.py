@@ -17,7 +17,7 @@ from polyvolta.cuda.kernel_ir import LANES, Barrier, GlobalStore, KernelIR
 from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.lockstep.machine import Machine, Step
 from polyvolta.cuda.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
-from polyvolta.cuda.observe.tables import Table
+from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses
 from polyvolta.cuda.places import Place, Places
 from polyvolta.cuda.shadow import Shadow
@@ -77,7 +77,7 @@ class Race:
 
 
 @dataclass(frozen=True, slots=True)
-class Races:
+class Races(Shown):
     """The races, by their two places."""
 
     rows: tuple[Race, ...]

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+    from rich.console import Console, ConsoleOptions, Group, RenderResult
     from rich.text import Text
 
 
@@ -38,28 +38,21 @@ class Table:
             lines.append(f"  {self.note}")
         return "\n".join(lines)
 
-    def rich(self) -> RichTable | Text:
-        """The table for a terminal; of one without rows its title and its note."""
+    def rich(self) -> Group | Text:
+        """The table for a terminal, between its title and its note; of one without rows these alone."""
         from rich.box import SIMPLE_HEAD
+        from rich.console import Group
         from rich.table import Table as Rich
         from rich.text import Text
 
         if not self.rows:
             return Text.assemble((self.title, "bold"), f"\n{self.note}\n")
-        table = Rich(
-            title=Text(self.title, style="bold"),
-            title_justify="left",
-            caption=Text(f"{self.note}\n", style="not italic") if self.note else Text(),
-            caption_justify="left",
-            box=SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-            pad_edge=False,
-        )
+        table = Rich(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for c in self.columns:
             table.add_column(c.removeprefix(">"), justify="right" if c.startswith(">") else "left", overflow="fold")
         for row in self.rows:
             table.add_row(*map(Text, row))
-        return table
+        return Group(Text(self.title, style="bold"), table, Text(f"{self.note}\n" if self.note else ""))
 
     def html(self) -> str:
         """The table for a notebook."""
@@ -72,6 +65,26 @@ class Table:
         )
         body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
         return f"<p><b>{escape(self.title)}</b></p>{body}" + (f"<p>{escape(self.note)}</p>" if self.note else "")
+
+
+class Shown:
+    """What an observer saw, by itself: `tables` as plain text, on a terminal, and in a notebook."""
+
+    __slots__ = ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.tables))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in self.tables:
+            yield table.rich()
+
+    def _repr_html_(self) -> str:
+        return "".join(t.html() for t in self.tables)
 
 
 def _line(columns: tuple[str, ...], cells: tuple[str, ...], widths: list[int]) -> str:

@@ -19,7 +19,7 @@ from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.lockstep.errors import Diverged
 from polyvolta.cuda.lockstep.machine import Machine, Mask, Step
 from polyvolta.cuda.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
-from polyvolta.cuda.observe.tables import Table
+from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses
 from polyvolta.cuda.places import Place, Places
 
@@ -57,7 +57,7 @@ class UninitialisedRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Uninitialised:
+class Uninitialised(Shown):
     """Reads of what nobody wrote, and results that nobody wrote."""
 
     rows: tuple[UninitialisedRead, ...]

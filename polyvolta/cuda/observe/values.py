@@ -22,7 +22,7 @@ from polyvolta.cuda.kernel_ir import GlobalStore, GlobalTensor, KernelIR
 from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.lockstep.machine import Machine, Memory, Step
 from polyvolta.cuda.observe.observer import Finding, Observer, short
-from polyvolta.cuda.observe.tables import Table
+from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses
 from polyvolta.cuda.places import Place, Places
 
@@ -84,7 +84,7 @@ class ResultRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class Values(Shown):
     """What was stored, beside what the graph computes: wrong values by place, and how many of each result."""
 
     rows: tuple[WrongValues, ...]

@@ -186,6 +186,16 @@ def shown(seen, width):
     return out.getvalue()
 
 
+@pytest.mark.parametrize("name", OBSERVERS)
+def test_each_observers_part_is_shown_by_itself(name):
+    seen = product().interpret(**operands(product(), 32, 32, 16), observe="all")
+    part = getattr(seen, name)
+    assert str(part) == "\n\n".join(str(t) for t in part.tables)
+    assert str(part) in str(seen)
+    assert part.tables[0].title in shown(part, 80)
+    assert part._repr_html_() in seen._repr_html_()
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit_a_terminal(width):
     kernel = broken(product(), lambda s: None if isinstance(s, Barrier) else s)

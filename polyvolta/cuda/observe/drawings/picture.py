@@ -48,7 +48,7 @@ def drawn(seen: Mapping[str, Seen | None], observer: str, statement: str | None,
     if observer not in DRAWN:
         raise NothingToDraw(
             f"what {observer!r} saw is told by its findings and its table, not by a picture",
-            hint=f"print(seen.{observer}); there are pictures of {', '.join(DRAWN)}",
+            hint=f"print(observations.{observer}); there are pictures of {', '.join(DRAWN)}",
         )
     found = seen[observer]
     match found:
@@ -68,7 +68,7 @@ def drawn(seen: Mapping[str, Seen | None], observer: str, statement: str | None,
         case Races(rows=rows):
             if not rows:
                 raise NothingToDraw(
-                    "no race was seen", where=run, hint='proved for all sizes by kernel.verify("races")'
+                    "no race was seen", where=run, hint='kernel.verify("barriers_between") proves it for all sizes'
                 )
             return draw_race(ir, _of(rows, statement, lambda r: (r.place.statement, r.other.statement)), run)
         case BankConflicts(rows=rows):
