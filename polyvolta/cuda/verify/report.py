@@ -195,7 +195,7 @@ PROOFS = {
     "ownership": "ownership maps give each element of a fragment one place, or one in each quad-pair that needs it",
     "exchange": "the accumulator map, the exchange through shared memory and the 128-bit pieces stored fit together",
     "bank_conflicts": "no access to shared memory has a bank conflict",
-    "sectors": "every access to global memory takes as few sectors as its bytes need",
+    "sectors": "what a warp wants of a line lies side by side, and the requests for a tile share few sectors",
     "alignment": "every vector access starts at a multiple of its width",
     "bounds": "every access is within its tensor, its tile and its register array",
     "barriers_reached": "every barrier is reached by all threads of its block, or warp",

@@ -8,12 +8,14 @@ in depends on how they are gathered:
   values of different lines share no sector.
 - Of a tile of whose lines a thread takes eight values each, every sector should belong to one request: the lanes of a
   warp take a line's chunks one after another. Where a request ends inside of a sector, the next one takes that sector
-  again; more sharing than that is waste, as when lanes walk down the rows and each takes half a sector of its own. (Of
-  an array whose alignment allows narrow accesses only, the several accesses to a thread's values count as one here.)
+  again, so that each request may have one in common with another; more than that is waste, as when lanes walk down the
+  rows and each takes half a sector of its own. (Of an array whose alignment allows narrow accesses only, the several
+  accesses to a thread's values count as one here.)
 
 Some accesses can't be like that. A tensor whose lines run across the eight values that a thread keeps is read value by
-value, and a column vector of a row-major tensor has a line for each value. There the first point still holds, and the
-report says how many sectors it takes.
+value: a request has few values of each of many lines, 8 bytes of a sector of 32, and the next requests take the same
+sectors again. A column vector of a row-major tensor has a line for each value. There the first point is shown and not
+the second, and the report says how many sectors a request takes and how many its bytes would fill.
 
 Numbers are for a tensor whose address and leading dimension are multiples of a sector; of others each line may start
 inside of one, and take one more.
@@ -129,7 +131,7 @@ def astray(rows: np.ndarray, shifts: range) -> int:
 
 
 def sectors(ir: KernelIR) -> Verdict:
-    """Whether warps take as few sectors of global memory as what they want needs.
+    """Whether warps want values that lie side by side, and share few sectors where they could share few.
 
     Raises
     ------
@@ -148,14 +150,12 @@ def sectors(ir: KernelIR) -> Verdict:
         if found is None:
             found = _scattered(here) or _shared(here)
     statement = (
-        "every access to global memory takes as few sectors of 32 bytes as its values need: what a warp wants of a "
-        "line lies side by side, and a sector of a tile belongs to one request, but where the request ends within it"
+        "what a warp wants of a line of global memory at once lies side by side, in as many sectors of 32 bytes as it "
+        "fills, or one more; the requests for a tile have at most one sector each in common with others"
     )
     if apart:
         names = " and ".join(apart)
-        statement += (
-            f"; {names} {'is' if len(apart) == 1 else 'are'} moved value by value, in the sectors of each value"
-        )
+        statement += f"; {names} {'is' if len(apart) == 1 else 'are'} moved value by value, so requests share sectors"
     relation = "; ".join(told.values())
     if found is None:
         return Verdict(statement, relation)
@@ -184,11 +184,11 @@ def _figures(here: Reached) -> str:
 
 
 def _scattered(here: Reached) -> Case | None:
-    """A request whose values in a line lie apart, in more than two places."""
+    """A request whose values in a line lie apart."""
     r = here.requests
     for group in here.groups:
         lines, pieces = counts(here.rows(here.line, group)), runs(here.places(group))
-        for row in np.flatnonzero(pieces > 2 * lines):
+        for row in np.flatnonzero(pieces > lines):
             combination, warp = divmod(int(row), r.shape[1])
             spread = f"{pieces[row]} separate runs in {lines[row]} line{'' if lines[row] == 1 else 's'}"
             case = _case(here, combination, warp, f"what warp {warp} wants of {here.tensor.name} lies in {spread}")
@@ -198,7 +198,7 @@ def _scattered(here: Reached) -> Case | None:
 
 
 def _shared(here: Reached) -> Case | None:
-    """A sector of a tile that several requests take, though not for one ending and another starting in it."""
+    """A tile of whose sectors requests have more in common than one each."""
     r = here.requests
     if not here.vector or len(here.tensor.dims) < 2 or 1 in here.tensor.dims:
         return None
