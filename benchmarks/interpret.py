@@ -23,7 +23,7 @@ from polyvolta.cuda.observe.watch import OBSERVERS
 
 ALONE, OBSERVED = 2.0, 10.0
 SHOWN = {"races": ("races",), "uninitialised": ("uninitialised",), "banks": ("bank_conflicts",),
-         "sectors": ("coalescing",), "counts": ("counts",), "all": ("all",)}  # fmt: skip
+         "sectors": ("coalescing",), "values": ("values",), "counts": ("counts",), "all": ("all",)}  # fmt: skip
 
 
 def arrays(kernel: pv.Kernel, size: int) -> dict[str, Any]:

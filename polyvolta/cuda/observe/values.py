@@ -1,7 +1,7 @@
 """Values that are stored in a result and aren't the graph's: the last thing that can be wrong with a run.
 
 A kernel that breaks no rule may still compute something else: a lane that loads its neighbour's row, a part of a sum
-left out. So each value, when it is stored, is compared with the exact one, computed in float64 from the same arrays.
+left out. So each value that is stored is compared with the exact one, computed in float64 from the same arrays.
 
 How far it may be off is not a matter of taste. `graph.rounding` follows the three roundings that a kernel does, fp16
 operands, fp32 sums and functions, an fp16 result, and gives a bound for each element; the exact value less and plus
@@ -26,7 +26,9 @@ from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses
 from polyvolta.cuda.places import Place, Places
 
-SAMPLE = 256  # wrong elements that a pattern is looked for in
+RARE = 16  # values of which the rarest is looked for elsewhere
+ORIGINS = 1000  # places where it may be found
+SAMPLE = 64  # wrong elements that a pattern is tried on before all are
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,8 @@ class _Tally:
 class ValueObserver(Observer):
     """Keeps all values that are stored in results; once the run is over, compares them with the exact ones.
 
-    Only then are the exact ones computed: a run that would take too long ends before.
+    Only then are the exact ones computed: a run that would take too long ends before. Memory: three bytes for each
+    value that is stored, and about a hundred for each element of a result in the end.
 
     Attributes
     ----------
@@ -277,28 +280,30 @@ def _row(place: Place, t: _Tally, result: _Result) -> WrongValues:
 
 
 def _moved(result: _Result, index: np.ndarray, found: np.ndarray) -> str:
-    """Whether each wrong element of a sample holds the right value of another one, all by one shift or exchange.
+    """Whether all wrong elements hold the right values of others, by one shift or exclusive-or of their indices; or "".
 
-    The rarest of the values, the largest, says where it may come from; each of these places is a shift, and an
-    exclusive-or of the indices, which is then tried on the others.
+    The rarest of some values says where it may come from; each such place is a shift, and an exclusive-or, which is
+    tried on a sample and then on all.
     """
-    some = np.unique(np.linspace(0, len(index) - 1, SAMPLE).astype(int))
-    index, found = index[some], found[some].astype(np.float64)
-    finite = np.isfinite(found)
-    if len(np.unique(found[finite])) < 4 or not finite.all():  # too little to tell one element from another
+    numbers, at = np.unique(found, return_index=True)
+    if len(numbers) < 4 or not np.isfinite(numbers).all():  # too little to tell one element from another
         return ""
-    low, high = result.least.astype(np.float64), result.most.astype(np.float64)
-    n = int(np.argmax(np.abs(found)))
-    from_where = np.argwhere((low <= found[n]) & (found[n] <= high))
-    letters = "ij"[: index.shape[1]]
-    for kind in ("shift", "xor"):
-        for other in from_where:
-            by = other - index[n] if kind == "shift" else other ^ index[n]
-            there = index + by if kind == "shift" else index ^ by
-            inside = ((there >= 0) & (there < low.shape)).all(1)
-            if inside.all() and ((low[(*there.T,)] <= found) & (found <= high[(*there.T,)])).all():
-                terms = (_term(x, int(d), kind) for x, d in zip(letters, by, strict=True))
-                name = result.tensor.name
+    known = np.isfinite(result.off)
+    low, high = np.where(known, result.least, np.nan), np.where(known, result.most, np.nan)
+
+    def fit(there: np.ndarray, values: np.ndarray) -> bool:
+        inside = ((there >= 0) & (there < low.shape)).all()
+        return bool(inside and ((low[(*there.T,)] <= values) & (values <= high[(*there.T,)])).all())
+
+    places = {n: np.argwhere((low <= found[n]) & (found[n] <= high)) for n in at[:: -(-len(at) // RARE)]}
+    n = min(places, key=lambda n: len(places[n]))
+    sample = np.unique(np.linspace(0, len(index) - 1, SAMPLE).astype(int))
+    for kind, by, moved in (("shift", np.subtract, np.add), ("xor", np.bitwise_xor, np.bitwise_xor)):
+        for other in places[n][:ORIGINS]:
+            step = by(other, index[n])
+            if fit(moved(index[sample], step), found[sample]) and fit(moved(index, step), found):
+                name, letters = result.tensor.name, "ij"[: len(step)]
+                terms = (_term(x, int(d), kind) for x, d in zip(letters, step, strict=True))
                 return f"{name}[{', '.join(letters)}] holds what belongs to {name}[{', '.join(terms)}]"
     return ""
 
@@ -309,6 +314,5 @@ def _term(letter: str, by: int, kind: str) -> str:
     >>> _term("i", -8, "shift"), _term("j", 9, "xor"), _term("j", 0, "xor")
     ('i - 8', 'j xor 9', 'j')
     """
-    return (
-        letter if not by else f"{letter} xor {by}" if kind == "xor" else f"{letter} {'-' if by < 0 else '+'} {abs(by)}"
-    )
+    sign = "xor" if kind == "xor" else "-" if by < 0 else "+"
+    return f"{letter} {sign} {abs(by)}" if by else letter
