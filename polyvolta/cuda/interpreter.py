@@ -46,6 +46,7 @@ from polyvolta.cuda.lockstep.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.lockstep.operations import EFFECTS
 from polyvolta.cuda.lockstep.operations import gathers as gathers
 from polyvolta.cuda.views import ITEM, BadArray, extents, leading_dimension
+from polyvolta.cuda.well_formed import check
 from polyvolta.sets import PolyvoltaError
 
 BATCH_BYTES = 2**26  # of registers, shared memory and temporaries: as many blocks as fit run together
@@ -155,7 +156,9 @@ def prepared_memory(
     Raises
     ------
     BadTensor
+    IllFormed : the IR means nothing.
     """
+    check(ir)
     scalars = scalars or {}
     for what, given, names in (
         ("size", sizes, ir.sizes), ("scalar", scalars, ir.scalars), ("tensor", tensors, [t.name for t in ir.tensors]),

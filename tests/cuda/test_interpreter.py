@@ -366,7 +366,6 @@ def test_a_register_out_of_bounds_is_refused():
             changed(FragmentLoad, ownership=lambda op: m16n16k8("col", "col").a),
             "at once aren't one chunk of shared_A",
         ),
-        (changed(FragmentLoad, tile=lambda op: "exchange"), "tile exchange has no layout"),
     ],
 )
 def test_a_wide_access_is_one_aligned_chunk(ir, message):

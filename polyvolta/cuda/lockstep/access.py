@@ -325,8 +325,7 @@ def _chunks(
     m: Machine, op: kir.Op, tile: kir.SharedTile, index: Index, buffer: Aff, mask: Mask
 ) -> tuple[np.ndarray, Mask]:
     """The chunk of a block's memory for each tile-local element; the arrays may have one axis more than threads."""
-    if tile.layout is None:
-        raise NotAChunk(f"{title(op)}: tile {tile.name} has no layout, as only an exchange buffer may")
+    assert tile.layout is not None
     mask = within(m, op, tile.name, index, [n for _, n in tile.layout.inputs], mask)
     (chunk,) = apply(tile.layout, *index)
     number = m.at((buffer,))

@@ -6,7 +6,8 @@ block barrier stands where all threads of a block go, or none: under conditions 
 never on the thread. The same is true of a warp and what its 32 lanes do together: `__syncwarp()`, the tensor-core
 instruction, and an exchange, whose warp waits for itself.
 
-The machine gives the threads that arrive at every operation, for all blocks and sizes; here they are counted.
+The machine gives the threads that arrive at every operation, for all blocks and sizes; here they are counted. A
+condition that is marked as one on which all threads agree must be one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections import Counter
 import numpy as np
 
 from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import LANES, Barrier, ExchangeLoad, ExchangeStore, KernelIR, Mma, Op
+from polyvolta.cuda.kernel_ir import LANES, Barrier, ExchangeLoad, ExchangeStore, KernelIR, Mma, Op, When
 from polyvolta.cuda.verify.report import Verdict
 from polyvolta.cuda.verify.symbolic import Here
 from polyvolta.cuda.verify.watching import Nothing, Stateless, listed, thread_of
@@ -51,6 +52,18 @@ class Barriers(Stateless):
         else:
             arrive = f"{np.count_nonzero(here.mask[warp])} of the {LANES} lanes of warp {warp} arrive"
         here.refute(PROOF, f"{arrive} at {what}; warp {warp}, lane {lane} doesn't", warp=warp, lane=lane)
+
+    def choose(self, holds: np.ndarray, here: Here) -> None:
+        """A condition: all threads agree if it says so."""
+        if not isinstance(here.op, When) or not here.op.uniform or holds.all() or not holds.any():
+            return
+        warp, lane = thread_of(~holds)
+        words = " and ".join(f"{e} >= 0" for e in here.op.conditions)
+        what = (
+            f"{words} is marked as the same for all threads, and holds for {np.count_nonzero(holds)} of "
+            f"{self.ir.threads}; not for warp {warp}, lane {lane}"
+        )
+        here.refute(PROOF, what, warp=warp, lane=lane)
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with how many places of each kind there are."""

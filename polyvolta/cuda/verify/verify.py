@@ -27,6 +27,7 @@ from polyvolta.cuda.places import Places
 from polyvolta.cuda.verify.machine import run
 from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
 from polyvolta.cuda.verify.symbolic import Client, Finding, Undecided
+from polyvolta.cuda.well_formed import check
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import nearest
@@ -67,10 +68,12 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     UnknownProof : a name that no proof has.
     NoMeaning : a proof was asked for by name that the kernel has no use for.
     NotDecided : there is no exact answer; nothing is proved then.
+    IllFormed : the IR means nothing that could be proved or refuted.
 
     Cost: seconds; most of it is one run of the kernel on symbols.
     """
     wanted = asked(only)
+    check(ir)
     schedule = stages[list(stages)[-1]]
     found = Found({}, {}, {})
     by_functions(ir, graph, stages, wanted, found)

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import Barrier, ExchangeLoad, Mma, When
+from polyvolta.cuda.kernel_ir import Barrier, ExchangeLoad, GlobalStore, Mma, When
+from polyvolta.cuda.lockstep.errors import Diverged
 from polyvolta.cuda.verify.barriers import PROOF, Barriers
 from polyvolta.sets import var
-from tests.cuda.verify.edited import KERNELS, changed, found, kernel, paths
+from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 
 
-def under(ir, path, *conditions, uniform=True):
+def under(ir, path, *conditions, uniform=False):
     """The kernel with a statement put under a condition."""
     stmt = dict(walk(ir.body))[path]
     return replace(ir, body=replaced(ir.body, path, (When(tuple(conditions), (stmt,), uniform),)))
@@ -51,3 +52,17 @@ def test_a_warps_barrier_and_what_warps_do_together():
     assert found(Barriers, under(ir, path, var("warp") - 1)) == {}
     assert found(Barriers, changed(under(ir, path, var("warp") - 1), (*path, 0), scope="block"))[PROOF].lane == 0
     assert found(Barriers, under(ir, path, var("linearId") - 40))[PROOF].warp == 1
+
+
+@pytest.mark.parametrize("name", ["plain", "sum"])
+def test_a_condition_that_claims_to_be_uniform(name):
+    """All threads must agree on it, whatever stands below; where sizes decide, they do."""
+    ir = kernel(name).ir
+    path = paths(ir, GlobalStore)[0]
+    wrong = under(ir, path, var("K") - 1, 7 - var("lane"), uniform=True)
+    finding = found(Barriers, wrong)[PROOF]
+    assert finding.path == path and (finding.warp, finding.lane) == (0, 8) and finding.point["K"] >= 1
+    assert f"holds for {8 * ir.warps} of {ir.threads}" in finding.what
+    assert found(Barriers, under(ir, path, var("K") - 1, 40 - var("lane"), uniform=True)) == {}
+    with pytest.raises(Diverged, match="uniform"):
+        concrete(wrong, dict.fromkeys(ir.sizes, 40)).run()

@@ -107,3 +107,18 @@ def test_what_is_told():
     relation = client.shown(PROOF).relation
     assert relation.count("32*blockIdx.y <= i < 32*blockIdx.y + 32 and 32*blockIdx.x <= j < 32*blockIdx.x + 32") == 2
     assert "128 threads write each of 32 x 32 elements once" in relation
+
+
+def test_no_block_at_all():
+    """What no block does is right of no block; but nobody writes the output."""
+    for name in ("plain", "numbers", "two outputs"):
+        ir = kernel(name).ir
+        for n in (0, 1):
+            empty = replace(ir, grid=(*ir.grid[:n], aff(0), *ir.grid[n + 1 :]))
+            client = WrittenOnce(empty)
+            assert run(empty, [client]).findings == {}
+            case = client.shown(PROOF).counter_example
+            assert case is not None and "no block runs" in case.what
+            assert all(case.sizes[d] >= 1 for t in ir.tensors if t.written for d in t.dims if isinstance(d, str))
+            counts = counted(empty, dict.fromkeys(ir.sizes, 40), case.address.split("[")[0])
+            assert not any(counts.values())
