@@ -74,7 +74,9 @@ WRONG = {
     "c9 has no value there": _moved(),
     "nothing has no value there": edited(GlobalLoad, index=lambda s: (var("nothing"), *s.index[1:])),
     "the layout of shared_A has 2 dimensions, and the order": tile(order=(0, 5)),
-    "takes 1 indices to 2, not 1 to 1": tile(layout=IndexMap((("i", 32),), (("x", var("i")), ("y", aff(0)))), order=(0,)),
+    "takes 1 indices to 2, not 1 to 1": tile(
+        layout=IndexMap((("i", 32),), (("x", var("i")), ("y", aff(0)))), order=(0,)
+    ),
     "0 buffers": tile(buffers=0),
     "40 threads are no whole warps": replace(kernel("plain").ir, threads=40),
     "an element of run_C has 16 values, not 8": register("run_C", width=16),
