@@ -28,8 +28,8 @@ from polyvolta.cuda.kernel_ir import (
     Stmt,
     When,
 )
-from polyvolta.cuda.verify.conditions import Condition
 from polyvolta.cuda.verify.symbolic import Undecided
+from polyvolta.cuda.verify.symbols import all_blocks
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import Floor, Xor
 from polyvolta.sets.digits import mod_parts
@@ -67,15 +67,10 @@ def _fits(ir: KernelIR, loops: tuple[Loop, ...], symbolic: Aff, const: int, larg
     """Whether a sum stays in an int."""
     if symbolic.is_constant:
         return symbolic.const + const <= INT
-    names = [*ir.sizes]
-    known = [e for n in ir.sizes for e in (var(n) - (ir.ranges.get(n, (0, None))[0] or 0), largest - var(n))]
-    for axis, extent in zip("xyz", ir.grid):
-        names.append(f"blockIdx.{axis}")
-        known += [var(names[-1]), extent - 1 - var(names[-1])]
+    known = [largest - var(n) for n in ir.sizes]
     for loop in loops:  # the value behind the last trip's is computed, too
-        names.append(loop.var)
         known += [var(loop.var) - e for e in loop.lower] + [e + loop.step - var(loop.var) for e in loop.upper]
-    return Condition(tuple(names), (frozenset(known),)).holds(INT - const - symbolic)
+    return all_blocks(ir, tuple(loop.var for loop in loops)).given(*known).holds(INT - const - symbolic)
 
 
 # ---- the expressions of the text
