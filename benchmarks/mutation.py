@@ -23,7 +23,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from math import prod
@@ -40,7 +40,7 @@ from polyvolta.cuda.kernel_ir import CHUNK, GlobalStore, GlobalTensor, KernelIR
 from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.observe.watch import Watch, names_of
 from polyvolta.cuda.places import Places
-from polyvolta.cuda.verify.report import Report
+from polyvolta.cuda.verify.report import PROOFS, Proof, Report
 from polyvolta.cuda.verify.verify import NotDecided, verify
 from polyvolta.cuda.views import narrowed
 from polyvolta.kernel import Kernel
@@ -84,6 +84,21 @@ MEANS = {
     "around": ("bounds",),
 }
 """What a run shows, and the statements of which at least one is wrong then."""
+BEARS = {
+    "written_once": {"stored"},
+    "fresh": {"result", "uninitialised"},
+    "sums": {"result", "uninitialised"},
+    "result": {"result", "uninitialised"},
+    "barriers_between": {"races"},
+    "not_overwritten": {"races"},
+    "bank_conflicts": {"bank_conflicts"},
+    "sectors": {"coalescing"},
+    "alignment": {"bounds"},
+    "bounds": {"bounds"},
+    "barriers_reached": {"divergence"},
+}
+"""What a run for a counter-example's own sizes shows, if it is a real one. The other statements are about maps and
+copies, which may be wrong and do no harm."""
 LIMIT_S, MOST_WORK = 60, 3e6
 
 
@@ -128,8 +143,7 @@ class Counting(Watch):
     """The observers, and how often each value of an output was stored."""
 
     def __init__(self, ir: KernelIR) -> None:
-        super().__init__(ir, [n for n in names_of("all", ir) if n != "counts"])
-        self.stored: Counter[str] = Counter()
+        super().__init__(ir, [n for n in names_of("all", ir) if n in MEANS])
         self.counts: dict[str, np.ndarray] = {}
 
     def step(self, m: Any, step: Any) -> None:
@@ -229,17 +243,15 @@ def _late(*_: Any) -> None:
     raise TimeoutError(f"more than {LIMIT_S} s")
 
 
+def blank(kind: str, what: str) -> dict[str, Any]:
+    """What is written of a case."""
+    return {"kind": kind, "what": what, "verdict": "", "refuted": "", "unborne": "", "seen": "", "story": ""}
+
+
 def judged(name: str, made: Change) -> dict[str, Any]:
     """Both judges' verdicts of a changed kernel, and what they have against one another."""
     _, kernel = whole(name)
-    record: dict[str, Any] = {
-        "kind": made.kind,
-        "what": made.what,
-        "verdict": "",
-        "refuted": "",
-        "seen": "",
-        "story": "",
-    }
+    record = blank(made.kind, made.what)
     try:
         report: Report | None = verify(made.ir, kernel.graph, kernel.stages)
     except PolyvoltaError as error:
@@ -254,15 +266,17 @@ def judged(name: str, made: Change) -> dict[str, Any]:
         return record | {"verdict": "crashed", "story": "verify: " + workers.Failure.now().trace}
     refuted = () if report is None else report.refuted
     record["refuted"] = " ".join(p.id for p in refuted)
-    tried = [sizes_of(made.ir, three) for three in SIZES]
-    tried = [dict(s) for s in dict.fromkeys((*_examples(made.ir, refuted), *(tuple(s.items()) for s in tried)))]
     seen: dict[str, str] = {}
     try:
-        for sizes in tried:
-            for k, v in wrong(name, made.ir, sizes).items():
-                seen.setdefault(k, v)
-            if seen and refuted and _agree(seen, report):
+        examples = dict(_examples(made.ir, refuted))
+        shown = {sizes: wrong(name, made.ir, dict(sizes)) for sizes in dict.fromkeys(examples.values())}
+        record["unborne"] = " ".join(i for i, sizes in examples.items() if not _borne(i, shown[sizes]))
+        for found in shown.values():
+            seen = found | seen
+        for three in SIZES:
+            if seen and refuted and not _contradicted(seen, report):
                 break
+            seen = wrong(name, made.ir, sizes_of(made.ir, three)) | seen
     except TimeoutError:
         raise
     except Exception:
@@ -278,24 +292,28 @@ def judged(name: str, made: Change) -> dict[str, Any]:
     return record | {"story": "\n".join([*stories, *(f"{n} undecided: {w}" for n, w in report.undecided)])}
 
 
-def _examples(ir: KernelIR, refuted: Any) -> Iterator[tuple[tuple[str, int], ...]]:
-    """The sizes of counter-examples, those that are no work for the interpreter."""
+def _examples(ir: KernelIR, refuted: Iterable[Proof]) -> Iterator[tuple[str, tuple[tuple[str, int], ...]]]:
+    """The sizes of counter-examples by proof, those that are not too much work for the interpreter."""
     for p in refuted:
+        assert p.counter_example is not None
         sizes = p.counter_example.sizes
         if set(sizes) == set(ir.sizes) and prod(max(s, 16) for s in sizes.values()) <= MOST_WORK:
             if all(s >= (ir.ranges.get(n, (0, None))[0] or 0) for n, s in sizes.items()):
-                yield tuple((n, sizes[n]) for n in ir.sizes)
+                yield p.id, tuple((n, sizes[n]) for n in ir.sizes)
 
 
-def _contradicted(seen: Mapping[str, str], report: Report) -> list[str]:
+def _borne(proof: str, seen: Mapping[str, str]) -> bool:
+    """Whether a run bears out a counter-example; one in which threads were refused says nothing of what follows."""
+    return proof not in BEARS or bool((BEARS[proof] | {"bounds", "divergence", "refused"}) & seen.keys())
+
+
+def _contradicted(seen: Mapping[str, str], report: Report | None) -> list[str]:
     """What was seen though every statement about it is proved."""
+    if report is None:
+        return []
     unproved = {p.id for p in report.refuted} | {n for n, _ in report.undecided}
     first = {"bounds", "divergence"} & seen.keys()  # who is refused takes no part, and what follows is no wonder
     return [k for k in first or seen if k in MEANS and not unproved & set(MEANS[k])]
-
-
-def _agree(seen: Mapping[str, str], report: Report | None) -> bool:
-    return report is not None and not _contradicted(seen, report)
 
 
 def _verdict(report: Report, seen: Mapping[str, str]) -> str:
@@ -365,16 +383,16 @@ def main() -> int:
     for task, answer, seconds in workers.run(case, tasks, args.jobs, 2 * LIMIT_S, until):
         if isinstance(answer, workers.Failure):
             late = "TimeoutError" in answer.line or "no result" in answer.line
-            answer = {"kind": "", "what": "", "verdict": "late" if late else "crashed", "refuted": "", "seen": "",
-                      "story": answer.trace}  # fmt: skip
+            answer = blank("", "") | {"verdict": "late" if late else "crashed", "story": answer.trace}
         records.append({"case": task, **answer, "seconds": round(seconds, 2)})
         r = records[-1]
-        if r["verdict"] in BAD or r["verdict"] in args.list.split(","):
+        if r["verdict"] in args.list.split(",") or (r.get("unborne") and "unborne" in args.list):
             line = f"[{len(records)}] {task} {r['verdict']}: {r['what'][:300]}\n    " + r["story"].strip().replace(
                 "\n", "\n    "
             )
             print(line, file=sys.stderr, flush=True)
     table(records)
+    by_proof(records)
     write_csv(args.csv, [{k: v for k, v in r.items() if k != "story"} for r in records])
     workers.report([(f"{r['case']} {r['verdict']}: {r['what']}", r["story"]) for r in records if r["verdict"] in BAD])
     return 1 if any(r["verdict"] in BAD for r in records) else 0
@@ -388,6 +406,16 @@ def table(records: list[dict[str, Any]]) -> None:
         rs = [r for r in records if kind in (r["kind"], "all")]
         counts = Counter(r["verdict"] for r in rs)
         print(f"| {kind} | {len(rs)} | {' | '.join(str(counts[v] or '') for v in VERDICTS)} |")
+
+
+def by_proof(records: list[dict[str, Any]]) -> None:
+    """How many refutations of each kind there are, and how many a run for their sizes doesn't bear out."""
+    print("\n| proof | refuted | alone | not borne out |\n|---|---|---|---|")
+    for proof in PROOFS:
+        rs = [r for r in records if proof in r["refuted"].split()]
+        unborne = sum(proof in r.get("unborne", "").split() for r in rs)
+        shown = f"{unborne}" if proof in BEARS else "-"
+        print(f"| {proof} | {len(rs)} | {sum(r['refuted'] == proof for r in rs)} | {shown} |")
 
 
 def show(task: str) -> int:

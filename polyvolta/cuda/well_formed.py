@@ -32,9 +32,11 @@ from polyvolta.cuda.kernel_ir import (
     Mma,
     Pointwise,
     RegisterArray,
+    Scale,
     SharedStore,
     SharedTile,
     Stmt,
+    Zero,
 )
 from polyvolta.graph.formula import inputs
 from polyvolta.sets import Aff
@@ -135,7 +137,7 @@ def _of_statement(ir: KernelIR, s: Stmt, known: frozenset[str]) -> Iterator[str]
         yield from _unknown(what, expressions, known)
     for name in ("target", "source", "a", "b", "d"):
         if isinstance(e := getattr(s, name, None), Element):
-            yield from _of_element(ir, e)
+            yield from _of_element(ir, e, kind=_KINDS.get((type(s), name)))
     rule: Callable[[KernelIR, Any], Iterator[str]] | None = _RULES.get(type(s))
     if rule is not None:
         yield from rule(ir, s)
@@ -158,8 +160,8 @@ def _expressions(s: Stmt) -> Iterator[tuple[str, tuple[Aff, ...]]]:
             yield "inside", (*s.inside.index, *s.inside.extents)
 
 
-def _of_element(ir: KernelIR, e: Element, width: int | None = None) -> Iterator[str]:
-    """A register array that there is, of so many values."""
+def _of_element(ir: KernelIR, e: Element, width: int | None = None, kind: str | None = None) -> Iterator[str]:
+    """A register array that there is, of so many values of a kind."""
     array = next((r for r in ir.registers if r.name == e.array), None)
     if array is None:
         yield f"no register array is called {e.array!r}"
@@ -167,6 +169,8 @@ def _of_element(ir: KernelIR, e: Element, width: int | None = None) -> Iterator[
         yield f"{e.array} has {len(array.shape)} dimensions, not {len(e.index)}"
     elif width is not None and array.width != width:
         yield f"an element of {e.array} has {array.width} values, not {width}"
+    elif kind is not None and array.kind != kind:
+        yield f"{e.array} has {array.kind} values, where {kind} values belong"
 
 
 def _array(ir: KernelIR, e: Element) -> RegisterArray:
@@ -282,6 +286,18 @@ def _of_barrier(ir: KernelIR, s: Barrier) -> Iterator[str]:
         yield f"a barrier is one of a block or of a warp, not of a {s.scope}"
 
 
+_KINDS: dict[tuple[type, str], str] = {
+    (GlobalLoad, "target"): "half",
+    (SharedStore, "source"): "half",
+    (FragmentLoad, "target"): "half",
+    (Mma, "a"): "half",
+    (Mma, "b"): "half",
+    (Mma, "d"): "float",
+    (ExchangeStore, "source"): "float",
+    (Zero, "target"): "float",
+    (Scale, "target"): "float",
+}
+"""What values memory and the tensor cores take and give."""
 _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     GlobalLoad: _of_global,
     GlobalStore: _of_global,
