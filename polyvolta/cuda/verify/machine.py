@@ -19,7 +19,8 @@ barrier. The machine takes each client's state along and does the control:
 What comes out is a proof for every client that had nothing to refute: it has seen every operation in every state in
 which any execution reaches it. A refutation has a path condition, and its smallest point is a concrete case. Where a
 loop was widened, a state may have been seen for trips in which no execution has it: that makes nothing proved that is
-wrong, but a case of such a state may be none. No kernel that the compiler makes has one.
+wrong, but a case of such a state may be none. So a case is run again, its sizes now numbers (`run(..., sizes=...)`):
+loops then go trip by trip to their end, nothing is widened, and what is found happens.
 
 Cost: some milliseconds of set operations; time goes with the clients' work on a few trips of each loop.
 """
@@ -43,6 +44,7 @@ from polyvolta.sets.aff import Floor
 
 MOST_TURNS = 8
 MOST_TRIPS = 64  # of one loop, before giving up on a state that repeats
+MOST_COUNTED = 4096  # of one loop, where the sizes are numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,12 @@ class Run:
     ways: int
 
 
-def run(ir: KernelIR, clients: Sequence[Client]) -> Run:
+def run(ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None = None) -> Run:
     """Run a kernel on symbols, clients watching.
+
+    Parameters
+    ----------
+    sizes : run it for these sizes alone, trip by trip: then every finding happens.
 
     Raises
     ------
@@ -74,7 +80,7 @@ def run(ir: KernelIR, clients: Sequence[Client]) -> Run:
         loop whose states don't repeat.
     """
     start = perf_counter()
-    machine = _Machine(ir, clients)
+    machine = _Machine(ir, clients, sizes)
     try:
         ways = machine.run()
     except Undecided as unknown:
@@ -100,8 +106,8 @@ class _Way:
 
 
 class _Machine:
-    def __init__(self, ir: KernelIR, clients: Sequence[Client]) -> None:
-        self.ir, self.clients = ir, clients
+    def __init__(self, ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None = None) -> None:
+        self.ir, self.clients, self.sizes = ir, clients, sizes
         self.choosing = [c for c in clients if isinstance(c, Choosing)]
         self.seconds = [0.0] * len(clients)
         self.findings: dict[str, Finding] = {}
@@ -113,7 +119,10 @@ class _Machine:
         self._bound: dict[tuple, tuple[Aff, np.ndarray]] = {}
 
     def run(self) -> int:
-        ways = [_Way(all_blocks(self.ir), [c.start(self.ir) for c in self.clients])]
+        known = all_blocks(self.ir)
+        for name, value in (self.sizes or {}).items():
+            known = known.given(var(name) - value, value - var(name))
+        ways = [_Way(known, [c.start(self.ir) for c in self.clients])]
         ways = self.body(self.ir.body, ways, None, ())
         for way in ways:
             here = Here(self, (), None, None, way.condition)
@@ -234,13 +243,13 @@ class _Machine:
         exits: list[_Way] = []
         trip = 0
         while ways:
-            if trip >= MOST_TRIPS:
-                raise Undecided(f"the states of loop {s.var} don't repeat within {MOST_TRIPS} trips")
+            if trip >= (MOST_TRIPS if self.sizes is None else MOST_COUNTED):
+                raise Undecided(f"the states of loop {s.var} don't repeat within {trip} trips")
             exits += [left for way in ways for left in self.exits(s, start, upper, way, path)]
             going = []
             for way in ways:
                 condition = way.condition.given(*(e - v for e in upper))
-                key = way.key, trip % period
+                key = way.key, trip % period if self.sizes is None else trip
                 first, done = seen.get(key, (trip, None))
                 if condition.is_empty or (done is not None and condition.within(done)):
                     continue

@@ -18,7 +18,7 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import KernelIR, Loop, Stmt
 from polyvolta.cuda.verify.conditions import Condition
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, var
 
 
 class Undecided(CudaError):
@@ -214,13 +214,18 @@ class Here:
     ) -> None:
         """Record a counter-example at this place; of each proof the first one is kept.
 
+        But one with a size of 0 gives way to one without: sums over nothing are right whatever a kernel does.
+
         Parameters
         ----------
         where : when it happens, each `e >= 0`; nothing is recorded where that is impossible.
         """
-        if proof in self.machine.findings:
+        known = self.machine.findings.get(proof)
+        if known is not None and all(known.point[n] for n in self.ir.sizes):
             return
-        point = self.condition.point(*where)
+        point = self.condition.point(*where, *(var(n) - 1 for n in self.ir.sizes))
+        if point is None and known is None:
+            point = self.condition.point(*where)
         if point is not None:
             at = {**point, **self.loops}
             self.machine.findings[proof] = Finding(proof, what, at, self.path, other, warp, lane, address)

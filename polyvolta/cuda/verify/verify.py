@@ -4,7 +4,9 @@ Two kinds of provers there are. A *function* decides a statement from the kernel
 `PROVERS` has its functions by the proofs' names, each called with (ir, graph, stages). A *client* of the symbolic
 machine (`machine`) watches the kernel run once for all sizes: a module's `CLIENTS` are called with (ir, graph) and
 give one each; after the run `client.shown(proof)` says what was to be shown, and what the machine recorded against it
-refutes it. All clients share one run, and only those take part whose proofs are asked for.
+refutes it. That is run once more, for its own sizes, so that it is a case that happens; but for proofs in the client's
+`confirmed`, whose cases the client itself has looked at with numbers. All clients share one run, and only those take
+part whose proofs are asked for.
 
 Both answer with a `Verdict`, raise `NoMeaning` where a kernel has no use for a proof, and `Undecided` where they have
 no exact answer. What is not decided is never called proved: the verification ends with an error; or, if something else
@@ -171,22 +173,50 @@ def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) 
     if not chosen:
         return
     try:
-        _watched(ir, [made(ir, graph) for made in chosen], names, found)
+        findings = _watched(ir, [made(ir, graph) for made in chosen], names, found)
     except Undecided:
+        findings = {}
         for made in chosen:
             client = made(ir, graph)
             try:
-                _watched(ir, [client], names, found)
+                findings |= _watched(ir, [client], names, found)
             except Undecided as unknown:
+                findings |= unknown.findings
                 for name in names.intersection(client.proofs):
                     if name in unknown.findings:
-                        found.verdicts[name] = refuted(client.shown(name), unknown.findings[name], ir), 0.0
+                        found.verdicts[name] = client.shown(name), 0.0
                     else:
                         found.unknown[name] = unknown
+    _refute(ir, graph, chosen, {n: f for n, f in findings.items() if n in names}, found)
 
 
-def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> None:
-    """One run with some clients; a client's proofs share its time."""
+def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Finding], found: Found) -> None:
+    """Turn what was found into refutations, each after a run at its own sizes in which it happens."""
+    again: dict[tuple[int, ...], Mapping[str, Finding]] = {}
+    sure = {name for made in chosen for name in getattr(made, "confirmed", ())}
+    for name, finding in findings.items():
+        if name in sure:
+            found.verdicts[name] = refuted(found.verdicts[name][0], finding, ir), found.verdicts[name][1]
+            continue
+        sizes = {n: finding.point[n] for n in ir.sizes}
+        key = tuple(sizes.values())
+        if key not in again:
+            try:
+                again[key] = run(ir, [made(ir, graph) for made in chosen], sizes).findings
+            except Undecided:  # a statement about all blocks and sizes together, which is looked at otherwise
+                again[key] = findings
+        verdict, seconds = found.verdicts[name]
+        if name in again[key]:
+            found.verdicts[name] = refuted(verdict, again[key][name], ir), seconds
+        else:
+            del found.verdicts[name]
+            at = ", ".join(f"{n} = {v}" for n, v in sizes.items())
+            found.unknown[name] = Undecided(f"{finding.what}: so it seems, but not for {at}")
+            found.unknown[name].path = finding.path
+
+
+def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> Mapping[str, Finding]:
+    """One run with some clients, whose proofs share their time; what it found against them."""
     done = run(ir, watching)
     for client, own in zip(watching, done.seconds, strict=True):
         decided = names.intersection(client.proofs)
@@ -199,9 +229,8 @@ def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Foun
                     found.without[name] = reason
                     continue
                 verdict = Verdict(PROOFS[name], "")
-            if name in done.findings:
-                verdict = refuted(verdict, done.findings[name], ir)
             found.verdicts[name] = verdict, seconds
+    return done.findings
 
 
 def refuted(verdict: Verdict, finding: Finding, ir: KernelIR) -> Verdict:

@@ -92,7 +92,7 @@ class Writes:
 class WrittenOnce(Watching):
     """Counts the stores to each element of the outputs."""
 
-    proofs = (PROOF,)
+    proofs = confirmed = (PROOF,)
 
     def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
         self.ir = ir
