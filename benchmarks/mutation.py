@@ -41,7 +41,7 @@ from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.observe.watch import Watch, names_of
 from polyvolta.cuda.places import Places
 from polyvolta.cuda.verify.report import PROOFS, Proof, Report
-from polyvolta.cuda.verify.verify import NotDecided, verify
+from polyvolta.cuda.verify.verify import verify
 from polyvolta.cuda.views import narrowed
 from polyvolta.kernel import Kernel
 from polyvolta.sets import PolyvoltaError
@@ -256,10 +256,7 @@ def judged(name: str, made: Change) -> dict[str, Any]:
         report: Report | None = verify(made.ir, kernel.graph, kernel.stages)
     except PolyvoltaError as error:
         report = None
-        record |= {
-            "verdict": "undecided" if isinstance(error, NotDecided) else "no kernel",
-            "story": f"{type(error).__name__}: {error}",
-        }
+        record |= {"verdict": "no kernel", "story": f"{type(error).__name__}: {error}"}
     except TimeoutError:
         raise
     except Exception:
@@ -289,7 +286,7 @@ def judged(name: str, made: Change) -> dict[str, Any]:
     if lost := list(_nowhere(made.ir, report)):
         record["verdict"], stories = "nowhere", [*lost, *stories]
     stories += [f"{p.id} refuted: {p.counter_example.what if p.counter_example else ''}" for p in refuted]
-    return record | {"story": "\n".join([*stories, *(f"{n} undecided: {w}" for n, w in report.undecided)])}
+    return record | {"story": "\n".join([*stories, *(f"{p.id} undecided: {p.reason}" for p in report.undecided)])}
 
 
 def _examples(ir: KernelIR, refuted: Iterable[Proof]) -> Iterator[tuple[str, tuple[tuple[str, int], ...]]]:
@@ -311,7 +308,7 @@ def _contradicted(seen: Mapping[str, str], report: Report | None) -> list[str]:
     """What was seen though every statement about it is proved."""
     if report is None:
         return []
-    unproved = {p.id for p in report.refuted} | {n for n, _ in report.undecided}
+    unproved = {p.id for p in report.refuted} | {p.id for p in report.undecided}
     first = {"bounds", "divergence"} & seen.keys()  # who is refused takes no part, and what follows is no wonder
     return [k for k in first or seen if k in MEANS and not unproved & set(MEANS[k])]
 
@@ -319,6 +316,8 @@ def _contradicted(seen: Mapping[str, str], report: Report | None) -> list[str]:
 def _verdict(report: Report, seen: Mapping[str, str]) -> str:
     if report.ok:
         return "missed" if seen else "proved"
+    if not report.refuted and not _contradicted(seen, report):
+        return "undecided"
     if not seen:
         return "unseen"
     return "contradicted" if _contradicted(seen, report) else "refuted"

@@ -68,7 +68,10 @@ def one(name: str, kernel: Any, limit: float, repeat: int) -> bool:
     fastest = reports[1 + times.index(best)] if times else reports[0]
     seconds = {p.id: p.seconds for p in fastest.proofs}
     groups = [f"{sum(seconds.get(n, 0) for n in names):.2f}" for names in GROUPS.values()]
-    proved = "all" if fastest.ok else f"**{', '.join(p.id for p in fastest.refuted)} refuted**"
+    others = {"refuted": fastest.refuted, "not decided": fastest.undecided}
+    proved = (
+        "all" if fastest.ok else "; ".join(f"**{', '.join(p.id for p in ps)} {w}**" for w, ps in others.items() if ps)
+    )
     late = "" if first <= limit else " **late**"
     cells = [name, f"{len(fastest.proofs)}", proved, *groups, f"{best:.2f}", f"{first:.2f}", f"{limit:.0f}{late}"]
     print(f"| {' | '.join(cells)} |", flush=True)
@@ -105,6 +108,7 @@ def verify_one(c: Combination) -> matrix.Record:
     return {
         "proofs": len(report.proofs),
         "refuted": " ".join(p.id for p in report.refuted),
+        "undecided": " ".join(p.id for p in report.undecided),
         "text_s": round(text_s, 3),
         "verify_s": round(time.perf_counter() - start - text_s, 3),
         "story": "" if report.ok else str(report),
@@ -120,6 +124,7 @@ def verify_default(task: matrix.Default) -> matrix.Record:
     return {
         "proofs": len(report.proofs),
         "refuted": " ".join(p.id for p in report.refuted),
+        "undecided": " ".join(p.id for p in report.undecided),
         "verify_s": round(time.perf_counter() - start, 3),
         "story": "" if report.ok else str(report),
     }
@@ -135,20 +140,21 @@ def verify_all(args: argparse.Namespace) -> int:
         tasks = combinations.chosen(args.only, args.part, args.limit)
         results, failures = matrix.go(verify_one, tasks, lambda c: c.name, args)
         named = [(c.name, c.idiom.name, r) for c, r in results]
-    undecided = len(failures)
-    failures += [(name, r["story"]) for name, _, r in named if r["refuted"]]
+    failed, wrong = len(failures), [(n, r) for n, _, r in named if r["refuted"]]
+    unknown = [(n, r) for n, _, r in named if r["undecided"] and not r["refuted"]]
+    failures += [(n, r["story"]) for n, r in wrong + unknown]
     matrix.write_csv(args.csv, [{"kernel": n} | {k: v for k, v in r.items() if k != "story"} for n, _, r in named])
-    print("| idiom | kernels | proofs | refuted | seconds, median | largest | of |")
-    print("|---|---|---|---|---|---|---|")
+    print("| idiom | kernels | proofs | refuted | not decided | seconds, median | largest | of |")
+    print("|---|---|---|---|---|---|---|---|")
     for idiom in [*dict.fromkeys(i for _, i, _ in named), "all"]:
         rs = [(n, r) for n, i, r in named if idiom in (i, "all")]
         if rs:
             slowest = max(rs, key=lambda x: x[1]["verify_s"])
-            wrong = sum(bool(r["refuted"]) for _, r in rs)
+            bad = [sum(bool(r[word]) for _, r in rs) for word in ("refuted", "undecided")]
             median = statistics.median(r["verify_s"] for _, r in rs)
-            cells = [idiom, len(rs), sum(r["proofs"] for _, r in rs), wrong, f"{median:.2f}"]
+            cells = [idiom, len(rs), sum(r["proofs"] for _, r in rs), *bad, f"{median:.2f}"]
             print(f"| {' | '.join(map(str, cells))} | {slowest[1]['verify_s']:.2f} | {slowest[0]} |")
-    print(f"\n{len(tasks)} kernels, {len(failures) - undecided} refuted, {undecided} not decided or failed")
+    print(f"\n{len(tasks)} kernels, {len(wrong)} refuted, {len(unknown)} not decided, {failed} failed")
     workers.report(failures)
     return 1 if failures else 0
 

@@ -296,13 +296,14 @@ class Kernel:
         -------
         A report. It prints as a table, with a counter-example below for every statement that is refuted: sizes, block,
         warp, lane, what is touched, the line of the CUDA text and the node of the tree. For programs there are
-        `report.ok`, `report.proofs` and `report["bounds"]`.
+        `report.ok`, `report.proofs` and `report["bounds"]`. What has no exact answer is in `report.undecided`, each
+        with its reason; then the report isn't ok.
 
         Raises
         ------
         UnknownProof : a name that no proof has.
         NoMeaning : a proof was asked for by name that says nothing about this kernel.
-        NotDecided : there is no exact answer; nothing is called proved then.
+        IllFormed : the kernel's IR means nothing that could be proved or refuted.
 
         Cost: some tenths of a second, up to several seconds for kernels of many operations.
 

@@ -257,6 +257,20 @@ def test_verify_of_a_broken_kernel_exits_with_1(cli):
     assert out.rstrip().endswith("<-- here")
 
 
+def test_verify_of_what_is_not_decided_exits_with_1(cli, monkeypatch):
+    from polyvolta.cuda.verify import verify as verifying
+    from polyvolta.cuda.verify.symbolic import Undecided
+
+    def unknown(*_):
+        raise Undecided("nobody knows")
+
+    monkeypatch.setattr(verifying, "provers", lambda: {"alignment": unknown})
+    code, out, err = cli("verify", *SMALL, "--only", "alignment,bounds")
+    assert (code, err) == (1, "")
+    assert "1 of 2 statements not decided" in out
+    assert re.findall(r"^([✓✗?])  (\w+)", out, re.M) == [("?", "alignment"), ("✓", "bounds")]
+
+
 def test_verify_on_a_terminal_is_coloured_and_fits(terminal):
     code, out, _ = terminal("verify", *SMALL, "--only", "ownership")
     assert code == 0

@@ -12,14 +12,22 @@ from polyvolta.cuda.verify.show import (
     common_sizes,
     facts,
     marked_node,
+    outcome,
+    overall,
     places,
+    same_case,
     shortened,
     summary,
     tree_lines,
+    unknown_in_words,
 )
 
 MONO = "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em"
-COLOURS = {True: "#2a8a4a", False: "#d1382f"}  # of enough contrast on light and dark pages
+COLOURS = {
+    "proved": "#2a8a4a",
+    "refuted": "#d1382f",
+    "not decided": "#a06a00",
+}  # of enough contrast on light and dark pages
 CELL = "text-align:left;vertical-align:top;padding:.1em .8em .1em 0"
 TABLE = "border-collapse:collapse;font-size:inherit"
 
@@ -33,24 +41,26 @@ def html(report: Report) -> str:
     """
     sizes = common_sizes(report)
     head = f"<b>{escape(report.kernel)}</b>" + (f"<br>for {escape(sizes)}" if sizes else "")
-    said = f'<br><span style="color:{COLOURS[report.ok]}">{escape(summary(report))}</span>'
-    rows = "".join(_row(p, sizes) for p in report.proofs)
-    rows += "".join(_cells("<b>?</b>", escape(name), escape(reason), "") for name, reason in report.undecided)
+    said = f'<br><span style="color:{COLOURS[overall(report)]}">{escape(summary(report))}</span>'
+    rows = "".join(_row(report, p, sizes) for p in report.proofs)
     titles = "".join(f'<th style="{CELL}">{t}</th>' for t in ("", "proof", "statement, and the relation", "ms"))
     table = f'<table style="{TABLE}"><tr>{titles}</tr>{rows}</table>' if rows else ""
     return f"<div>{head}{said}{table}{''.join(_refutation(report, p) for p in report.refuted)}</div>"
 
 
-def _row(p: Proof, common: str) -> str:
-    colour = f"color:{COLOURS[p.proved]}"
-    said = escape(p.statement if p.proved else f"refuted: {p.statement}")
+def _row(report: Report, p: Proof, common: str) -> str:
+    became = outcome(p)
+    colour = f"color:{COLOURS[became]}"
+    said = escape(p.statement if p.proved else f"{became}: {p.statement}")
     if p.sizes != common:
         said += f"<br><i>for {escape(p.sizes)}</i>"
     if p.relation:
         short = f'<span style="{MONO};opacity:.65">{escape(shortened(p.relation))}</span>'
         said += f'<br><span title="{escape(p.relation)}">{short}</span>'
+    if p.reason:
+        said += "<br>" + escape(unknown_in_words(p, report)).replace("\n", "<br>")
     cells = (
-        f'<b style="{colour}">{SIGNS[p.proved][0]}</b>',
+        f'<b style="{colour}">{SIGNS[became][0]}</b>',
         f'<span style="{colour}">{escape(p.id)}</span>',
         said,
         f"{1000 * p.seconds:.0f}",
@@ -63,11 +73,13 @@ def _cells(*cells: str) -> str:
 
 
 def _refutation(report: Report, p: Proof) -> str:
-    title = f'<p><b style="color:{COLOURS[False]}">{SIGNS[False][0]} {escape(p.id)}</b> '
+    title = f'<p><b style="color:{COLOURS["refuted"]}">{SIGNS["refuted"][0]} {escape(p.id)}</b> '
     out = title + f"refuted: {escape(p.statement)}"
     found = p.counter_example
     if found is None:
         return out + "</p>"
+    if (same := same_case(report, p)) is not None:
+        return out + f"<br><b>{escape(found.what)}</b><br>in the same case as {escape(same.id)}, above</p>"
     out += f"<br><b>{escape(found.what)}</b></p>"
     names = "".join(
         f'<tr><td style="{CELL};opacity:.65">{name}</td><td style="{CELL}">{escape(value)}</td></tr>'

@@ -85,7 +85,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A statement about a kernel that is proved or refuted.
+    """A statement about a kernel that is proved, refuted, or not decided.
 
     Parameters
     ----------
@@ -96,6 +96,8 @@ class Proof:
     seconds : the time that it took.
     sizes : which sizes it covers, such as "all M >= 1, N >= 1, K >= 0".
     counter_example : if it doesn't hold.
+    reason : of a statement that is neither proved nor refuted, what there is no exact answer to; else "".
+    place : where in the kernel that is, if it is in one place.
     """
 
     id: str
@@ -105,6 +107,8 @@ class Proof:
     seconds: float
     sizes: str
     counter_example: CounterExample | None = None
+    reason: str = ""
+    place: Place | None = None
 
     def __str__(self) -> str:
         from polyvolta.cuda.verify.show import proof_in_words
@@ -121,7 +125,6 @@ class Report:
     kernel : its name, and what it computes.
     proofs : each statement.
     source, schedule : the CUDA text and the tree that the places of counter-examples belong to.
-    undecided : names of proofs that came to no end, each with what stopped it; only where others are refuted.
 
     It prints as a table, and shows as one in a notebook; `report["bounds"].relation` is a relation in full length.
     """
@@ -130,17 +133,21 @@ class Report:
     proofs: tuple[Proof, ...]
     source: str = ""
     schedule: Schedule | None = None
-    undecided: tuple[tuple[str, str], ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether every statement is proved."""
-        return bool(self.proofs) and not self.refuted and not self.undecided
+        return bool(self.proofs) and all(p.proved for p in self.proofs)
 
     @property
     def refuted(self) -> tuple[Proof, ...]:
         """The statements that are wrong."""
-        return tuple(p for p in self.proofs if not p.proved)
+        return tuple(p for p in self.proofs if not p.proved and not p.reason)
+
+    @property
+    def undecided(self) -> tuple[Proof, ...]:
+        """The statements that are neither proved nor refuted, each with its `reason`: they may hold or not."""
+        return tuple(p for p in self.proofs if p.reason)
 
     @property
     def seconds(self) -> float:

@@ -1,13 +1,15 @@
 """How a report looks: in a terminal, as plain text, and what a refutation shows of the kernel.
 
 A proof takes a line for its name, its statement and its time, and below, shortened, the relation that it is about.
-A refutation says what happens, to whom and where: the sizes, the thread and the loop variables of one concrete case,
-the line of the CUDA text with its neighbours, and the node of the schedule tree with the nodes above it.
+What is not decided says why, and where. A refutation says what happens, to whom and where: the sizes, the thread and
+the loop variables of one concrete case, the line of the CUDA text with its neighbours, and the node of the schedule
+tree with the nodes above it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.places import Place
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 WIDTH = 100  # columns of plain text
 RELATION = 140  # characters shown of a relation; `report[name].relation` has all of it
 CONTEXT = 2  # lines of the CUDA text before and after
-SIGNS = {True: ("✓", "bold green"), False: ("✗", "bold red")}
+SIGNS = {"proved": ("✓", "bold green"), "refuted": ("✗", "bold red"), "not decided": ("?", "bold yellow")}
 
 
 def rich_report(report: Report) -> RenderableType:
@@ -58,12 +60,36 @@ def summary(report: Report) -> str:
     >>> summary(Report("kern0: C = A @ B", (Proof("bounds", "", "", True, 0.5, "all M >= 1"),)))
     '1 statement proved in 0.50 s'
     """
-    count, wrong = len(report.proofs), len(report.refuted)
+    count = len(report.proofs)
     if not count:
         return "no statement was to be proved"
-    if not wrong:
-        return f"{count} statement{'s' * (count != 1)} proved in {report.seconds:.2f} s"
-    return f"{wrong} of {count} statement{'s' * (count != 1)} refuted, {report.seconds:.2f} s"
+    statements = f"{count} statement{'s' * (count != 1)}"
+    if report.ok:
+        return f"{statements} proved in {report.seconds:.2f} s"
+    parts = [f"{len(ps)} {word}" for word, ps in (("refuted", report.refuted), ("not decided", report.undecided)) if ps]
+    first, *rest = parts
+    number, word = first.split(" ", 1)
+    return ", ".join([f"{number} of {statements} {word}", *rest, f"{report.seconds:.2f} s"])
+
+
+def outcome(proof: Proof) -> str:
+    """What became of a proof, in words: a key of `SIGNS`."""
+    return "proved" if proof.proved else "not decided" if proof.reason else "refuted"
+
+
+def unknown_in_words(proof: Proof, report: Report | None = None) -> str:
+    """Why a statement is not decided, and where; in a report, what stops several is said once."""
+    for p in report.undecided if report is not None else ():
+        if p.id != proof.id and (p.reason, p.place) == (proof.reason, proof.place):
+            return f"as {p.id}"
+        if p.id == proof.id:
+            break
+    return f"because {proof.reason}" + (f"\nat {proof.place}" if proof.place is not None else "")
+
+
+def overall(report: Report) -> str:
+    """What became of all proofs together: a key of `SIGNS`."""
+    return "proved" if report.ok else "refuted" if report.refuted or not report.proofs else "not decided"
 
 
 def common_sizes(report: Report) -> str:
@@ -82,7 +108,7 @@ def head(report: Report) -> Text:
     if sizes:
         text.append(f"\nfor {sizes}")
     text.append("\n")
-    text.append(summary(report), style=SIGNS[report.ok][1])
+    text.append(summary(report), style=SIGNS[overall(report)][1])
     return text
 
 
@@ -98,15 +124,15 @@ def table(report: Report) -> Table:
     out.add_column("ms", justify="right", no_wrap=True)
     common = common_sizes(report)
     for p in report.proofs:
-        sign, style = SIGNS[p.proved]
-        said = Text.assemble((p.statement, "") if p.proved else (f"refuted: {p.statement}", "red"))
+        sign, style = SIGNS[outcome(p)]
+        said = Text.assemble((p.statement, "") if p.proved else (f"{outcome(p)}: {p.statement}", style.split()[-1]))
         if p.sizes != common:
             said.append(f"\nfor {p.sizes}", style="italic")
         if p.relation:
             said.append(f"\n{shortened(p.relation)}", style="dim")
+        if p.reason:
+            said.append(f"\n{unknown_in_words(p, report)}")
         out.add_row(Text(sign, style=style), Text(p.id, style=style), said, f"{1000 * p.seconds:.0f}")
-    for name, reason in report.undecided:
-        out.add_row(Text("?", style="bold yellow"), Text(name, style="bold yellow"), Text(reason, style="yellow"), "")
     return out
 
 
@@ -126,9 +152,12 @@ def proof_in_words(proof: Proof) -> str:
     ✓ bounds: every access is inside
       { A[i] : 0 <= i < 8 }
     """
-    lines = [f"{SIGNS[proof.proved][0]} {proof.id}: {'' if proof.proved else 'refuted: '}{proof.statement}"]
+    became = outcome(proof)
+    lines = [f"{SIGNS[became][0]} {proof.id}: {'' if proof.proved else f'{became}: '}{proof.statement}"]
     if proof.relation:
         lines.append(f"  {cut(' '.join(proof.relation.split()), WIDTH - 2)}")
+    if proof.reason:
+        lines += [f"  {line}" for line in unknown_in_words(proof).split("\n")]
     if proof.counter_example is not None:
         lines += [f"  {line}" for line in str(proof.counter_example).split("\n")]
     return "\n".join(lines)
@@ -158,10 +187,13 @@ def refutation(report: Report, proof: Proof) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    parts = [Text.assemble((f"{SIGNS[False][0]} {proof.id}", SIGNS[False][1]), (f" refuted: {proof.statement}", "red"))]
+    sign, style = SIGNS["refuted"]
+    parts = [Text.assemble((f"{sign} {proof.id}", style), (f" refuted: {proof.statement}", "red"))]
     found = proof.counter_example
     if found is None:
         return parts[0]
+    if (same := same_case(report, proof)) is not None:
+        return Group(*parts, Text(f"  {found.what}", style="bold"), Text(f"  in the same case as {same.id}, above"))
     parts.append(Text(f"  {found.what}", style="bold"))
     parts += [Text.assemble((f"  {name:<10}", "dim"), value) for name, value in facts(found)]
     for title, place in places(found):
@@ -170,6 +202,18 @@ def refutation(report: Report, proof: Proof) -> RenderableType:
     if node is not None and report.schedule is not None:
         parts += [Text("  in the schedule tree", style="dim"), tree(report.schedule, node)]
     return Group(*parts)
+
+
+def same_case(report: Report, proof: Proof) -> Proof | None:
+    """The first refuted statement of the report with the same case and places, if it isn't this one."""
+    first = next(p for p in report.refuted if _case(p) == _case(proof))
+    return first if first.id != proof.id else None
+
+
+def _case(proof: Proof) -> CounterExample | None:
+    """A counter-example without what happens in it."""
+    found = proof.counter_example
+    return None if found is None else replace(found, what="", address="")
 
 
 def places(found: CounterExample) -> Iterator[tuple[str, Place]]:

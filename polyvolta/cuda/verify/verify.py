@@ -9,8 +9,8 @@ refutes it. That is run once more, for its own sizes, so that it is a case that 
 part whose proofs are asked for.
 
 Both answer with a `Verdict`, raise `NoMeaning` where a kernel has no use for a proof, and `Undecided` where they have
-no exact answer. What is not decided is never called proved: the verification ends with an error; or, if something else
-is refuted, with a report of that, which says what is not decided.
+no exact answer; the set core's `BudgetExceeded` is no answer either. What is not decided is never called proved: it
+stands in the report with the reason and the place, the report isn't ok, and the other proofs are none the worse.
 
 A size is any integer here; that it fits the 32 bits of an `int` is checked at the launch.
 """
@@ -32,7 +32,7 @@ from polyvolta.cuda.verify.symbolic import Client, Finding, Undecided
 from polyvolta.cuda.well_formed import check
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import nearest
+from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
 
 Stages = Mapping[str, Schedule]
 Prover = Callable[[KernelIR, Graph, Stages], Verdict]
@@ -52,10 +52,7 @@ class UnknownProof(CudaError, ValueError):
     id = "PV550"
 
 
-class NotDecided(CudaError):
-    """A proof that came to no end: the kernel has something for which there is no exact answer."""
-
-    id = "PV552"
+NO_ANSWER = (Undecided, BudgetExceeded)  # how a prover says that it doesn't know
 
 
 def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str] | None = None) -> Report:
@@ -69,7 +66,6 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     ------
     UnknownProof : a name that no proof has.
     NoMeaning : a proof was asked for by name that the kernel has no use for.
-    NotDecided : there is no exact answer; nothing is proved then.
     IllFormed : the IR means nothing that could be proved or refuted.
 
     Cost: seconds; most of it is one run of the kernel on symbols.
@@ -83,17 +79,14 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
         raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])
-    if nobody := [n for n in wanted if not any(n in part for part in (found.verdicts, found.without, found.unknown))]:
-        raise NotDecided(f"nobody decides {', '.join(nobody)}")
     sizes, places = covered(ir), Places(ir, schedule)
-    proofs = [_proof(n, *found.verdicts[n], sizes, places) for n in wanted if n in found.verdicts]
-    errors = {n: _not_decided(found.unknown[n], places) for n in wanted if n in found.unknown}
-    if errors and all(p.proved for p in proofs):
-        name = next(iter(errors))
-        raise errors[name] from found.unknown[name]
+    proofs = [
+        _proof(n, *found.verdicts[n], sizes, places) if n in found.verdicts
+        else _not_decided(n, found.unknown.get(n, Undecided("no prover answers it")), sizes, places)
+        for n in wanted if n not in found.without
+    ]  # fmt: skip
     title = f"{ir.name}: {ir.about}" if ir.about else ir.name
-    undecided = tuple((n, e.message) for n, e in errors.items())
-    return Report(title, tuple(proofs), places.printed.text, schedule, undecided)
+    return Report(title, tuple(proofs), places.printed.text, schedule)
 
 
 def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -129,7 +122,7 @@ class Found:
 
     verdicts: dict[str, tuple[Verdict, float]]
     without: dict[str, NoMeaning]
-    unknown: dict[str, Undecided]
+    unknown: dict[str, PolyvoltaError]
 
 
 @cache
@@ -159,7 +152,7 @@ def by_functions(ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[st
                 found.verdicts[name] = functions[name](ir, graph, stages), perf_counter() - start
             except NoMeaning as reason:
                 found.without[name] = reason
-            except Undecided as unknown:
+            except NO_ANSWER as unknown:
                 found.unknown[name] = unknown
 
 
@@ -174,16 +167,17 @@ def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) 
         return
     try:
         findings = _watched(ir, [made(ir, graph) for made in chosen], names, found)
-    except Undecided:
+    except NO_ANSWER:
         findings = {}
         for made in chosen:
             client = made(ir, graph)
             try:
                 findings |= _watched(ir, [client], names, found)
-            except Undecided as unknown:
-                findings |= unknown.findings
+            except NO_ANSWER as unknown:
+                before = getattr(unknown, "findings", {})  # they hold, whatever stopped the machine
+                findings |= before
                 for name in names.intersection(client.proofs):
-                    if name in unknown.findings:
+                    if name in before:
                         found.verdicts[name] = client.shown(name), 0.0
                     else:
                         found.unknown[name] = unknown
@@ -203,7 +197,7 @@ def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Fin
         if key not in again:
             try:
                 again[key] = run(ir, [made(ir, graph) for made in chosen], sizes).findings
-            except Undecided:  # a statement about all blocks and sizes together, which is looked at otherwise
+            except NO_ANSWER:  # a statement about all blocks and sizes together, which is looked at otherwise
                 again[key] = findings
         verdict, seconds = found.verdicts[name]
         if name in again[key]:
@@ -272,18 +266,11 @@ def _no_meaning(name: str, reason: NoMeaning, ir: KernelIR, others: list[str]) -
     )
 
 
-def _not_decided(unknown: Undecided, places: Places) -> NotDecided:
-    """The error for a user, with the place where the machine stood."""
+def _not_decided(name: str, unknown: PolyvoltaError, sizes: str, places: Places) -> Proof:
+    """What stopped it, and the place where the machine stood."""
+    reason = "; ".join([unknown.message, *unknown.where.splitlines()])
     at = getattr(unknown, "path", None)
-    where = [unknown.where] if unknown.where else []
-    if at:
-        where.append(str(places[at]))
-    return NotDecided(
-        f"not decided: {unknown.message}",
-        where="\n".join(where),
-        hint=unknown.hint
-        or "verify(only=...) decides other proofs; kernel.interpret(observe='all') checks single sizes",
-    )
+    return Proof(name, PROOFS[name], "", False, 0.0, sizes, None, reason, places[at] if at else None)
 
 
 def covered(ir: KernelIR) -> str:

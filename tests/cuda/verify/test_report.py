@@ -14,6 +14,7 @@ from polyvolta.cuda.verify import verify as verifying
 from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
 from polyvolta.cuda.verify.symbolic import Undecided
 from polyvolta.gallery import idiom
+from polyvolta.sets import BudgetExceeded
 
 LONG = "{ S[i, j, k] -> " + " and ".join(f"x{n} <= {n}" for n in range(60)) + " }"
 
@@ -157,10 +158,8 @@ def test_a_whole_report_leaves_out_what_has_no_meaning(kernel, answer):
 def test_only_those_clients_run_that_are_asked_for(kernel, answer):
     answer({"bounds": lambda *_: Verdict("", "")}, Lost)
     assert kernel.verify("bounds").ok
-    with pytest.raises(verifying.NotDecided) as error:
-        kernel.verify()
-    assert "linearId * M has no exact answer" in error.value.message
-    assert re.fullmatch(r"128\*M\*linearId\nline \d+: __syncthreads\(\);  \[sync_write\]", error.value.where)
+    report = kernel.verify()
+    assert [p.id for p in report.undecided] == ["fresh", "not_overwritten"]
 
 
 def test_what_is_refuted_before_the_end_is_refuted_and_the_rest_is_not_proved(kernel, answer):
@@ -179,17 +178,77 @@ def test_what_is_refuted_before_the_end_is_refuted_and_the_rest_is_not_proved(ke
 
     answer({}, Stuck, Other)
     report = kernel.verify()
-    assert [(p.id, p.proved) for p in report.proofs] == [("fresh", False), ("sums", True)]
-    assert report.undecided == (("copies", "not decided: N has many values"),)
+    assert [(p.id, p.proved) for p in report.proofs] == [("copies", False), ("fresh", False), ("sums", True)]
+    assert report.undecided == (report["copies"],) and report.refuted == (report["fresh"],)
     assert not report.ok
     assert "?  copies" in str(report) and "many values" in report._repr_html_()
+    assert repr(report).split("; ")[1].startswith("1 of 3 statements refuted, 1 not decided, ")
+
+
+UNDECIDED = """\
+kern0: D = relu(A @ B + bias)
+for all M >= 1, N >= 1, K >= 0
+2 of 3 statements not decided, \n
+   proof            statement, and the relation that it is about                                  ms
+?  fresh            not decided: what is read from shared memory was written there, for this k
+                    tile
+                    because linearId * M has no exact answer; 128*M*linearId
+                    at line LINE: __syncthreads();  [sync_write]
+?  not_overwritten  not decided: nothing in shared memory is overwritten before its last read
+                    as fresh
+✓  bounds           every access is within its tensor, its tile and its register array
+                    0 <= i < M"""
+
+
+def test_what_is_not_decided_stands_in_the_report_and_the_rest_is_decided(kernel, answer):
+    answer({"bounds": lambda *_: Verdict(PROOFS["bounds"], "0 <= i < M")}, Lost)
+    report = kernel.verify()
+    assert not report.ok and not report.refuted
+    assert (report["bounds"].proved, report["fresh"].proved) == (True, False)
+    assert re.sub(r"at line \d+", "at line LINE", reading(report)) == UNDECIDED
+    assert kernel.source.split("\n")[report["fresh"].place.line - 1].strip() == "__syncthreads();"
+    assert str(report["fresh"]) == (
+        f"? fresh: not decided: {PROOFS['fresh']}\n  because linearId * M has no exact answer; 128*M*linearId\n"
+        f"  at {report['fresh'].place}"
+    )
+    page = Tags()
+    page.feed(report._repr_html_())
+    assert "not decided: what is read" in page.text and f"at {report['fresh'].place}" in page.text
+
+
+def test_a_set_too_hard_for_the_set_core_is_not_decided(kernel, answer):
+    def hard(*_):
+        raise BudgetExceeded("the formula has more than 4096 alternatives")
+
+    answer({"partition": hard, "bounds": lambda *_: Verdict("said", "")})
+    report = kernel.verify()
+    assert [(p.id, p.reason[:11]) for p in report.proofs] == [("partition", "the formula"), ("bounds", "")]
+
+
+def test_one_case_of_two_statements_is_shown_once(kernel, answer):
+    class Both(Watcher):
+        def step(self, state, here):
+            if isinstance(here.op, FragmentLoad):
+                for proof in self.proofs:
+                    here.refute(proof, f"lane 3 reads too early, {proof}", lane=3)
+
+        def shown(self, proof):
+            return Verdict(PROOFS[proof], "")
+
+    answer({}, Both)
+    report = kernel.verify()
+    text = str(report)
+    assert text.endswith("✗ not_overwritten refuted: nothing in shared memory is overwritten before its last read\n"
+                         "  lane 3 reads too early, not_overwritten\n  in the same case as fresh, above")  # fmt: skip
+    assert text.count("in the schedule tree") == 1
+    assert "in the same case as fresh" in report._repr_html_()
 
 
 def test_a_proof_that_nobody_answers_is_no_proof(kernel, monkeypatch):
     monkeypatch.setattr(verifying, "provers", dict)
     monkeypatch.setattr(verifying, "clients", tuple)
-    with pytest.raises(verifying.NotDecided, match="alignment"):
-        kernel.verify("alignment")
+    report = kernel.verify("alignment")
+    assert not report.ok and "no prover answers it" in report["alignment"].reason
 
 
 def test_a_client_that_sees_no_meaning_in_what_it_refutes_is_not_believed(kernel, answer):
