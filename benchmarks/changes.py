@@ -20,7 +20,7 @@ from typing import Any
 
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.ir_walk import inner, replaced, walk
-from polyvolta.cuda.kernel_ir import Barrier, Element, KernelIR, Loop, Stmt, When
+from polyvolta.cuda.kernel_ir import Barrier, Element, ExchangeLoad, ExchangeStore, KernelIR, Loop, Stmt, When
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.graph.formula import Call, Formula, Input, Number, inputs, nodes
 from polyvolta.sets import Aff, PolyvoltaError
@@ -137,7 +137,27 @@ def leaf_changed(ir: KernelIR, rng: random.Random) -> Change:
     new = _like(leaf, kind, ir, at, rng)
     if new == leaf and type(new) is type(leaf):
         raise NoChange(kind)
-    return Change(put(ir, at, new), kind, f"{kind} at {_where(at)}: {leaf} -> {new}")
+    made, what = put(ir, at, new), f"{kind} at {_where(at)}: {leaf} -> {new}"
+    if "exchange" in at and rng.random() < 0.5:
+        return Change(_everywhere(ir, made, at[: at.index("exchange")]), kind, f"{what}, in all that go with it")
+    return Change(made, kind, what)
+
+
+def _everywhere(ir: KernelIR, made: KernelIR, at: Path) -> KernelIR:
+    """The changed exchange of one operation put into all operations that had the same one: stores and loads agree."""
+    before, after = (_at(x, at).exchange for x in (ir, made))
+    body = made.body
+    for path, s in walk(ir.body):
+        if isinstance(s, ExchangeStore | ExchangeLoad) and s.exchange == before:
+            body = replaced(body, path, (replace(s, exchange=after),))
+    return replace(made, body=body)
+
+
+def _at(part: Any, at: Path) -> Any:
+    """What stands at a place."""
+    for step in at:
+        part = part[step] if isinstance(step, int) else getattr(part, step)
+    return part
 
 
 def _where(at: Path) -> str:

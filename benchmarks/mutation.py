@@ -11,6 +11,8 @@ of an output was stored is counted. The two judges share no more than the bank m
 What may not be: a kernel with every statement proved that does something wrong for any arrays (`missed`), or a single
 statement proved that a run contradicts (`contradicted`); an error that isn't one of the package's (`crashed`); a
 counter-example whose place, block, warp or lane doesn't exist (`nowhere`). These are listed, and the exit status is 1.
+A kernel is `idle` if all is proved and right, and a register that nobody wrote is copied to where nobody looks: a read
+of nothing, about which there is no statement, as it can't be seen in a result.
 A refutation that no run bears out (`unseen`) is to be looked at: the statement may be wrong and harmless, such as one
 about a chunk that is stored twice.
 """
@@ -74,7 +76,7 @@ SIZES = (
 """M, N and K; other sums' lengths are these in another order."""
 MEANS = {
     "races": ("barriers_between", "not_overwritten", "written_once"),
-    "uninitialised": ("fresh", "sums", "result", "written_once"),
+    "uninitialised": ("fresh", "sums", "result", "written_once"),  # of shared memory, and elements of results
     "bounds": ("bounds", "alignment"),
     "divergence": ("barriers_reached", "bounds"),
     "bank_conflicts": ("bank_conflicts",),
@@ -187,7 +189,10 @@ def run(
     seen: dict[str, str] = {}
     for observer in watch.seen(Places(ir, kernel.schedule)).values():
         for f in observer.findings:
-            seen.setdefault(f.observer, str(f))
+            register = (
+                f.observer == "uninitialised" and " of shared memory" not in f.what and "nobody writes" not in f.what
+            )
+            seen.setdefault("register" if register else f.observer, str(f))
     outputs = {}
     for t in ir.tensors:
         if t.written:
@@ -315,7 +320,7 @@ def _contradicted(seen: Mapping[str, str], report: Report | None) -> list[str]:
 
 def _verdict(report: Report, seen: Mapping[str, str]) -> str:
     if report.ok:
-        return "missed" if seen else "proved"
+        return "missed" if seen.keys() - {"register"} else "idle" if seen else "proved"
     if not report.refuted and not _contradicted(seen, report):
         return "undecided"
     if not seen:
@@ -349,17 +354,9 @@ def _nowhere(ir: KernelIR, report: Report) -> Iterator[str]:
 # ---- the program
 
 VERDICTS = (
-    "proved",
-    "refuted",
-    "unseen",
-    "undecided",
-    "no kernel",
-    "missed",
-    "contradicted",
-    "nowhere",
-    "crashed",
-    "late",
-)
+    "proved", "idle", "refuted", "unseen", "undecided", "no kernel",
+    "missed", "contradicted", "nowhere", "crashed", "late",
+)  # fmt: skip
 BAD = ("missed", "contradicted", "nowhere", "crashed")
 
 

@@ -400,3 +400,11 @@ def test_what_is_missing_is_named():
         interpret(matmul_ir(), {n: tensors[n] for n in "AC"}, SMALL)
     with pytest.raises(BadTensor, match="no value for the size M, K of kern0"):
         interpret(matmul_ir(), tensors, {"N": 96})
+
+
+@pytest.mark.parametrize("kind", [GlobalLoad, GlobalStore])
+def test_a_guard_does_not_stop_what_is_below_0(kind):
+    """The text compares with the extents alone, so a value before the tensor's first would be touched."""
+    with pytest.raises(OutOfBounds, match=r"\[-40, 0\] is below 0"):
+        run(changed(kind, guarded=lambda op: True, index=lambda op: (op.index[0] - 40, op.index[1])))
+    assert not is_wrong(changed(kind, guarded=lambda op: True))

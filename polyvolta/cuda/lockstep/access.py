@@ -179,7 +179,7 @@ def global_reach(m: Machine, op: kir.GlobalLoad | kir.GlobalStore, mask: Mask) -
     tensor, memory = m.ir.tensor(op.tensor), m.tensors[op.tensor]
     index = m.at(op.index)
     if op.guarded:
-        inside = which(m, index, memory.shape, op.along, mask)
+        inside, mask = _guarded(m, op, index, memory.shape, mask)
         inside = None if inside.all() else inside
     else:
         mask = within(m, op, op.tensor, index, memory.shape, mask, -1 if op.along is None else op.along)
@@ -273,14 +273,43 @@ def exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> SharedReach:
 
 
 def which(m: Machine, index: Index, extents: Any, along: int | None, mask: Mask) -> np.ndarray:
-    """Which of the 8 values at `index` and further along a dimension are inside a box: [block, warp, lane, 8]."""
+    """Which of the 8 values at `index` and further along a dimension are below all extents: [block, warp, lane, 8].
+
+    That is all that a kernel's text compares; who may be below 0 is a mistake (`_guarded`).
+    """
     inside: Any = True
     for d, (x, extent) in enumerate(zip(index, extents, strict=True)):
         x, extent = (np.asarray(v)[..., None] for v in (x, extent))
         x = x + np.arange(CHUNK) if d == along else x
-        inside = inside & (x >= 0) & (x < extent)
+        inside = inside & (x < extent)
     inside = np.broadcast_to(inside, (*m.shape, CHUNK))
     return inside if mask is None else inside & mask[..., None]
+
+
+def _guarded(
+    m: Machine, op: kir.GlobalLoad | kir.GlobalStore, index: Index, extents: Any, mask: Mask
+) -> tuple[np.ndarray, Mask]:
+    """Which values a guarded access makes, [block, warp, lane, 8]; one below 0, which no guard stops, is refused."""
+    inside = which(m, index, extents, op.along, mask)
+    if not any(np.any(np.asarray(x) < 0) for x in index):
+        return inside, mask
+    below = np.zeros(inside.shape, bool)
+    for d, x in enumerate(index):
+        below |= np.asarray(x)[..., None] + (np.arange(CHUNK) if d == op.along else 0) < 0
+    threads = np.asarray((inside & below).any(-1))
+    if not threads.any():
+        return inside, mask
+    at = tuple(np.argwhere(threads)[0])
+    reached = [int(np.broadcast_to(x, m.shape)[at]) for x in index]
+    m.refuse(
+        OutOfBounds(
+            f"{title(op)}: {op.tensor}{reached} is below 0, and a guard compares with the extents alone",
+            where=f"thread {at[1] * LANES + at[2]} of block {m.block(threads)}",
+            hint="an index expression is wrong",
+        ),
+        threads,
+    )
+    return inside & ~threads[..., None], ~threads if mask is None else mask & ~threads
 
 
 def within(m: Machine, op: kir.Op, what: str, index: Index, extents: Any, mask: Mask, along: int = -1) -> Mask:
