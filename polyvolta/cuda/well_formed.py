@@ -236,12 +236,15 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
-    for name, e, own in (("a", op.a, instruction.a), ("b", op.b, instruction.b), ("d", op.d, instruction.d)):
+    sides = zip("abd", (op.a, op.b, op.d), (instruction.a, instruction.b, instruction.d), op.macro.values, strict=True)
+    for name, e, own, values in sides:
         width, count = _array(ir, e).width, own.inputs[1][1]
+        if width != values:
+            yield f"a lane has {values} values of operand {name} of {op.macro.name}, and an element of {e.array} {width}"
         for step in op.macro.steps:
-            values = getattr(step, name)
-            if len(values) != count or any(not 0 <= v < width for v in values):
-                yield f"a step takes the values {values} of {e.array}, of which a lane has {width}, {count} at a time"
+            taken = getattr(step, name)
+            if len(taken) != count or any(not 0 <= v < width for v in taken):
+                yield f"a step takes the values {taken} of {e.array}, of which a lane has {width}, {count} at a time"
 
 
 def _of_exchange(ir: KernelIR, op: ExchangeStore | ExchangeLoad) -> Iterator[str]:

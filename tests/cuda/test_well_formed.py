@@ -80,6 +80,7 @@ WRONG = {
     "0 buffers": tile(buffers=0),
     "40 threads are no whole warps": replace(kernel("plain").ir, threads=40),
     "an element of run_C has 16 values, not 8": register("run_C", width=16),
+    "a lane has 8 values of operand d of m16n16k8": register("hmma_C", width=16),
     "12 half values": register("hmma_A", width=12),
     "hmma_B has float values, where half values belong": register("hmma_B", kind="float"),
     "hmma_C has half values, where float values belong": register("hmma_C", kind="half"),
