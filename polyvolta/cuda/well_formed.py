@@ -240,7 +240,7 @@ def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     for name, e, own, values in sides:
         width, count = _array(ir, e).width, own.inputs[1][1]
         if width != values:
-            yield f"a lane has {values} values of operand {name} of {op.macro.name}, and an element of {e.array} {width}"
+            yield f"a lane has {values} values of operand {name} of {op.macro.name}, an element of {e.array} {width}"
         for step in op.macro.steps:
             taken = getattr(step, name)
             if len(taken) != count or any(not 0 <= v < width for v in taken):
