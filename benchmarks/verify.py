@@ -28,7 +28,7 @@ from compile import forget
 import polyvolta as pv
 
 GROUPS = {
-    "schedule": ("dependences", "partition"),
+    "schedule": ("arguments", "dependences", "partition"),
     "copies, stores": ("copies", "written_once"),
     "shared memory": ("fresh", "barriers_between", "not_overwritten", "barriers_reached"),
     "values": ("sums", "result"),

@@ -98,7 +98,7 @@ def arrays(kernel: Kernel, numbers: dict[str, int]) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     found = {}
     for t in kernel.graph.inputs:
-        shape = tuple(numbers[d] if isinstance(d, str) else d for d in kernel.ir.tensor(t.name).dims)
+        shape = tuple(d if isinstance(d, int) else numbers[str(d)] for d in t.dims)
         values = (rng.integers(-8, 9, shape) / 8).astype(np.float16)
         found[t.name] = np.asfortranarray(values) if t.layout == "col" else values
     return found
@@ -138,7 +138,7 @@ def test_the_proofs_refute_a_mutant_and_name_the_place(name):
             assert isinstance(place.stmt, mutant.blames) or isinstance(example.other.stmt, mutant.blames)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", [n for n, m in MUTANTS.items() if m.observers])
 def test_the_observers_see_a_mutant(name):
     mutant, kernel = MUTANTS[name], broken(kernel_of(chosen()[name]), name)
     saw = set()
@@ -159,7 +159,7 @@ def test_there_are_mutants_of_all_kinds_and_of_all_idioms():
     assert set(chosen().values()) == set(KERNELS)
     assert {p for m in MUTANTS.values() for p in m.proofs} == set(PROOFS)
     assert {o for m in MUTANTS.values() for o in m.observers} == set(OBSERVERS) - {"counts"}
-    assert all(m.observers for m in MUTANTS.values() if m.ir)
+    assert all(m.observers for m in MUTANTS.values() if m.ir and m.proofs != ("arguments",))
     by_values_alone = [m.name for m in MUTANTS.values() if m.observers == ("values",)]
     assert len(MUTANTS) - len(by_values_alone) >= 40
 

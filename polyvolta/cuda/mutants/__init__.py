@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from polyvolta.cuda.mutants import accumulators, barriers, copies, layouts, pipeline, results, trees
+from polyvolta.cuda.mutants import accumulators, arguments, barriers, copies, layouts, pipeline, results, trees
 from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
 from polyvolta.cuda.mutants.model import UnknownMutant as UnknownMutant
@@ -27,7 +27,9 @@ from polyvolta.sets import nearest
 K = TypeVar("K")
 
 MUTANTS: dict[str, Mutant] = {
-    m.name: m for module in (barriers, pipeline, layouts, copies, accumulators, results, trees) for m in module.MUTANTS
+    m.name: m
+    for module in (arguments, barriers, pipeline, layouts, copies, accumulators, results, trees)
+    for m in module.MUTANTS
 }
 """Every mutant by name."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from polyvolta.cuda.kernel_ir import CHUNK, GlobalLoad, GlobalStore, KernelIR, Pointwise, Stmt, When
-from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, differing, edited, in_k_loops, places
+from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, differing, edited, in_k_loops, places, without
 from polyvolta.sets import aff, var, xor
 
 
@@ -61,6 +61,12 @@ def _not_stored(ir: KernelIR) -> KernelIR:
     return edited(ir, _result_stores(ir), lambda s: (When((var("warp") - 1,), (s,), uniform=False),))
 
 
+def _never_stored(ir: KernelIR) -> KernelIR:
+    """The last output is computed, and not stored."""
+    last = [t.name for t in ir.tensors if t.written][-1]
+    return edited(ir, places(ir, GlobalStore, where=lambda op: op.tensor == last), without)
+
+
 def _other_lane(ir: KernelIR) -> KernelIR:
     """Lanes that store their run where their neighbour's belongs."""
     neighbour = {"lane": xor(var("lane"), aff(1), 5)}
@@ -107,6 +113,11 @@ MUTANTS = (
         "a warp stores nothing",
         "the first warp's part of each block's result isn't stored",
         ("written_once",), ("uninitialised",), (), _not_stored,
+    ),
+    Mutant(
+        "output never stored",
+        "the last output is computed, and no block stores it",
+        ("written_once", "result"), ("uninitialised",), (), _never_stored,
     ),
     Mutant(
         "neighbours' runs exchanged",

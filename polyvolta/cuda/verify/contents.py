@@ -20,11 +20,11 @@ from collections.abc import Callable
 import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath, operations, touches
-from polyvolta.cuda.kernel_ir import CHUNK, KernelIR, Loop
+from polyvolta.cuda.kernel_ir import CHUNK, GlobalStore, KernelIR, Loop
 from polyvolta.cuda.verify import sums
 from polyvolta.cuda.verify.effects import Knowledge, apply
 from polyvolta.cuda.verify.empty_sums import Finished, Waiting
-from polyvolta.cuda.verify.expressions import Meaning
+from polyvolta.cuda.verify.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.memories import Memories
 from polyvolta.cuda.verify.products import Products
 from polyvolta.cuda.verify.report import Verdict
@@ -46,6 +46,8 @@ class Contents:
         self.meaning, self.table = Meaning(graph), Table()
         self.known = Knowledge(self.meaning, self.table, Products(self.table, self.meaning))
         self.finished: dict[IrPath, Finished] = {}
+        stored = {op.tensor for op in operations(ir.body) if isinstance(op, GlobalStore)}
+        self.unstored = [name for name in self.meaning.outputs if name not in stored]
 
     def start(self, ir: KernelIR) -> Memories:
         """Memories that nothing was written to."""
@@ -90,7 +92,11 @@ class Contents:
             state.waiting = Waiting(finished, empty, self.table)
 
     def finish(self, state: Memories, here: Here) -> None:
-        """Nothing is left to see when the program ends."""
+        """An output that the kernel has no store to."""
+        for name in self.unstored:
+            what = f"nothing is ever stored to {name}, which the graph has as an output"
+            nonempty = [extent_of(d) - 1 for t in self.meaning.graph.outputs if t.name == name for d in t.dims]
+            here.refute("result", what, where=tuple(nonempty), address=name)
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with the relations of this kernel."""
@@ -100,11 +106,12 @@ class Contents:
             statement = f"what fragments read of {' and '.join(tiles)} was written there, for the k tile that is due"
             return Verdict(statement, "; ".join(n for t in tiles for n in known.tiles.get(t, ())))
         if proof == "sums":
-            statement = f"each k of {' and of '.join(names)} is summed once, and none beyond"
+            statement = f"each k of {' and of '.join(names)} is summed once, and none beyond; sums are fp32"
             return Verdict(statement, "; ".join(self._covered(n) for n in range(len(names))))
         stored = ", ".join(self.meaning.outputs)
         relation = "; ".join(f"{self.meaning.text(name)}{self._computed(name)}" for name in self.meaning.outputs)
-        return Verdict(f"every element stored to {stored} is the graph's expression of that element", relation)
+        statement = f"what is stored at an element of {stored} is the graph's expression of it, as real numbers"
+        return Verdict(f"{statement}, before rounding", relation)
 
     def _covered(self, number: int) -> str:
         """How a product's k are summed."""

@@ -124,8 +124,9 @@ class _Machine:
             known = known.given(var(name) - value, value - var(name))
         ways = [_Way(known, [c.start(self.ir) for c in self.clients])]
         ways = self.body(self.ir.body, ways, None, ())
+        last = max((path for path, _ in walk(self.ir.body)), default=())
         for way in ways:
-            here = Here(self, (), None, None, way.condition)
+            here = Here(self, last, None, None, way.condition)
             for client, state in zip(self.clients, way.states):
                 client.finish(state, here)
         return len(ways)

@@ -190,6 +190,7 @@ class Report:
 
 
 PROOFS = {
+    "arguments": "the arguments are the graph's inputs and outputs, with their shapes and layouts, and its scalars",
     "dependences": "the final schedule respects every dependence of the graph",
     "partition": "the macro tiles of the contraction partition the original domain",
     "written_once": "every element of an output is written exactly once",

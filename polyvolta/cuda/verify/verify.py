@@ -128,9 +128,9 @@ class Found:
 @cache
 def provers() -> Mapping[str, Prover]:
     """The functions, by the names of the proofs that they decide."""
-    from polyvolta.cuda.verify import accesses, ownership, schedule
+    from polyvolta.cuda.verify import accesses, arguments, ownership, schedule
 
-    return {**schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
+    return {**arguments.PROVERS, **schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
 
 
 @cache

@@ -12,12 +12,13 @@ With a split K several warps have a part of each element; that only one of them 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath, walk
 from polyvolta.cuda.kernel_ir import CHUNK, LANES, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.verify.arguments import asked
 from polyvolta.cuda.verify.block_tiles import (
     Point,
     Tile,
@@ -90,13 +91,14 @@ class Writes:
 
 
 class WrittenOnce(Watching):
-    """Counts the stores to each element of the outputs."""
+    """Counts the stores to each element of the outputs: the graph's, whether the kernel has heard of them or not."""
 
     proofs = confirmed = (PROOF,)
 
     def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
         self.ir = ir
-        self.outputs = {t.name: t for t in ir.tensors if t.written}
+        written = [t for t in ir.tensors if t.written] if graph is None else [t for t in asked(graph) if t.written]
+        self.outputs = {t.name: t for t in written}
         self.paths: list[IrPath] = []
         self.ways: dict[str, list[Way]] = {name: [] for name in self.outputs}
         self.ends: list[Here] = []  # of these ways
@@ -222,6 +224,9 @@ class WrittenOnce(Watching):
         self.done, end.path = True, stores[0] if stores else end.path
         what = f"{address} is written by {f'block {who}' if blocks else 'nobody'}"
         end.refute(PROOF, what, where=where, address=address)
+        if not blocks and (found := end.machine.findings.get(PROOF)) is not None:  # no block has to do with it
+            sizes = {n: v for n, v in found.point.items() if n in self.ir.sizes}
+            end.machine.findings[PROOF] = replace(found, point=sizes)
         return True
 
     def shown(self, proof: str) -> Verdict:

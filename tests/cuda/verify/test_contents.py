@@ -92,6 +92,6 @@ def test_what_is_shown_has_the_kernel_in_it():
     fresh, sums, result = (client.shown(p) for p in ("fresh", "sums", "result"))
     assert "{ shared_A[i, k] = relu(A[32*blockIdx.y + i, 32*c2 + k]) }" in fresh.relation
     assert "{ shared_Q[k, j] = Q[32*c2 + k, 32*blockIdx.x + j] }" in fresh.relation
-    assert sums.statement == "each k of relu(A) @ B and of P @ Q is summed once, and none beyond"
+    assert sums.statement == "each k of relu(A) @ B and of P @ Q is summed once, and none beyond; sums are fp32"
     assert "k = 32*t + o : 0 <= k < K and 0 <= o < 32 }, o of 2 parts: 0 .. 15 | 16 .. 31" in sums.relation
     assert "computed as relu(sub(bias, (-2*(relu(A) @ B) + (P @ Q))))" in result.relation
