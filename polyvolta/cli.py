@@ -8,7 +8,8 @@
     polyvolta draw      pictures of its maps, tiles and pipeline, as SVG
     polyvolta verify    proofs that the kernel is right, or a counter-example
 
-Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that is refuted.
+Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that isn't proved,
+whether or not somebody reads all that is printed.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def emit(
             raise CannotWrite(f"{path} can't be written: {wrong.strerror}") from wrong
         err.print(f"wrote {path}, {len(content):,} bytes")
     if not files:
-        typer.echo(kernel.source, nl=False)
+        terminal.write(kernel.source)
 
 
 @app.command(cls=_Command)
@@ -214,12 +215,12 @@ def verify(
     *,
     choice: Choice,
 ) -> None:
-    """Prove for all sizes that the kernel is right; exit code 1 if it isn't, with a counter-example."""
+    """Prove for all sizes that the kernel is right; exit code 1 if it isn't, with a counter-example, or not decided."""
     from polyvolta import proving
 
     out = terminal.console()
     kernel = proving.broken(choice.compiled(out), mutant, out)
-    if not proving.print_report(out, kernel, proving.names(only)):
+    if not proving.print_report(out, kernel, only):
         raise typer.Exit(1)
 
 
@@ -287,7 +288,7 @@ def print_error(error: PolyvoltaError) -> None:
         err.print(f"  {line}")
     if error.hint:
         err.print("hint", style="green", end="")
-        err.print(f": {error.hint}")
+        err.print(f": {terminal.folded(error.hint, ' ' * 6)}")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -7,7 +7,7 @@ to each shared tile among them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from polyvolta.kernel import Kernel
 
 PICTURES = ("ownership", "instruction", "tile", "output", "pipeline", "all")
+
+
+READS = {
+    "ownership": (),
+    "instruction": (),
+    "tile": ("sizes", "tile", "access", "warp", "swizzled"),
+    "output": ("sizes", "block"),
+    "pipeline": ("sizes", "tiles"),
+}
+"""Which fields of `Wanted` a picture by itself has a use for, beside the layouts."""
+
+
+class UnusedOption(PolyvoltaError, ValueError):
+    """An option that the picture at hand has no use for."""
+
+    id = "PV607"
 
 
 class CannotSave(PolyvoltaError):
@@ -52,6 +68,13 @@ class Wanted:
     block: tuple[int, ...]
     tiles: int
 
+    def unused(self, what: str) -> list[str]:
+        """The options that are given, and that a picture has no use for."""
+        usual = Wanted({}, self.layouts, "shared_A", None, 0, True, (0, 0), 4)
+        names = [f.name for f in fields(self) if f.name not in ("layouts", *READS[what])]
+        option = {"sizes": "size", "swizzled": "unswizzled"}
+        return [f"--{option.get(n, n)}" for n in names if getattr(self, n) != getattr(usual, n)]
+
 
 def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | None) -> None:
     """Draw, write and say what has been written.
@@ -63,11 +86,16 @@ def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | Non
 
     Raises
     ------
-    UnknownName : no such picture; CannotSave : no such folder, or no right to write there.
+    UnknownName : no such picture; UnusedOption : an option that the picture has no use for.
+    CannotSave : no such folder, or no right to write there.
     """
     if what not in PICTURES:
-        raise UnknownName(f"there is no picture {what!r}", where=", ".join(PICTURES), hint=nearest(what, PICTURES))
+        raise UnknownName(f"there is no picture {what!r}", hint=nearest(what, PICTURES))
     if what != "all":
+        if unused := wanted.unused(what):
+            theirs = [p for p in READS if not wanted.unused(p)]
+            hint = f"the picture that has is {' or '.join(theirs)}" if theirs else ""
+            raise UnusedOption(f"the picture {what!r} has no use for {', '.join(unused)}", hint=hint)
         _write(out, to or Path(f"{what}.svg"), one(kernel, what, wanted))
         return
     folder = to or Path("pictures")

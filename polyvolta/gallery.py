@@ -61,7 +61,7 @@ def idiom(name: str, layouts: tuple[str, str] = ("row", "col")) -> Expr:
     relu(A @ B + bias)
     """
     if name not in IDIOMS:
-        raise UnknownIdiom(f"there is no idiom {name!r}", where=", ".join(IDIOMS), hint=nearest(name, IDIOMS))
+        raise UnknownIdiom(f"there is no idiom {name!r}", hint=nearest(name, IDIOMS))
     M, N, K = sizes("M N K")
     a, b = tensor("A", (M, K), layout=layouts[0]), tensor("B", (K, N), layout=layouts[1])
     return IDIOMS[name](a, b, layouts)

@@ -254,7 +254,8 @@ class Kernel:
         Parameters
         ----------
         observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
-            "uninitialised", "divergence", "values" and "counts", or "all"; nothing by default, at no cost.
+            "uninitialised", "divergence", "values" and "counts", or "all"; nothing by default, at no cost: with () the
+            array itself is returned.
         patience : seconds that it may take; by default ten minutes. A run that would take longer ends after a second,
             with an error that says how long, and smaller sizes.
 
@@ -285,12 +286,13 @@ class Kernel:
 
         return traced(self, bind(self.graph, arrays, named), block)
 
-    def verify(self, only: str | tuple[str, ...] | None = None) -> Report:
+    def verify(self, only: str | Iterable[str] | None = None) -> Report:
         """Prove, for all sizes, that the kernel is right: nothing races, no bank conflict, every element covered once.
 
         Parameters
         ----------
-        only : names of proofs, such as "bounds"; by default all that the kernel has a meaning for.
+        only : names of proofs, such as "bounds", "bounds, fresh" or ("bounds", "fresh"), at least one; by default all
+            that the kernel has a meaning for.
 
         Returns
         -------

@@ -12,15 +12,6 @@ if TYPE_CHECKING:
     from polyvolta.kernel import Kernel
 
 
-def names(text: str | None) -> tuple[str, ...] | None:
-    """Names separated by commas; None for all.
-
-    >>> names("bounds, fresh")
-    ('bounds', 'fresh')
-    """
-    return None if text is None else tuple(word for part in text.split(",") if (word := part.strip()))
-
-
 def broken(kernel: Kernel, mutant: str | None, out: Console) -> Kernel:
     """The kernel, or the kernel with a defect put in, which is said first."""
     if mutant is None:
@@ -32,7 +23,7 @@ def broken(kernel: Kernel, mutant: str | None, out: Console) -> Kernel:
     return changed
 
 
-def print_report(out: Console, kernel: Kernel, only: tuple[str, ...] | None) -> bool:
+def print_report(out: Console, kernel: Kernel, only: str | None) -> bool:
     """Prove what is asked for and print the report; whether all of it is proved."""
     with out.status("proving"):
         report = kernel.verify(only)

@@ -19,7 +19,7 @@ class Stages(Mapping[str, Schedule]):
 
     def __getitem__(self, name: str) -> Schedule:
         if name not in self._trees:
-            raise UnknownName(f"no stage is called {name!r}", where=", ".join(self), hint=nearest(name, self))
+            raise UnknownName(f"no stage is called {name!r}", hint=nearest(name, self))
         return self._trees[name]
 
     def __contains__(self, name: object) -> bool:

@@ -7,6 +7,8 @@ margin says either way what changed.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,10 +26,45 @@ HANG = 4  # columns by which the rest of a folded line is indented
 
 
 def console(stderr: bool = False) -> Console:
-    """A console of stdout or stderr that wraps, guesses and highlights nothing on its own."""
+    """A console of stdout or stderr that wraps, guesses and highlights nothing on its own.
+
+    When nobody reads on, as after `| head -2`, the command goes on in silence: its exit code is about what it found.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            discard_stdout()
+
+    return Quiet(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def discard_stdout() -> None:
+    """Have what is still printed go nowhere, for Python flushes stdout when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write(text: str) -> None:
+    """A text to stdout as it is, as far as somebody reads it."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def folded(text: str, indent: str, width: int = 100) -> str:
+    """A text in lines; names with commas between stay whole.
+
+    >>> print("hint: " + folded("known: a barrier moved, a tile lost, a sum cut short", "      ", 44))
+    hint: known: a barrier moved, a tile lost,
+          a sum cut short
+    """
+    from textwrap import wrap
+
+    whole = ", ".join(part.replace(" ", "\0") for part in text.split(", ")) if text.startswith("known: ") else text
+    return f"\n{indent}".join(wrap(whole, width - len(indent), break_on_hyphens=False)).replace("\0", " ")
 
 
 def is_ascii(out: Console) -> bool:

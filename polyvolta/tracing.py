@@ -9,19 +9,25 @@ FILTER: frag_A[by, bx, kt, wy, wx, ks, f]
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from polyvolta import terminal
 from polyvolta.cuda.ir_walk import operations
 from polyvolta.cuda.stepping import TraceStep, checked_block, warps_text
-from polyvolta.sets import UnknownName, nearest
+from polyvolta.sets import PolyvoltaError, UnknownName, nearest
 from polyvolta.trial import random_arrays
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from polyvolta.kernel import Kernel
+
+
+class NoSuchStep(PolyvoltaError, LookupError):
+    """A block's run ends before the first step that was to be shown."""
+
+    id = "PV606"
 
 
 def trace_random(
@@ -45,20 +51,36 @@ def trace_random(
     ------
     BadBlock : the grid has no such block.
     UnknownName : no operation has that statement.
+    NoSuchStep : the block has fewer steps.
     """
     grid = kernel.launch_config(**sizes).grid
     checked_block(block, grid, sizes)
     known = list(dict.fromkeys(op.statement for op in operations(kernel.ir.body) if op.statement))
     if statement is not None and statement not in known:
         message = f"no operation is called {statement!r}"
-        raise UnknownName(message, where=", ".join(known), hint=nearest(statement, known))
+        raise UnknownName(message, hint=nearest(statement, known))
     line = f"Block {block} of {' x '.join(map(str, grid))}; standard normal fp16 data, seed {seed}."
     terminal.heading(out, f"trace {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
-    found = kernel.trace(*random_arrays(kernel, sizes, seed), block=block)
-    wanted = (s for s in found if s.number >= first and statement in (None, s.statement))
+    found = (s for s in kernel.trace(*random_arrays(kernel, sizes, seed), block=block)
+             if statement in (None, s.statement))  # fmt: skip
+    wanted, last = starting(found, first)
+    if wanted is None:
+        of = "" if statement is None else f" of {statement}"
+        there = "there is none" if last is None else f"the last is number {last}"
+        raise NoSuchStep(f"block {block} takes no step{of} from number {first} on", hint=there)
     print_steps(out, islice(wanted, steps))
     if rest := next(wanted, None):
         out.print(f"\nand so on; --first {rest.number} goes on", style="dim")
+
+
+def starting(found: Iterator[TraceStep], first: int) -> tuple[Iterator[TraceStep] | None, int | None]:
+    """The steps from a number on, None if there are none; and the number of the last step looked at."""
+    last = None
+    for step in found:
+        last = step.number
+        if last >= first:
+            return chain((step,), found), last
+    return None, last
 
 
 def print_steps(out: Console, steps: Iterator[TraceStep]) -> None:

@@ -257,6 +257,36 @@ def test_verify_of_a_broken_kernel_exits_with_1(cli):
     assert out.rstrip().endswith("<-- here")
 
 
+@pytest.mark.parametrize("mutant, found", [(None, 0), ("no barrier after the stores", 1)])
+def test_the_exit_code_is_the_same_where_nobody_reads_on(mutant, found):
+    argv = [sys.executable, "-m", "polyvolta", "verify", *SMALL, "--only", "barriers_between"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as nobody:
+        done = subprocess.run(argv + ["--break", mutant] * bool(mutant), stdout=nobody, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (found, b"")
+
+
+@pytest.mark.parametrize("argv", [("trace", "--size", "32x32x32"), ("emit",)])
+def test_a_reader_that_leaves_early_is_no_failure(argv):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as nobody:
+        done = subprocess.run([sys.executable, "-m", "polyvolta", *argv, *SMALL], stdout=nobody, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_many_names_are_listed_in_short_lines_and_stay_whole(cli):
+    from polyvolta.cuda.mutants import MUTANTS
+
+    _, _, err = cli("verify", *SMALL, "--break", "nope")
+    lines = err.splitlines()
+    assert len(lines) > 10 and max(map(len, lines)) <= 100
+    listed = " ".join(line.strip() for line in lines[1:]).removeprefix("hint: known: ").split(", ")
+    assert listed == list(MUTANTS)
+    assert all(line.endswith(",") for line in lines[1:-1])
+
+
 def test_verify_of_what_is_not_decided_exits_with_1(cli, monkeypatch):
     from polyvolta.cuda.verify import verify as verifying
     from polyvolta.cuda.verify.symbolic import Undecided
@@ -313,6 +343,7 @@ def test_verify_on_a_terminal_is_coloured_and_fits(terminal):
             ["did you mean 'no barrier after the stores'?"],
         ),
         (["verify", *SMALL, "--break", "a part of a split K dropped"], "PV564", []),
+        (["verify", *SMALL, "--only", ""], "PV550", ["hint: without `only` all are; known: "]),
         (["emit", "-o", "no/such/folder/kern.cu"], "PV602", ["no/such/folder/kern.cu", "No such file"]),
     ],
 )

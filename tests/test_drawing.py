@@ -72,6 +72,9 @@ def test_a_broken_kernel_is_drawn_as_it_is(draw, tmp_path):
     (("tile", "--access", "frag_B"), "PV560", "no statement 'frag_B'"),
     (("output", "--block", "9,9"), "PV560", "no block"),
     (("output", "--size", "9999x9999x9"), "PV562", "more than a picture can show"),
+    (("tile", "--warp", "99"), "PV563", "access is a statement such as frag_A"),
+    (("output", "--warp", "1", "--size", "40x50x16"), "PV607", "no use for --warp hint: the picture that has is tile"),
+    (("ownership", "--tiles", "3"), "PV607", "no use for --tiles hint: the picture that has is pipeline"),
     (("pipeline", "--tiles", "13"), "PV563", "1 to 12 k tiles"),
     (("ownership", "-o", "no/such/folder.svg"), "PV605", "can't be written"),
 ])  # fmt: skip

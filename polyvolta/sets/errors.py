@@ -226,15 +226,20 @@ def kind_of(value: object) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
+NEAR = 0.61  # of the letters of both names, how many are the same in order; short names share three of five by chance
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint that names the known name nearest to `name`, or lists what is known.
+    """A hint that names the known name nearest to `name`, or lists what is known if none is near.
 
     >>> nearest("lexmn", ["lexmin", "apply"])
     "did you mean 'lexmin'?"
+    >>> nearest("nope", ["copies", "bounds"])
+    'known: copies, bounds'
     """
     known = [str(k) for k in known]
     same = [k for k in known if k.lower() == str(name).lower()]
-    close = same or get_close_matches(str(name), known, n=1)
+    close = same or get_close_matches(str(name), known, n=1, cutoff=NEAR)
     if close:
         return f"did you mean {close[0]!r}?"
     return "known: " + ", ".join(known) if known else ""

@@ -335,6 +335,17 @@ def test_bad_input_is_exit_code_2_and_says_what_to_try(capsys, argv, error):
     assert err.startswith(error) and "\nhint: " in err
 
 
+@pytest.mark.parametrize("of, also", [("", ()), (" of store_B", ("--statement", "store_B"))])
+def test_steps_beyond_the_last_are_an_error_that_names_the_last(capsys, of, also):
+    _, out, _ = listed(capsys, "--steps", "9999", *also)
+    last = int(re.findall(r"^ {4} *(\d+)  ", out, re.M)[-1])
+    code, _, err = listed(capsys, "--first", f"{last + 1}", *also)
+    assert code == 2
+    assert err == (
+        f"error PV606: block (0, 0) takes no step{of} from number {last + 1} on\nhint: the last is number {last}\n"
+    )
+
+
 @pytest.mark.parametrize("scalar", [2.0, -0.5])
 def test_every_kind_of_operation_is_told(scalar):
     p, q = pv.tensor("P", (M, K)), pv.tensor("Q", (K, N))

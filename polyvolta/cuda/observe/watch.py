@@ -56,7 +56,6 @@ def names_of(observe: str | Iterable[str], ir: KernelIR) -> tuple[str, ...]:
         elif not isinstance(name, str) or name not in OBSERVERS:
             raise UnknownName(
                 f"no observer is called {name!r}",
-                where=f"{', '.join(OBSERVERS)}, or all",
                 hint=_nearest(name),
             )
         elif why := OBSERVERS[name].no_meaning(ir):

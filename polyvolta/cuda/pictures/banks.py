@@ -77,6 +77,11 @@ def shared_tile(
     if not swizzled:
         found = _plain(found)
         ir = replace(ir, tiles=tuple(found if t.name == tile else t for t in ir.tiles))
+    if access is None and (warp, nth, part, at or {}) != (0, 0, 0, {}):
+        raise BadPicture(
+            "a warp, and which of its accesses, was given, but not to which statement they belong",
+            hint="access is a statement such as frag_A, or load or store",
+        )
     if access is None:
         return _layout_alone(ir, found, swizzled)
     one = taken(ir, found, access, warp, nth, part, at or {}, all_sizes(ir, sizes, GENEROUS))
@@ -86,7 +91,7 @@ def shared_tile(
 def _tile(ir: KernelIR, name: str) -> SharedTile:
     names = [t.name for t in ir.tiles]
     if name not in names:
-        raise NotInKernel(f"{ir.name} has no tile {name!r}", where=", ".join(names), hint=nearest(str(name), names))
+        raise NotInKernel(f"{ir.name} has no tile {name!r}", hint=nearest(str(name), names))
     return ir.tile(name)
 
 

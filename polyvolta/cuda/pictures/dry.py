@@ -92,9 +92,8 @@ def all_sizes(ir: KernelIR, given: Mapping[str, int], default: int) -> dict[str,
     for name, value in given.items():
         if name not in ir.sizes:
             raise NotInKernel(
-                f"{ir.name} has no size {name!r}", where=", ".join(ir.sizes) or "all its sizes are numbers",
-                hint=nearest(name, ir.sizes),
-            )  # fmt: skip
+                f"{ir.name} has no size {name!r}", hint=nearest(name, ir.sizes) or "all its sizes are numbers"
+            )
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least[name] <= value <= LARGEST:
             raise BadPicture(f"the size {name} is a whole number, at least {least[name]}, not {value!r}")
         if value % multiple.get(name, 1):

@@ -102,9 +102,7 @@ def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ..
 def _output(ir: KernelIR, name: str | None) -> GlobalTensor:
     outputs = {t.name: t for t in ir.tensors if t.written}
     if name is not None and name not in outputs:
-        raise NotInKernel(
-            f"{ir.name} has no output {name!r}", where=", ".join(outputs), hint=nearest(str(name), outputs)
-        )
+        raise NotInKernel(f"{ir.name} has no output {name!r}", hint=nearest(str(name), outputs))
     tensor = outputs[name] if name is not None else next(iter(outputs.values()))
     if len(tensor.dims) != 2:
         raise NothingToDraw(f"{tensor.name} is no matrix, so there are no tiles of it")

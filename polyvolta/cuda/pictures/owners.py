@@ -96,9 +96,7 @@ def _of_kernel(ir: KernelIR, statement: str | None) -> MacroMma:
     if statement is None:
         return next(iter(found.values()))
     if statement not in found:
-        raise NotInKernel(
-            f"{ir.name} has no product {statement!r}", where=", ".join(found), hint=nearest(statement, found)
-        )
+        raise NotInKernel(f"{ir.name} has no product {statement!r}", hint=nearest(statement, found))
     return found[statement]
 
 

@@ -77,7 +77,7 @@ def taken(
     for name in at:
         if name not in machine.loop_names:
             known = machine.loop_names
-            raise NotInKernel(f"{ir.name} has no loop {name!r}", where=", ".join(known), hint=nearest(name, known))
+            raise NotInKernel(f"{ir.name} has no loop {name!r}", hint=nearest(name, known))
     for step in machine.steps():
         if step.op.statement != statement or tile.name not in set().union(*touches(step.op)):
             continue
@@ -129,6 +129,5 @@ def _statement(ir: KernelIR, tile: SharedTile, access: str) -> str:
         return named[access][0]
     raise NotInKernel(
         f"no statement {access!r} of {ir.name} touches {tile.name}",
-        where=", ".join(known),
         hint=nearest(str(access), [*known, "load", "store"]),
     )

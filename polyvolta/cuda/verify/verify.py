@@ -33,6 +33,7 @@ from polyvolta.cuda.well_formed import check
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
+from polyvolta.sets.errors import kind_of
 
 Stages = Mapping[str, Schedule]
 Prover = Callable[[KernelIR, Graph, Stages], Verdict]
@@ -60,7 +61,7 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
 
     Parameters
     ----------
-    only : names of proofs; by default all that the kernel has a use for.
+    only : names of proofs, or one text with commas between; by default all that the kernel has a use for.
 
     Raises
     ------
@@ -94,14 +95,24 @@ def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
 
     >>> asked(("bounds", "fresh"))
     ('fresh', 'bounds')
+    >>> asked("bounds, fresh")
+    ('fresh', 'bounds')
+
+    Raises
+    ------
+    UnknownProof : no names, or something that is none.
     """
     if only is None:
         return tuple(PROOFS)
-    names = (only,) if isinstance(only, str) or not isinstance(only, Iterable) else tuple(only)
+    if isinstance(only, bytes) or not isinstance(only, Iterable):
+        raise UnknownProof(
+            f"{kind_of(only)} where names of proofs should be", hint="such as 'bounds' or ('bounds', 'fresh')"
+        )
+    names = [n for part in only.split(",") if (n := part.strip())] if isinstance(only, str) else list(only)
     if not names:
-        raise UnknownProof("no proof was asked for", where=", ".join(PROOFS), hint="leave `only` out for all")
+        raise UnknownProof("no proof was asked for", hint=f"without `only` all are; known: {', '.join(PROOFS)}")
     for name in names:
-        if name not in PROOFS:
+        if not isinstance(name, str) or name not in PROOFS:
             raise UnknownProof(f"there is no proof {name!r}", hint=nearest(str(name), PROOFS))
     return tuple(name for name in PROOFS if name in names)
 

@@ -244,7 +244,7 @@ class Program:
             if s.name == name:
                 return s
         names = [s.name for s in self.statements]
-        raise BadProgram(f"no statement is called {name!r}", where=", ".join(names), hint=nearest(name, names))
+        raise BadProgram(f"no statement is called {name!r}", hint=nearest(name, names))
 
     @property
     def arrays(self) -> tuple[str, ...]:

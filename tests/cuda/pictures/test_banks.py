@@ -172,7 +172,7 @@ def test_a_layout_that_gives_one_chunk_twice_is_red():
 
 @pytest.mark.parametrize("arguments, wrong, told", [
     (("shared_C",), {}, "no tile 'shared_C'.*did you mean 'shared_[AB]'"),
-    (("shared_A", "frag_B"), {}, "no statement 'frag_B'.*touches shared_A.*store_A, frag_A.*did you mean 'frag_A'"),
+    (("shared_A", "frag_B"), {}, "no statement 'frag_B'.*touches shared_A.*did you mean 'frag_A'"),
     (("shared_A", "frag_A"), {"warp": 4}, "no warp 4.*it has 4, from 0 to 3"),
     (("shared_A", "frag_A"), {"warp": True}, "no warp True"),
     (("shared_A", "frag_A"), {"nth": 64, "K": 32}, "gets to frag_A 4 times"),

@@ -266,12 +266,19 @@ def test_proofs_come_in_the_reports_order_whatever_is_asked(kernel, answer):
     assert [p.id for p in kernel.verify(["bounds", "partition", "bounds"]).proofs] == ["partition", "bounds"]
 
 
-@pytest.mark.parametrize("wrong, said", [("bouds", "did you mean 'bounds'?"), (7, "known: dependences, "),
-                                         ((), "leave `only` out")])  # fmt: skip
+@pytest.mark.parametrize("wrong, said", [("bouds", "did you mean 'bounds'?"), (7, "such as 'bounds'"),
+                                         ((), "without `only` all are"), (" ,", "without `only` all are"),
+                                         ("nope", "known: "), (b"bounds", "such as 'bounds'"),
+                                         (["bounds", None], "known: ")])  # fmt: skip
 def test_an_unknown_proof_suggests_the_nearest(kernel, answer, wrong, said):
     with pytest.raises(verifying.UnknownProof) as error:
         kernel.verify(wrong)
-    assert said in error.value.hint
+    assert said in error.value.hint and not error.value.where
+
+
+def test_names_may_stand_in_one_text(kernel, answer):
+    answer({n: lambda *_: Verdict("said", "") for n in PROOFS})
+    assert [p.id for p in kernel.verify("bounds, partition").proofs] == ["partition", "bounds"]
 
 
 # ---- looks

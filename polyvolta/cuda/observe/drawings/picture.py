@@ -42,9 +42,7 @@ def drawn(seen: Mapping[str, Seen | None], observer: str, statement: str | None,
     NothingToDraw : it saw nothing, or has no pictures.
     """
     if observer not in seen:
-        raise UnknownName(
-            f"no observer is called {observer!r}", where=", ".join(DRAWN), hint=nearest(str(observer), DRAWN)
-        )
+        raise UnknownName(f"no observer is called {observer!r}", hint=nearest(str(observer), DRAWN))
     if observer not in DRAWN:
         raise NothingToDraw(
             f"what {observer!r} saw is told by its findings and its table, not by a picture",
@@ -89,7 +87,5 @@ def _of(rows: Sequence[Any], statement: str | None, names: Any) -> Sequence[Any]
     found = [r for r in rows if statement in names(r)]
     if not found:
         known = tuple(dict.fromkeys(n for r in rows for n in names(r) if n))
-        raise UnknownName(
-            f"nothing of {statement!r} was seen", where=", ".join(known), hint=nearest(str(statement), known)
-        )
+        raise UnknownName(f"nothing of {statement!r} was seen", hint=nearest(str(statement), known))
     return found
