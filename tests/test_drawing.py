@@ -70,7 +70,7 @@ def test_a_broken_kernel_is_drawn_as_it_is(draw, tmp_path):
     (("tyle",), "PV103", "did you mean 'tile'"),
     (("tile", "--tile", "shared_C"), "PV560", "no tile 'shared_C'"),
     (("tile", "--access", "frag_B"), "PV560", "no statement 'frag_B'"),
-    (("output", "--block", "9,9"), "PV560", "no block"),
+    (("output", "--block", "9,9"), "PV558", "there is no block (9, 9)"),
     (("output", "--size", "9999x9999x9"), "PV562", "more than a picture can show"),
     (("tile", "--warp", "99"), "PV563", "access is a statement such as frag_A"),
     (("output", "--warp", "1", "--size", "40x50x16"), "PV607", "no use for --warp hint: the picture that has is tile"),

@@ -12,7 +12,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.ir_walk import walk
-from polyvolta.cuda.mutants import MUTANTS, Mutant, NothingToBreak, UnknownMutant, broken
+from polyvolta.cuda.mutants import MUTANTS, Mutant, NotAKernel, NothingToBreak, UnknownMutant, broken
 from polyvolta.cuda.observe.watch import OBSERVERS
 from polyvolta.cuda.printer import print_cuda
 from polyvolta.cuda.verify.report import PROOFS
@@ -194,3 +194,7 @@ def test_a_mutant_is_refused_where_there_is_nothing_to_break_or_no_such_mutant()
         broken(kernel_of("product"), "warp barrier in a split K's exchange")
     with pytest.raises(UnknownMutant, match="no mutant is called(.|\n)*did you mean 'swizzle dropped'"):
         broken(kernel_of("product"), "swizle dropped")
+    with pytest.raises(UnknownMutant, match="no mutant is called 7"):
+        broken(kernel_of("product"), 7)
+    with pytest.raises(NotAKernel, match=r"a KernelIR where a kernel(.|\n)*MUTANTS\[name\].ir changes an IR"):
+        broken(kernel_of("product").ir, "swizzle dropped")

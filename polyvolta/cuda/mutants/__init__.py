@@ -19,10 +19,12 @@ from typing import Any, TypeVar
 
 from polyvolta.cuda.mutants import accumulators, arguments, barriers, copies, layouts, pipeline, results, trees
 from polyvolta.cuda.mutants.model import Mutant as Mutant
+from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
 from polyvolta.cuda.mutants.model import UnknownMutant as UnknownMutant
 from polyvolta.cuda.printer import print_cuda
 from polyvolta.sets import nearest
+from polyvolta.sets.errors import kind_of
 
 K = TypeVar("K")
 
@@ -44,13 +46,17 @@ def broken(kernel: K, name: str) -> K:
 
     Raises
     ------
+    NotAKernel : it is no compiled kernel, such as its IR alone.
     UnknownMutant : there is none of that name; suggests the nearest.
     NothingToBreak : the kernel has nothing of the kind that the mutant breaks.
 
     Cost: that of printing.
     """
+    if not all(hasattr(kernel, part) for part in ("ir", "source", "stages")):
+        hint = "pv.compile(...) makes a kernel; MUTANTS[name].ir changes an IR alone"
+        raise NotAKernel(f"{kind_of(kernel)} where a kernel should be", hint=hint)
     if name not in MUTANTS:
-        raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(name, MUTANTS))
+        raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(str(name), MUTANTS))
     return _changed(kernel, MUTANTS[name])
 
 

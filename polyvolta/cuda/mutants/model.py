@@ -42,6 +42,12 @@ class UnknownMutant(CudaError, LookupError):
     id = "PV565"
 
 
+class NotAKernel(CudaError, TypeError):
+    """Something that isn't a compiled kernel, with its text and its trees, was to be broken."""
+
+    id = "PV566"
+
+
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """One way to break a kernel.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,12 @@ from polyvolta.cuda.kernel_ir import CHUNK, ExchangeLoad, ExchangeStore, GlobalS
 from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
 from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel, TooMuchToDraw
 from polyvolta.cuda.pictures.svg import GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
+from polyvolta.cuda.stepping import checked_block
 from polyvolta.sets import nearest
 
 OVERVIEW, DETAIL, BETWEEN = 420, 460, 70  # pixels
 FRAME = "#3b2a8c"  # around the block that is shown large
-MOST_BLOCKS = 256
+MOST_BLOCKS, MOST_ELEMENTS = 256, 2**26
 BATCH = 64  # blocks whose stores are computed together
 
 Box = tuple[int, int, int, int]  # first row and column, and one past the last
@@ -81,20 +82,21 @@ def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ..
 
     Raises
     ------
-    NotInKernel : no such output, size or block; TooMuchToDraw : more than 256 blocks.
+    NotInKernel : no such output or size, or a block that stores nothing; BadBlock : no such block.
+    TooMuchToDraw : more than 256 blocks, or 2^26 elements; says which sizes are the largest that are drawn.
     NothingToDraw : the output is no matrix, or empty.
     """
     ir = ir_of(kernel)
     tensor = _output(ir, output)
+    all_sizes(ir, sizes, 0)  # wrong sizes are said before anything else
     given = all_sizes(ir, {**_two_and_a_half(ir, tensor, sizes), **sizes}, 0)
     found = stores(ir, tensor, given)
     if not found.fragments:
         raise NothingToDraw(f"nothing of {tensor.name} is stored for these sizes", where=str(given))
-    here = next((b for b in found.blocks if b == (*block, *(0, 0, 0)[len(block) :])), None)
-    if here is None:
-        last = [max(b[d] for b in found.blocks) for d in range(3)]
+    here = checked_block(block, [_int(g.evaluate(given)) for g in ir.grid], given)
+    if here not in found.blocks:
         raise NotInKernel(
-            f"for these sizes there is no block {block}", hint=f"blockIdx goes from (0, 0, 0) to {tuple(last)}"
+            f"block {here} stores nothing of {tensor.name}", hint=f"block {next(iter(found.blocks))} does"
         )
     return _drawn(ir, tensor, found, here, given)
 
@@ -114,15 +116,19 @@ def _two_and_a_half(ir: KernelIR, tensor: GlobalTensor, given: Mapping[str, int]
     free = [(d, n) for d, n in enumerate(tensor.dims) if isinstance(n, str) and n not in given]
     if not free:
         return {}
-    sizes = all_sizes(ir, given, 1)
-    top, left, bottom, right = stores(ir, tensor, sizes, ((0,), (0,), (0,))).blocks[0, 0, 0]
     multiple = dict(ir.context)
-    tile = (bottom - top, right - left)
+    tile = _block_tile(ir, tensor)
     found = {}
     for d, n in free:
         half = 5 * tile[d] // 2
         found[n] = half if n not in multiple else -(-half // multiple[n]) * multiple[n]
     return found
+
+
+def _block_tile(ir: KernelIR, tensor: GlobalTensor) -> tuple[int, int]:
+    """Rows and columns of what the first block stores, in the matrix and outside of it."""
+    top, left, bottom, right = stores(ir, tensor, all_sizes(ir, {}, 1), ((0,), (0,), (0,))).blocks[0, 0, 0]
+    return bottom - top, right - left
 
 
 def stores(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks: Any = None) -> Stores:
@@ -138,21 +144,31 @@ def stores(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks:
     TooMuchToDraw
     """
     shape = tuple(sizes[n] if isinstance(n, str) else n for n in tensor.dims)
+    x, y, z = grid = [_int(g.evaluate(sizes)) for g in ir.grid]
+    much = f"{prod(shape):,} elements" if prod(shape) > MOST_ELEMENTS else ""
+    much = f"{prod(grid):,} blocks" if blocks is None and prod(grid) > MOST_BLOCKS else much
+    if much:
+        raise TooMuchToDraw(
+            f"{much} are more than a picture can show",
+            where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
+            hint=f"at most {MOST_BLOCKS} blocks are drawn{_largest(ir, tensor)}; the pattern repeats",
+        )
     found = Stores((shape[0], shape[1]), count=np.zeros(shape, int))
     if blocks is None:
-        x, y, z = grid = [_int(g.evaluate(sizes)) for g in ir.grid]
-        if prod(grid) > MOST_BLOCKS:
-            raise TooMuchToDraw(
-                f"{prod(grid)} blocks are more than a picture can show, {MOST_BLOCKS}",
-                where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
-                hint="choose smaller sizes: the pattern repeats from block to block",
-            )
         number = np.arange(x * y * z)
         blocks = np.stack([number % x, number // x % y, number // (x * y)])
     blocks = np.asarray(blocks)
     for first in range(0, blocks.shape[1], BATCH):
         _follow(ir, tensor, sizes, blocks[:, first : first + BATCH], found)
     return found
+
+
+def _largest(ir: KernelIR, tensor: GlobalTensor) -> str:
+    """Sizes for which there are as many blocks as are drawn, as many down as across, in words."""
+    side = isqrt(MOST_BLOCKS)
+    tile = _block_tile(ir, tensor) if all(isinstance(n, str) for n in tensor.dims) else (0, 0)
+    found = ", ".join(f"{n} = {side * t}" for n, t in zip(tensor.dims, tile, strict=True) if t)
+    return found and f", such as {found}"
 
 
 def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks: np.ndarray, found: Stores) -> None:

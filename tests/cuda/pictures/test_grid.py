@@ -12,7 +12,9 @@ from polyvolta.cuda.pictures import output_tiles
 from polyvolta.cuda.pictures.errors import NotInKernel, TooMuchToDraw
 from polyvolta.cuda.pictures.grid import stores
 from polyvolta.cuda.pictures.svg import RED, TINTS
+from polyvolta.cuda.stepping import BadBlock
 from polyvolta.gallery import idiom
+from polyvolta.sets import aff
 from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, parsed, words
 
@@ -123,18 +125,34 @@ def test_every_idiom(name):
 
 
 @pytest.mark.parametrize("arguments, told", [
-    ({"output": "A"}, "no output 'A'.*C"), ({"block": (3, 0)}, "no block.*to .2, 2, 0"),
-    ({"block": (0, 0, 1)}, "no block"), ({"block": (0, 0, 0, 0)}, "no block"), ({"block": ()}, None),
-    ({"L": 3}, "no size 'L'"),
+    ({"output": "A"}, "no output 'A'.*C"), ({"L": 3}, "no size 'L'.*M, N, K"),
 ])  # fmt: skip
 def test_what_is_not_there(arguments, told):
-    if told is None:
-        assert output_tiles(matmul(), **arguments) == output_tiles(matmul())
-        return
     with pytest.raises(NotInKernel, match=f"(?s){told}"):
         output_tiles(matmul(), **arguments)
 
 
-def test_too_many_blocks():
-    with pytest.raises(TooMuchToDraw, match="16384 blocks are more than a picture can show"):
-        output_tiles(matmul(), M=4096, N=4096)
+@pytest.mark.parametrize("block, told", [
+    ((3, 0), "no block .3, 0..*nearest is .2, 0."), ((0, 0, 1), "no block"), ((0, 0, 0, 0), "two or three ints"),
+    ((), "two or three ints"), (0, "0 is no block"),
+])  # fmt: skip
+def test_blocks_that_there_are_not(block, told):
+    with pytest.raises(BadBlock, match=f"(?s){told}"):
+        output_tiles(matmul(), block=block)
+
+
+@pytest.mark.parametrize("sizes, told", [
+    ({"M": 4096, "N": 4096}, "16,384 blocks"), ({"M": 10**6, "N": 10**6}, "976,562,500 blocks"),
+    ({"M": 10**6}, "93,750 blocks"), ({"N": 10**9}, "93,750,000 blocks"),
+])  # fmt: skip
+def test_too_much_is_refused_with_the_largest_that_is_drawn(sizes, told):
+    with pytest.raises(TooMuchToDraw, match=f"{told} are more than a picture can show") as error:
+        output_tiles(matmul(), **sizes)
+    assert "such as M = 512, N = 512;" in error.value.hint
+    assert len(blocks(output_tiles(matmul(), M=512, N=512))) == 256
+
+
+def test_a_grid_that_covers_little_of_a_large_matrix_is_refused():
+    ir = replace(matmul().ir, grid=3 * (aff(1),))
+    with pytest.raises(TooMuchToDraw, match="elements are more"):
+        output_tiles(ir, M=10**6, N=10**6)
