@@ -16,6 +16,7 @@ from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING
 
+from polyvolta.arguments import LARGEST, TooLarge
 from polyvolta.cuda.kernel_ir import GlobalTensor
 from polyvolta.cuda.lower import lower
 from polyvolta.cuda.printer import print_cuda
@@ -25,7 +26,7 @@ from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES
 from polyvolta.decompose import decompose
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
-from polyvolta.graph.expr import inputs_of, show
+from polyvolta.graph.expr import inputs_of, shape_text, show
 from polyvolta.graph.idioms import plan
 from polyvolta.graph.names import check_name
 from polyvolta.graph.plans import Plan
@@ -69,6 +70,7 @@ def compile(  # noqa: A001
     UnknownTarget, BadOption : what the target does not have.
     BadName : a name that the kernel uses itself.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
+    TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
 
     Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved.
 
@@ -88,6 +90,7 @@ def compile(  # noqa: A001
     target = target_of(target)
     name = check_name(name or DEFAULT_NAME, "kernel")
     _check_names(graph, name)
+    _check_sizes(graph)
     idiom = plan(graph, options.accumulators if options else "auto")
     options = complete(options or Options(), needs_of(idiom), target)
     multiples = multiples_of(graph, idiom, options)
@@ -142,6 +145,14 @@ def _check_names(graph: Graph, name: str) -> None:
             raise BadName(f"{user!r} is a name that the kernel's text uses itself", hint=f"try {user + '_'!r}")
         if user in CALL_NAMES:
             raise BadName(f"{user!r} is an argument of the kernel's call", hint=f"try {user + '_'!r}")
+
+
+def _check_sizes(graph: Graph) -> None:
+    """Sizes given as numbers have the limit that those of a launch have."""
+    for t in graph.arrays.values():
+        for d in t.dims:
+            if isinstance(d, int) and d > LARGEST:
+                raise TooLarge(f"the size {d} is an int of 32 bits, at most {LARGEST}", where=shape_text(t))
 
 
 def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:

@@ -34,10 +34,11 @@ from polyvolta.cuda.kernel_ir import (
 )
 from polyvolta.cuda.verify.conditions import Condition
 from polyvolta.cuda.verify.extremes import Extremes
-from polyvolta.cuda.verify.integers import LARGEST, without_overflow
-from polyvolta.cuda.verify.report import Verdict
+from polyvolta.cuda.verify.integers import INT, LARGEST, overflow
+from polyvolta.cuda.verify.report import CounterExample, Verdict
 from polyvolta.cuda.verify.slots import BYTES, table, tile_index
 from polyvolta.cuda.verify.symbolic import Here
+from polyvolta.cuda.verify.symbols import BLOCKS
 from polyvolta.cuda.verify.watching import Instances, Nothing, Stateless, elements
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff, var
@@ -88,7 +89,7 @@ class Bounds(Stateless):
 
     def finish(self, state: Nothing, here: Here) -> None:
         """What has been collected of tensors is compared with their extents."""
-        self.largest  # noqa: B018, computed here, where time is taken
+        self.overflow  # noqa: B018, computed here, where time is taken
         found = self.extremes.outside()
         if found is None:
             return
@@ -202,9 +203,16 @@ class Bounds(Stateless):
     # ---- what is shown
 
     @cached_property
-    def largest(self) -> int:
-        """The sizes up to which no int overflows."""
-        return without_overflow(self.ir)
+    def overflow(self) -> CounterExample | None:
+        """A case in which an int of the text overflows, with sizes that a launch takes."""
+        found = overflow(self.ir)
+        if found is None:
+            return None
+        what = f"the int {found.sum} may come to {found.value}, and an int holds {INT} at most"
+        sizes = {n: found.point[n] for n in self.ir.sizes if n in found.point}
+        block = tuple(found.point[b] for b in BLOCKS if b in found.point)
+        trips = {n: v for n, v in found.point.items() if n not in sizes and n not in BLOCKS}
+        return CounterExample(what, sizes, block if len(block) == 3 else None, iteration=trips)
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with the indices of every tensor and the boxes of tiles and registers."""
@@ -216,9 +224,9 @@ class Bounds(Stateless):
         parts += [f"{t.name}: {t.buffers} x {t.chunks} chunks of {ir.shared_bytes} bytes" for t in ir.tiles]
         parts += [f"{r.name}[{', '.join(map(str, r.shape))}]" for r in ir.registers]
         statement = "every access is within its tensor, its tile and its register array, and no index overflows an int"
-        largest = self.largest
-        sizes = "" if largest >= LARGEST else f"sizes up to {largest}: beyond, an int of the text may overflow"
-        return Verdict(statement, "; ".join(parts), sizes=sizes)
+        if ir.sizes:
+            statement += f", with sizes up to {LARGEST}, the largest that a launch takes"
+        return Verdict(statement, "; ".join(parts), self.overflow)
 
 
 def guards(ir: KernelIR, tensor: str) -> str:

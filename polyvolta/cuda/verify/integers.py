@@ -1,4 +1,4 @@
-"""Index arithmetic in 32 bits: up to which sizes no `int` of the CUDA text overflows.
+"""Index arithmetic in 32 bits: with no sizes that a launch takes does an `int` of the CUDA text overflow.
 
 Expressions of the IR are of integers, those of the text of ints. What they say is the same as long as every sum, and
 every part of one, stays below 2^31 in either direction. That is decided here without running anything: the terms of an
@@ -11,8 +11,8 @@ Offsets into a matrix, line * ld + run, are computed in 64 bits: lines are `long
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 
 from polyvolta.cuda.kernel_ir import (
     CHUNK,
@@ -40,37 +40,52 @@ LARGEST = 2**31 - 2**13
 """Of a size that a kernel takes: ints hold the ends of the next tiles, too."""
 
 
-def without_overflow(ir: KernelIR) -> int:
-    """The largest of `LARGEST` and the powers of two below such that with all sizes up to it no int overflows.
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A case in which an int of the text would be too large.
 
-    Exact in what it answers for: with sizes up to the result nothing overflows. With larger ones something may.
+    Parameters
+    ----------
+    sum : of terms in sizes, block indices and k tiles and a number for the rest, such as "128*blockIdx.y + 135".
+    value : what it comes to, beyond an int.
+    point : the sizes, block indices and variables of loops over k tiles.
     """
-    sums = set(_sums(ir))
-    for largest in (LARGEST, *(2**k for k in range(30, 0, -1))):
-        if all(_fits(ir, loops, symbolic, const, largest) for loops, symbolic, const in _highest(sums)):
-            return largest
-    return 0
+
+    sum: str
+    value: int
+    point: Mapping[str, int]
+
+
+def overflow(ir: KernelIR, largest: int = LARGEST) -> Overflow | None:
+    """A case with sizes up to `largest` in which an int overflows; None: there is none.
+
+    Where there is none, no order of adding up overflows. A case is of a sum whose terms are each as large as they
+    can be; names of threads that are never all so large at once may make it one that C's own order doesn't have.
+    """
+    for loops, symbolic, const in _highest(dict.fromkeys(_sums(ir))):
+        value: int | None = symbolic.const + const if symbolic.is_constant else None
+        point: Mapping[str, int] | None = {} if value is None or value > INT else None
+        if value is None:
+            known = [largest - var(n) for n in ir.sizes]
+            for loop in loops:  # the value behind the last trip's is computed, too
+                known += [var(loop.var) - e for e in loop.lower] + [e + loop.step - var(loop.var) for e in loop.upper]
+            here = all_blocks(ir, tuple(loop.var for loop in loops)).given(*known)
+            point = None if here.holds(INT - const - symbolic) else here.point(symbolic + const - INT - 1)
+            value = None if point is None else int(symbolic.evaluate(point)) + const  # type: ignore[call-overload]
+        if point is not None and value is not None:
+            return Overflow(str(symbolic + const), value, point)
+    return None
 
 
 Sum = tuple[tuple[Loop, ...], Aff, int]  # inside of these loops, a symbolic part and a number
 
 
-def _highest(sums: set[Sum]) -> Iterator[Sum]:
+def _highest(sums: Iterable[Sum]) -> Iterator[Sum]:
     """Of sums with one symbolic part the greatest."""
     best: dict[tuple[tuple[Loop, ...], Aff], int] = {}
     for loops, symbolic, const in sums:
         best[loops, symbolic] = max(const, best.get((loops, symbolic), const))
     yield from ((*key, const) for key, const in best.items())
-
-
-def _fits(ir: KernelIR, loops: tuple[Loop, ...], symbolic: Aff, const: int, largest: int) -> bool:
-    """Whether a sum stays in an int."""
-    if symbolic.is_constant:
-        return symbolic.const + const <= INT
-    known = [largest - var(n) for n in ir.sizes]
-    for loop in loops:  # the value behind the last trip's is computed, too
-        known += [var(loop.var) - e for e in loop.lower] + [e + loop.step - var(loop.var) for e in loop.upper]
-    return all_blocks(ir, tuple(loop.var for loop in loops)).given(*known).holds(INT - const - symbolic)
 
 
 # ---- the expressions of the text

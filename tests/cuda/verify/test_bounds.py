@@ -5,7 +5,10 @@ from itertools import product
 
 import pytest
 
+import polyvolta as pv
+from polyvolta import compiler
 from polyvolta.arguments import LARGEST as LARGEST_ARGUMENT
+from polyvolta.arguments import TooLarge
 from polyvolta.cuda.interpreter import OutOfBounds
 from polyvolta.cuda.ir_walk import replaced, walk
 from polyvolta.cuda.kernel_ir import (
@@ -21,7 +24,7 @@ from polyvolta.cuda.kernel_ir import (
     When,
 )
 from polyvolta.cuda.verify.bounds import PROOF, Bounds
-from polyvolta.cuda.verify.integers import LARGEST, without_overflow
+from polyvolta.cuda.verify.integers import INT, LARGEST, overflow
 from polyvolta.cuda.verify.machine import run
 from polyvolta.sets import aff, var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
@@ -31,7 +34,7 @@ from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, 
 def test_every_kernel(name):
     ir = kernel(name).ir
     assert found(Bounds, ir) == {}
-    assert without_overflow(ir) == LARGEST
+    assert overflow(ir) is None
 
 
 def confirmed(ir, finding):
@@ -161,20 +164,42 @@ def test_overflow():
     path = paths(ir, GlobalStore)[0]
     op = dict(walk(ir.body))[path]
     far = (op.index[0] + 2**13, op.index[1])
-    assert without_overflow(changed(ir, path, index=far)) == 2**30
-    twice = (4 * op.index[0], op.index[1])
-    assert without_overflow(changed(ir, path, index=twice)) == 2**28
-    client = Bounds(changed(ir, path, index=twice))
+    assert overflow(changed(ir, path, index=far)).value > INT
+    assert overflow(changed(ir, path, index=far), LARGEST // 2) is None
+    times = changed(ir, path, index=(4 * op.index[0], op.index[1]))
+    assert overflow(times, 2**28) is None
+    client = Bounds(times)
     run(client.ir, [client])
-    assert str(2**28) in client.shown(PROOF).sizes
+    verdict = client.shown(PROOF)
+    assert f"sizes up to {LARGEST}" in verdict.statement and not verdict.sizes
+    case = verdict.counter_example
+    assert 4 * 32 * case.block[1] + 2**9 > INT and case.sizes["M"] > 32 * case.block[1] > 2**28
+    assert case.what.startswith("the int 128*blockIdx.y + ") and str(INT) in case.what
+
+
+def product_of_depth(depth):
+    options = pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16))
+    return pv.compile(pv.tensor("A", (8, depth)) @ pv.tensor("B", (depth, 8)), options=options)
+
+
+def test_overflow_with_sizes_that_are_numbers(monkeypatch):
+    """They have a launch's limit; beyond, where ints overflow whatever the sizes are, nothing is proved."""
+    assert product_of_depth(LARGEST).verify("bounds").ok
+    with pytest.raises(TooLarge, match=rf"PV405.*{LARGEST + 1}(.|\n)*A\(8, {LARGEST + 1}\)"):
+        product_of_depth(LARGEST + 1)
+    monkeypatch.setattr(compiler, "LARGEST", INT)
+    case = product_of_depth(INT).verify("bounds")["bounds"].counter_example
+    assert case.what.endswith(f"and an int holds {INT} at most") and case.sizes == {}
 
 
 def test_quotients_and_remainders_overflow_inside():
     """What is divided is computed first; a remainder is small however large its argument is."""
     ir = kernel("plain").ir
     path = paths(ir, SharedStore)[0]
-    assert without_overflow(changed(ir, path, buffer=(2**20 * var("c2")) % 2)) == LARGEST  # it is the number 0
-    assert without_overflow(changed(ir, path, buffer=(2**20 * var("c2") + var("c2")) % 3)) < 2**20
+    assert overflow(changed(ir, path, buffer=(2**20 * var("c2")) % 2)) is None  # it is the number 0
+    found = overflow(changed(ir, path, buffer=(2**20 * var("c2") + var("c2")) % 3))
+    assert found.value > INT and var("c2").names() <= set(found.point)
+    assert overflow(changed(ir, path, buffer=(2**20 * var("c2") + var("c2")) % 3), 256) is None
 
 
 def test_more_threads_in_a_later_trip():
