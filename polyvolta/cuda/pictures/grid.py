@@ -22,6 +22,7 @@ from polyvolta.cuda.stepping import checked_block
 from polyvolta.sets import nearest
 
 OVERVIEW, DETAIL, BETWEEN = 420, 460, 70  # pixels
+LABEL = 11  # pixels high, the numbers along edges
 FRAME = "#3b2a8c"  # around the block that is shown large
 MOST_BLOCKS, MOST_ELEMENTS = 256, 2**26
 BATCH = 64  # blocks whose stores are computed together
@@ -300,23 +301,33 @@ def _overview(
                 picture.text(x + wide / 2, y + high / 2, names[b], size=size)
     picture.rect(0, 0, cols * scale, rows * scale, stroke=INK, thick=2.6)
     picture.rect(*_place(found.blocks[block], (0, 0), scale), stroke=FRAME, thick=3)
-    bottom = around(found.blocks.values())[2]
-    edges = [sorted({b[d] for b in found.blocks.values()} | {found.shape[d]}) for d in (0, 1)]
-    for y in _apart(edges[0], scale):
-        picture.text(-6, y * scale, y, size=11, anchor="end", fill=GREY)
+    _, _, bottom, right = around(found.blocks.values())
+    edges = [sorted({b[d] for b in found.blocks.values()}) for d in (0, 1)]
+    for y in _apart(edges[0], scale, upwards=True):
+        picture.text(-6, y * scale, y, size=LABEL, anchor="end", fill=GREY)
     for x in _apart(edges[1], scale):
-        picture.text(x * scale, -10, x, size=11, fill=GREY)
+        picture.text(x * scale, -12, x, size=LABEL, fill=GREY)
+    # where the matrix ends, on the other sides, so that it hides no block's edge
+    picture.text(right * scale + 6, rows * scale, rows, size=LABEL, anchor="start", bold=True)
+    picture.text(cols * scale, bottom * scale + 14, cols, size=LABEL, bold=True)
     label = f"{tensor.name}[{', '.join(map(str, tensor.dims))}]; blockIdx x, y in the blocks"
-    picture.text(0, bottom * scale + 18, label, anchor="start")
+    picture.text(0, bottom * scale + 34, label, anchor="start")
 
 
-def _apart(numbers: list[int], scale: float, least: float = 26) -> list[int]:
-    """Those of some places that leave room for one another; the last one always."""
-    kept: list[int] = []
-    for n in numbers[:-1]:
-        if (not kept or (n - kept[-1]) * scale >= least) and (numbers[-1] - n) * scale >= least:
+def _apart(numbers: list[int], scale: float, upwards: bool = False) -> list[int]:
+    """Those of some places whose labels leave room for one another, side by side or one above the other; the first and
+    the last one always, if there is room for two.
+
+    >>> _apart([0, 32, 64, 4992], 0.1)
+    [0, 4992]
+    """
+    room = {n: LABEL + 3 if upwards else text_width(f"{n}", LABEL) + 6 for n in numbers}
+    free = lambda n, m: abs(n - m) * scale >= (room[n] + room[m]) / 2  # noqa: E731
+    kept, last = numbers[:1], numbers[-1]
+    for n in numbers[1:-1]:
+        if free(n, kept[-1]) and free(n, last):
             kept.append(n)
-    return [*kept, numbers[-1]]
+    return [*kept, last] if free(last, kept[-1]) else kept
 
 
 def _detail(picture: Canvas, found: Stores, block: tuple[int, int, int], x0: float) -> None:
@@ -346,10 +357,10 @@ def _detail(picture: Canvas, found: Stores, block: tuple[int, int, int], x0: flo
             picture.rect(x + 3, y + 3, long, 18, fill=PAPER, round=3)
             picture.text(x + 3 + long / 2, y + 12, name, bold=True)
     picture.rect(*_place(box, at, scale, base), stroke=FRAME, thick=3)
-    for y in _apart(sorted(edges[0]), scale):
-        picture.text(x0 - 8, (y - base[0]) * scale, y, size=11, anchor="end", fill=GREY)
+    for y in _apart(sorted(edges[0]), scale, upwards=True):
+        picture.text(x0 - 8, (y - base[0]) * scale, y, size=LABEL, anchor="end", fill=GREY)
     for x in _apart(sorted(edges[1]), scale):
-        picture.text(x0 + (x - base[1]) * scale, -10, x, size=11, fill=GREY)
+        picture.text(x0 + (x - base[1]) * scale, -10, x, size=LABEL, fill=GREY)
     name = f"{block[0]}, {block[1]}" + (f", {block[2]}" if block[2] else "")
     picture.text(x0, (box[2] - box[0]) * scale + 18, f"block {name}: {len(found.warps(block))} storing warps; rows ↓, "
                  "columns →", anchor="start")  # fmt: skip

@@ -128,7 +128,7 @@ def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, siz
     left = ", ".join(map(str, whole.left_out()))
     picture = Canvas(
         f"{ir.name}: {which}, trip by trip",
-        _gain(found),
+        _gain(found, whole.tiles),
         _used(loop, sizes),
         warning=f"never multiplied: k tile {left}" if left else "",
     )
@@ -269,8 +269,8 @@ def _arrows(
             picture.arrow(start.middle, y1 + side * BOX / 2, end.middle, y2 - side * BOX / 2, stroke=RED, thick=2)
 
 
-def _gain(found: list[Event]) -> str:
-    """What runs while a tile is on its way from global memory."""
+def _gain(found: list[Event], tiles: int) -> str:
+    """What runs while a tile is on its way from global memory; `tiles` there are."""
     overlapped = 0
     for k, e in enumerate(found):
         if e.kind != "load" or (k and found[k - 1].kind == "load"):
@@ -281,10 +281,9 @@ def _gain(found: list[Event]) -> str:
             overlapped += other.count if other.kind == "mma" else 0
     if not overlapped:
         return "Every tile is waited for: nothing is multiplied while it is loaded."
-    tiles = {t for e in found if e.kind == "load" for t in e.tiles}
     total = sum(e.count for e in found if e.kind == "mma")
     return (
-        f"{overlapped} of {total} macro-MMAs of a warp run while the next of {len(tiles)} k tiles is on its way from "
+        f"{overlapped} of {total} macro-MMAs of a warp run while the next of {tiles} k tiles is on its way from "
         "global memory."
     )
 

@@ -172,11 +172,14 @@ class _Held:
     def __init__(self, loop: Loop, brought: Mapping[int, int]) -> None:
         self.loop, self.brought = loop, brought  # trip -> the tile that its loads bring
         self.registers: dict[tuple, Tiles] = {}
-        self.shared: dict[tuple[str, int], tuple[int, Tiles]] = {}  # the trip of the last store, and what it stored
+        # Where a tile of shared memory starts, and its buffer: the trip of the last store, and what it stored. Tiles in
+        # one place are one, as where values are stored by another layout than they are read by.
+        self.shared: dict[tuple[int, int], tuple[int, Tiles]] = {}
 
     def event(self, machine: DryMachine, op: Op, trip: int) -> Event:
         """Follow one operation."""
         register = lambda e: (e.array, *(_number(machine, x) for x in e.index))  # noqa: E731
+        start = lambda tile: machine.ir.tile(tile).start  # noqa: E731
         buffer, tiles = None, NONE
         match op:
             case GlobalLoad():
@@ -187,11 +190,11 @@ class _Held:
             case SharedStore():
                 kind, buffer = "store", _number(machine, op.buffer)
                 tiles = self.registers.get(register(op.source), NONE)
-                before = self.shared.get((op.tile, buffer), (None, NONE))
-                self.shared[op.tile, buffer] = trip, tiles | (before[1] if before[0] == trip else NONE)
+                before = self.shared.get((start(op.tile), buffer), (None, NONE))
+                self.shared[start(op.tile), buffer] = trip, tiles | (before[1] if before[0] == trip else NONE)
             case FragmentLoad():
                 kind, buffer = "fetch", _number(machine, op.buffer)
-                tiles = self.shared.get((op.tile, buffer), (0, NONE))[1]
+                tiles = self.shared.get((start(op.tile), buffer), (0, NONE))[1]
                 self.registers[register(op.target)] = tiles
             case Mma():
                 kind = "mma"

@@ -5,28 +5,32 @@ macro-MMA: a row of A and a column of B meet in an element of the result. Every 
 { [lane, i] -> [row, col] }, nothing is placed by hand. Colours tell the quad-pairs apart; the deeper shade is the quad
 of lanes 16 to 31. The numbers are the owning lane and, small, which value i of the lane's fragment the element is.
 Where several lanes hold an element of an operand, its cell has a band for each.
+
+Of a kernel A and B are drawn as its fragment loads bring them, the accumulator as its product has it. Where a load
+brings an element to another place than the product takes it from, the cell is red.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import KernelIR, Mma
+from polyvolta.cuda.kernel_ir import FragmentLoad, KernelIR, Mma
 from polyvolta.cuda.macro_mma import HIGH, LAYOUTS, QUAD_PAIR, Instruction, MacroMma, m8n8k4, macro_mma
 from polyvolta.cuda.pictures.dry import ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
-from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, TINTS, Canvas, Svg
+from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, RED, TINTS, Canvas, Svg
 from polyvolta.sets import UnknownName, nearest
 
 CELL = 30
 GAP = 34  # between the matrices, for the numbers of rows and columns
 
 Owners = dict[tuple[int, int], list[tuple[int, int]]]  # element -> (lane, value) of each owner, by lane
+Wrong = Mapping[tuple[int, int], str]  # element that lies elsewhere -> where it should be, in words
 LAYOUT_NAMES = {"row": "row-major", "col": "column-major"}
 
 
@@ -35,7 +39,8 @@ def ownership(macro: Any = "m16n16k8", a: str = "row", b: str = "col", *, statem
 
     Parameters
     ----------
-    macro : a name such as "m32n32k8", a `MacroMma`, or a kernel, whose own macro-MMA is drawn.
+    macro : a name such as "m32n32k8", a `MacroMma`, or a kernel, whose own macro-MMA is drawn, with A and B as the
+        kernel loads them.
     a, b : layouts of A and B, "row" or "col", where `macro` is a name.
     statement : of a kernel's products the one meant, such as "S1"; by default the first.
 
@@ -47,16 +52,25 @@ def ownership(macro: Any = "m16n16k8", a: str = "row", b: str = "col", *, statem
     >>> "A[9, 6]: lane 6 value 9, lane 14 value 9" in ownership("m32n32k8", "col", "row")
     True
     """
+    loaded: dict[str, IndexMap] = {}
     if isinstance(macro, str):
         macro = macro_mma(macro, a, b)
     elif not isinstance(macro, MacroMma):
-        macro = _of_kernel(ir_of(macro, "a macro-MMA, its name, or a kernel"), statement)
-    quad_pairs = range(4)
+        ir = ir_of(macro, "a macro-MMA, its name, or a kernel")
+        product = _of_kernel(ir, statement)
+        macro, loaded = product.macro, _loaded(ir, product)
+    held = {"A": owners(loaded.get("A", macro.a)), "B": owners(loaded.get("B", macro.b)), "D": owners(macro.d)}
+    wrong = {name: _differing(held[name], owners(own)) for name, own in (("A", macro.a), ("B", macro.b))}
     picture = Canvas(
         f"{macro.name}: who owns what",
         f"{_layouts(macro.instruction)}; {len(macro.steps)} x mma.m8n8k4, each by all four quad-pairs",
+        warning="; ".join(
+            f"elements of {name} not loaded where the product takes them from: {len(places)}"
+            for name, places in wrong.items()
+            if places
+        ),
     )
-    return _drawn(picture, macro, quad_pairs)
+    return _drawn(picture, macro, held, range(4), wrong)
 
 
 def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0) -> Svg:
@@ -82,15 +96,16 @@ def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0) -> Svg:
         raise BadPicture(f"there is no quad-pair {quad_pair!r}", hint="a warp has four, 0 to 3")
     made = m8n8k4(a, b)
     picture = Canvas(f"mma.m8n8k4, quad-pair {quad_pair}: who owns what", _layouts(made))
-    return _drawn(picture, made, (quad_pair,))
+    held = {name: owners(own, (quad_pair,)) for name, own in (("A", made.a), ("B", made.b), ("D", made.d))}
+    return _drawn(picture, made, held, (quad_pair,))
 
 
-def _of_kernel(ir: KernelIR, statement: str | None) -> MacroMma:
-    """The macro-MMA of one of a kernel's products."""
-    found: dict[str, MacroMma] = {}
+def _of_kernel(ir: KernelIR, statement: str | None) -> Mma:
+    """One of a kernel's products."""
+    found: dict[str, Mma] = {}
     for op in operations(ir.body):
         if isinstance(op, Mma):
-            found.setdefault(op.statement, op.macro)
+            found.setdefault(op.statement, op)
     if not found:
         raise NothingToDraw(f"{ir.name} has no macro-MMA", hint="give its name, such as 'm16n16k8'")
     if statement is None:
@@ -98,6 +113,25 @@ def _of_kernel(ir: KernelIR, statement: str | None) -> MacroMma:
     if statement not in found:
         raise NotInKernel(f"{ir.name} has no product {statement!r}", hint=nearest(statement, found))
     return found[statement]
+
+
+def _loaded(ir: KernelIR, product: Mma) -> dict[str, IndexMap]:
+    """For A and B the ownership map with which a product's fragments are loaded; one that is wrong, if there is one."""
+    found: dict[str, IndexMap] = {}
+    for op in operations(ir.body):
+        for name, element, own in (("A", product.a, product.macro.a), ("B", product.b, product.macro.b)):
+            if isinstance(op, FragmentLoad) and op.operand.upper() == name and op.target.array == element.array:
+                if name not in found or owners(found[name]) == owners(own):
+                    found[name] = op.ownership
+    return found
+
+
+def _differing(held: Owners, wanted: Owners) -> dict[tuple[int, int], str]:
+    """The elements that lie in other places than they are wanted in, with those in words."""
+    return {
+        e: ", ".join(f"lane {l} value {i}" for l, i in wanted[e]) or "none"
+        for e in sorted(wanted) if sorted(held.get(e, ())) != sorted(wanted[e])
+    }  # fmt: skip
 
 
 def owners(own: IndexMap, quad_pairs: Any = range(4)) -> Owners:
@@ -120,19 +154,26 @@ def owners(own: IndexMap, quad_pairs: Any = range(4)) -> Owners:
 # ---- drawing
 
 
-def _drawn(picture: Canvas, what: MacroMma | Instruction, quad_pairs: Any) -> Svg:
-    m, n, k = what.shape
+def _drawn(
+    picture: Canvas, what: MacroMma | Instruction, held: Mapping[str, Owners], quad_pairs: Any,
+    wrong: Mapping[str, Wrong] | None = None,
+) -> Svg:  # fmt: skip
+    """The three matrices and the legend."""
+    (m, n, k), wrong = what.shape, wrong or {}
     left, top = 0.0, 0.0  # of the accumulator
     a_left, b_top = left - GAP - CELL * k, top - GAP - CELL * k
-    _matrix(picture, "A", owners(what.a, quad_pairs), (a_left, top), (m, k), ("row", "k"), along(what.a))
-    _matrix(picture, "B", owners(what.b, quad_pairs), (left, b_top), (k, n), ("k", "column"), along(what.b))
-    _matrix(picture, "D", owners(what.d, quad_pairs), (left, top), (m, n), ("row", "column"), None)
+    a, b = (wrong.get(name, {}) for name in "AB")
+    _matrix(picture, "A", held["A"], (a_left, top), (m, k), ("row", "k"), along(what.a), a)
+    _matrix(picture, "B", held["B"], (left, b_top), (k, n), ("k", "column"), along(what.b), b)
+    _matrix(picture, "D", held["D"], (left, top), (m, n), ("row", "column"), None, {})
     for q in quad_pairs:
         lanes = f"{4 * q} to {4 * q + 3}, {16 + 4 * q} to {16 + 4 * q + 3}"
         picture.key(f"quad-pair {q}: lanes {lanes}", fill=TINTS[q], second=DEEPER[q])
     picture.key("the lane that owns an element; small: which value of the lane's fragment it is", sample="17")
-    if any(len(held) > 1 for own in (what.a, what.b) for held in owners(own, quad_pairs).values()):
+    if any(len(lanes) > 1 for name in "AB" for lanes in held[name].values()):
         picture.key("bands: several lanes hold the same element", fill=TINTS[0], second=TINTS[2])
+    if a or b:
+        picture.key("loaded to other lanes or values than the product takes it from", stroke=RED)
     return picture.svg()
 
 
@@ -144,18 +185,22 @@ def along(own: IndexMap) -> int:
 
 def _matrix(
     picture: Canvas, name: str, who: Owners, at: tuple[float, float], size: tuple[int, int], axes: tuple[str, str],
-    run: int | None,
+    run: int | None, wrong: Wrong,
 ) -> None:  # fmt: skip
     """One matrix with its axes; `run` is the dimension along which a lane's number is written once for a run."""
     x0, y0 = at
     rows, cols = size
-    for (r, c), held in sorted(who.items()):
+    cells = {e: held for e, held in who.items() if 0 <= e[0] < rows and 0 <= e[1] < cols}
+    for (r, c), held in sorted(({e: [] for e in wrong} | cells).items()):
         x, y = x0 + CELL * c, y0 + CELL * r
         before = None if run is None else who.get((r - 1, c) if run == 0 else (r, c - 1))
         starts = before is None or [l for l, _ in before] != [l for l, _ in held]
-        with picture.group(f"{name}[{r}, {c}]: " + ", ".join(f"lane {l} value {i}" for l, i in held)):
+        there = ", ".join(f"lane {l} value {i}" for l, i in held) or "no lane"
+        with picture.group(f"{name}[{r}, {c}]: {there}" + (f"; wanted: {wrong[r, c]}" if (r, c) in wrong else "")):
             _cell(picture, x, y, held, run, starts)
-    _edges(picture, who, at, size)
+    _edges(picture, cells, at, size)
+    for r, c in wrong:
+        picture.rect(x0 + CELL * c + 1.5, y0 + CELL * r + 1.5, CELL - 3, CELL - 3, stroke=RED, thick=2.2)
     for r in range(rows):
         picture.text(x0 - 5, y0 + CELL * (r + 0.5), r, size=10, anchor="end", fill=GREY)
     for c in range(cols):

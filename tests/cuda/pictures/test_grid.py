@@ -16,7 +16,7 @@ from polyvolta.cuda.stepping import BadBlock
 from polyvolta.gallery import idiom
 from polyvolta.sets import aff
 from tests.cuda.pictures.kernels import changed, matmul
-from tests.cuda.pictures.reading import groups, parsed, words
+from tests.cuda.pictures.reading import SVG, groups, parsed, words
 
 BOX = r"rows (\d+) to (\d+), columns (\d+) to (\d+)"
 
@@ -130,6 +130,23 @@ def test_every_idiom(name):
 def test_what_is_not_there(arguments, told):
     with pytest.raises(NotInKernel, match=f"(?s){told}"):
         output_tiles(matmul(), **arguments)
+
+
+@pytest.mark.parametrize("M, N", [(5, 5000), (70, 200), (5000, 5), (33, 31), (512, 512), (1, 1)])
+def test_numbers_along_edges_leave_room_for_one_another(M, N):
+    svg = output_tiles(matmul(), M=M, N=N)
+    boxes = []
+    for t in parsed(svg).iter(f"{SVG}text"):
+        if t.text.isdigit():
+            x, y, size = (float(t.get(a)) for a in ("x", "y", "font-size"))
+            wide = 0.6 * size * len(t.text)  # of a digit in the usual fonts
+            left = x - {"end": wide, "start": 0}.get(t.get("text-anchor"), wide / 2)
+            boxes.append((left, y - size / 2, left + wide, y + size / 2, t.text))
+    for k, (l, t, r, b, one) in enumerate(boxes):
+        for l2, t2, r2, b2, other in boxes[:k]:
+            assert r <= l2 or r2 <= l or b <= t2 or b2 <= t, (one, other)
+    said = words(svg)
+    assert {f"{M}", f"{N}", f"{(M - 1) // 32 * 32}", f"{(N - 1) // 32 * 32}"} <= {*said}
 
 
 @pytest.mark.parametrize("block, told", [

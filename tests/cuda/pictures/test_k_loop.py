@@ -7,6 +7,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.cuda.ir_walk import replaced
 from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, GlobalLoad
+from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.pictures import pipeline
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.k_tiles import course, k_loops, unordered
@@ -113,6 +114,19 @@ def test_a_tile_that_is_taken_too_early_is_a_question_mark():
     assert [found.events[k].kind for k in found.wrong()] == ["fetch", "mma"] * 2
     said = words(pipeline(ir, 3))
     assert said.count("?") == 4 and "never multiplied: k tile 2" in said
+
+
+def test_values_stored_by_another_layout_are_of_the_right_tile():
+    """What is wrong then is where in the tile they lie, which this picture does not show."""
+    ir = broken(matmul(), "swizzle dropped in the stores").ir
+    assert told(followed(ir).events) == lines(ONE_BUFFER)
+    assert RED not in pipeline(ir)
+
+
+def test_a_tile_that_is_never_loaded_counts_among_all():
+    said = words(pipeline(broken(matmul(), "k loop begins one trip late"), 4))
+    assert "never multiplied: k tile 0" in said
+    assert "6 of 8 macro-MMAs of a warp run while the next of 4 k tiles is on its way from global memory." in said
 
 
 def test_a_tile_is_what_is_loaded_not_what_should_be():

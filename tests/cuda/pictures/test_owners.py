@@ -1,14 +1,19 @@
 """Ownership maps as drawn, against the paper's figures (corrected) and against formulas, all typed by hand."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 import polyvolta as pv
+from polyvolta.cuda.ir_walk import operations
+from polyvolta.cuda.kernel_ir import FragmentLoad
 from polyvolta.cuda.macro_mma import Interleave, macro_mma
 from polyvolta.cuda.pictures import instruction, ownership
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
-from polyvolta.cuda.pictures.svg import DEEPER, TINTS
+from polyvolta.cuda.pictures.svg import DEEPER, RED, TINTS
+from polyvolta.sets import var
+from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, words
 
 QUAD_PAIRS = ("yellow", "blue", "green", "pink")
@@ -184,6 +189,37 @@ def test_a_kernels_own_macro_mma():
     assert words(svg)[-2].startswith("A column-major, B row-major; 8 x mma.m8n8k4")
     with pytest.raises(NotInKernel, match="no product 'S2'"):
         ownership(kernel, statement="S2")
+
+
+@pytest.mark.parametrize("operand", "ab")
+def test_a_kernel_is_drawn_as_it_loads_its_fragments(operand):
+    """Lanes 0 and 17 change places: the elements of the one are in the other, with the same value numbers."""
+    swap = lambda op: replace(op, ownership=replace(  # noqa: E731
+        op.ownership, outputs=tuple((n, e.subs({"lane": lane_swapped()})) for n, e in op.ownership.outputs)
+    ))  # fmt: skip
+    ir = matmul().ir
+    number = [op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)].index(operand)
+    broken, name = changed(ir, FragmentLoad, number, swap), operand.upper()
+    right, svg = owners(ownership(ir)), ownership(broken)
+    other = {0: 17, 17: 0}
+    red = {key for key, g in cells(svg).items() if "wanted: " in g.title}
+    assert red == {key for key, held in right.items() if key[0] == name and {0, 17} & {lane for lane, _ in held}}
+    for key, g in cells(svg).items():
+        drawn = re.findall(r"lane (\d+) value (\d+)", g.title.split("; wanted")[0])
+        lanes = {other.get(lane, lane) if key[0] == name else lane: value for lane, value in right[key]}
+        assert {int(lane): int(value) for lane, value in drawn} == lanes
+        if key in red:
+            wanted = re.findall(r"lane (\d+) value (\d+)", g.title.split("; wanted")[1])
+            assert [(int(lane), int(value)) for lane, value in wanted] == right[key]
+    assert f"elements of {name} not loaded where the product takes them from: {len(red)}" in words(svg)
+    assert svg.count(RED) > len(red) > 0 and RED not in ownership(ir)
+
+
+def lane_swapped():
+    """lane, but 17 for 0 and 0 for 17."""
+    lane = var("lane")
+    is_0, is_17 = 1 - (lane + 31) // 32, lane // 17 - lane // 18
+    return lane + 17 * is_0 - 17 * is_17
 
 
 def test_any_interleave():
