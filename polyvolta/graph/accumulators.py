@@ -82,14 +82,14 @@ def _term(plan: Plan, array: str) -> Term | tuple[Step | None, str]:
     leaf, factor = node, 1.0
     while len(uses[node]) == 1 and (times := _linear(*uses[node][0])) is not None:
         factor *= times
+        if not 1 / LARGEST_RATIO <= abs(factor) <= LARGEST_RATIO:
+            return step, f"{array} has the factor {factor:g}"
         node = uses[node][0][0]
     if len(uses[leaf]) > 1:
         return step, f"{array} is used {len(uses[leaf])} times"
     if node is leaf:
         around = f"goes into {uses[leaf][0][0].function} alone" if uses[leaf] else "is stored as it is"
         return step, f"{array} is no term of a sum: it {around}"
-    if not 1 / LARGEST_RATIO <= abs(factor) <= LARGEST_RATIO:
-        return step, f"{array} has the factor {factor:g}"
     return Term(readers[0], node, factor)
 
 
@@ -121,9 +121,13 @@ def _linear(call: Call, at: int) -> float | None:
 
 
 def _similar(group: list[str], terms: Mapping[str, Term]) -> list[str]:
-    """The members whose factors are near enough to the last one's."""
-    last = abs(terms[group[-1]].factor)
-    return [a for a in group if 1 / LARGEST_RATIO <= abs(terms[a].factor) / last <= LARGEST_RATIO]
+    """The last member and those before it whose factors are near enough to one another's."""
+    kept = [group[-1]]
+    for a in reversed(group[:-1]):
+        ratios = [abs(terms[a].factor / terms[b].factor) for b in kept]
+        if all(1 / LARGEST_RATIO <= r <= LARGEST_RATIO for r in ratios):
+            kept.append(a)
+    return kept[::-1]
 
 
 def _joined(plan: Plan, group: list[str], terms: Mapping[str, Term]) -> Plan:

@@ -89,7 +89,14 @@ def _scale(known: Knowledge, state: Memories, here: Here) -> None:
         if not isinstance(total, Sum):
             here.refute("sums", f"{op.target.array} is scaled before anything was summed in it")
             continue
-        kinds[... if where is None else where] = known.table.number(sums.scaled(total, op.factor))
+        made = sums.scaled(total, op.factor)
+        if made is None:
+            what = (
+                f"{op.target.array} is scaled by {op.factor:g}, beyond the factors 2^-64 .. 2^64 that fp32 has room for"
+            )
+            here.refute("result", what)
+            continue
+        kinds[... if where is None else where] = known.table.number(made)
     state.write(op.target, Tags(kinds, values.at), here)
 
 

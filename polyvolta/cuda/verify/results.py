@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 
 from polyvolta.cuda.kernel_ir import CHUNK, GlobalStore
-from polyvolta.cuda.verify.algebra import Linear, combined, scaled
+from polyvolta.cuda.verify.algebra import Linear
 from polyvolta.cuda.verify.expressions import Element, Meaning, Place
 from polyvolta.cuda.verify.sums import Problem, report, unfinished
 from polyvolta.cuda.verify.symbolic import Here, Undecided
@@ -181,7 +182,7 @@ def _compare(
         what = f"{op.tensor} is stored, and nothing was summed of {meaning.names[p]}"
         report(Problem(("sums", "result"), what, (meaning.products[p].depth - 1,)), here)
     own = [_linear(leaf, name, meaning, absent) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
-    asked = [() if p in absent else forms.atom(x) for p, x in zip(products, output.leaves, strict=True)]
+    asked = [() if p in absent else forms.atom(x, p is not None) for p, x in zip(products, output.leaves, strict=True)]
     for term in (t for total in sums for t in total.terms):
         notes.covered[term.product] = term.tile
     names = [_name(leaf, name, meaning) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
@@ -199,7 +200,7 @@ def _compare(
         )
     at = _first(np.ones(values.kind.shape, bool) if where is None else where, here)
     what = f"{stored.text(op.tensor, at)} is stored {texts[0]}, and the graph has {texts[1]}"
-    here.refute("result", f"{what}: {differ[0]:.6g} and {differ[1]:.6g} for some values", warp=at[0], lane=at[1])
+    here.refute("result", f"{what}: {differ[0]:.6g} and {differ[1]:.6g} {differ[2]}", warp=at[0], lane=at[1])
 
 
 def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: set[int]) -> Linear:
@@ -209,8 +210,8 @@ def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: 
     total: Linear = ()
     for term in leaf.terms:
         if term.product not in absent:
-            atom = meaning.forms.atom(Element(meaning.arrays[term.product], (0, 1)))
-            total = combined(total, scaled(atom, Fraction(term.factor)), Fraction(1))
+            ((atom, _),) = meaning.forms.atom(Element(meaning.arrays[term.product], (0, 1)), summed=True)
+            total = meaning.forms.combined(total, ((atom, Fraction(term.factor)),))
     return total
 
 
@@ -221,15 +222,21 @@ def _name(leaf: object, name: Element | str | None, meaning: Meaning) -> str:
     return name.tensor if isinstance(name, Element) else str(name)
 
 
-def _difference(one: Formula, own: list[Linear], other: Formula, asked: list[Linear]) -> tuple[float, float] | None:
-    """Two values that the formulas have for the same leaves; None if they agree wherever that is tried."""
+def _difference(
+    one: Formula, own: list[Linear], other: Formula, asked: list[Linear]
+) -> tuple[float, float, str] | None:
+    """Two values that the formulas have for the same leaves, and for which; None if they agree wherever that is tried.
+
+    A leaf at a time is infinite, too: what cancels for all numbers, as 0*x does, doesn't there.
+    """
     rng = np.random.default_rng(0)
     atoms = sorted({atom for x in (*own, *asked) for atom, _ in x})
-    for _ in range(TRIES):
-        at = dict(zip(atoms, rng.uniform(-2, 2, len(atoms))))
-        numbers = ([sum(float(c) * at[a] for a, c in x) for x in operands] for operands in (own, asked))
+    some = [dict(zip(atoms, rng.uniform(-2, 2, len(atoms)))) for _ in range(TRIES)]
+    infinite = [{**some[0], atom: value} for atom in atoms for value in (-inf, inf)]
+    for at in (*some, *infinite):
+        with np.errstate(all="ignore"):
+            numbers = [[sum(float(c) * at[a] for a, c in x) for x in operands] for operands in (own, asked)]
         first, second = (float(evaluate(f, xs, np.float64)) for f, xs in zip((one, other), numbers, strict=True))
-        if not (first == second or (first != first and second != second)):
-            if not np.isclose(first, second, rtol=1e-9, atol=1e-12):
-                return first, second
+        if not np.isclose(first, second, rtol=1e-9, atol=1e-12, equal_nan=True):
+            return first, second, "for some infinite values" if at in infinite else "for some values"
     return None

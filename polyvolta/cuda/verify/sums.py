@@ -10,7 +10,10 @@ Where K is split, each warp's sum has some of the places; what is added up must 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isfinite
 
+from polyvolta.cuda.verify.algebra import within
 from polyvolta.cuda.verify.expressions import Meaning
 from polyvolta.cuda.verify.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values import Sum, Term
@@ -182,6 +185,13 @@ def ranges(bits: int) -> str:
     return ", ".join(found)
 
 
-def scaled(total: Sum, factor: float) -> Sum:
-    """A sum times a number."""
-    return Sum(total.base, tuple(replace(t, factor=t.factor * factor) for t in total.terms))
+def scaled(total: Sum, factor: float) -> Sum | None:
+    """A sum times a number; None where a product's factor gets so large or so small that fp32 may lose the sum.
+
+    >>> scaled(Sum((), ()), float("inf")) is None
+    True
+    """
+    terms = tuple(replace(t, factor=t.factor * factor) for t in total.terms)
+    if not isfinite(factor) or not all(isfinite(t.factor) and within(Fraction(t.factor)) for t in terms):
+        return None
+    return Sum(total.base, terms)
