@@ -212,8 +212,8 @@ def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
             why = "where half of an fp32 value lies"
         read.refute(here, at, why, writer)
     else:
-        for at, why, proofs in read.strays(known.table, known.meaning, active, known.tiles):
-            read.refute(here, at, why, state.writer(int(writers[at])), proofs)
+        for at, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
+            read.refute(here, at, why, state.writer(int(writers[at])), proofs, when)
     state.write(op.target, values, here)
 
 

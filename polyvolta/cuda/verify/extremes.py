@@ -101,7 +101,7 @@ class Extremes:
 
 
 def outside(extreme: Extreme, d: int, where: Aff, more: int) -> Outside:
-    """The access that makes an extreme outside, at the smallest values for which it is."""
+    """The access that makes an extreme outside, at some values for which it is."""
     here = extreme.here
     own = extreme.parts[d][1] == extreme.number
     warp, lane = thread_of(own if here.mask is None else own & here.mask)

@@ -17,7 +17,7 @@ barrier. The machine takes each client's state along and does the control:
   loop is done. The argument is induction over trips, for any number of them; a run that doesn't close is an error.
 
 What comes out is a proof for every client that had nothing to refute: it has seen every operation in every state in
-which any execution reaches it. A refutation has a path condition, and its smallest point is a concrete case. Where a
+which any execution reaches it. A refutation has a path condition, and a point of that is a concrete case. Where a
 loop was widened, a state may have been seen for trips in which no execution has it: that makes nothing proved that is
 wrong, but a case of such a state may be none. So a case is run again, its sizes now numbers (`run(..., sizes=...)`):
 loops then go trip by trip to their end, nothing is widened, and what is found happens.

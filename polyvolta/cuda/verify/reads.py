@@ -14,7 +14,7 @@ import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import FragmentLoad
-from polyvolta.cuda.verify.expressions import Meaning
+from polyvolta.cuda.verify.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.memories import slot_text
 from polyvolta.cuda.verify.symbolic import Here
 from polyvolta.cuda.verify.values import Load, Skeleton, Table, Tags, combinations, element_text, formula_of, starts
@@ -44,19 +44,30 @@ class Read:
     names: tuple[str, ...]
 
     def refute(
-        self, here: Here, at: Spot, why: str, writer: IrPath | None, proofs: tuple[str, ...] = ("fresh",)
+        self,
+        here: Here,
+        at: Spot,
+        why: str,
+        writer: IrPath | None,
+        proofs: tuple[str, ...] = ("fresh",),
+        where: tuple[Aff, ...] = (),
     ) -> None:
-        """Say what is wrong with a value."""
+        """Say what is wrong with a value, for sizes with `where` if there are any."""
+        if here.point(*where) is None:
+            where = ()
         warp, lane, _ = at
         what = f"warp {warp}, lane {lane} reads {self.op.tile}[{', '.join(str(int(x[at])) for x in self.local)}] {why}"
         address = slot_text(int(self.slots[at]), here.ir)
         for proof in proofs:
-            here.refute(proof, what, warp=warp, lane=lane, address=address, other=writer)
+            here.refute(proof, what, where=where, warp=warp, lane=lane, address=address, other=writer)
 
     def strays(
         self, table: Table, meaning: Meaning, active: np.ndarray, notes: dict[str, dict[str, None]]
-    ) -> Iterator[tuple[Spot, str, tuple[str, ...]]]:
-        """Values that aren't the tile's elements: where, why, and what that refutes; `notes` gets what the tile is."""
+    ) -> Iterator[tuple[Spot, str, tuple[str, ...], tuple[Aff, ...]]]:
+        """Values that aren't the tile's elements: where, why, what that refutes, and when the operand has what is due.
+
+        Beyond its edge 0 is due, which may well be what is read. `notes` gets what the tile is.
+        """
         first: tuple[tuple[Aff, ...], tuple[int, int]] | None = None
         for (kind,), where in combinations([self.values.kind], None if active.all() else active[..., 0]):
             chosen = active if where is None else where & active
@@ -66,7 +77,7 @@ class Read:
             if not sides:
                 text = element_text(skeleton, self.values.at[at], meaning.names)
                 side = "left" if self.op.operand == "a" else "right"
-                yield at, f"where {text} lies, which is no {side} operand of a product", BOTH
+                yield at, f"where {text} lies, which is no {side} operand of a product", BOTH, ()
                 return
             line, depth = (self.values.at[..., c[0]] for c in sides[0].columns)
             row, column = (line, depth) if self.op.operand == "a" else (depth, line)
@@ -79,8 +90,11 @@ class Read:
             if wrong.any():
                 at = tuple(int(x) for x in np.argwhere(wrong)[0])
                 found = element_text(skeleton, self.values.at[at], meaning.names)
-                due = ", ".join(str(b + o + int(x[at])) for b, o, x in zip(due_bases, due_offset, self.local))
-                yield at, f"where {found} lies, and element [{due}] of the operand is due", ("fresh",)
+                due = [b + o + int(x[at]) for b, o, x in zip(due_bases, due_offset, self.local)]
+                i, j, k = map(extent_of, meaning.products[sides[0].product].extents)
+                inside = [n - 1 - e for n, e in zip((i, k) if self.op.operand == "a" else (k, j), due, strict=True)]
+                text = f"where {found} lies, and element [{', '.join(map(str, due))}] of the operand is due"
+                yield at, text, ("fresh",), tuple(inside)
                 return
             told = notes.setdefault(self.op.tile, {})
             if not told:

@@ -81,7 +81,7 @@ class Requests:
         return numbers
 
     def case(self, what: str, at: tuple[int, ...], where: tuple[Aff, ...] = (), address: str = "") -> Case | None:
-        """A counter-example: the request at an index (combination, warp, lane), with the smallest sizes that have it.
+        """A counter-example: the request at an index (combination, warp, lane), with sizes that have it.
 
         Parameters
         ----------

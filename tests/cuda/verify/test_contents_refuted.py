@@ -4,6 +4,7 @@ Each case changes one operation of a kernel. The counter-example must say what i
 in the interpreter, which shares no code with the proof, must give another result than that of the whole kernel.
 """
 
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -27,6 +28,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     Zero,
 )
+from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.verify.contents import Contents
 from polyvolta.cuda.verify.machine import run
 from polyvolta.graph.formula import Call, Input, Number
@@ -59,6 +61,7 @@ OPTIONS = {
     "": SMALL,
     "buffers": {**SMALL, "buffers": 2},
     "split": {**SMALL, "split_k": 2},
+    "wide": {"block_tile": (64, 64, 32), "warp_tile": (32, 32, 32)},
 }
 
 
@@ -224,3 +227,13 @@ def test_a_counter_example_is_concrete():
     found = run(kernel.ir, [Contents(kernel.ir, kernel.graph)]).findings["fresh"]
     assert found.what == "warp 0, lane 0 reads shared_A[0, 0] before anything was written there"
     assert (found.warp, found.lane) == (0, 0) and found.address.startswith("shared_A chunk")
+
+
+def test_a_case_is_one_in_which_the_operand_has_what_is_due():
+    """Beyond its edge 0 is due, and an element that lies beyond as well is 0: nothing would be wrong."""
+    report = broken(compiled("product", "wide"), "swizzle dropped in the stores").verify("fresh")
+    case = report["fresh"].counter_example
+    due = re.search(r"element \[(.*), (.*)\] of the operand is due", case.what)
+    numbers = {**case.sizes, **case.iteration, "blockIdx.x": case.block[0], "blockIdx.y": case.block[1]}
+    row, depth = (eval(re.sub(r"[a-zA-Z_][\w.]*", lambda m: str(numbers[m[0]]), text)) for text in due.groups())
+    assert "shared_A" in case.what and row < case.sizes["M"] and depth < case.sizes["K"]
