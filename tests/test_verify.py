@@ -89,3 +89,15 @@ def test_a_broken_kernel_is_refuted_where_it_is_broken(small):
     assert wrong.source.split("\n")[case.place.line - 1].strip() == case.place.text
     assert set(case.sizes) == {"M", "N", "K"} and case.warp is not None and case.lane is not None
     assert "<-- here" in str(report) and "✗ barriers_between" in report._repr_html_()
+
+
+def test_what_is_no_set_is_not_written_as_one(small):
+    report = small.verify(("barriers_between", "not_overwritten", "barriers_reached", "written_once", "sectors"))
+    for name in ("barriers_between", "not_overwritten", "barriers_reached"):
+        assert "{" not in report[name].relation, report[name].relation
+    assert (
+        "have a barrier between (in the text: 2 of the block and 2 of the warp); reads: shared_A: "
+        in report["barriers_between"].relation
+    )
+    assert "in the grid (floor((N + 31)/32), floor((M + 31)/32), 1)" in report["written_once"].relation
+    assert "up to one more where the address or leading dimension is no multiple of 16" in report["sectors"].statement

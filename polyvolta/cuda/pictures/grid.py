@@ -360,7 +360,7 @@ def _detail(picture: Canvas, found: Stores, block: tuple[int, int, int], x0: flo
     for y in _apart(sorted(edges[0]), scale, upwards=True):
         picture.text(x0 - 8, (y - base[0]) * scale, y, size=LABEL, anchor="end", fill=GREY)
     for x in _apart(sorted(edges[1]), scale):
-        picture.text(x0 + (x - base[1]) * scale, -10, x, size=LABEL, fill=GREY)
+        picture.text(x0 + (x - base[1]) * scale, -12, x, size=LABEL, fill=GREY)
     name = f"{block[0]}, {block[1]}" + (f", {block[2]}" if block[2] else "")
     picture.text(x0, (box[2] - box[0]) * scale + 18, f"block {name}: {len(found.warps(block))} storing warps; rows ↓, "
                  "columns →", anchor="start")  # fmt: skip

@@ -69,7 +69,7 @@ class Barriers(Stateless):
         """What is shown, with how many places of each kind there are."""
         kinds = [what for op in operations(self.ir.body) if (what := together(op)) is not None]
         counts = {what: f"{n} in the text" for what, n in Counter(kinds).items()}
-        relation = f"{{ [operation] -> [linearId] }} = {{ [operation] -> [all, or none] }}: {listed(counts)}"
+        relation = f"{listed(counts)}; each is reached by all of its threads or by none of them"
         text = "every barrier is reached by all {} threads of its block, or 32 of its warp, or by none"
         return Verdict(text.format(self.ir.threads), relation)
 

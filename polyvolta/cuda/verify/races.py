@@ -83,17 +83,17 @@ class Races(Watching):
         """What is shown, with the accesses that were looked at."""
         kind = "read" if proof == BETWEEN else "write"
         pairs = {
-            BETWEEN: "{ [write, read] : of one place, by two threads, the write first }",
-            OVERWRITTEN: "{ [access, write] : of one place, by two threads, the access first }",
+            BETWEEN: "a write and a later read of one place by two threads",
+            OVERWRITTEN: "an access and a later write of one place by two threads",
         }[proof]
         barriers = Counter(op.scope for _, op in walk(self.ir.body) if isinstance(op, Barrier))
         which = " and ".join(f"{n} of the {scope}" for scope, n in barriers.items()) or "none"
-        within = f"is within {{ there is a barrier between }} (barriers in the text: {which})"
+        between = f"have a barrier between (in the text: {which})"
         statement = {
             BETWEEN: "between a write to shared memory and its reads by other threads there is a barrier",
             OVERWRITTEN: "between an access to shared memory and a later write by another thread there is a barrier",
         }[proof]
-        return Verdict(statement, f"{pairs} {within}; {kind}s: {listed(self.counts(kind == 'write'))}")
+        return Verdict(statement, f"{pairs} {between}; {kind}s: {listed(self.counts(kind == 'write'))}")
 
     def counts(self, writes: bool) -> dict[str, str]:
         """For each tile how many accesses were seen, of one trip of a loop over k tiles, and to how many bytes."""

@@ -151,7 +151,8 @@ def sectors(ir: KernelIR) -> Verdict:
             found = _scattered(here) or _shared(here)
     statement = (
         "what a warp wants of a line of global memory at once lies side by side, in as many sectors of 32 bytes as it "
-        "fills, or one more; the requests for a tile have at most one sector each in common with others"
+        "fills, and up to one more where the address or leading dimension is no multiple of 16 values; the requests "
+        "for a tile have at most one sector each in common with others"
     )
     if apart:
         names = " and ".join(apart)
