@@ -9,14 +9,14 @@ tree with the nodes above it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.places import Place
 from polyvolta.cuda.verify.report import CounterExample, Proof, Report
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
     from rich.text import Text
 
@@ -200,7 +200,7 @@ def refutation(report: Report, proof: Proof) -> RenderableType:
         parts += [Text(f"  {title}", style="dim"), code(report.source, place)]
     node = marked_node(found)
     if node is not None and report.schedule is not None:
-        parts += [Text("  in the schedule tree", style="dim"), tree(report.schedule, node)]
+        parts += [Text("  in the schedule tree", style="dim"), Branch(report.schedule, node)]
     return Group(*parts)
 
 
@@ -289,8 +289,8 @@ def carets(line: str) -> str:
     return " " * (len(line) - len(body)) + "^" * (word or len(body))
 
 
-def tree_lines(schedule: Schedule, at: Path) -> list[str]:
-    """The node at a path, marked, and the nodes above it, each with its first line.
+def tree_lines(schedule: Schedule, at: Path, most: int = WIDTH - 8) -> list[str]:
+    """The node at a path, marked, and the nodes above it, each with its first line, or what fits of it.
 
     >>> from polyvolta.sched.tree import Schedule
     >>> tree = '{ domain: "{ S[i] : 0 <= i < 8 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { mark: "m" } } }'
@@ -305,7 +305,7 @@ def tree_lines(schedule: Schedule, at: Path) -> list[str]:
         if row.at == at[: len(row.at)]:
             line = "  " * row.depth + row.lines[0] + (" ..." if len(row.lines) > 1 else "")
             mark = MARKER if row.at == at else ""
-            found.append(cut(line, WIDTH - 8 - len(mark)) + mark)
+            found.append(cut(line, most - len(mark)) + mark)
     return found
 
 
@@ -318,13 +318,19 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3].rsplit(" ", 1)[0].rstrip() + " ..."
 
 
-def tree(schedule: Schedule, at: Path) -> Text:
-    """The same with the marked node set apart."""
-    from rich.text import Text
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The same for a console, as wide as that is, with the marked node set apart."""
 
-    text = Text(no_wrap=True, overflow="ellipsis")
-    for k, line in enumerate(lines := tree_lines(schedule, at)):
-        last = k == len(lines) - 1
-        text.append("  > " if last else "    ", style="bold red")
-        text.append(line + "\n" * (not last), style="bold" if last else "dim")
-    return text
+    schedule: Schedule
+    at: Path
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        text = Text(no_wrap=True, overflow="ellipsis")
+        for k, line in enumerate(lines := tree_lines(self.schedule, self.at, min(options.max_width, WIDTH) - 8)):
+            last = k == len(lines) - 1
+            text.append("  > " if last else "    ", style="bold red")
+            text.append(line + "\n" * (not last), style="bold" if last else "dim")
+        yield text

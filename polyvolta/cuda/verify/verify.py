@@ -216,8 +216,8 @@ def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Fin
         else:
             del found.verdicts[name]
             at = ", ".join(f"{n} = {v}" for n, v in sizes.items())
-            found.unknown[name] = Undecided(f"{finding.what}: so it seems, but not for {at}")
-            found.unknown[name].path = finding.path
+            found.unknown[name] = unknown = Undecided(f"{finding.what}: so it seems, but not for {at}")
+            unknown.path = finding.path
 
 
 def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> Mapping[str, Finding]:

@@ -317,6 +317,7 @@ def test_it_fits_a_terminal_in_colours(kernel, answer, width):
     assert "\x1b[1;32m✓" in shown and "\x1b[1;31m✗" in shown
     lines = re.sub(r"\x1b\[[\d;]*m", "", shown).split("\n")
     assert max(map(len, lines)) <= width
+    assert lines[-2].startswith("  > ") and lines[-2].endswith("<-- here")
 
 
 def test_sizes_that_one_proof_alone_covers_stand_beside_it():
