@@ -99,7 +99,12 @@ class Contents:
             here.refute("result", what, where=tuple(nonempty), address=name)
 
     def shown(self, proof: str) -> Verdict:
-        """What is shown, with the relations of this kernel."""
+        """What is shown, with the relations of this kernel.
+
+        Raises
+        ------
+        Undecided : a result whose formula can't be held against the graph's.
+        """
         names, known = self.meaning.names, self.known
         if proof == "fresh":
             tiles = [t.name for t in self.ir.tiles if t.layout is not None]
@@ -108,6 +113,8 @@ class Contents:
         if proof == "sums":
             statement = f"each k of {' and of '.join(names)} is summed once, and none beyond; sums are fp32"
             return Verdict(statement, "; ".join(self._covered(n) for n in range(len(names))))
+        for unknown in known.notes.unknown:
+            raise unknown
         stored = ", ".join(self.meaning.outputs)
         relation = "; ".join(f"{self.meaning.text(name)}{self._computed(name)}" for name in self.meaning.outputs)
         statement = f"what is stored at an element of {stored} is the graph's expression of it, as real numbers"

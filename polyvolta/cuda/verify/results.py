@@ -48,10 +48,12 @@ class Notes:
     ----------
     covered : for each product how many k a tile of its sum has.
     computed : for each output how the kernel computes it, where that isn't how the graph writes it.
+    unknown : what is stored and can't be held against the graph.
     """
 
     covered: dict[int, int | None] = field(default_factory=dict)
     computed: dict[str, dict[str, None]] = field(default_factory=dict)
+    unknown: list[Undecided] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +196,11 @@ def _compare(
     texts = show(formula_of(skeleton), names), show(output.formula, graph_names)
     differ = _difference(formula_of(skeleton), own, output.formula, asked)
     if differ is None:
-        raise Undecided(
-            f"{op.tensor} is computed as another formula than the graph's, equal wherever it was tried",
-            where="\n".join(texts),
-        )
+        what = f"{op.tensor} is computed as another formula than the graph's, equal wherever it was tried"
+        unknown = Undecided(what, where="\n".join(texts))
+        unknown.path = here.path
+        notes.unknown.append(unknown)
+        return
     at = _first(np.ones(values.kind.shape, bool) if where is None else where, here)
     what = f"{stored.text(op.tensor, at)} is stored {texts[0]}, and the graph has {texts[1]}"
     here.refute("result", f"{what}: {differ[0]:.6g} and {differ[1]:.6g} {differ[2]}", warp=at[0], lane=at[1])

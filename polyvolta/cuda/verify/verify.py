@@ -234,6 +234,11 @@ def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Foun
                     found.without[name] = reason
                     continue
                 verdict = Verdict(PROOFS[name], "")
+            except Undecided as unknown:
+                if name not in done.findings:
+                    found.unknown[name] = unknown
+                    continue
+                verdict = Verdict(PROOFS[name], "")
             found.verdicts[name] = verdict, seconds
     return done.findings
 

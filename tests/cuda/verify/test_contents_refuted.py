@@ -31,6 +31,7 @@ from polyvolta.cuda.kernel_ir import (
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.verify.contents import Contents
 from polyvolta.cuda.verify.machine import run
+from polyvolta.gallery import idiom
 from polyvolta.graph.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 
@@ -237,3 +238,15 @@ def test_a_case_is_one_in_which_the_operand_has_what_is_due():
     numbers = {**case.sizes, **case.iteration, "blockIdx.x": case.block[0], "blockIdx.y": case.block[1]}
     row, depth = (eval(re.sub(r"[a-zA-Z_][\w.]*", lambda m: str(numbers[m[0]]), text)) for text in due.groups())
     assert "shared_A" in case.what and row < case.sizes["M"] and depth < case.sizes["K"]
+
+
+def test_a_formula_that_is_not_decided_leaves_the_other_statements_alone():
+    """relu(relu(x)) is relu(x), and the algebra of sums of products doesn't know it."""
+    kernel = pv.compile(idiom("epilogue"), options=pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16)))
+    body = kernel.ir.body
+    for at, op in list(walk(body)):
+        if isinstance(op, Pointwise):
+            body = replaced(body, at, (replace(op, formula=Call("relu", (op.formula,))),))
+    report = replace(kernel, ir=replace(kernel.ir, body=body)).verify(("fresh", "sums", "result"))
+    assert [p.id for p in report.undecided] == ["result"]
+    assert report["fresh"].proved and report["sums"].proved and not report.ok
