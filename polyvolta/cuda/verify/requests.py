@@ -133,7 +133,7 @@ class Case:
 
 
 def requests(ir: KernelIR, *kinds: type) -> Iterator[Requests]:
-    """The requests of every operation of some kinds, in program order.
+    """The requests of every operation of some kinds, in program order; of one that never runs there are none.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def requests(ir: KernelIR, *kinds: type) -> Iterator[Requests]:
     Cost: linear in threads and combinations of loop variables, as numpy operations.
     """
     threads = {name: x[None] for name, x in thread_numbers(ir).items()}
-    yield from _below(ir, kinds, ir.body, (), (), threads)
+    yield from (r for r in _below(ir, kinds, ir.body, (), (), threads) if r.shape[0])
 
 
 def _below(

@@ -10,7 +10,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta import gallery
-from polyvolta.cuda.ir_walk import walk
+from polyvolta.cuda.ir_walk import replaced, walk
 from polyvolta.cuda.kernel_ir import (
     CHUNK,
     ExchangeLoad,
@@ -18,6 +18,7 @@ from polyvolta.cuda.kernel_ir import (
     FragmentLoad,
     GlobalLoad,
     GlobalStore,
+    Loop,
     SharedStore,
     When,
 )
@@ -284,3 +285,15 @@ def test_a_kernel_without_shared_memory():
     kernel = compiled()
     with pytest.raises(NoMeaning, match="no shared memory"):
         PROVERS["bank_conflicts"](replace(kernel.ir, body=()), kernel.graph, kernel.stages)
+
+
+def test_an_operation_that_never_runs_makes_no_requests():
+    kernel = compiled()
+    at, loop = next((at, s) for at, s in walk(kernel.ir.body) if isinstance(s, Loop) and len(at) > 3)
+    (load, *_) = loop.body
+    assert isinstance(load, GlobalLoad)
+    body = replaced(kernel.ir.body, at, (replace(loop, upper=(loop.lower[0] - 1,)),))
+    empty = replace(kernel, ir=replace(kernel.ir, body=body))
+    paths, left = ({r.path for r in requests(k.ir, GlobalLoad)} for k in (kernel, empty))
+    assert left == {path for path in paths if path[: len(at)] != at} != paths
+    assert asked("sectors", empty).counter_example is None
