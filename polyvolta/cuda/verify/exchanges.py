@@ -210,7 +210,7 @@ def _outputs(ir: KernelIR) -> Found | None:
                 taken = [runs[e.array] for e in s.operands if isinstance(e, Element) and e.array in runs]
                 if taken:
                     runs[s.target.array] = taken[0]
-            case GlobalStore() if s.source.array in runs:
+            case GlobalStore() if s.source.array in runs and at in stores:
                 before, load = runs[s.source.array]
                 r = stores[at]
                 if s.along != load.exchange.along:

@@ -39,6 +39,9 @@ Stages = Mapping[str, Schedule]
 Prover = Callable[[KernelIR, Graph, Stages], Verdict]
 
 
+TRIED = (256, 130)  # sizes at which a case is looked for that doesn't happen at its own
+
+
 class Watcher(Client, Protocol):
     """A client that can say what it shows."""
 
@@ -196,28 +199,34 @@ def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) 
 
 
 def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Finding], found: Found) -> None:
-    """Turn what was found into refutations, each after a run at its own sizes in which it happens."""
+    """Turn what was found into refutations, each after a run at its own sizes, or at others, in which it happens."""
     again: dict[tuple[int, ...], Mapping[str, Finding]] = {}
     sure = {name for made in chosen for name in getattr(made, "confirmed", ())}
     for name, finding in findings.items():
-        if name in sure:
-            found.verdicts[name] = refuted(found.verdicts[name][0], finding, ir), found.verdicts[name][1]
-            continue
-        sizes = {n: finding.point[n] for n in ir.sizes}
-        key = tuple(sizes.values())
-        if key not in again:
-            try:
-                again[key] = run(ir, [made(ir, graph) for made in chosen], sizes).findings
-            except NO_ANSWER:  # a statement about all blocks and sizes together, which is looked at otherwise
-                again[key] = findings
         verdict, seconds = found.verdicts[name]
-        if name in again[key]:
-            found.verdicts[name] = refuted(verdict, again[key][name], ir), seconds
+        case = finding if name in sure else None
+        own = {n: finding.point[n] for n in ir.sizes}
+        for sizes in (own, *(_sizes(ir, n) for n in TRIED)):
+            key = tuple(sizes.values())
+            if case is None and key not in again:
+                try:
+                    again[key] = run(ir, [made(ir, graph) for made in chosen], sizes).findings
+                except NO_ANSWER:  # a statement about all blocks and sizes together, which is looked at otherwise
+                    again[key] = findings
+            case = case or again[key].get(name)
+        if case is not None:
+            found.verdicts[name] = refuted(verdict, case, ir), seconds
         else:
             del found.verdicts[name]
-            at = ", ".join(f"{n} = {v}" for n, v in sizes.items())
+            at = ", ".join(f"{n} = {v}" for n, v in own.items())
             found.unknown[name] = unknown = Undecided(f"{finding.what}: so it seems, but not for {at}")
             unknown.path = finding.path
+
+
+def _sizes(ir: KernelIR, number: int) -> dict[str, int]:
+    """Every size a number, or the next of its multiples."""
+    multiples = dict(ir.context)
+    return {n: -(-number // multiples.get(n, 1)) * multiples.get(n, 1) for n in ir.sizes}
 
 
 def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> Mapping[str, Finding]:
