@@ -158,22 +158,25 @@ class Counting(Watch):
 
 @cache
 def given(name: str, sizes: tuple[tuple[str, int], ...]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """(inputs, outputs) of a whole kernel: the inputs at random, the outputs as the kernel computes them.
+    """(inputs, outputs) of a whole kernel: the inputs at random, the outputs by float64 arithmetic.
 
-    They are compared with float64 arithmetic first: equal where an idiom computes with integers.
+    What the kernel computes is compared with them first, for sizes that it takes: equal, as all numbers are integers.
     """
     combination, kernel = whole(name)
     rng = np.random.default_rng(len(sizes) + 17)
     table = dict(sizes)
     shapes = {t.name: tuple(table[d] if isinstance(d, str) else d for d in t.dims) for t in kernel.ir.tensors}
     values = {t.name: rng.integers(-3, 4, shapes[t.name]) for t in kernel.ir.tensors if not t.written}
-    outputs, seen = run(kernel.ir, kernel, values, table)
-    assert not seen, f"{name} {table}: {seen}"
     scalars = {s: SCALARS[s] for s in combination.idiom.scalars}
     doubles = {n: v.astype(np.float64) for n, v in values.items()}
-    for out, want in zip(outputs.values(), expected(combination.idiom, doubles | scalars, np), strict=True):
-        assert np.array_equal(out, np.broadcast_to(want, out.shape).astype(np.float16)), f"{name} {table}"
-    return values, outputs
+    results = expected(combination.idiom, doubles | scalars, np)
+    written = [t.name for t in kernel.ir.tensors if t.written]
+    want = {n: np.broadcast_to(r, shapes[n]).astype(np.float16) for n, r in zip(written, results, strict=True)}
+    if not any(table[n] % multiple for n, multiple in kernel.ir.context):
+        outputs, seen = run(kernel.ir, kernel, values, table)
+        assert not seen, f"{name} {table}: {seen}"
+        assert all(np.array_equal(outputs[n], want[n]) for n in written), f"{name} {table}"
+    return values, want
 
 
 def run(
