@@ -78,7 +78,7 @@ def degrees(byte_addresses: np.ndarray, width_bytes: int) -> np.ndarray:
     Parameters
     ----------
     byte_addresses : [..., 32], multiples of the width; negative where a lane takes no part.
-    width_bytes : bytes per lane: 4, 8 or 16.
+    width_bytes : bytes per lane: 2, 4, 8 or 16; a word serves both its halves.
 
     Returns
     -------
@@ -87,10 +87,13 @@ def degrees(byte_addresses: np.ndarray, width_bytes: int) -> np.ndarray:
     >>> degrees(np.arange(64).reshape(2, 32) * 64, 16)
     array([[4, 4, 4, 4],
            [4, 4, 4, 4]])
+    >>> degrees(np.arange(32) * 2, 2), degrees(np.arange(32) * 128, 2)
+    (array([1]), array([32]))
     """
-    group = LANES * WORD // width_bytes  # lanes of a phase; as many units of this width span the banks
+    width = max(width_bytes, WORD)
+    group = LANES * WORD // width  # lanes of a phase; as many units of this width span the banks
     addresses = np.asarray(byte_addresses)
-    units = np.sort(addresses.reshape(-1, group) // width_bytes, axis=-1)
+    units = np.sort(addresses.reshape(-1, group) // width, axis=-1)
     new = np.ones(units.shape, bool)
     new[:, 1:] = units[:, 1:] != units[:, :-1]  # a unit that several lanes want counts once
     new &= units >= 0
