@@ -39,7 +39,7 @@ from matrix import write_csv
 
 from polyvolta.cuda.interpreter import interpret
 from polyvolta.cuda.kernel_ir import CHUNK, GlobalStore, GlobalTensor, KernelIR
-from polyvolta.cuda.lockstep.access import GlobalReach
+from polyvolta.cuda.lockstep.reach import GlobalReach
 from polyvolta.cuda.observe.watch import Watch, names_of
 from polyvolta.cuda.places import Places
 from polyvolta.cuda.verify.report import PROOFS, Proof, Report

@@ -1,7 +1,7 @@
 """Places of a kernel: for a statement of the IR the line of the CUDA text and the node of the schedule tree.
 
-One kernel has three forms, the tree, the IR and the text, and whoever reports something about the IR says where it is in
-the other two. A node of the tree is found by the statement that an operation carries: the deepest node that has it
+One kernel has three forms, the tree, the IR and the text, and whoever reports something about the IR says where it is
+in the other two. A node of the tree is found by the statement that an operation carries: the deepest node that has it
 alone.
 """
 

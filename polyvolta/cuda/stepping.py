@@ -31,9 +31,10 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.interpreter import prepared_memory
 from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import KernelIR
-from polyvolta.cuda.lockstep.access import Access, Reach, instructions
+from polyvolta.cuda.lockstep.access import instructions
 from polyvolta.cuda.lockstep.machine import Machine, Step
 from polyvolta.cuda.lockstep.operations import EFFECTS
+from polyvolta.cuda.lockstep.reach import Access, Reach
 from polyvolta.cuda.places import Place, Places
 from polyvolta.cuda.touches import Touch, assignment, element_text, touches
 from polyvolta.sched.tree import Schedule

@@ -16,7 +16,8 @@ import numpy as np
 
 from polyvolta.cuda import kernel_ir as kir
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
-from polyvolta.cuda.lockstep.access import ITEM, GlobalReach, Reach, SharedReach, apply
+from polyvolta.cuda.lockstep.access import ITEM, apply
+from polyvolta.cuda.lockstep.reach import GlobalReach, Reach, SharedReach
 
 FEW = 4  # ranges of one dimension that are listed
 

@@ -13,7 +13,7 @@ no part.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,80 +23,12 @@ from polyvolta.cuda import kernel_ir as kir
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES
 from polyvolta.cuda.lockstep.errors import NotAChunk, OutOfBounds
-from polyvolta.cuda.lockstep.machine import Index, Machine, Mask, title
+from polyvolta.cuda.lockstep.machine import Machine, title
+from polyvolta.cuda.lockstep.reach import Access, GlobalReach, Index, Mask, Reach, SharedReach, settled
 from polyvolta.sets import Aff
 
 ITEM = 2  # bytes of an fp16 value
 ITEMS = {"half": 2, "float": 4}  # bytes of a value in an exchange buffer
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One memory instruction of every warp of a batch.
-
-    Parameters
-    ----------
-    space : "global" or "shared".
-    kind : "read" or "write".
-    array : the tensor, or the tile, by name.
-    address : [block, warp, lane], in bytes: from the tensor's first value, or from the start of the block's shared
-        memory. Of lanes that take no part it means nothing.
-    width : bytes that a lane moves.
-    active : [block, warp, lane], which lanes take part; None: all of all warps.
-    """
-
-    space: str
-    kind: str
-    array: str
-    address: np.ndarray
-    width: int
-    active: Mask
-
-
-@dataclass(frozen=True, slots=True)
-class GlobalReach:
-    """Where in a tensor's memory the eight values of a load or a store lie.
-
-    Parameters
-    ----------
-    mask : which threads [block, warp, lane] take part; None: all.
-    first : the number of the first value in the tensor's memory, [block, warp, lane].
-    step : from one value to the next; 0 where all eight are the first one.
-    inside : which values are accessed, [block, warp, lane, 8]; None: all of all threads.
-    width : how many consecutive values one access moves, where all eight are inside.
-    """
-
-    mask: Mask
-    first: np.ndarray
-    step: int
-    inside: np.ndarray | None
-    width: int
-
-
-@dataclass(frozen=True, slots=True)
-class SharedReach:
-    """Where in shared memory an operation's accesses go.
-
-    Parameters
-    ----------
-    mask : which threads [block, warp, lane] take part; None: all.
-    width : bytes that a lane moves in each access: the unit.
-    units : for each access in order, which unit of the block's shared memory; an array that broadcasts to
-        [block, warp, lane].
-    """
-
-    mask: Mask
-    width: int
-    units: tuple[Any, ...]
-
-    def rows(self, m: Machine, access: int) -> np.ndarray:
-        """The units of one access counted through the memories of all blocks; 0 for who takes no part."""
-        blocks, chunks, _ = m.memory.shape
-        first = np.arange(blocks)[:, None, None] * (chunks * CHUNK_BYTES // self.width)
-        return _settled(m, first + self.units[access], self.mask)
-
-
-Reach = GlobalReach | SharedReach | None
 
 
 # ---- warp-wide memory instructions
@@ -217,7 +149,7 @@ def shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> SharedReach:
     """A chunk of a tile."""
     tile, index = m.ir.tile(op.tile), m.at(op.index)
     chunk, mask = _chunks(m, op, tile, index, op.buffer, mask)
-    astray = _settled(m, index[tile.order[-1]] % CHUNK, mask) != 0
+    astray = settled(index[tile.order[-1]] % CHUNK, m.shape, mask) != 0
     if astray.any():
         mask = _without(m, op, f"a store to tile {tile.name} that doesn't start where a chunk does", astray, mask)
     return SharedReach(mask, CHUNK_BYTES, (chunk,))
@@ -235,7 +167,7 @@ def fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> SharedReach:
         values = slice(g * op.access, (g + 1) * op.access)
         chunks, at = (np.broadcast_to(x, (*x.shape[:-1], count))[..., values] for x in (chunk, position))
         apart = (chunks != chunks[..., :1]) | (at != at[..., :1] // op.access * op.access + np.arange(op.access))
-        astray = _settled(m, apart.any(-1), mask) != 0
+        astray = settled(apart.any(-1), m.shape, mask) != 0
         if astray.any():
             what = "chunk" if op.access == CHUNK else f"aligned run of {op.access} values"
             what = f"the values that a lane loads at once aren't one {what} of {tile.name}"
@@ -370,11 +302,6 @@ def _slot(m: Machine, op: kir.ExchangeStore | kir.ExchangeLoad, slot: Any, mask:
     slots = tile.buffers * tile.chunks // op.exchange.chunks
     mask = within(m, op, f"the slots of {op.buffer}", (slot,), [slots], mask)
     return tile.start + slot * op.exchange.chunks, mask
-
-
-def _settled(m: Machine, value: Any, mask: Mask) -> np.ndarray:
-    """A value as [block, warp, lane], 0 for the threads that don't take part."""
-    return np.broadcast_to(value, m.shape) if mask is None else np.where(mask, value, 0)
 
 
 @lru_cache(maxsize=256)

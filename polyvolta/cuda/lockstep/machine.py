@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +17,13 @@ from polyvolta.cuda import kernel_ir as kir
 from polyvolta.cuda.ir_walk import IrPath, inner
 from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.lockstep.errors import Diverged, NotAChunk, OutOfBounds
+from polyvolta.cuda.lockstep.reach import Index, Mask, Reach
 from polyvolta.sets import Aff, PolyvoltaError
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.lockstep.access import Reach
 
 POISON = {"half": np.uint16(0xFEAD).view(np.float16), "float": np.uint32(0xFFC0DEAD).view(np.float32)}
 
-Index = tuple[Any, ...]  # integers, or integer arrays broadcastable to [block, warp, lane]
-Mask = np.ndarray | None  # which threads [block, warp, lane] take part; None: all
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
-Effect = Callable[["Machine", Any, Mask], "Reach"]  # moves data, says where in memory
+Effect = Callable[["Machine", Any, Mask], Reach]  # moves data, says where in memory
 Faults = Callable[["Machine", PolyvoltaError, np.ndarray | None], bool]
 """Called with what is wrong and which threads [block, warp, lane] it is, None for all that take part; says whether it
 took note of it. Else the error is raised."""

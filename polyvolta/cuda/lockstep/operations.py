@@ -13,8 +13,6 @@ import numpy as np
 from polyvolta.cuda import kernel_ir as kir
 from polyvolta.cuda.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.lockstep.access import (
-    GlobalReach,
-    SharedReach,
     apply,
     exchange_load,
     exchange_store,
@@ -23,7 +21,8 @@ from polyvolta.cuda.lockstep.access import (
     shared_store,
     which,
 )
-from polyvolta.cuda.lockstep.machine import Effect, Machine, Mask
+from polyvolta.cuda.lockstep.machine import Effect, Machine
+from polyvolta.cuda.lockstep.reach import GlobalReach, Mask, SharedReach
 from polyvolta.cuda.macro_mma import MacroMma
 from polyvolta.graph.formula import evaluate
 
@@ -90,7 +89,7 @@ def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> None:
 
 def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> SharedReach:
     at = shared_store(m, op, mask)
-    _scatter(m.memory.reshape(-1, CHUNK), at.rows(m, 0), m.element(op.source), at.mask)
+    _scatter(m.memory.reshape(-1, CHUNK), _rows(m, at, 0), m.element(op.source), at.mask)
     return at
 
 
@@ -98,7 +97,7 @@ def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> SharedReach:
     at, target = fragment_load(m, op, mask), m.element(op.target)
     groups = target.reshape(*m.shape, -1, op.access)
     for g in range(len(at.units)):
-        _write(groups[..., g, :], m.memory.reshape(-1, op.access).take(at.rows(m, g), 0), at.mask)
+        _write(groups[..., g, :], m.memory.reshape(-1, op.access).take(_rows(m, at, g), 0), at.mask)
     return at
 
 
@@ -155,7 +154,7 @@ def _exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> SharedReac
     at = exchange_store(m, op, mask)
     pieces = m.memory.reshape(-1, CHUNK).view(fragment.dtype).reshape(-1, len(ex.pieces[0]))
     for n, values in enumerate(ex.pieces):
-        _scatter(pieces, at.rows(m, n), fragment[..., values], at.mask)
+        _scatter(pieces, _rows(m, at, n), fragment[..., values], at.mask)
     return at
 
 
@@ -166,7 +165,7 @@ def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> SharedReach:
     vectors = len(at.units) // op.parts  # of one part
     total: Any = None
     for first in range(0, len(at.units), vectors):
-        loaded = [m.memory.reshape(-1, CHUNK).take(at.rows(m, n), 0) for n in range(first, first + vectors)]
+        loaded = [m.memory.reshape(-1, CHUNK).take(_rows(m, at, n), 0) for n in range(first, first + vectors)]
         run = np.concatenate([x.view(TYPES[ex.kind]) for x in loaded], -1)[..., ex.words]
         total = run if total is None else total.astype(np.float32) + run
     _write(target, total.astype(target.dtype), at.mask)
@@ -204,3 +203,8 @@ def _scatter(rows: np.ndarray, place: np.ndarray, values: np.ndarray, mask: Mask
     """rows[place] = values, where the threads take part."""
     active = ... if mask is None else mask
     rows[place[active]] = values[active]
+
+
+def _rows(m: Machine, at: SharedReach, access: int) -> np.ndarray:
+    """The units of one access in the memories of all blocks."""
+    return at.rows(m.shape, m.memory.shape[1], access)

@@ -21,7 +21,8 @@ import numpy as np
 from polyvolta.cuda import kernel_ir as kir
 from polyvolta.cuda.ir_walk import IrPath, operations, walk
 from polyvolta.cuda.kernel_ir import CHUNK, LANES, Element, KernelIR, Loop
-from polyvolta.cuda.lockstep.machine import Machine, Mask, Step
+from polyvolta.cuda.lockstep.machine import Machine, Step
+from polyvolta.cuda.lockstep.reach import Mask
 from polyvolta.cuda.observe.coalescing import amount
 from polyvolta.cuda.observe.observer import Finding, Observer
 from polyvolta.cuda.observe.tables import Shown, Table

@@ -14,8 +14,8 @@ import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath, walk
 from polyvolta.cuda.kernel_ir import LANES, Barrier, GlobalStore, KernelIR
-from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.lockstep.machine import Machine, Step
+from polyvolta.cuda.lockstep.reach import GlobalReach
 from polyvolta.cuda.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
 from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses

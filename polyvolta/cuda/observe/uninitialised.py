@@ -15,9 +15,9 @@ import numpy as np
 from polyvolta.cuda import kernel_ir as kir
 from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import Element, KernelIR
-from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.lockstep.errors import Diverged
-from polyvolta.cuda.lockstep.machine import Machine, Mask, Step
+from polyvolta.cuda.lockstep.machine import Machine, Step
+from polyvolta.cuda.lockstep.reach import GlobalReach, Mask
 from polyvolta.cuda.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
 from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses

@@ -19,8 +19,8 @@ import numpy as np
 
 from polyvolta.cuda.ir_walk import IrPath
 from polyvolta.cuda.kernel_ir import GlobalStore, GlobalTensor, KernelIR
-from polyvolta.cuda.lockstep.access import GlobalReach
 from polyvolta.cuda.lockstep.machine import Machine, Memory, Step
+from polyvolta.cuda.lockstep.reach import GlobalReach
 from polyvolta.cuda.observe.observer import Finding, Observer, short
 from polyvolta.cuda.observe.tables import Shown, Table
 from polyvolta.cuda.observe.warpwide import Accesses

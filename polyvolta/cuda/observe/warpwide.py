@@ -16,8 +16,9 @@ import numpy as np
 
 from polyvolta.cuda import bank_model
 from polyvolta.cuda.kernel_ir import Op
-from polyvolta.cuda.lockstep.access import Access, SharedReach, instructions
+from polyvolta.cuda.lockstep.access import instructions
 from polyvolta.cuda.lockstep.machine import Machine, Step
+from polyvolta.cuda.lockstep.reach import Access, SharedReach
 
 SECTOR = 32  # bytes
 

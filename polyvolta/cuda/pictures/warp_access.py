@@ -10,8 +10,8 @@ import numpy as np
 from polyvolta.cuda.bank_model import BANKS, WORD, worst_degree
 from polyvolta.cuda.ir_walk import operations, touches
 from polyvolta.cuda.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op, SharedTile
-from polyvolta.cuda.lockstep.access import Access, accesses
-from polyvolta.cuda.lockstep.machine import Mask
+from polyvolta.cuda.lockstep.access import accesses
+from polyvolta.cuda.lockstep.reach import Access, Mask
 from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
 from polyvolta.cuda.pictures.errors import NotInKernel
 from polyvolta.sets import nearest

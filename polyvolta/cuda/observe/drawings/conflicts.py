@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from polyvolta.cuda.kernel_ir import CHUNK_BYTES, KernelIR, Op
-from polyvolta.cuda.lockstep.access import Access
+from polyvolta.cuda.lockstep.reach import Access
 from polyvolta.cuda.observe.bank_conflicts import BankRow
 from polyvolta.cuda.observe.observer import cuda
 from polyvolta.cuda.pictures.banks import tile_access
