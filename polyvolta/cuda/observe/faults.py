@@ -29,7 +29,7 @@ class Fault:
     place : the operation, or the loop or condition.
     what : the first time, in words: with index and extents where something is out of bounds.
     times : how often the place was wrong: operations of a batch of blocks.
-    threads : how many threads it was in all; of a barrier, those that are missing.
+    threads : how many threads it was in all, each time counted; of a barrier, those that are missing.
     block, warp, lanes : the first of them: block, warp and lanes of the first warp.
     warps : all warps of that block that have such threads.
     """
@@ -63,7 +63,12 @@ class Bounds(Shown):
     @property
     def findings(self) -> tuple[Finding, ...]:
         return tuple(
-            Finding("bounds", f"{f.what}; {f.who}; {times(f.threads, 'thread')} in all", (f.place,), f.threads)
+            Finding(
+                "bounds",
+                f"{f.what}; {f.who}; {times(f.threads, 'time')} in all, each thread counted",
+                (f.place,),
+                f.threads,
+            )
             for f in self.rows
         )
 
