@@ -48,6 +48,7 @@ from polyvolta.cuda.lockstep.operations import gathers as gathers
 from polyvolta.cuda.views import ITEM, BadArray, extents, leading_dimension
 from polyvolta.cuda.well_formed import check
 from polyvolta.sets import PolyvoltaError
+from polyvolta.sets.errors import kind_of
 
 BATCH_BYTES = 2**26  # of registers, shared memory and temporaries: as many blocks as fit run together
 
@@ -112,11 +113,12 @@ def interpret(
     """
     if hook is not None and not callable(hook):
         raise BadHook(
-            f"hook is a {type(hook).__name__}, which can't be called",
+            f"hook is {kind_of(hook)}, which can't be called",
             where=repr(hook)[:200],
             hint="a function of (machine, op, values); see polyvolta.cuda.interpreter.interpret",
         )
-    if patience is not None and (not isinstance(patience, int | float) or isnan(patience) or patience < 0):
+    number = isinstance(patience, int | float) and not isinstance(patience, bool)
+    if patience is not None and (not number or isnan(patience) or patience < 0):
         raise BadPatience(f"patience is a number of seconds, not {patience!r}", hint="patience=3600 is an hour")
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]

@@ -114,7 +114,7 @@ def test_a_run_of_seconds_says_nothing(recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("wrong", [-1, "10", float("nan")])
+@pytest.mark.parametrize("wrong", [-1, "10", float("nan"), True])
 def test_patience_is_a_number_of_seconds(wrong):
     with pytest.raises(BadPatience, match="a number of seconds"):
         product().interpret(**operands(product(), 32, 32, 16), patience=wrong)
