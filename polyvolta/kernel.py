@@ -253,6 +253,8 @@ class Kernel:
 
         Parameters
         ----------
+        arrays, named, out : as of a call; numpy arrays.
+        hook : called as hook(machine, op, values) after each operation; see `polyvolta.cuda.interpreter.interpret`.
         observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
             "uninitialised", "divergence", "values" and "counts", or "all"; nothing by default, at no cost: with () the
             array itself is returned.
@@ -268,7 +270,10 @@ class Kernel:
         ------
         UnknownName, BadObserve : nothing, or something that is no name, is observed so.
         NothingToObserve : the kernel has nothing of the kind.
+        BadHook, BadPatience : a hook that can't be called, a patience that is no number of seconds.
+        OutOfBounds, Diverged, NotAChunk : the kernel is wrong, and no observer takes note of it.
         TooLong : all would take longer than the patience.
+        ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call.
         """
         from polyvolta.run import interpreted
 
@@ -281,6 +286,16 @@ class Kernel:
         ----------
         arrays, named : as of a call; numpy arrays.
         block : blockIdx x, y and, if it isn't 0, z.
+
+        Returns
+        -------
+        An iterator over the steps, each made when it is asked for. The results are the steps' own: no array of the
+        caller's is written to.
+
+        Raises
+        ------
+        BadBlock : it is none, or not in the grid for these sizes; names the nearest one.
+        ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call. All are raised at once, not at the first step.
         """
         from polyvolta.run import traced
 
