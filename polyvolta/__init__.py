@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
     from polyvolta.compiler import compile as compile
+    from polyvolta.compiler.options import Options as Options
     from polyvolta.cuda import pictures as pictures
     from polyvolta.graph.binding import output as output
     from polyvolta.graph.pointwise import ceil as ceil
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from polyvolta.graph.tensors import scalar as scalar
     from polyvolta.graph.tensors import sizes as sizes
     from polyvolta.graph.tensors import tensor as tensor
-    from polyvolta.options import Options as Options
     from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
 
 __version__ = "0.1.0"
@@ -73,8 +73,8 @@ _HOMES = {
     "output": "polyvolta.graph.binding",
     **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.pointwise"),
     "reference": "polyvolta.graph.reference",
-    "compile": "polyvolta.compiler",
-    "Options": "polyvolta.options",
+    "compile": "polyvolta.compiler.compile",
+    "Options": "polyvolta.compiler.options",
     "PolyvoltaError": "polyvolta.sets.errors",
 }
 _SUBPACKAGES = {"pictures": "polyvolta.cuda.pictures", "sched": "polyvolta.sched", "sets": "polyvolta.sets"}

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from polyvolta import trial
-from polyvolta.cli import main
+from polyvolta.cli import trial
+from polyvolta.cli.commands import main
+from polyvolta.cli.trial import TOLERANCE
+from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import CompilerMissing
-from polyvolta.kernel import Kernel
-from polyvolta.trial import TOLERANCE
 
 STAGES = "initial block_tiled warp_tiled mapped strip_mined contracted promoted prefetched".split()
 WARP_TILED = """\
@@ -143,7 +143,7 @@ def test_show_in_ascii(cli):
 
 def test_an_encoding_without_the_signs_gets_ascii():
     """In a process of its own, whose stdout can't encode them."""
-    command = [sys.executable, "-m", "polyvolta.cli", "show"]
+    command = [sys.executable, "-m", "polyvolta.cli.commands", "show"]
     env = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(filter(None, sys.path))}
     done = subprocess.run(command, capture_output=True, env=env, check=True)
     assert b"[floor(i/128), floor(j/128), floor(k/32)]" in done.stdout
@@ -289,7 +289,7 @@ def test_many_names_are_listed_in_short_lines_and_stay_whole(cli):
 
 def test_verify_of_what_is_not_decided_exits_with_1(cli, monkeypatch):
     from polyvolta.cuda.verify import verify as verifying
-    from polyvolta.cuda.verify.symbolic import Undecided
+    from polyvolta.cuda.verify.engine.symbolic import Undecided
 
     def unknown(*_):
         raise Undecided("nobody knows")
@@ -386,7 +386,7 @@ def test_help_and_version(cli):
 
 def test_help_imports_nothing_heavy():
     code = """import sys
-from polyvolta.cli import main
+from polyvolta.cli.commands import main
 try:
     main(["--help"])
 except SystemExit:

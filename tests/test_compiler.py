@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler import NotAMultiple
-from polyvolta.cuda.kernel_ir import FragmentLoad, Scale, SharedStore
-from polyvolta.cuda.target import UnknownTarget
+from polyvolta.compiler.compile import NotAMultiple
+from polyvolta.compiler.options import BadOption
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Scale, SharedStore
+from polyvolta.cuda.target.target import UnknownTarget
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.plans import Unsupported
-from polyvolta.options import BadOption
 from polyvolta.sets import PolyvoltaError, UnknownName
 
 M, N, K, L = pv.sizes("M N K L")
@@ -101,7 +101,7 @@ def test_a_sum_over_nothing_is_zero(kernel):
 
 @pytest.mark.parametrize(("how", "accumulators", "scales"), [("auto", 1, 1), ("one", 1, 1), ("separate", 2, 0)])
 def test_products_of_a_sum_share_an_accumulator(how, accumulators, scales):
-    from polyvolta.cuda.ir_walk import operations
+    from polyvolta.cuda.ir.walk import operations
 
     found = pv.compile(IDIOMS["sum"], options=pv.Options(**SMALL, accumulators=how))
     ops = list(operations(found.ir.body))
@@ -180,7 +180,7 @@ def test_progress_names_each_stage_when_it_is_reached():
 
 
 def test_without_options_the_default_rule_chooses():
-    from polyvolta.tuning import default_options
+    from polyvolta.compiler.tuning import default_options
 
     assert pv.compile(IDIOMS["two"]).options == default_options(Graph.of(IDIOMS["two"]))
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from polyvolta.cli import main
+from polyvolta.cli.commands import main
 from polyvolta.cuda.pictures.svg import RED
 
 SMALL = ("--block-tile", "32x32x16", "--warp-tile", "16x16x16")

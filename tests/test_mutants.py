@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import walk
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.ir.walk import walk
+from polyvolta.cuda.machine.observe.watch import OBSERVERS
 from polyvolta.cuda.mutants import MUTANTS, Mutant, NotAKernel, NothingToBreak, UnknownMutant, broken
-from polyvolta.cuda.observe.watch import OBSERVERS
-from polyvolta.cuda.printer import print_cuda
-from polyvolta.cuda.verify.report import PROOFS
-from polyvolta.kernel import Kernel
+from polyvolta.cuda.text.printer import print_cuda
+from polyvolta.cuda.verify.report.report import PROOFS
 
 M, N, K, L = pv.sizes("M N K L")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")

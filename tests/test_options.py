@@ -7,13 +7,13 @@ from itertools import product
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.macro_mma import MACRO_MMAS
-from polyvolta.cuda.target import target_of
+from polyvolta.compiler.options import ACCUMULATORS, OPTIONS, SHAPES, BadOption, Needs, Options
+from polyvolta.compiler.tuning import default_options, needs_of, spare_registers
+from polyvolta.cuda.target.macro_mma import MACRO_MMAS
+from polyvolta.cuda.target.target import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.idioms import ACCUMULATORS as KINDS_OF_ACCUMULATORS
 from polyvolta.graph.idioms import plan
-from polyvolta.options import ACCUMULATORS, OPTIONS, SHAPES, BadOption, Needs, Options
-from polyvolta.tuning import default_options, needs_of, spare_registers
 
 M, N, K, L = pv.sizes("M N K L")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")

@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polyvolta as pv
-from polyvolta import arguments
-from polyvolta.cuda import gpu
+from polyvolta.compiler import arguments
+from polyvolta.compiler.kernel import Kernel, MissingSize, TooLarge
+from polyvolta.compiler.options import BadOption
+from polyvolta.compiler.stages import Stages
 from polyvolta.cuda.errors import NoGpu
-from polyvolta.cuda.interpreter import BadHook
-from polyvolta.cuda.kernel_ir import Element, GlobalStore, GlobalTensor
-from polyvolta.cuda.target import target_of
-from polyvolta.cuda.views import BadArray, widest
+from polyvolta.cuda.ir.kernel_ir import Element, GlobalStore, GlobalTensor
+from polyvolta.cuda.machine.interpreter import BadHook
+from polyvolta.cuda.run import gpu
+from polyvolta.cuda.run.views import BadArray, widest
+from polyvolta.cuda.target.target import target_of
 from polyvolta.graph.dag import Graph
-from polyvolta.kernel import Kernel, MissingSize, TooLarge
-from polyvolta.options import BadOption
 from polyvolta.sets import UnknownName, aff
-from polyvolta.stages import Stages
 from tests.cuda.ir_example import matmul_ir, rewritten
 from tests.cuda.test_interpreter_sizes import view
 
@@ -165,7 +165,9 @@ def test_arrays_that_do_not_fit_are_refused_with_a_way_out(change, message, hint
 
 def test_variants_differ_in_the_widths_alone_and_are_made_once(monkeypatch):
     printed = []
-    monkeypatch.setattr("polyvolta.cuda.printer.print_cuda", lambda ir: printed.append(ir) or f"text {len(printed)}")
+    monkeypatch.setattr(
+        "polyvolta.cuda.text.printer.print_cuda", lambda ir: printed.append(ir) or f"text {len(printed)}"
+    )
     kernel = made(matmul_ir(guarded=True))
     narrow = kernel.variant(A=2, C=1)
     assert [t.align for t in narrow.ir.tensors] == [2, 8, 1]

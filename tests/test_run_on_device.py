@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda import gpu, launch, prepared
-from polyvolta.cuda.device_array import DeviceArray, read_interface
+from polyvolta.compiler.kernel import Kernel, NotAMultiple
 from polyvolta.cuda.errors import LaunchFailed
-from polyvolta.cuda.interpreter import interpret
-from polyvolta.cuda.views import BadArray
-from polyvolta.kernel import Kernel, NotAMultiple
+from polyvolta.cuda.machine.interpreter import interpret
+from polyvolta.cuda.run import gpu, launch, prepared
+from polyvolta.cuda.run.device_array import DeviceArray, read_interface
+from polyvolta.cuda.run.views import BadArray
 from tests.cuda.ir_example import matmul_ir
 from tests.cuda.test_interpreter_sizes import view
 from tests.cuda.test_launch import Exported
@@ -76,7 +76,7 @@ def driver(monkeypatch) -> Driver:
     fake = Driver()
 
     def loaded(self: Kernel, align: dict[str, int]) -> Any:
-        from polyvolta.cuda.views import narrowed
+        from polyvolta.cuda.run.views import narrowed
 
         fake.variants.append(replace(self, ir=narrowed(self.ir, align)))
         return types.SimpleNamespace(entry=self.name, handle=len(fake.variants) - 1)
@@ -261,7 +261,7 @@ def test_machine_code_is_loaded_once_for_each_width_of_access(monkeypatch):
 
 def test_launch_configurations_are_remembered_but_not_without_end(monkeypatch):
     kernel = made(matmul_ir(guarded=True))
-    monkeypatch.setattr("polyvolta.kernel.MOST_CONFIGS", 3)
+    monkeypatch.setattr("polyvolta.compiler.kernel.MOST_CONFIGS", 3)
     assert kernel.launch_config(M=64, N=1, K=1) is kernel.launch_config(M=64, N=1, K=1)
     for m in range(1, 300, 32):
         assert kernel.launch_config(M=m, N=33, K=1).grid == (2, -(-m // 32), 1)

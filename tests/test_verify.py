@@ -6,10 +6,10 @@ import combinations
 import pytest
 
 import polyvolta as pv
+from polyvolta.cli.gallery import IDIOMS, idiom
 from polyvolta.cuda.mutants import broken
-from polyvolta.cuda.verify.report import PROOFS
+from polyvolta.cuda.verify.report.report import PROOFS
 from polyvolta.cuda.verify.verify import UnknownProof
-from polyvolta.gallery import IDIOMS, idiom
 
 LITTLE = [c for c in combinations.combinations() if c.block[0] * c.block[1] <= 64 * 64]
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}

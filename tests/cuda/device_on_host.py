@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from polyvolta.cuda.printer import PRELUDE
-from polyvolta.cuda.text.device_function import DeviceFunction, DeviceFunctions
-from polyvolta.cuda.text.values import PACK_HALF2, UNPACK_HALF2
+from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions
+from polyvolta.cuda.text.helpers.values import PACK_HALF2, UNPACK_HALF2
+from polyvolta.cuda.text.printer import PRELUDE
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 

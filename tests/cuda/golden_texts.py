@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import polyvolta as pv
-from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.text.printer import print_cuda
 
 FOLDER = Path(__file__).parent / "golden"
 M, N, K, L = pv.sizes("M N K L")

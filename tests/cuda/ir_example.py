@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     Barrier,
     Element,
@@ -34,7 +33,8 @@ from polyvolta.cuda.kernel_ir import (
     When,
     Zero,
 )
-from polyvolta.cuda.macro_mma import m16n16k8
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import m16n16k8
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import xor
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.cuda.bank_model import BadAccess, conflict_degree, conflict_free, phases, worst_degree
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.kernel_ir import CHUNK, CHUNK_BYTES
-from polyvolta.cuda.macro_mma import m16n16k8
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES
+from polyvolta.cuda.layouts.bank_model import BadAccess, conflict_degree, conflict_free, phases, worst_degree
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import m16n16k8
 from polyvolta.sets import Aff, var, xor
 
 LANES = np.arange(32)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from polyvolta.cuda.c_expr import NotPrintable, c_expr, in_steps
+from polyvolta.cuda.text.c_expr import NotPrintable, c_expr, in_steps
 from polyvolta.sets import aff, var
 
 RANGES = {"x": (0, 40), "y": (0, 96), "z": (0, 7)}

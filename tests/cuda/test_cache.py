@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polyvolta.cuda import cubin_cache as cache
-from polyvolta.cuda import nvrtc
+from polyvolta.cuda.run import cubin_cache as cache
+from polyvolta.cuda.run import nvrtc
 
 KEY = cache.key_of("a text", "sm_70", "NVRTC 12.9")
 

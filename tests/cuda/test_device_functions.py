@@ -7,16 +7,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyvolta.cuda.exchange import plan_exchange
-from polyvolta.cuda.fragments import OperandTile, cyclic_stores, plan_operands
-from polyvolta.cuda.kernel_ir import SharedTile
-from polyvolta.cuda.macro_mma import macro_mma
-from polyvolta.cuda.nvrtc import compile_cubin
-from polyvolta.cuda.printer import PRELUDE
-from polyvolta.cuda.text import exchange as exchange_text
-from polyvolta.cuda.text import global_memory, mma, shared
-from polyvolta.cuda.text.device_function import DeviceFunctions
-from polyvolta.cuda.text.pointwise import pointwise
+from polyvolta.cuda.ir.kernel_ir import SharedTile
+from polyvolta.cuda.layouts.exchange import plan_exchange
+from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
+from polyvolta.cuda.run.nvrtc import compile_cubin
+from polyvolta.cuda.target.macro_mma import macro_mma
+from polyvolta.cuda.text.helpers import exchange as exchange_text
+from polyvolta.cuda.text.helpers import global_memory, mma, shared
+from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
+from polyvolta.cuda.text.helpers.pointwise import pointwise
+from polyvolta.cuda.text.printer import PRELUDE
 from polyvolta.graph.formula import Call, Input, Number, evaluate
 from polyvolta.graph.functions import FUNCTIONS
 from tests.cuda.device_on_host import library, needs_compiler

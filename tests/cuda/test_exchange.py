@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyvolta.cuda.bank_model import phases
-from polyvolta.cuda.exchange import NoExchange, conflicts, moves, plan_exchange
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.macro_mma import INTERLEAVES, MACRO_MMAS, Interleave, macro_mma, orders
+from polyvolta.cuda.layouts.bank_model import phases
+from polyvolta.cuda.layouts.exchange import NoExchange, conflicts, moves, plan_exchange
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import INTERLEAVES, MACRO_MMAS, Interleave, macro_mma, orders
 from polyvolta.sets import aff, var
 
 BYTES = {"half": 2, "float": 4}

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyvolta.cuda.bank_model import conflict_degree
-from polyvolta.cuda.fragments import OperandTile, access_width, cyclic_stores, fragment_loads, plan_operands
-from polyvolta.cuda.macro_mma import MACRO_MMAS, macro_mma
-from polyvolta.cuda.swizzle import Accesses, NoSwizzle, Swizzle, conflicts, tile_layout
+from polyvolta.cuda.layouts.bank_model import conflict_degree
+from polyvolta.cuda.layouts.fragments import OperandTile, access_width, cyclic_stores, fragment_loads, plan_operands
+from polyvolta.cuda.layouts.swizzle import Accesses, NoSwizzle, Swizzle, conflicts, tile_layout
+from polyvolta.cuda.target.macro_mma import MACRO_MMAS, macro_mma
 
 ROW, COL = (0, 1), (1, 0)
 ORDERS = {"row": ROW, "col": COL}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyvolta.cuda.nvrtc import compile_cubin
+from polyvolta.cuda.run.nvrtc import compile_cubin
 from tests.cuda.golden_texts import CASES, FOLDER, path
 
 

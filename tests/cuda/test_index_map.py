@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyvolta.cuda.exchange import plan_exchange
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.macro_mma import MACRO_MMAS
+from polyvolta.cuda.layouts.exchange import plan_exchange
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 from polyvolta.sets import Map, var
 
 LANE, ROUND = var("lane"), var("round")

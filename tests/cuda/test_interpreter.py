@@ -7,19 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.cuda import interpreter
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.interpreter import (
-    POISON,
-    BadTensor,
-    Diverged,
-    Machine,
-    NotAChunk,
-    OutOfBounds,
-    gathers,
-    interpret,
-)
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     Barrier,
     ExchangeLoad,
@@ -34,8 +22,19 @@ from polyvolta.cuda.kernel_ir import (
     When,
     Zero,
 )
-from polyvolta.cuda.lockstep import forecast
-from polyvolta.cuda.macro_mma import MACRO_MMAS, m16n16k8
+from polyvolta.cuda.machine import forecast, interpreter
+from polyvolta.cuda.machine.interpreter import (
+    POISON,
+    BadTensor,
+    Diverged,
+    Machine,
+    NotAChunk,
+    OutOfBounds,
+    gathers,
+    interpret,
+)
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import MACRO_MMAS, m16n16k8
 from polyvolta.sets import aff, var
 from tests.cuda.ir_example import matmul_ir, problem, relative_error, rewritten, swizzle, unrolled
 

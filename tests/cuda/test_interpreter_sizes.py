@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.interpreter import BadTensor, Diverged, NotAChunk, OutOfBounds, interpret
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     Element,
     ExchangeLoad,
@@ -29,7 +27,9 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     When,
 )
-from polyvolta.cuda.views import leading_dimension, narrowed, widest
+from polyvolta.cuda.machine.interpreter import BadTensor, Diverged, NotAChunk, OutOfBounds, interpret
+from polyvolta.cuda.run.views import leading_dimension, narrowed, widest
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 from tests.cuda.ir_example import c_index, exchange, matmul_ir, problem, relative_error, rewritten, unrolled

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.bank_model import conflict_degree
-from polyvolta.cuda.exchange import conflicts
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import ExchangeStore, FragmentLoad, GlobalTensor, KernelIR, Loop, SharedStore, When
-from polyvolta.cuda.nvrtc import compile_cubin
-from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.ir.kernel_ir import ExchangeStore, FragmentLoad, GlobalTensor, KernelIR, Loop, SharedStore, When
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.layouts.bank_model import conflict_degree
+from polyvolta.cuda.layouts.exchange import conflicts
+from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.text.names import KERNEL_NAMES
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.sets import aff, var
 from tests.cuda.golden_texts import CASES, L, N
 from tests.cuda.golden_texts import product as matmul

@@ -10,11 +10,11 @@ import types
 import numpy as np
 import pytest
 
-from polyvolta.cuda import device_array, device_memory, gpu, launch
-from polyvolta.cuda.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
 from polyvolta.cuda.errors import CudaError, LaunchFailed, NoGpu, NotADeviceArray
-from polyvolta.cuda.nvrtc import compile_cubin
-from polyvolta.cuda.prepared import packed
+from polyvolta.cuda.run import device_array, device_memory, gpu, launch
+from polyvolta.cuda.run.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
+from polyvolta.cuda.run.nvrtc import compile_cubin
+from polyvolta.cuda.run.prepared import packed
 
 needs_gpu = [pytest.mark.gpu, pytest.mark.skipif(not launch.gpu_available(), reason="no GPU here")]
 

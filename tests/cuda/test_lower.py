@@ -2,10 +2,10 @@
 
 import pytest
 
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import Barrier, Element, GlobalStore, Loop, When
-from polyvolta.cuda.lower import FULL, NotLowered, _Lowering, chosen, derived_names
-from polyvolta.cuda.promotion.model import Movement
+from polyvolta.cuda.build.lower import FULL, NotLowered, _Lowering, chosen, derived_names
+from polyvolta.cuda.build.promotion.model import Movement
+from polyvolta.cuda.ir.kernel_ir import Barrier, Element, GlobalStore, Loop, When
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.sched.codegen.ast import AnyOf, Block, Call, Extreme, For, If
 from polyvolta.sched.codegen.result import Scan
 from polyvolta.sched.tree import Band, Domain, Member, Schedule

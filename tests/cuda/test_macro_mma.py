@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polyvolta.cuda.macro_mma import INTERLEAVES, MACRO_MMAS, Interleave, m8n8k4, m16n16k8, macro_mma, orders
+from polyvolta.cuda.target.macro_mma import INTERLEAVES, MACRO_MMAS, Interleave, m8n8k4, m16n16k8, macro_mma, orders
 from polyvolta.sets import UnknownName, var
 
 LAYOUTS = [(a, b) for a in ("row", "col") for b in ("row", "col")]

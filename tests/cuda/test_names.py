@@ -3,8 +3,8 @@
 import re
 
 import polyvolta as pv
-from polyvolta.compiler import _check_names
-from polyvolta.cuda.nvrtc import compile_cubin
+from polyvolta.compiler.compile import _check_names
+from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName

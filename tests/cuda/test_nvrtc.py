@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from polyvolta.cuda import nvrtc
 from polyvolta.cuda.errors import BadImage, CompileFailed, CompilerMissing, UnsupportedArch
-from polyvolta.cuda.nvrtc import Cubin, Resources, compile_cubin, resources
+from polyvolta.cuda.run import nvrtc
+from polyvolta.cuda.run.nvrtc import Cubin, Resources, compile_cubin, resources
 from polyvolta.sets.errors import PolyvoltaError
 
 COPY = """
@@ -162,7 +162,7 @@ def test_what_is_no_cubin():
 
 def test_importing_costs_nothing():
     code = (
-        "import sys, polyvolta.cuda.nvrtc, polyvolta.cuda.launch\n"
+        "import sys, polyvolta.cuda.run.nvrtc, polyvolta.cuda.run.launch\n"
         "costly = {'numba', 'numba_cuda', 'cuda.core', 'cuda.bindings', 'numpy'}\n"
         "sys.exit(' '.join(costly & set(sys.modules)) or 0)"
     )

@@ -5,10 +5,10 @@ import random
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import Element, GlobalLoad, GlobalTensor, KernelIR, Loop, RegisterArray, When
-from polyvolta.cuda.pointers import ending, moving
-from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.ir.kernel_ir import Element, GlobalLoad, GlobalTensor, KernelIR, Loop, RegisterArray, When
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.text.pointers import ending, moving
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.sets import aff, var
 from tests.cuda.golden_texts import CASES, K, M, N
 from tests.cuda.golden_texts import product as matmul

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     ExchangeLoad,
     ExchangeStore,
@@ -22,7 +21,8 @@ from polyvolta.cuda.kernel_ir import (
     When,
     Zero,
 )
-from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.text.printer import print_cuda
 from tests.cuda.golden_texts import CASES
 
 

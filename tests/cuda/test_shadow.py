@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.cuda.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, WRITE_AFTER_WRITE, Shadow
+from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, WRITE_AFTER_WRITE, Shadow
 
 THREADS, SLOTS = 96, 3
 SOME = (0, 1, 5, 32, 33, 64)  # threads of three warps: with so few of them and of slots, everything meets

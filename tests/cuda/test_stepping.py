@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cli import main
-from polyvolta.cuda.ir_walk import operations, unguarded, walk
-from polyvolta.cuda.ir_walk import replaced as with_statement
-from polyvolta.cuda.kernel_ir import FragmentLoad, GlobalLoad, GlobalStore, Mma, SharedStore
-from polyvolta.cuda.lockstep.errors import OutOfBounds
-from polyvolta.cuda.stepping import BadBlock
+from polyvolta.cli.commands import main
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, GlobalLoad, GlobalStore, Mma, SharedStore
+from polyvolta.cuda.ir.walk import operations, unguarded, walk
+from polyvolta.cuda.ir.walk import replaced as with_statement
+from polyvolta.cuda.machine.errors import OutOfBounds
+from polyvolta.cuda.machine.stepping import BadBlock
 
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}
 M, N, K = pv.sizes("M N K")

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.cuda.c_expr import c_expr
-from polyvolta.cuda.swizzle import (
+from polyvolta.cuda.layouts.swizzle import (
     LINE_BITS,
     Accesses,
     NoSwizzle,
@@ -20,6 +19,7 @@ from polyvolta.cuda.swizzle import (
     is_one_to_one,
     tile_layout,
 )
+from polyvolta.cuda.text.c_expr import c_expr
 from polyvolta.sets import var
 
 WIDTHS = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32]

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     Element,
     ExchangeLoad,
@@ -21,8 +19,10 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     Zero,
 )
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.ir.well_formed import IllFormed, check
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.verify import verify
-from polyvolta.cuda.well_formed import IllFormed, check
 from polyvolta.graph.formula import Input
 from polyvolta.sets import aff, var
 from tests.cuda.verify.edited import KERNELS, concrete, kernel

@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from polyvolta.cuda.nvrtc import compile_cubin
+from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.graph.formula import Call, Input, evaluate
 from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.graph.meaning import MEANING

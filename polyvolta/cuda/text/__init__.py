@@ -1,1 +1,1 @@
-"""The texts of a kernel's device functions, one module for each kind of operation."""
+"""From the kernel IR to CUDA C++: control, expressions, names; `helpers` has the device functions."""

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import Loop, Stmt, When
-from polyvolta.cuda.printer import print_cuda
-from polyvolta.kernel import Kernel
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.ir.kernel_ir import Loop, Stmt, When
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.text.printer import print_cuda
 
 M, N, K = pv.sizes("M N K")
 OPTIONS = pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16), macro_mma="m16n16k8", buffers=1)

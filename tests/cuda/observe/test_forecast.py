@@ -7,10 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from polyvolta.cuda import interpreter
-from polyvolta.cuda.interpreter import BadPatience, TooLong, interpret
-from polyvolta.cuda.lockstep import forecast
-from polyvolta.cuda.lockstep.forecast import blocks_of, executions
+from polyvolta.cuda.machine import forecast, interpreter
+from polyvolta.cuda.machine.forecast import blocks_of, executions
+from polyvolta.cuda.machine.interpreter import BadPatience, TooLong, interpret
 from tests.cuda.observe.small import operands, product
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import Barrier, GlobalStore
+from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalStore
+from polyvolta.cuda.machine.observe.errors import NotObserved
 from polyvolta.cuda.mutants import broken
-from polyvolta.cuda.observe.errors import NotObserved
 from polyvolta.cuda.pictures import shared_tile
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.svg import text_width

@@ -9,11 +9,11 @@ import pytest
 from combinations import IDIOMS, graph
 
 import polyvolta as pv
-from polyvolta.cuda import interpreter
-from polyvolta.cuda.kernel_ir import Barrier, KernelIR
-from polyvolta.cuda.observe.errors import BadObserve
-from polyvolta.cuda.observe.observations import Observations
-from polyvolta.cuda.observe.watch import OBSERVERS, NothingToObserve, Watch, names_of
+from polyvolta.cuda.ir.kernel_ir import Barrier, KernelIR
+from polyvolta.cuda.machine import interpreter
+from polyvolta.cuda.machine.observe.errors import BadObserve
+from polyvolta.cuda.machine.observe.observations import Observations
+from polyvolta.cuda.machine.observe.watch import OBSERVERS, NothingToObserve, Watch, names_of
 from polyvolta.sets import UnknownName
 from tests.cuda.observe.small import OPTIONS, K, M, N, broken, operands, product
 

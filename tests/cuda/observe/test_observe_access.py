@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.interpreter import interpret
-from polyvolta.cuda.kernel_ir import ExchangeLoad, ExchangeStore, FragmentLoad, GlobalLoad, GlobalStore, SharedStore
-from polyvolta.cuda.lockstep.access import accesses, instructions
+from polyvolta.cuda.ir.kernel_ir import ExchangeLoad, ExchangeStore, FragmentLoad, GlobalLoad, GlobalStore, SharedStore
+from polyvolta.cuda.machine.access import accesses, instructions
+from polyvolta.cuda.machine.interpreter import interpret
 from tests.cuda.observe.small import OPTIONS, K, M, N, operands, product
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.bank_model import degrees, phases
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.kernel_ir import FragmentLoad, SharedStore
-from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, SharedStore
+from polyvolta.cuda.layouts.bank_model import degrees, phases
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.sets import var
 from tests.cuda.observe.small import K, M, N, line_of, operands, product
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.cuda.interpreter import Diverged, NotAChunk, OutOfBounds
-from polyvolta.cuda.kernel_ir import Barrier, GlobalLoad, GlobalStore, Mma, SharedStore, When, Zero
+from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalLoad, GlobalStore, Mma, SharedStore, When, Zero
+from polyvolta.cuda.machine.interpreter import Diverged, NotAChunk, OutOfBounds
 from polyvolta.sets import var
 from tests.cuda.observe.small import broken, line_of, operands, product
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda import interpreter
-from polyvolta.cuda.kernel_ir import ExchangeLoad, GlobalStore
+from polyvolta.cuda.ir.kernel_ir import ExchangeLoad, GlobalStore
+from polyvolta.cuda.machine import interpreter
 from polyvolta.cuda.mutants import broken as mutant
 from tests.cuda.observe.small import OPTIONS, K, M, N, broken, line_of, operands, product
 

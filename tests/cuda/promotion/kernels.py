@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.compiler import context_of, multiples_of, tensors_of
-from polyvolta.cuda.interpreter import interpret
-from polyvolta.cuda.kernel_ir import KernelIR
-from polyvolta.cuda.lower import lower
-from polyvolta.cuda.promotion.assemble import prefetched, promote
-from polyvolta.cuda.promotion.model import Promotion
-from polyvolta.decompose import decompose
+from polyvolta.compiler.compile import context_of, multiples_of, tensors_of
+from polyvolta.compiler.decompose import decompose
+from polyvolta.compiler.options import Options
+from polyvolta.cuda.build.lower import lower
+from polyvolta.cuda.build.promotion.assemble import prefetched, promote
+from polyvolta.cuda.build.promotion.model import Promotion
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.idioms import plan
-from polyvolta.options import Options
 from polyvolta.sched.codegen.scan import scan
 from polyvolta.sched.tree import Schedule
 

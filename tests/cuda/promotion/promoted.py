@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.compiler import context_of, multiples_of
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
-from polyvolta.cuda.promotion.footprints import nest_of, union, widened
-from polyvolta.cuda.promotion.loops import operand_pieces
-from polyvolta.cuda.promotion.model import Movement, Nest, Operands
-from polyvolta.cuda.promotion.pipeline import prefetched
-from polyvolta.decompose import decompose
+from polyvolta.compiler.compile import context_of, multiples_of
+from polyvolta.compiler.decompose import decompose
+from polyvolta.compiler.options import Options
+from polyvolta.cuda.build.promotion.footprints import nest_of, union, widened
+from polyvolta.cuda.build.promotion.loops import operand_pieces
+from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands
+from polyvolta.cuda.build.promotion.pipeline import prefetched
+from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.formula import evaluate
 from polyvolta.graph.idioms import plan
 from polyvolta.graph.plans import Plan
-from polyvolta.options import Options
 from polyvolta.sched.codegen.ast import Block, Call, For, If
 from polyvolta.sched.codegen.scan import Scan, scan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member

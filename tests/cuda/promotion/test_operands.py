@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import Barrier, GlobalLoad, Pointwise
-from polyvolta.cuda.promotion import operands, pipeline
-from polyvolta.cuda.promotion.footprints import CannotPromote
+from polyvolta.cuda.build.promotion import operands, pipeline
+from polyvolta.cuda.build.promotion.footprints import CannotPromote
+from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalLoad, Pointwise
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes.prefetch import prefetch
 from polyvolta.sets import Set

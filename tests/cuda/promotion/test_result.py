@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     ExchangeLoad,
     ExchangeStore,
@@ -21,6 +20,7 @@ from polyvolta.cuda.kernel_ir import (
     When,
     Zero,
 )
+from polyvolta.cuda.ir.walk import operations
 from tests.cuda.promotion.kernels import SMALL, WIDE, K, L, M, N, build, error, run
 
 SIZES = [{"M": 64, "N": 64, "K": 32}, {"M": 33, "N": 17, "K": 7}, {"M": 1, "N": 1, "K": 1}, {"M": 20, "N": 40, "K": 0}]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import Mma, Pointwise, Scale
+from polyvolta.cuda.ir.kernel_ir import Mma, Pointwise, Scale
 from polyvolta.cuda.mutants.model import rewritten
-from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.formula import Call, Input, Number
 
 M, N, K = pv.sizes("M N K")

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler import tensors_of
-from polyvolta.cuda.ir_walk import walk
-from polyvolta.cuda.kernel_ir import GlobalStore
+from polyvolta.compiler.compile import tensors_of
+from polyvolta.cuda.ir.kernel_ir import GlobalStore
+from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.mutants.model import edited, places, without
-from polyvolta.cuda.printer import print_cuda
-from polyvolta.cuda.verify.arguments import asked
+from polyvolta.cuda.text.printer import print_cuda
+from polyvolta.cuda.verify.coverage.arguments import asked
 
 M, N, K = pv.sizes("M N K")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import Barrier, ExchangeLoad, GlobalStore, Mma, When
-from polyvolta.cuda.lockstep.errors import Diverged
-from polyvolta.cuda.verify.barriers import PROOF, Barriers
+from polyvolta.cuda.ir.kernel_ir import Barrier, ExchangeLoad, GlobalStore, Mma, When
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.machine.errors import Diverged
+from polyvolta.cuda.verify.accesses.barriers import PROOF, Barriers
 from polyvolta.sets import var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 

@@ -6,12 +6,10 @@ from itertools import product
 import pytest
 
 import polyvolta as pv
-from polyvolta import compiler
-from polyvolta.arguments import LARGEST as LARGEST_ARGUMENT
-from polyvolta.arguments import TooLarge
-from polyvolta.cuda.interpreter import OutOfBounds
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.compiler import compile as compiler
+from polyvolta.compiler.arguments import LARGEST as LARGEST_ARGUMENT
+from polyvolta.compiler.arguments import TooLarge
+from polyvolta.cuda.ir.kernel_ir import (
     Element,
     ExchangeLoad,
     ExchangeStore,
@@ -23,9 +21,11 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     When,
 )
-from polyvolta.cuda.verify.bounds import PROOF, Bounds
-from polyvolta.cuda.verify.integers import INT, LARGEST, overflow
-from polyvolta.cuda.verify.machine import run
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.machine.interpreter import OutOfBounds
+from polyvolta.cuda.verify.accesses.bounds import PROOF, Bounds
+from polyvolta.cuda.verify.accesses.integers import INT, LARGEST, overflow
+from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import aff, var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 

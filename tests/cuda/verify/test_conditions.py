@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.cuda.verify.conditions import Condition
+from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.sets import Aff, aff, var
 
 NAMES = ("M", "K", "b", "k")

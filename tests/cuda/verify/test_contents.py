@@ -4,9 +4,9 @@ import combinations as cb
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.verify.contents import Contents
-from polyvolta.cuda.verify.machine import run
-from polyvolta.gallery import IDIOMS, idiom
+from polyvolta.cli.gallery import IDIOMS, idiom
+from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.cuda.verify.values.contents import Contents
 
 M, N, K, L = pv.sizes("M N K L")
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cli.gallery import idiom
+from polyvolta.cuda.ir.kernel_ir import (
     Element,
     ExchangeLoad,
     ExchangeStore,
@@ -28,10 +27,11 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     Zero,
 )
+from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.mutants import broken
-from polyvolta.cuda.verify.contents import Contents
-from polyvolta.cuda.verify.machine import run
-from polyvolta.gallery import idiom
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.cuda.verify.values.contents import Contents
 from polyvolta.graph.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import Loop, SharedStore, When
-from polyvolta.cuda.verify.copies import PROOF, Copies
-from polyvolta.cuda.verify.machine import run
+from polyvolta.cuda.ir.kernel_ir import Loop, SharedStore, When
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.verify.coverage.copies import PROOF, Copies
+from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 

@@ -6,10 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from polyvolta.cuda.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
-from polyvolta.cuda.lockstep.access import instructions
-from polyvolta.cuda.verify.machine import run
-from polyvolta.cuda.verify.races import BETWEEN, OVERWRITTEN, Races
+from polyvolta.cuda.ir.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
+from polyvolta.cuda.machine.access import instructions
+from polyvolta.cuda.verify.accesses.races import BETWEEN, OVERWRITTEN, Races
+from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
 

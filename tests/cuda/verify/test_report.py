@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import walk
-from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, GlobalStore, SharedStore
+from polyvolta.cli.gallery import idiom
+from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalStore, SharedStore
+from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.verify import verify as verifying
-from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
-from polyvolta.cuda.verify.symbolic import Undecided
-from polyvolta.gallery import idiom
+from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.report.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
 from polyvolta.sets import BudgetExceeded
 
 LONG = "{ S[i, j, k] -> " + " and ".join(f"x{n} <= {n}" for n in range(60)) + " }"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta import gallery
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cli import gallery
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     ExchangeLoad,
     ExchangeStore,
@@ -22,15 +22,15 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     When,
 )
+from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.mutants.model import edited, places
-from polyvolta.cuda.verify.accesses import PROVERS
-from polyvolta.cuda.verify.report import CounterExample, NoMeaning, Verdict
-from polyvolta.cuda.verify.requests import requests
-from polyvolta.cuda.verify.sectors import astray, counts, runs
-from polyvolta.cuda.verify.symbolic import Undecided
-from polyvolta.cuda.verify.symbols import parts
-from polyvolta.kernel import Kernel
+from polyvolta.cuda.verify.accesses.requests import requests
+from polyvolta.cuda.verify.accesses.sectors import astray, counts, runs
+from polyvolta.cuda.verify.accesses.single import PROVERS
+from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.symbols import parts
+from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
 from polyvolta.sets import aff, var
 
 SMALL = {"block_tile": (32, 32, 32), "warp_tile": (16, 32, 32)}

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polyvolta as pv
-from polyvolta import gallery
-from polyvolta.cuda.exchange import moves, plan_exchange
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import walk
-from polyvolta.cuda.kernel_ir import ExchangeLoad, ExchangeStore, FragmentLoad, GlobalStore, Mma
-from polyvolta.cuda.macro_mma import INTERLEAVES, MacroMma, macro_mma
+from polyvolta.cli import gallery
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.ir.kernel_ir import ExchangeLoad, ExchangeStore, FragmentLoad, GlobalStore, Mma
+from polyvolta.cuda.ir.walk import walk
+from polyvolta.cuda.layouts.exchange import moves, plan_exchange
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.mutants.model import edited, places
-from polyvolta.cuda.verify.exchanges import wrong_exchange
-from polyvolta.cuda.verify.ownership import PROVERS, manual, table, wrong_macro
-from polyvolta.cuda.verify.report import NoMeaning, Verdict
-from polyvolta.kernel import Kernel
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import INTERLEAVES, MacroMma, macro_mma
+from polyvolta.cuda.verify.report.report import NoMeaning, Verdict
+from polyvolta.cuda.verify.values.exchanges import wrong_exchange
+from polyvolta.cuda.verify.values.ownership import PROVERS, manual, table, wrong_macro
 from polyvolta.sets import aff, var, xor
 
 SMALL = {"block_tile": (32, 32, 32), "warp_tile": (16, 32, 32)}

@@ -8,12 +8,12 @@ from itertools import product
 import pytest
 
 import polyvolta as pv
-from polyvolta import gallery
+from polyvolta.cli import gallery
+from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.mutants import broken
-from polyvolta.cuda.verify.report import CounterExample, Verdict
-from polyvolta.cuda.verify.schedule import PROVERS, of_instances, tile_sizes
-from polyvolta.cuda.verify.symbolic import Undecided
-from polyvolta.kernel import Kernel
+from polyvolta.cuda.verify.coverage.schedule import PROVERS, of_instances, tile_sizes
+from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.report.report import CounterExample, Verdict
 from polyvolta.sched.tree import Domain, Filter
 from polyvolta.sets import Set
 

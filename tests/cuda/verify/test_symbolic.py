@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, Loop, SharedStore, When
-from polyvolta.cuda.lockstep.machine import Machine
-from polyvolta.cuda.lockstep.operations import EFFECTS
-from polyvolta.cuda.verify.machine import run
-from polyvolta.cuda.verify.symbolic import Undecided
-from polyvolta.gallery import idiom
+from polyvolta.cli.gallery import idiom
+from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, Loop, SharedStore, When
+from polyvolta.cuda.machine.machine import Machine
+from polyvolta.cuda.machine.operations import EFFECTS
+from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.sets import var
 
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16), "macro_mma": "m16n16k8"}

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import Barrier, Loop, When
-from polyvolta.cuda.lockstep.machine import Machine
-from polyvolta.cuda.lockstep.operations import EFFECTS
-from polyvolta.cuda.verify.machine import run
-from polyvolta.gallery import idiom
+from polyvolta.cli.gallery import idiom
+from polyvolta.cuda.ir.kernel_ir import Barrier, Loop, When
+from polyvolta.cuda.machine.machine import Machine
+from polyvolta.cuda.machine.operations import EFFECTS
+from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import aff, var
 
 SIZES = [(M, K) for M in (1, 2, 4, 5) for K in (0, 1, 3, 6)]

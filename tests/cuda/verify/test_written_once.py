@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import GlobalStore, When
-from polyvolta.cuda.lockstep.access import instructions
-from polyvolta.cuda.verify.machine import run
-from polyvolta.cuda.verify.written_once import PROOF, WrittenOnce
+from polyvolta.cuda.ir.kernel_ir import GlobalStore, When
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.machine.access import instructions
+from polyvolta.cuda.verify.coverage.written_once import PROOF, WrittenOnce
+from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import aff, var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 

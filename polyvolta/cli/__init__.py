@@ -1,0 +1,1 @@
+"""The command line: demo, show, emit, run, verify, trace, draw, and what terminals show."""

@@ -1,0 +1,1 @@
+"""Where data lies: bank model, swizzles, fragments of operands, the exchange of accumulators."""

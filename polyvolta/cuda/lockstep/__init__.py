@@ -1,1 +1,0 @@
-"""The lockstep machine: thread blocks as numpy arrays (`machine`), and what each operation does to them."""

@@ -1,0 +1,1 @@
+"""A run of the kernel IR on numpy: threads in lockstep, their memories, steps; `observe` watches."""

@@ -1,0 +1,1 @@
+"""From CUDA C++ text to a run on the GPU: compilers, caches, launches, device memory."""

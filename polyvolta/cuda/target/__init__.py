@@ -1,0 +1,1 @@
+"""Targets, instructions and the macro-MMAs composed from them, as data."""

@@ -1,0 +1,1 @@
+"""The texts of a kernel's device functions, one module for each kind of operation."""

@@ -1,0 +1,1 @@
+"""Where accesses go: bounds, alignment, banks, sectors, races, barriers, integers."""

@@ -1,0 +1,1 @@
+"""What was shown, and how it looks: text, terminal, notebook."""
