@@ -10,7 +10,7 @@ from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Scale, SharedStore
 from polyvolta.cuda.target.target import UnknownTarget
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
-from polyvolta.graph.plans import Unsupported
+from polyvolta.graph.plans.plans import Unsupported
 from polyvolta.sets import PolyvoltaError, UnknownName
 
 M, N, K, L = pv.sizes("M N K L")

@@ -12,8 +12,8 @@ from polyvolta.compiler.tuning import default_options, needs_of, spare_registers
 from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 from polyvolta.cuda.target.target import target_of
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import ACCUMULATORS as KINDS_OF_ACCUMULATORS
-from polyvolta.graph.idioms import plan
+from polyvolta.graph.plans.idioms import ACCUMULATORS as KINDS_OF_ACCUMULATORS
+from polyvolta.graph.plans.idioms import plan
 
 M, N, K, L = pv.sizes("M N K L")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")

@@ -17,8 +17,8 @@ from polyvolta.cuda.text.helpers import global_memory, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.helpers.pointwise import pointwise
 from polyvolta.cuda.text.printer import PRELUDE
-from polyvolta.graph.formula import Call, Input, Number, evaluate
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.formula import Call, Input, Number, evaluate
+from polyvolta.graph.functions.table import FUNCTIONS
 from tests.cuda.device_on_host import library, needs_compiler
 
 LANES = range(32)

@@ -30,7 +30,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.machine.interpreter import BadTensor, Diverged, NotAChunk, OutOfBounds, interpret
 from polyvolta.cuda.run.views import leading_dimension, narrowed, widest
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.graph.formula import Call, Input, Number
+from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 from tests.cuda.ir_example import c_index, exchange, matmul_ir, problem, relative_error, rewritten, unrolled
 

@@ -6,8 +6,8 @@ from polyvolta.cuda.build.lower import FULL, NotLowered, _Lowering, chosen, deri
 from polyvolta.cuda.build.promotion.model import Movement
 from polyvolta.cuda.ir.kernel_ir import Barrier, Element, GlobalStore, Loop, When
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.sched.codegen.ast import AnyOf, Block, Call, Extreme, For, If
-from polyvolta.sched.codegen.result import Scan
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Band, Domain, Member, Schedule
 from polyvolta.sets import Set, aff, var
 

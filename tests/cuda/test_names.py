@@ -8,7 +8,7 @@ from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import check_name
 from tests.cuda.golden_texts import CASES, path
 

@@ -23,7 +23,7 @@ from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.verify import verify
-from polyvolta.graph.formula import Input
+from polyvolta.graph.functions.formula import Input
 from polyvolta.sets import aff, var
 from tests.cuda.verify.edited import KERNELS, concrete, kernel
 

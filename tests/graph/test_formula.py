@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polyvolta.graph import interned
-from polyvolta.graph.formula import Call, Input, Number, evaluate, inputs, nodes, shared, show, substitute
+from polyvolta.graph.functions.formula import Call, Input, Number, evaluate, inputs, nodes, shared, show, substitute
 
 x, y = Input(0), Input(1)
 

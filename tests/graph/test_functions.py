@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from polyvolta.cuda.run.nvrtc import compile_cubin
-from polyvolta.graph.formula import Call, Input, evaluate
-from polyvolta.graph.functions import FUNCTIONS
-from polyvolta.graph.meaning import MEANING
+from polyvolta.graph.functions.formula import Call, Input, evaluate
+from polyvolta.graph.functions.meaning import MEANING
+from polyvolta.graph.functions.table import FUNCTIONS
 
 NAN, INF = math.nan, math.inf
 CALLS = {name: Call(name, tuple(map(Input, range(f.arity)))) for name, f in FUNCTIONS.items()}

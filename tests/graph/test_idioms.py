@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.graph import Graph
-from polyvolta.graph.formula import Call, Input, evaluate, inputs, show
-from polyvolta.graph.idioms import plan
-from polyvolta.graph.plans import Unsupported
+from polyvolta.graph.functions.formula import Call, Input, evaluate, inputs, show
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Unsupported
 from polyvolta.sets import UnknownName
 
 M, N, K, L = pv.sizes("M N K L")

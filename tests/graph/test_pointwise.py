@@ -10,7 +10,7 @@ import sympy
 import polyvolta as pv
 from polyvolta.graph import Graph
 from polyvolta.graph.errors import BadFunction, BadOperand
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.operators import UFUNCS
 
 M, N, K = pv.sizes("M N K")

@@ -6,8 +6,8 @@ import pytest
 import polyvolta as pv
 from polyvolta.graph import Graph
 from polyvolta.graph.binding import Bound
-from polyvolta.graph.functions import FUNCTIONS
-from polyvolta.graph.rounding import EXACT, FEW, _function, bounded
+from polyvolta.graph.functions.rounding import EXACT, FEW, _function, bounded
+from polyvolta.graph.functions.table import FUNCTIONS
 
 K = 64
 A, B = pv.tensor("A", (8, K)), pv.tensor("B", (K, 8))

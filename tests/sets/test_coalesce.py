@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from polyvolta.sets import BudgetExceeded, Map, Set, budget
-from polyvolta.sets.conjunct import holds, normalise
+from polyvolta.sets.conjuncts.conjunct import holds, normalise
 from polyvolta.sets.engine.rows import dot
 
 ONE = [

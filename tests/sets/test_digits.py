@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets.aff import total, var
-from polyvolta.sets.digits import mod_parts
 from polyvolta.sets.text.parse import parse_aff
+from polyvolta.sets.values.aff import total, var
+from polyvolta.sets.values.digits import mod_parts
 
 from .brute import examples
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget, cone
-from polyvolta.sets.engine import lattice
+from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget
+from polyvolta.sets.conjuncts import lattice
+from polyvolta.sets.engine import cone
 from tests.sets.brute import examples
 from tests.sets.draw import Source
 from tests.sets.laws import LENGTH, one, same

@@ -4,20 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import (
-    EmptySet,
-    Map,
-    PwAff,
-    Set,
-    SetSyntaxError,
-    SpaceMismatch,
-    Unbounded,
-    UnknownName,
-    triangular,
-    var,
-)
-from polyvolta.sets.conjunct import normalise
-from polyvolta.sets.engine import lexopt
+from polyvolta.sets import EmptySet, Map, PwAff, Set, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, var
+from polyvolta.sets.conjuncts.conjunct import normalise
+from polyvolta.sets.engine import lexopt, triangular
 from polyvolta.sets.engine.rows import evaluate
 from tests.sets.brute import examples
 

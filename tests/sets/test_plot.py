@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from polyvolta.sets import BudgetExceeded, Map, NotPlottable, Set, Unbounded
-from polyvolta.sets.plot import outline
+from polyvolta.sets.text.plot import outline
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= j <= i < N }")
 

@@ -21,7 +21,7 @@ from polyvolta.sets import (
     UnknownName,
     var,
 )
-from polyvolta.sets.conjunct import conjoin
+from polyvolta.sets.conjuncts.conjunct import conjoin
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 
 import polyvolta.sets
 from polyvolta.sets import Map, Set, var
-from polyvolta.sets.space import Space, Tuple
 from polyvolta.sets.text.show import PAPER, PAPER_ASCII, show_relation
+from polyvolta.sets.values.space import Space, Tuple
 from tests.sets.texts import drawn
 
 DOMAIN = "[M, N, K] -> { S[i, j, k] : 0 <= i < M and 0 <= j < N and 0 <= k < K }"

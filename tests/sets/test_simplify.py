@@ -18,8 +18,8 @@ from polyvolta.sets import (
     var,
     xor,
 )
-from polyvolta.sets.simplify import simplify, weight
 from polyvolta.sets.text.parse import parse_aff
+from polyvolta.sets.values.simplify import simplify, weight
 
 from .brute import examples
 

@@ -16,8 +16,8 @@ from polyvolta.cuda.build.promotion.model import Promotion
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import plan
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 
 M, N, K, L = pv.sizes("M N K L")

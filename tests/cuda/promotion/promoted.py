@@ -16,11 +16,11 @@ from polyvolta.cuda.build.promotion.pipeline import prefetched
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.formula import evaluate
-from polyvolta.graph.idioms import plan
-from polyvolta.graph.plans import Plan
-from polyvolta.sched.codegen.ast import Block, Call, For, If
-from polyvolta.sched.codegen.scan import Scan, scan
+from polyvolta.graph.functions.formula import evaluate
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Plan
+from polyvolta.sched.loops.ast import Block, Call, For, If
+from polyvolta.sched.loops.scan import Scan, scan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule

@@ -13,7 +13,7 @@ from polyvolta.cuda.build.promotion import operands, pipeline
 from polyvolta.cuda.build.promotion.footprints import CannotPromote
 from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalLoad, Pointwise
 from polyvolta.sched.errors import IllegalTransformation
-from polyvolta.sched.passes.prefetch import prefetch
+from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sets import Set
 from tests.cuda.promotion.promoted import Machine, loops_of, products
 

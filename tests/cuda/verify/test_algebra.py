@@ -9,7 +9,7 @@ import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Mma, Pointwise, Scale
 from polyvolta.cuda.mutants.model import rewritten
 from polyvolta.cuda.text.printer import print_cuda
-from polyvolta.graph.formula import Call, Input, Number
+from polyvolta.graph.functions.formula import Call, Input, Number
 
 M, N, K = pv.sizes("M N K")
 A, B, P, Q = (pv.tensor(n, s) for n, s in zip("ABPQ", [(M, K), (K, N)] * 2))

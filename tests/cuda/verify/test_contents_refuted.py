@@ -32,7 +32,7 @@ from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.values.contents import Contents
-from polyvolta.graph.formula import Call, Input, Number
+from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 
 M, N, K = pv.sizes("M N K")

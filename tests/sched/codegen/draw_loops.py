@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from polyvolta.sched.codegen.ast import AnyOf, Block, Call, Extreme, For, If
-from polyvolta.sched.codegen.scan import Scan
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.scan import Scan
 from polyvolta.sets import aff, var
 from tests.sets.draw import Source
 

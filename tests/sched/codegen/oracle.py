@@ -13,8 +13,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import product
 
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.run import run
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import (
     Band,
     Context,

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from polyvolta.sched.codegen import build
+from polyvolta.sched import build
 from polyvolta.sched.program.model import Program
 from tests.sets.draw import Source
 

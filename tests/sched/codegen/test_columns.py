@@ -1,6 +1,6 @@
 """Expressions with their floors upright: the same values, one spelling."""
 
-from polyvolta.sched.codegen.columns import Columns
+from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sets import aff, var
 
 N = var("N")

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.sched.codegen import build, execute
-from polyvolta.sched.codegen.c_text import to_c
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched import build, execute
+from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule, NoCompiler, NotTranslatable
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.passes import contract, tile
 from polyvolta.sched.program import nest
 from polyvolta.sched.program.model import Program

@@ -5,9 +5,8 @@ import shutil
 import numpy as np
 import pytest
 
-from polyvolta.sched import Band, Domain, Member, Schedule
-from polyvolta.sched.codegen import execute, run, scan, to_c, to_python
-from polyvolta.sched.codegen.ast import Call, For
+from polyvolta.sched import Band, Domain, Member, Schedule, execute, run, scan, to_c, to_python
+from polyvolta.sched.loops.ast import Call, For
 from polyvolta.sched.passes import tile
 from polyvolta.sched.program import nest, nest_from_source
 from polyvolta.sched.program.model import Program

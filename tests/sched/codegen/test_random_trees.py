@@ -7,10 +7,10 @@ from collections import Counter
 
 from hypothesis import given
 
-from polyvolta.sched.codegen.python_text import to_python
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.python.text import to_python
+from polyvolta.sched.emit.run import run
 from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.loops.scan import scan
 from tests.sched.campaign import REFUSALS, called, of_loops, of_tree
 from tests.sched.codegen.draw import trees
 from tests.sched.codegen.oracle import deviation

@@ -2,9 +2,9 @@
 
 import pytest
 
-from polyvolta.sched.codegen.ast import AnyOf, Block, Call, Extreme, For, If
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import Scan
+from polyvolta.sched.emit.run import run
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.scan import Scan
 from polyvolta.sets import BudgetExceeded, NotAffine, UnknownName, aff, var
 
 c0, N = var("c0"), var("N")

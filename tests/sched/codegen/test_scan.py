@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.sched import Band, Domain, Filter, Member, Schedule, Sequence
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.run import run
 from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.passes import shift, tile
 from polyvolta.sets import Set, var
 

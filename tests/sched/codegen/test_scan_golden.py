@@ -1,7 +1,7 @@
 """The paper's kernels as loops: no condition that loops around ensure, no loop of one trip."""
 
-from polyvolta.sched.codegen.c_text import to_c
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Schedule, Sequence
 from polyvolta.sets import Set, aff
 from tests.sched.codegen.oracle import assert_scans

@@ -2,10 +2,10 @@
 
 import pytest
 
-from polyvolta.sched.codegen.c_text import to_c
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.emit.run import run
 from polyvolta.sched.errors import BadSchedule, NotScannable
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import (
     Band,
     Context,

@@ -11,8 +11,8 @@ import polyvolta as pv
 from examples.polybench import KERNELS
 from examples.polybench.tiling import tiled
 from polyvolta.graph.dag import Graph
-from polyvolta.sched.codegen.c_text import to_c
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.passes import contract, hoist, isolate_full_tiles, map_members, strip_mine, tile
 from polyvolta.sched.program import Program
 from polyvolta.sched.scheduler import schedule

@@ -1,7 +1,7 @@
 """Loops as one would write them by hand: strides, bounds and tests that say nothing twice."""
 
-from polyvolta.sched.codegen.c_text import to_c
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Context, Domain, Filter, Schedule, Sequence
 from polyvolta.sets import Set
 from tests.sched.codegen.oracle import assert_scans

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sched.codegen.ast import AnyOf, Block, Call, Extreme, For, If
-from polyvolta.sched.codegen.c_text import to_c
-from polyvolta.sched.codegen.python_text import to_python
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import Scan
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.emit.python.text import to_python
+from polyvolta.sched.emit.run import run
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.scan import Scan
 from polyvolta.sets import aff, var
 from tests.sched.codegen.draw_loops import PARAMS, loops
 from tests.sets.brute import examples

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Call, Condition, For, If
-from polyvolta.sched.codegen.run import bound, holds
-from polyvolta.sched.codegen.scan import Scan
+from polyvolta.sched.emit.run import bound, holds
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If
+from polyvolta.sched.loops.scan import Scan
 
 
 def useless(scan: Scan, values: Sequence[Mapping[str, int]]) -> list[str]:

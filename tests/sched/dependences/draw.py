@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.tree import Band, Context, Domain, Filter, Guard, Leaf, Mark, Member, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, aff, var
 from tests.sched.dependences.oracle import Ways

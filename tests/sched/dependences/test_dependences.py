@@ -7,7 +7,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.graph.dag import Graph
-from polyvolta.sched.dependences import dependences, flow, live_in, live_out
+from polyvolta.sched.dependence import dependences, flow, live_in, live_out
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
 from polyvolta.sched.program import Program, nest

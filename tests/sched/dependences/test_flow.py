@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from polyvolta.sched.dependences import dataflow
+from polyvolta.sched.dependence import dataflow
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.tree import Band, Domain, Filter, Member, Schedule, Sequence
 from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget, var

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 
-from polyvolta.sched.dependences import Dependence
+from polyvolta.sched.dependence import Dependence
 from polyvolta.sched.errors import BadPath, BadProgram, IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Schedule, Sequence, SetNode

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from polyvolta.sched.dependences import dependences
-from polyvolta.sched.dependences.picture import draw
+from polyvolta.sched.dependence import dependences
+from polyvolta.sched.dependence.picture import draw
 from polyvolta.sched.passes import tile
 from polyvolta.sched.program import nest
 from polyvolta.sched.scheduler.schedule import schedule
