@@ -2,8 +2,8 @@
 
     tensors, expr     what the user types: sizes, tensors, and the expressions that operators build
     dag, statements   the DAG of operations, each with iteration domain, access relations and expression tree
-    functions/        what an operation does to one element: functions by name (`table`, `meaning`), users' own functions
-                      read by running them once (`trace`), formulas over numbered inputs, how numbers are rounded
+    functions/        what an operation does to one element: functions by name (`table`, `meaning`), users' own
+                      functions, read by running them once (`trace`), formulas over numbered inputs, rounding
     plans/            a graph as what a kernel is made from: products, their prologues, pointwise steps
     interned          one object for each value, for expressions and formulas
     binding           a call's arrays and numbers -> tensors, scalars and sizes; outputs in any form
