@@ -27,8 +27,8 @@ from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Mark, Sequence, SetNode
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.values.aff import Floor
-from tests.sched.codegen.draw import LENGTH, tree
-from tests.sched.codegen.oracle import deviation
+from tests.sched.loops.draw import LENGTH, tree
+from tests.sched.loops.oracle import deviation
 
 CHUNK = 20
 REFUSALS = ("does not run from 0 to one bound", "cannot be unrolled")  # all drawn trees are bounded
