@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
-    from polyvolta.compiler.compile import compile as compile
+    from polyvolta.compiler.driver import compile as compile
     from polyvolta.compiler.options import Options as Options
     from polyvolta.cuda import pictures as pictures
     from polyvolta.graph.binding import output as output
@@ -73,7 +73,7 @@ _HOMES = {
     "output": "polyvolta.graph.binding",
     **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.functions.pointwise"),
     "reference": "polyvolta.graph.reference",
-    "compile": "polyvolta.compiler.compile",
+    "compile": "polyvolta.compiler.driver",
     "Options": "polyvolta.compiler.options",
     "PolyvoltaError": "polyvolta.sets.errors",
 }

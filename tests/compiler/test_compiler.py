@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.compile import NotAMultiple
+from polyvolta.compiler.driver import NotAMultiple
 from polyvolta.compiler.options import BadOption
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Scale, SharedStore
 from polyvolta.cuda.target.target import UnknownTarget

@@ -3,7 +3,7 @@
 import re
 
 import polyvolta as pv
-from polyvolta.compiler.compile import _check_names
+from polyvolta.compiler.driver import _check_names
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C
 from polyvolta.graph.dag import Graph

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.compiler.compile import context_of, multiples_of, tensors_of
+from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.options import Options
 from polyvolta.cuda.build.lower import lower

@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler import compile as compiler
 from polyvolta.compiler.arguments import LARGEST as LARGEST_ARGUMENT
 from polyvolta.compiler.arguments import TooLarge
+from polyvolta.compiler.driver import compile as compiler
 from polyvolta.cuda.ir.kernel_ir import (
     Element,
     ExchangeLoad,
