@@ -31,12 +31,12 @@ from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.expr import inputs_of, shape_text, show
-from polyvolta.graph.idioms import plan
 from polyvolta.graph.names import check_name
-from polyvolta.graph.plans import Plan
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Plan
 from polyvolta.graph.tensors import Size
 from polyvolta.sched import Schedule
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sets import Set
 
 if TYPE_CHECKING:
