@@ -9,16 +9,18 @@ that is tested by itself. NaN is NaN, whatever its bits; zeros have signs.
 
 import ctypes
 import random
+import struct
 from itertools import product
 
 import numpy as np
 import pytest
 
 import polyvolta as pv
+from polyvolta.cuda.nvrtc import compile_cubin
 from polyvolta.cuda.printer import PRELUDE
 from polyvolta.cuda.text.device_function import DeviceFunctions
 from polyvolta.cuda.text.pointwise import pointwise
-from polyvolta.graph.formula import Call, Formula, Input, Number, evaluate, fold, show
+from polyvolta.graph.formula import Call, Formula, Input, Number, evaluate, fold, nodes, show
 from polyvolta.graph.functions import FUNCTIONS
 from polyvolta.graph.meaning import MEANING
 from polyvolta.graph.rounding import FEW, _function
@@ -320,6 +322,53 @@ def test_without_the_intrinsics_much_is_fused(tmp_path):
     operands[1] = operands[0]
     assert not run(plain, 0, operands).any()
     assert np.isnan(run(fusing, 0, operands)).any()
+
+
+def arithmetic(formulas, arch, before=""):
+    """How many fused, multiply and add instructions NVIDIA's compiler makes of texts, in order."""
+    needed, kernels = DeviceFunctions(), []
+    for n, formula in enumerate(formulas):
+        name = needed.name(pointwise(f"f{n}", formula, ("product", "float", "float"), "float", False))
+        head = f'extern "C" __global__ void k{n}(float (*y)[8], float (*x)[8], float (*z)[8])'
+        kernels.append(f"{head} {{ {name}(*y, *x, z[0], z[1]); }}")
+    image = compile_cubin("\n".join([before, PRELUDE, *needed.texts(), *kernels]), arch, name="k").image
+    sections = texts_of(image)
+    made = []
+    for n in range(len(kernels)):
+        code = np.frombuffer(sections[f".text.k{n}"], np.uint16).reshape(-1, 8)
+        operation, added = code[:, 0] & 0x1FF, code[:, 4] & 0xFF
+        fused = (operation == 0x023) & (added != 0xFF)  # where register 255, a zero, is added, it is a product
+        made.append((int(fused.sum()), int((operation == 0x020).sum()), int((operation == 0x021).sum())))
+    return made
+
+
+def texts_of(image):
+    """The sections of a cubin by name: its machine code, of which every instruction has 16 bytes."""
+    (start,) = struct.unpack_from("<Q", image, 0x28)
+    size, count, names = struct.unpack_from("<3H", image, 0x3A)
+    heads = [struct.unpack_from("<2I4Q", image, start + n * size) for n in range(count)]
+    strings = image[heads[names][4] :]
+    return {strings[h[0] : strings.index(b"\0", h[0])].decode(): image[h[4] : h[4] + h[5]] for h in heads}
+
+
+OPERATORS = """
+#define __fadd_rn(x, y) ((x) + (y))
+#define __fsub_rn(x, y) ((x) - (y))
+#define __fmul_rn(x, y) ((x) * (y))"""
+
+
+@pytest.mark.parametrize("arch", ["sm_70", "sm_90"])
+def test_nvidias_compiler_fuses_nothing(arch):
+    """Of formulas whose functions are instructions; a division is itself made of fused ones."""
+    plain = EXACT.keys() - {"div", "sqrt"}
+    called = {f: {x.function for x in nodes(f) if isinstance(x, Call)} for f in (*CONTRACTED.values(), *formulas())}
+    tests = [f for f, names in called.items() if names <= plain]
+    assert len(tests) > 20
+    counts = arithmetic(tests, arch)
+    assert {show(f, "xyz") for f, (fused, _, _) in zip(tests, counts) if fused} == set()
+    assert sum(products for _, products, _ in counts) > 200 < sum(sums for _, _, sums in counts)
+    fused_without = arithmetic([CONTRACTED[name] for name in ("a sum", "twice a product")], arch, OPERATORS)
+    assert [fused for fused, _, _ in fused_without] == [8, 8]
 
 
 @pytest.mark.parametrize("name", CONTRACTED)

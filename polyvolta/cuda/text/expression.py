@@ -158,7 +158,7 @@ def _relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula,
 
 
 def simplified(formula: Formula) -> Formula:
-    """A formula without what is known to change no fp32 value: x * 1, x / 1, and powers of 0, 1 and 2.
+    """A formula without what is known to change no fp32 value: x * 1, x / 1, x / 0.5, and powers of 0, 1 and 2.
 
     Neither x + 0 nor x * 0 is simplified: x may be -0, infinite or NaN.
 
@@ -177,6 +177,8 @@ def _simple(function: str, arguments: tuple[Formula, ...]) -> Formula:
             return x
         case "pow", (x, Number(value=2.0)):
             return Call("square", (x,))
+        case "div", (x, Number(value=0.5 | -0.5 as half)):
+            return Call("mul", (x, Number(1 / half)))
     return Call(function, arguments)
 
 
@@ -260,10 +262,8 @@ def rounded_apart(formula: Formula, products: Collection[int] = ()) -> frozenset
 
 def _may_double(call: Call) -> bool:
     """Whether a product or a quotient may be by a constant that makes it twice, or minus twice, the other operand."""
-    doubling = 2.0 if call.function == "mul" else 0.5
-    factors = call.arguments if call.function == "mul" else call.arguments[1:]
-    constants = [x for x in factors if not inputs(x)]
-    return any(not isinstance(x, Number) or abs(x.value) == doubling for x in constants)
+    doubling, factors = (2.0, call.arguments) if call.function == "mul" else (0.5, call.arguments[1:])
+    return any(abs(x.value) == doubling if isinstance(x, Number) else not inputs(x) for x in factors)
 
 
 def _call(function: str, x: Sequence[Text], apart: bool = False) -> Text:
