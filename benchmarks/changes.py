@@ -18,13 +18,13 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import inner, replaced, walk
-from polyvolta.cuda.kernel_ir import Barrier, Element, ExchangeLoad, ExchangeStore, KernelIR, Loop, Stmt, When
-from polyvolta.cuda.macro_mma import MacroMma
-from polyvolta.graph.formula import Call, Formula, Input, Number, inputs, nodes
+from polyvolta.cuda.ir.kernel_ir import Barrier, Element, ExchangeLoad, ExchangeStore, KernelIR, Loop, Stmt, When
+from polyvolta.cuda.ir.walk import inner, replaced, walk
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, inputs, nodes
 from polyvolta.sets import Aff, PolyvoltaError
-from polyvolta.sets.aff import Floor, Xor, xor
+from polyvolta.sets.values.aff import Floor, Xor, xor
 
 Path = tuple[str | int, ...]
 STEPS = (1, 1, 2, 4, 8, 16, 32)

@@ -118,7 +118,7 @@ def _macro_check(name: str, layouts: tuple[str, str]) -> None:
     from numba import cuda
 
     from polyvolta.cuda import numba_helpers as helpers
-    from polyvolta.cuda.macro_mma import MACRO_MMAS
+    from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 
     macro = MACRO_MMAS[name](*layouts)
     m, n, k = macro.shape
@@ -161,7 +161,7 @@ def _macro_check(name: str, layouts: tuple[str, str]) -> None:
 
 @check
 def helpers_macro_mmas() -> str:
-    from polyvolta.cuda.macro_mma import MACRO_MMAS
+    from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 
     for name in MACRO_MMAS:
         for a in ("row", "col"):
@@ -206,8 +206,8 @@ def _by_hand(macro_name: str) -> None:
     from numba.cuda.types import float16
 
     from polyvolta.cuda import numba_helpers as helpers
-    from polyvolta.cuda.ir_walk import operations
-    from polyvolta.cuda.kernel_ir import FragmentLoad, Mma
+    from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Mma
+    from polyvolta.cuda.ir.walk import operations
 
     kernel = product(pv.Options(block_tile=(64, 64, 32), macro_mma=macro_name))
     ops = list(operations(kernel.ir.body))

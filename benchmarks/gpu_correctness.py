@@ -29,7 +29,7 @@ from combinations import Combination
 from workers import Failure
 
 import polyvolta as pv
-from polyvolta.cuda import launch
+from polyvolta.cuda.run import launch
 
 KINDS = ("odd", "full", "special", "narrow", "odd")
 Task = tuple[Combination, int, int, int, tuple[str, ...]]  # combination, seed, cases, multiply-adds, libraries

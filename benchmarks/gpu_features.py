@@ -23,7 +23,7 @@ import features_launches
 import features_numba
 from features_common import CHECKS, SKIPPED, environment
 
-from polyvolta.cuda import launch
+from polyvolta.cuda.run import launch
 
 GROUPS = (features_arrays, features_launches, features_numba)  # importing them registers their checks
 

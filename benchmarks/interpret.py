@@ -19,7 +19,7 @@ import numpy as np
 from combinations import IDIOMS, graph
 
 import polyvolta as pv
-from polyvolta.cuda.observe.watch import OBSERVERS
+from polyvolta.cuda.machine.observe.watch import OBSERVERS
 
 ALONE, OBSERVED = 2.0, 10.0
 SHOWN = {"races": ("races",), "uninitialised": ("uninitialised",), "banks": ("bank_conflicts",),

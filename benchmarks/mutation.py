@@ -37,15 +37,15 @@ from changes import Change, change
 from combinations import Combination, expected, idiom_called
 from matrix import write_csv
 
-from polyvolta.cuda.interpreter import interpret
-from polyvolta.cuda.kernel_ir import CHUNK, GlobalStore, GlobalTensor, KernelIR
-from polyvolta.cuda.lockstep.reach import GlobalReach
-from polyvolta.cuda.observe.watch import Watch, names_of
-from polyvolta.cuda.places import Places
-from polyvolta.cuda.verify.report import PROOFS, Proof, Report
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.ir.kernel_ir import CHUNK, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.machine.interpreter import interpret
+from polyvolta.cuda.machine.observe.watch import Watch, names_of
+from polyvolta.cuda.machine.reach import GlobalReach
+from polyvolta.cuda.run.views import narrowed
+from polyvolta.cuda.text.places import Places
+from polyvolta.cuda.verify.report.report import PROOFS, Proof, Report
 from polyvolta.cuda.verify.verify import verify
-from polyvolta.cuda.views import narrowed
-from polyvolta.kernel import Kernel
 from polyvolta.sets import PolyvoltaError
 
 S, L = ((32, 32, 16), (16, 16, 16)), ((32, 32, 16), (32, 32, 16))

@@ -41,7 +41,7 @@ import numpy as np
 from combinations import Combination, idiom_called
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import Barrier, GlobalLoad
+from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalLoad
 
 WIDE, NARROW = ((128, 128, 32), (64, 64, 32)), ((64, 64, 32), (32, 32, 32))
 EVEN = {"M": 256, "N": 256, "K": 128, "L": 128, "H": 64}

@@ -3,7 +3,7 @@
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.cuda.launch import gpu_available
+from polyvolta.cuda.run.launch import gpu_available
 
 M, N, K = pv.sizes("M N K")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")

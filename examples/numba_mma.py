@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from polyvolta.cuda.launch import gpu_available
-from polyvolta.cuda.macro_mma import m16n16k8
+from polyvolta.cuda.run.launch import gpu_available
+from polyvolta.cuda.target.macro_mma import m16n16k8
 
 macro = m16n16k8("row", "col")
 print(f"A: {macro.a}\nB: {macro.b}\nC: {macro.d}")

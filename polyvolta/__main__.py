@@ -1,6 +1,6 @@
 """`python -m polyvolta` is the command line."""
 
-from polyvolta.cli import main
+from polyvolta.cli.commands import main
 
 if __name__ == "__main__":
     main()

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import polyvolta as pv
-from polyvolta.cli import main
-from polyvolta.cuda import launch
+from polyvolta.cli.commands import main
+from polyvolta.cuda.run import launch
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]

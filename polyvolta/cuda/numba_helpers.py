@@ -31,11 +31,11 @@ from functools import cache
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.kernel_ir import CHUNK, FragmentLoad, SharedTile
-from polyvolta.cuda.macro_mma import MacroMma
+from polyvolta.cuda.ir.kernel_ir import CHUNK, FragmentLoad, SharedTile
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.sets import Aff, UnknownName, nearest
-from polyvolta.sets.aff import Floor, Xor
+from polyvolta.sets.values.aff import Floor, Xor
 
 WORD = 2  # fp16 values in a word
 INTRINSICS = (
@@ -343,7 +343,7 @@ def with_shared(kernel: Any, shared_bytes: int, *args: Any) -> Any:
     Cost: compiling, once for the same types; then 20 us.
     """
     require_numba()
-    from polyvolta.cuda import launch
+    from polyvolta.cuda.run import launch
 
     device = launch.current_device()
     special = kernel if kernel.specialized else kernel.specialize(*args)

@@ -25,7 +25,7 @@ decides whether a tree respects dependences. docs/schedules.md is the guide.
 """
 
 from polyvolta.sched.codegen import Compiled, Scan, build, execute, run, scan, to_c, to_python
-from polyvolta.sched.dependences import (
+from polyvolta.sched.dependence import (
     Dependence,
     Dependences,
     Flow,

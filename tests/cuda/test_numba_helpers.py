@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyvolta as pv
-from polyvolta.cuda import gpu, numba_helpers
-from polyvolta.cuda.device_function import NotADeviceFunction, declare, device_text
+from polyvolta.cuda import numba_helpers
 from polyvolta.cuda.errors import NoGpu
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import FragmentLoad
-from polyvolta.cuda.macro_mma import MACRO_MMAS
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.numba_helpers import NumbaMissing, python_text
-from polyvolta.cuda.nvrtc import compile_cubin
+from polyvolta.cuda.run import gpu
+from polyvolta.cuda.run.device_function import NotADeviceFunction, declare, device_text
+from polyvolta.cuda.run.nvrtc import compile_cubin
+from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 from polyvolta.sets import aff, var
-from polyvolta.sets.aff import xor
+from polyvolta.sets.values.aff import xor
 
 M, N, K = pv.sizes("M N K")
 X, Y = var("x"), var("y")
@@ -230,7 +231,7 @@ class FakeKernel:
 
 @pytest.fixture
 def asked_for(monkeypatch):
-    from polyvolta.cuda import launch
+    from polyvolta.cuda.run import launch
 
     calls = []
     monkeypatch.setattr(numba_helpers, "require_numba", lambda: None)

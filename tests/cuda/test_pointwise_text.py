@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.nvrtc import compile_cubin
-from polyvolta.cuda.printer import PRELUDE
-from polyvolta.cuda.text.device_function import DeviceFunctions
-from polyvolta.cuda.text.pointwise import pointwise
-from polyvolta.graph.formula import Call, Formula, Input, Number, evaluate, fold, nodes, show
-from polyvolta.graph.functions import FUNCTIONS
-from polyvolta.graph.meaning import MEANING
-from polyvolta.graph.rounding import FEW, _function
+from polyvolta.cuda.run.nvrtc import compile_cubin
+from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
+from polyvolta.cuda.text.helpers.pointwise import pointwise
+from polyvolta.cuda.text.printer import PRELUDE
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, evaluate, fold, nodes, show
+from polyvolta.graph.functions.meaning import MEANING
+from polyvolta.graph.functions.rounding import FEW, _function
+from polyvolta.graph.functions.table import FUNCTIONS
 from tests.cuda.host import FUSING, PTX, compiled, fuses, needs_compiler
 from tests.cuda.host.scalar import EXACT, LIBRARY
 from tests.cuda.host.scalar import FUNCTIONS as SCALAR

@@ -22,7 +22,7 @@ from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
 from polyvolta.cuda.mutants.model import UnknownMutant as UnknownMutant
-from polyvolta.cuda.printer import print_cuda
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.sets import nearest
 from polyvolta.sets.errors import kind_of
 

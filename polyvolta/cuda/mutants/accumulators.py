@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.bank_model import worst_degree
-from polyvolta.cuda.exchange import plan_exchange
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
     LANES,
     Exchange,
@@ -24,7 +20,9 @@ from polyvolta.cuda.kernel_ir import (
     Stmt,
     Zero,
 )
-from polyvolta.cuda.macro_mma import macro_mma
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.layouts.bank_model import worst_degree
+from polyvolta.cuda.layouts.exchange import plan_exchange
 from polyvolta.cuda.mutants.model import (
     Mutant,
     NothingToBreak,
@@ -32,6 +30,8 @@ from polyvolta.cuda.mutants.model import (
     places,
     without,
 )
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import macro_mma
 from polyvolta.sets import Aff, aff, var, xor
 
 LANE = var("lane")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polyvolta.cuda.kernel_ir import GlobalTensor, KernelIR
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, differing
 
 

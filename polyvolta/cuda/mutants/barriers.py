@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from polyvolta.cuda.ir_walk import IrPath, operations
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     ExchangeLoad,
     ExchangeStore,
@@ -16,6 +15,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     When,
 )
+from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, barriers, edited, in_k_loops, places, without
 from polyvolta.sets import Aff, var
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polyvolta.cuda.ir_walk import IrPath, operations, put
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     LANES,
     Element,
@@ -20,6 +19,7 @@ from polyvolta.cuda.kernel_ir import (
     Stmt,
     When,
 )
+from polyvolta.cuda.ir.walk import IrPath, operations, put
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, edited, in_k_loops, places
 from polyvolta.sets import Aff, aff, var
 

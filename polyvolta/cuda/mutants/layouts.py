@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.fragments import fragment_loads
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
@@ -23,10 +20,13 @@ from polyvolta.cuda.kernel_ir import (
     SharedTile,
     Stmt,
 )
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.layouts.fragments import fragment_loads
+from polyvolta.cuda.layouts.swizzle import Accesses, Swizzle, candidates, conflicts, is_one_to_one, tile_layout
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, edited, places, with_tiles
-from polyvolta.cuda.swizzle import Accesses, Swizzle, candidates, conflicts, is_one_to_one, tile_layout
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import aff, var, xor
-from polyvolta.sets.aff import Xor
+from polyvolta.sets.values.aff import Xor
 
 
 def _plain(t: SharedTile) -> SharedTile:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir_walk import IrPath, operations, replaced, walk
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     ExchangeLoad,
     ExchangeStore,
@@ -27,6 +26,7 @@ from polyvolta.cuda.kernel_ir import (
     Stmt,
     When,
 )
+from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
 from polyvolta.sched.tree import Schedule
 
 

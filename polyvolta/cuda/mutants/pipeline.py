@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from polyvolta.cuda.ir_walk import operations, put, walk
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     ExchangeLoad,
     ExchangeStore,
     FragmentLoad,
@@ -18,6 +17,7 @@ from polyvolta.cuda.kernel_ir import (
     SharedStore,
     When,
 )
+from polyvolta.cuda.ir.walk import operations, put, walk
 from polyvolta.cuda.mutants.model import (
     Mutant,
     NothingToBreak,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polyvolta.cuda.kernel_ir import CHUNK, GlobalLoad, GlobalStore, KernelIR, Pointwise, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import CHUNK, GlobalLoad, GlobalStore, KernelIR, Pointwise, Stmt, When
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, differing, edited, in_k_loops, places, without
 from polyvolta.sets import aff, var, xor
 

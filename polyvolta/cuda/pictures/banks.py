@@ -17,9 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.bank_model import BANKS, WORD
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
@@ -29,11 +27,13 @@ from polyvolta.cuda.kernel_ir import (
     KernelIR,
     SharedTile,
 )
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.layouts.bank_model import BANKS, WORD
+from polyvolta.cuda.layouts.swizzle import Swizzle, tile_layout
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.cuda.pictures.svg import FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
 from polyvolta.cuda.pictures.warp_access import ROW, Taken, taken
-from polyvolta.cuda.swizzle import Swizzle, tile_layout
 from polyvolta.sets import nearest
 
 PER_ROW = ROW // CHUNK_BYTES  # chunks of a row

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir_walk import walk
-from polyvolta.cuda.kernel_ir import KernelIR, Loop
-from polyvolta.cuda.lockstep.machine import Machine
-from polyvolta.cuda.lockstep.operations import EFFECTS
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop
+from polyvolta.cuda.ir.walk import walk
+from polyvolta.cuda.machine.machine import Machine
+from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.sets import PolyvoltaError, nearest
 from polyvolta.sets.errors import kind_of

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.kernel_ir import CHUNK, ExchangeLoad, ExchangeStore, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.kernel_ir import CHUNK, ExchangeLoad, ExchangeStore, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.machine.stepping import checked_block
 from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
 from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel, TooMuchToDraw
 from polyvolta.cuda.pictures.svg import GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
-from polyvolta.cuda.stepping import checked_block
 from polyvolta.sets import nearest
 
 OVERVIEW, DETAIL, BETWEEN = 420, 460, 70  # pixels

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polyvolta.cuda.ir_walk import IrPath
-from polyvolta.cuda.kernel_ir import KernelIR, Loop
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop
+from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.k_tiles import Course, Event, course, k_loops, unordered

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polyvolta.cuda.ir_walk import IrPath, operations, walk
-from polyvolta.cuda.kernel_ir import (
+from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     Element,
     FragmentLoad,
@@ -25,6 +24,7 @@ from polyvolta.cuda.kernel_ir import (
     Pointwise,
     SharedStore,
 )
+from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
 from polyvolta.sets import Aff
 

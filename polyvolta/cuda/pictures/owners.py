@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import FragmentLoad, KernelIR, Mma
-from polyvolta.cuda.macro_mma import HIGH, LAYOUTS, QUAD_PAIR, Instruction, MacroMma, m8n8k4, macro_mma
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, KernelIR, Mma
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures.dry import ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, RED, TINTS, Canvas, Svg
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import HIGH, LAYOUTS, QUAD_PAIR, Instruction, MacroMma, m8n8k4, macro_mma
 from polyvolta.sets import UnknownName, nearest
 
 CELL = 30

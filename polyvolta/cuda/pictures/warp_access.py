@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.bank_model import BANKS, WORD, worst_degree
-from polyvolta.cuda.ir_walk import operations, touches
-from polyvolta.cuda.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op, SharedTile
-from polyvolta.cuda.lockstep.access import accesses
-from polyvolta.cuda.lockstep.reach import Access, Mask
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op, SharedTile
+from polyvolta.cuda.ir.walk import operations, touches
+from polyvolta.cuda.layouts.bank_model import BANKS, WORD, worst_degree
+from polyvolta.cuda.machine.access import accesses
+from polyvolta.cuda.machine.reach import Access, Mask
 from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
 from polyvolta.cuda.pictures.errors import NotInKernel
 from polyvolta.sets import nearest

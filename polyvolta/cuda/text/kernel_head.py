@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from polyvolta.cuda.c_expr import KernelSpeller
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import GlobalLoad, GlobalStore, KernelIR, Mma, Pointwise
-from polyvolta.cuda.text.device_function import GLUE, comment
-from polyvolta.cuda.text.shared import layout_name
+from polyvolta.cuda.ir.kernel_ir import GlobalLoad, GlobalStore, KernelIR, Mma, Pointwise
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.text.c_expr import KernelSpeller
+from polyvolta.cuda.text.helpers.device_function import GLUE, comment
+from polyvolta.cuda.text.helpers.shared import layout_name
 
 ONE_BLOCK = "// one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polyvolta.cuda.kernel_ir import Loop
+from polyvolta.cuda.ir.kernel_ir import Loop
 from polyvolta.sets import Aff
 
 Ranges = dict[str, tuple[int | None, int | None]]  # inclusive; None: not known

@@ -24,12 +24,12 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.kernel_ir import KernelIR
-from polyvolta.cuda.places import Places
-from polyvolta.cuda.verify.machine import run
-from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
-from polyvolta.cuda.verify.symbolic import Client, Finding, Undecided
-from polyvolta.cuda.well_formed import check
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.text.places import Places
+from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.cuda.verify.engine.symbolic import Client, Finding, Undecided
+from polyvolta.cuda.verify.report.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
@@ -142,7 +142,9 @@ class Found:
 @cache
 def provers() -> Mapping[str, Prover]:
     """The functions, by the names of the proofs that they decide."""
-    from polyvolta.cuda.verify import accesses, arguments, ownership, schedule
+    from polyvolta.cuda.verify.accesses import single as accesses
+    from polyvolta.cuda.verify.coverage import arguments, schedule
+    from polyvolta.cuda.verify.values import ownership
 
     return {**arguments.PROVERS, **schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
 
@@ -150,7 +152,9 @@ def provers() -> Mapping[str, Prover]:
 @cache
 def clients() -> tuple[Callable[[KernelIR, Graph], Watcher], ...]:
     """What makes the clients of the symbolic machine."""
-    from polyvolta.cuda.verify import barriers, bounds, contents, copies, races, written_once
+    from polyvolta.cuda.verify.accesses import barriers, bounds, races
+    from polyvolta.cuda.verify.coverage import copies, written_once
+    from polyvolta.cuda.verify.values import contents
 
     modules: tuple[Any, ...] = (contents, races, bounds, barriers, copies, written_once)
     return tuple(made for module in modules for made in module.CLIENTS)

@@ -10,12 +10,12 @@ for (int c0 = 0; c0 < N; c0 += 1)
     S(c1, c0);
 """
 
-from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Call, Extreme, For, If
-from polyvolta.sched.codegen.c_text import to_c
-from polyvolta.sched.codegen.execute import Compiled, build, execute
-from polyvolta.sched.codegen.python_text import to_python
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import Scan, scan
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.emit.execute import Compiled, build, execute
+from polyvolta.sched.emit.python.text import to_python
+from polyvolta.sched.emit.run import run
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.scan import Scan, scan
 
 __all__ = [
     "AnyOf",

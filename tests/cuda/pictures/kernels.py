@@ -4,9 +4,9 @@ from dataclasses import replace
 from functools import cache
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import KernelIR
-from polyvolta.kernel import Kernel
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.walk import replaced, walk
 
 
 @cache

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.bank_model import phases
-from polyvolta.cuda.index_map import IndexMap
-from polyvolta.cuda.ir_walk import operations, touches
-from polyvolta.cuda.kernel_ir import FragmentLoad, Mma
-from polyvolta.cuda.lockstep.errors import OutOfBounds
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Mma
+from polyvolta.cuda.ir.walk import operations, touches
+from polyvolta.cuda.layouts.bank_model import phases
+from polyvolta.cuda.machine.errors import OutOfBounds
 from polyvolta.cuda.pictures import shared_tile
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.cuda.pictures.svg import RED
+from polyvolta.cuda.target.index_map import IndexMap
 from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, words
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.kernel_ir import GlobalStore
+from polyvolta.cli.gallery import idiom
+from polyvolta.cuda.ir.kernel_ir import GlobalStore
+from polyvolta.cuda.machine.stepping import BadBlock
 from polyvolta.cuda.pictures import output_tiles
 from polyvolta.cuda.pictures.errors import NotInKernel, TooMuchToDraw
 from polyvolta.cuda.pictures.grid import stores
 from polyvolta.cuda.pictures.svg import RED, TINTS
-from polyvolta.cuda.stepping import BadBlock
-from polyvolta.gallery import idiom
 from polyvolta.sets import aff
 from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import SVG, groups, parsed, words

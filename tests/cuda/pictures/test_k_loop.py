@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import replaced
-from polyvolta.cuda.kernel_ir import Barrier, FragmentLoad, GlobalLoad
+from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad
+from polyvolta.cuda.ir.walk import replaced
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.pictures import pipeline
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel

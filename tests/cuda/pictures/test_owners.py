@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir_walk import operations
-from polyvolta.cuda.kernel_ir import FragmentLoad
-from polyvolta.cuda.macro_mma import Interleave, macro_mma
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures import instruction, ownership
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.cuda.pictures.svg import DEEPER, RED, TINTS
+from polyvolta.cuda.target.macro_mma import Interleave, macro_mma
 from polyvolta.sets import var
 from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, words

@@ -7,15 +7,15 @@ from functools import cache
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.cuda.interpreter import prepared_memory
-from polyvolta.cuda.ir_walk import replaced, walk
-from polyvolta.cuda.kernel_ir import KernelIR
-from polyvolta.cuda.lockstep.machine import Machine
-from polyvolta.cuda.lockstep.operations import EFFECTS
-from polyvolta.cuda.verify.machine import run
-from polyvolta.cuda.verify.symbolic import Finding
-from polyvolta.gallery import idiom
-from polyvolta.kernel import Kernel
+from polyvolta.cli.gallery import idiom
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.machine.interpreter import prepared_memory
+from polyvolta.cuda.machine.machine import Machine
+from polyvolta.cuda.machine.operations import EFFECTS
+from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.cuda.verify.engine.symbolic import Finding
 
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16), "macro_mma": "m16n16k8"}
 

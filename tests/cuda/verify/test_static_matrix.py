@@ -3,7 +3,9 @@
 import pytest
 from combinations import combinations
 
-from polyvolta.cuda.verify import accesses, ownership, schedule
+from polyvolta.cuda.verify.accesses import single as accesses
+from polyvolta.cuda.verify.coverage import schedule
+from polyvolta.cuda.verify.values import ownership
 
 PROVERS = {**schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
 

@@ -3,8 +3,9 @@
 import pytest
 from combinations import chosen
 
-from polyvolta.cuda.verify import barriers, bounds, copies, races, written_once
-from polyvolta.cuda.verify.machine import run
+from polyvolta.cuda.verify.accesses import barriers, bounds, races
+from polyvolta.cuda.verify.coverage import copies, written_once
+from polyvolta.cuda.verify.engine.machine import run
 
 NAMES = (
     "plain/row.col,m16n16k8/k1/",

@@ -1,0 +1,304 @@
+"""The command line: what `polyvolta` shows of a kernel, and runs.
+
+    polyvolta demo      the whole way for one computation: trees, CUDA text, resources, a run
+    polyvolta show      the schedule trees alone
+    polyvolta emit      the CUDA text, or machine code
+    polyvolta run       a run on random data, with its error and time
+    polyvolta trace     one block step by step: what each warp reads and writes
+    polyvolta draw      pictures of its maps, tiles and pipeline, as SVG
+    polyvolta verify    proofs that the kernel is right, or a counter-example
+
+Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that isn't proved,
+whether or not somebody reads all that is printed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+from polyvolta.cli import terminal
+from polyvolta.cli.options import (
+    DEMO_SIZE,
+    FIRST_BLOCK,
+    SIZE,
+    TRACE_SIZE,
+    AccessName,
+    Ascii,
+    BlockText,
+    Break,
+    Choice,
+    CubinFile,
+    First,
+    Interpret,
+    Only,
+    Output,
+    Picture,
+    PictureFile,
+    PictureSize,
+    Seed,
+    SizeText,
+    Stage,
+    Statement,
+    Steps,
+    TileName,
+    Tiles,
+    Unswizzled,
+    Warp,
+    block_numbers,
+    numbers,
+    with_choice,
+)
+from polyvolta.cli.trial import check_memory, run_random
+from polyvolta.sets.errors import PolyvoltaError
+
+
+class CannotWrite(PolyvoltaError):
+    """A file that the command line was to write, and can't."""
+
+    id = "PV602"
+
+
+class _Plain:
+    """Help in which `--help` and arguments show no type; flags of our own have an empty `metavar`."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]  # of the command that this is mixed into
+        if option is not None:
+            option.metavar = ""
+        return option
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for p in params:
+            if isinstance(p, typer.core.TyperArgument):
+                p.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
+        return params
+
+
+class _Command(_Plain, typer.core.TyperCommand):
+    pass
+
+
+class _Group(_Plain, typer.core.TyperGroup):
+    pass
+
+
+app = typer.Typer(
+    name="polyvolta",
+    cls=_Group,
+    help="Tensor-core kernels from a graph of matrix products, by integer sets alone.",
+    epilog="Start with: polyvolta demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+# ---- the commands ------------------------------------------------------------------------------------------
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from polyvolta import __version__
+
+        typer.echo(f"polyvolta {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and exit."),
+]
+
+
+@app.callback()
+def _top(version: Version = False) -> None:
+    pass
+
+
+@app.command(cls=_Command)
+@with_choice
+def demo(
+    ascii: Ascii = False,
+    interpret: Interpret = False,
+    *,
+    choice: Choice,
+) -> None:
+    """The whole way for one computation: every schedule tree, the CUDA text, its resources, a run."""
+    out = terminal.console()
+    kernel = choice.compiled(out)
+    terminal.print_title(out, kernel)
+    terminal.print_stages(out, kernel, ascii or terminal.is_ascii(out))
+    terminal.heading(out, "CUDA", "The loops are the last tree's; every index is printed from a relation.")
+    terminal.print_source(out, kernel)
+    sizes = dict(zip("MNK", DEMO_SIZE, strict=True))
+    terminal.print_launch(out, kernel, sizes)
+    terminal.print_resources(out, kernel)
+    run_random(out, kernel, sizes, 0, interpret)
+
+
+@app.command(cls=_Command)
+@with_choice
+def show(
+    stage: Stage = None,
+    ascii: Ascii = False,
+    *,
+    choice: Choice,
+) -> None:
+    """The schedule trees, stage by stage, with what each pass changed."""
+    out = terminal.console()
+    ascii = ascii or terminal.is_ascii(out)
+    kernel = choice.compiled(out)
+    if stage is None:
+        terminal.print_title(out, kernel)
+        terminal.print_stages(out, kernel, ascii)
+    else:
+        terminal.print_tree(out, kernel.stages[stage].show(ascii))
+
+
+@app.command(cls=_Command)
+@with_choice
+def emit(
+    output: Output = None,
+    cubin: CubinFile = None,
+    *,
+    choice: Choice,
+) -> None:
+    """The CUDA text on stdout; or files of it, of its machine code, or of both."""
+    err = terminal.console(stderr=True)
+    kernel = choice.compiled(err)
+    if output is not None and output == cubin:
+        raise CannotWrite(f"{output} can't hold both the text and the machine code")
+    files = {} if output is None else {output: kernel.source.encode()}
+    if cubin is not None:
+        files[cubin] = kernel.cubin()
+    for path, content in files.items():
+        try:
+            path.write_bytes(content)
+        except OSError as wrong:
+            raise CannotWrite(f"{path} can't be written: {wrong.strerror}") from wrong
+        err.print(f"wrote {path}, {len(content):,} bytes")
+    if not files:
+        terminal.write(kernel.source)
+
+
+@app.command(cls=_Command)
+@with_choice
+def run(
+    size: SizeText = SIZE,
+    interpret: Interpret = False,
+    seed: Seed = 0,
+    *,
+    choice: Choice,
+) -> None:
+    """Run on random data, on the GPU if there is one, else interpreted: error and time."""
+    out = terminal.console()
+    sizes = dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
+    kernel = choice.compiled(out)
+    kernel.check_sizes(sizes)
+    check_memory(kernel, sizes)
+    terminal.print_title(out, kernel)
+    run_random(out, kernel, sizes, seed, interpret)
+
+
+@app.command(cls=_Command)
+@with_choice
+def verify(
+    only: Only = None,
+    mutant: Break = None,
+    *,
+    choice: Choice,
+) -> None:
+    """Prove for all sizes that the kernel is right; exit code 1 if it isn't, with a counter-example, or not decided."""
+    from polyvolta.cli import proving
+
+    out = terminal.console()
+    kernel = proving.broken(choice.compiled(out), mutant, out)
+    if not proving.print_report(out, kernel, only):
+        raise typer.Exit(1)
+
+
+@app.command(cls=_Command)
+@with_choice
+def trace(
+    size: SizeText = TRACE_SIZE,
+    block: BlockText = FIRST_BLOCK,
+    first: First = 0,
+    steps: Steps = 40,
+    statement: Statement = None,
+    seed: Seed = 0,
+    *,
+    choice: Choice,
+) -> None:
+    """One block step by step, interpreted: tree node, CUDA line, what each warp reads and writes."""
+    out = terminal.console()
+    sizes = dict(zip("MNK", numbers(size, "size", TRACE_SIZE, least=0), strict=True))
+    at = block_numbers(block)
+    kernel = choice.compiled(out)
+    check_memory(kernel, kernel.check_sizes(sizes))
+    from polyvolta.cli.tracing import trace_random
+
+    terminal.print_title(out, kernel)
+    trace_random(out, kernel, sizes, at, first, steps, statement, seed)
+
+
+@app.command(cls=_Command)
+@with_choice
+def draw(
+    picture: Picture = "all",
+    output: PictureFile = None,
+    size: PictureSize = None,
+    tile: TileName = "shared_A",
+    access: AccessName = None,
+    warp: Warp = 0,
+    unswizzled: Unswizzled = False,
+    block: BlockText = FIRST_BLOCK,
+    tiles: Tiles = 4,
+    mutant: Break = None,
+    *,
+    choice: Choice,
+) -> None:
+    """Pictures as SVG: who owns what, shared memory and its banks, the output's tiles, the k loop in time."""
+    from polyvolta.cli import drawing, proving
+
+    out = terminal.console()
+    sizes = {} if size is None else dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
+    at = block_numbers(block)
+    kernel = proving.broken(choice.compiled(out), mutant, out)
+    a, b = choice.layouts.split(",")
+    wanted = drawing.Wanted(sizes, (a, b), tile, access, warp, not unswizzled, at, tiles)
+    drawing.draw(out, kernel, picture, wanted, output)
+
+
+# ---- what they share ---------------------------------------------------------------------------------------
+
+
+def print_error(error: PolyvoltaError) -> None:
+    """An error on stderr: its id, what, where and a hint."""
+    err = terminal.console(stderr=True)
+    err.print(f"error {error.id}", style="bold red", end="")
+    err.print(f": {error.message}")
+    for line in error.where.splitlines():
+        err.print(f"  {line}")
+    if error.hint:
+        err.print("hint", style="green", end="")
+        err.print(f": {terminal.folded(error.hint, ' ' * 6)}")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The entry point: run the command line `argv`, or the process's own, and exit with its code."""
+    try:
+        app(argv, prog_name="polyvolta")
+    except PolyvoltaError as error:
+        print_error(error)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""`polyvolta draw`: pictures of a kernel in files.
+
+One picture goes to one file; "all" fills a folder with every picture that shows something of the kernel, the accesses
+to each shared tile among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polyvolta.cuda.ir.walk import operations, touches
+from polyvolta.cuda.pictures import Svg, instruction, output_tiles, ownership, pipeline, shared_tile
+from polyvolta.cuda.pictures.k_tiles import k_loops
+from polyvolta.sets import PolyvoltaError, UnknownName, nearest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from polyvolta.compiler.kernel import Kernel
+
+PICTURES = ("ownership", "instruction", "tile", "output", "pipeline", "all")
+
+
+READS = {
+    "ownership": (),
+    "instruction": (),
+    "tile": ("sizes", "tile", "access", "warp", "swizzled"),
+    "output": ("sizes", "block"),
+    "pipeline": ("sizes", "tiles"),
+}
+"""Which fields of `Wanted` a picture by itself has a use for, beside the layouts."""
+
+
+class UnusedOption(PolyvoltaError, ValueError):
+    """An option that the picture at hand has no use for."""
+
+    id = "PV607"
+
+
+class CannotSave(PolyvoltaError):
+    """A file or folder for pictures that can't be written."""
+
+    id = "PV605"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a picture is to show, of those things that not every picture has.
+
+    Parameters
+    ----------
+    sizes : of the matrices; empty: the picture's own.
+    layouts : of A and B, for the instruction.
+    tile, access, warp, swizzled : see `shared_tile`.
+    block : see `output_tiles`.
+    tiles : see `pipeline`.
+    """
+
+    sizes: Mapping[str, int]
+    layouts: tuple[str, str]
+    tile: str
+    access: str | None
+    warp: int
+    swizzled: bool
+    block: tuple[int, ...]
+    tiles: int
+
+    def unused(self, what: str) -> list[str]:
+        """The options that are given, and that a picture has no use for."""
+        usual = Wanted({}, self.layouts, "shared_A", None, 0, True, (0, 0), 4)
+        names = [f.name for f in fields(self) if f.name not in ("layouts", *READS[what])]
+        option = {"sizes": "size", "swizzled": "unswizzled"}
+        return [f"--{option.get(n, n)}" for n in names if getattr(self, n) != getattr(usual, n)]
+
+
+def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | None) -> None:
+    """Draw, write and say what has been written.
+
+    Parameters
+    ----------
+    what : one of `PICTURES`.
+    to : a file, or for "all" a folder; by default named after the picture, in the folder one works in.
+
+    Raises
+    ------
+    UnknownName : no such picture; UnusedOption : an option that the picture has no use for.
+    CannotSave : no such folder, or no right to write there.
+    """
+    if what not in PICTURES:
+        raise UnknownName(f"there is no picture {what!r}", hint=nearest(what, PICTURES))
+    if what != "all":
+        if unused := wanted.unused(what):
+            theirs = [p for p in READS if not wanted.unused(p)]
+            hint = f"the picture that has is {' or '.join(theirs)}" if theirs else ""
+            raise UnusedOption(f"the picture {what!r} has no use for {', '.join(unused)}", hint=hint)
+        _write(out, to or Path(f"{what}.svg"), one(kernel, what, wanted))
+        return
+    folder = to or Path("pictures")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise CannotSave(f"{folder} is no folder for pictures: {wrong.strerror}") from wrong
+    for name, picture in every(kernel, wanted):
+        _write(out, folder / f"{name}.svg", picture)
+
+
+def one(kernel: Kernel, what: str, wanted: Wanted) -> Svg:
+    """One picture."""
+    sizes: dict[str, Any] = {n: v for n, v in wanted.sizes.items() if n in kernel.ir.sizes}
+    match what:
+        case "ownership":
+            return ownership(kernel)
+        case "instruction":
+            return instruction(*wanted.layouts)
+        case "tile":
+            w = wanted
+            return shared_tile(kernel, w.tile, w.access, warp=w.warp, swizzled=w.swizzled, **sizes)
+        case "output":
+            return output_tiles(kernel, block=wanted.block, **sizes)
+    return pipeline(kernel, wanted.tiles, **sizes)
+
+
+def every(kernel: Kernel, wanted: Wanted) -> Iterator[tuple[str, Svg]]:
+    """All pictures that a kernel has, with names for files."""
+    ir = kernel.ir
+    sizes: dict[str, Any] = {n: v for n, v in wanted.sizes.items() if n in ir.sizes}
+    yield "instruction", instruction(*wanted.layouts)
+    yield "ownership", ownership(kernel)
+    for tile in ir.tiles:
+        yield tile.name, shared_tile(kernel, tile.name, **sizes)
+        statements = dict.fromkeys(
+            op.statement for op in operations(ir.body) if tile.name in frozenset().union(*touches(op))
+        )
+        for s in statements:
+            yield f"{tile.name}-{s}", shared_tile(kernel, tile.name, s, warp=wanted.warp, **sizes)
+            if tile.layout is not None:
+                plain = shared_tile(kernel, tile.name, s, warp=wanted.warp, swizzled=False, **sizes)
+                yield f"{tile.name}-{s}-unswizzled", plain
+    for tensor in ir.tensors:
+        if tensor.written:
+            yield f"output-{tensor.name}", output_tiles(kernel, tensor.name, block=wanted.block, **sizes)
+    for number, _ in enumerate(k_loops(ir)):
+        yield f"pipeline-{number}" if number else "pipeline", pipeline(kernel, wanted.tiles, loop=number, **sizes)
+
+
+def _write(out: Console, path: Path, picture: Svg) -> None:
+    try:
+        picture.save(path)
+    except OSError as wrong:
+        raise CannotSave(f"{path} can't be written: {wrong.strerror}") from wrong
+    width, height = picture.size
+    out.print(f"wrote {path}, {width} x {height} pixels")

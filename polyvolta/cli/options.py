@@ -1,0 +1,199 @@
+"""The options of the command line: how each is written, what it means, and the kernel that they choose together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from polyvolta.sets.errors import PolyvoltaError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from polyvolta.compiler.kernel import Kernel
+
+BLOCK, LAYOUTS = "128x128x32", "row,col"
+SIZE, DEMO_SIZE = "512x512x256", (256, 256, 128)
+TRACE_SIZE, FIRST_BLOCK = "256x256x64", "0,0"
+
+
+class BadText(PolyvoltaError, ValueError):
+    """An argument of the command line that doesn't read as what it should be."""
+
+    id = "PV601"
+
+
+def _of_kernel(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
+    """An option that says which kernel is made."""
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="The kernel")
+
+
+def _flag(*names: str, help: str) -> typer.models.OptionInfo:
+    return typer.Option(*names, metavar="", help=help)
+
+
+Idiom = Annotated[str, _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.")]
+Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.")]
+OutputLayout = Annotated[str, _of_kernel(metavar="LAYOUT", help="Of the result: row or col.")]
+BlockTile = Annotated[
+    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step along K; if missing, chosen.")
+]
+WarpTile = Annotated[
+    str | None, _of_kernel(metavar="MxNxK", help="Result tile of a warp, as deep as the block's; if missing, chosen.")
+]
+Macro = Annotated[
+    str | None,
+    _of_kernel("--macro-mma", metavar="NAME", help="m16n16k8 or m32n32k8, a warp's step; if missing, chosen."),
+]
+SplitK = Annotated[
+    int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")
+]
+Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 or 2; 1 if missing.")]
+Partial = Annotated[
+    str | None,
+    _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing."),
+]
+Accumulators = Annotated[
+    str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
+]
+Arch = Annotated[str, _of_kernel(metavar="ARCH", help="GPU architecture.")]
+Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
+CubinFile = Annotated[
+    Path | None, typer.Option("--cubin", metavar="FILE", help="For machine code; needs NVRTC, no GPU.")
+]
+SizeText = Annotated[
+    str, typer.Option(metavar="MxNxK", help="Rows of A, columns of B, and what they share, each 0 or more.")
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random data.")]
+Ascii = Annotated[bool, _flag("--ascii", help="Write floor(i/128), <= and -> in trees.")]
+Only = Annotated[str | None, typer.Option(metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.")]
+Break = Annotated[
+    str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as 'swizzle dropped'.")
+]
+Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
+
+
+BlockText = Annotated[str, typer.Option("--block", metavar="X,Y", help="blockIdx of the block: x goes with columns.")]
+First = Annotated[int, typer.Option("--first", min=0, metavar="N", help="The first step to show.")]
+Steps = Annotated[int, typer.Option("--steps", min=1, metavar="N", help="How many steps to show.")]
+Statement = Annotated[str | None, typer.Option("--statement", metavar="NAME", help="One alone, such as load_A.")]
+Picture = Annotated[
+    str, typer.Argument(metavar="PICTURE", help="ownership, instruction, tile, output or pipeline; all if missing.")
+]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="For the picture, SVG; of all pictures the folder."),
+]
+PictureSize = Annotated[
+    str | None, typer.Option("--size", metavar="MxNxK", help="If missing, one that shows something.")
+]
+TileName = Annotated[str, typer.Option("--tile", metavar="NAME", help="The shared tile, such as shared_A or exchange.")]
+AccessName = Annotated[
+    str | None, typer.Option("--access", metavar="NAME", help="A statement that touches the tile, or load or store.")
+]
+Warp = Annotated[int, typer.Option("--warp", min=0, metavar="N", help="Whose access.")]
+Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its swizzle.")]
+Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The kernel that a command's options ask for; what is None is left to the rule."""
+
+    idiom: Idiom = "matmul"
+    layouts: Layouts = LAYOUTS
+    output_layout: OutputLayout = "row"
+    block_tile: BlockTile = None
+    warp_tile: WarpTile = None
+    macro_mma: Macro = None
+    split_k: SplitK = None
+    buffers: Buffers = None
+    partial: Partial = None
+    accumulators: Accumulators = None
+    target: Arch = "sm_70"
+
+    def compiled(self, out: Console) -> Kernel:
+        """The idiom compiled so; a terminal shows each stage's name while it is made."""
+        layouts = tuple(self.layouts.split(","))
+        if len(layouts) != 2:
+            raise BadText(
+                f"{self.layouts!r} is not two layouts, of A and of B", hint=f"row or col each, such as {LAYOUTS}"
+            )
+        given: dict[str, Any] = {
+            name: value
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators")
+            if (value := getattr(self, name)) is not None
+        }
+        if self.block_tile is not None:
+            given["block_tile"] = numbers(self.block_tile, "block tile", BLOCK)
+        if self.warp_tile is not None:
+            given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
+        with out.status("loading") as status:
+            from polyvolta.cli.gallery import idiom
+            from polyvolta.compiler.driver import compile
+            from polyvolta.compiler.options import Options
+            from polyvolta.graph.binding import output
+
+            graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
+            options = Options(**given) if given else None
+            return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
+
+
+def with_choice(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose last parameter is a `Choice`, with an option for each of its fields instead."""
+    options = get_type_hints(Choice, include_extras=True)
+    hints = get_type_hints(command, include_extras=True)
+    own = [p.replace(annotation=hints[n]) for n, p in signature(command).parameters.items() if n != "choice"]
+    chosen = [Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=options[f.name])
+              for f in fields(Choice)]  # fmt: skip
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        command(choice=Choice(**{n: given.pop(n) for n in options}), **given)
+
+    called.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + chosen)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in (*own, *chosen)}
+    return called
+
+
+# ---- texts that are read --------------------------------------------------------------------------------------
+
+
+def numbers(text: str, what: str, example: str, least: int = 1) -> tuple[int, int, int]:
+    """Three ints written with an x between them, each at least `least`.
+
+    Raises
+    ------
+    BadText : anything else.
+
+    >>> numbers("512x512x256", "size", SIZE)
+    (512, 512, 256)
+    """
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 20 and int(p) >= least for p in parts):
+        raise BadText(f"{text!r} is no {what}", hint=f"three whole numbers, each at least {least}, such as {example}")
+    m, n, k = map(int, parts)
+    return m, n, k
+
+
+def block_numbers(text: str) -> tuple[int, ...]:
+    """A block's numbers along x, y and perhaps z.
+
+    Raises
+    ------
+    BadText : anything but two or three ints, a comma between.
+
+    >>> block_numbers("1,0")
+    (1, 0)
+    """
+    parts = text.split(",")
+    if len(parts) not in (2, 3) or not all(p.strip().isascii() and p.strip().isdigit() for p in parts):
+        raise BadText(f"{text!r} is no block", hint=f"whole numbers blockIdx.x,blockIdx.y, such as {FIRST_BLOCK}")
+    return tuple(map(int, parts))

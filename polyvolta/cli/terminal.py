@@ -1,0 +1,247 @@
+"""What the command line prints: trees, CUDA text, resources.
+
+On a terminal the kinds of a tree's nodes are coloured, long lines fold below themselves, and the lines that a
+pass changed are shaded as in the paper's figures. In a pipe the same lines come plain and whole. A bar in the
+margin says either way what changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from polyvolta.compiler.kernel import Kernel
+
+SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark terminals alike
+KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b:?"
+MAPPED = r"\b(?:blockIdx\.[xyz]|warpIdx_[xyz]|linearId)\b"
+WITHIN = r"(?<=\S)(?<!;) (?!(?:∧|and|:|→|->) )"  # spaces at which a folded line doesn't break
+HANG = 4  # columns by which the rest of a folded line is indented
+
+
+def console(stderr: bool = False) -> Console:
+    """A console of stdout or stderr that wraps, guesses and highlights nothing on its own.
+
+    When nobody reads on, as after `| head -2`, the command goes on in silence: its exit code is about what it found.
+    """
+    from rich.console import Console
+
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            discard_stdout()
+
+    return Quiet(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def discard_stdout() -> None:
+    """Have what is still printed go nowhere, for Python flushes stdout when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write(text: str) -> None:
+    """A text to stdout as it is, as far as somebody reads it."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def folded(text: str, indent: str, width: int = 100) -> str:
+    """A text in lines; names with commas between stay whole.
+
+    >>> print("hint: " + folded("known: a barrier moved, a tile lost, a sum cut short", "      ", 44))
+    hint: known: a barrier moved, a tile lost,
+          a sum cut short
+    """
+    from textwrap import wrap
+
+    whole = ", ".join(part.replace(" ", "\0") for part in text.split(", ")) if text.startswith("known: ") else text
+    return f"\n{indent}".join(wrap(whole, width - len(indent), break_on_hyphens=False)).replace("\0", " ")
+
+
+def is_ascii(out: Console) -> bool:
+    """Whether the console's encoding lacks the paper's signs."""
+    try:
+        "⌊≤→▌".encode(out.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def heading(out: Console, title: str, line: str = "") -> None:
+    """A rule with a title, and a line below it."""
+    from rich.rule import Rule
+    from rich.text import Text
+
+    rule = Rule(Text(title, style="bold"), align="left", style="green")
+    out.print()
+    out.print(rule, width=out.width if out.is_terminal else 80, soft_wrap=False)
+    if line:
+        out.print(line, style="italic", soft_wrap=not out.is_terminal)
+        out.print()
+
+
+def fact(out: Console, name: str, value: str) -> None:
+    """One aligned line: what, and its value."""
+    out.print(f"{name:<16}", style="dim", end="")
+    out.print(value)
+
+
+def print_title(out: Console, kernel: Kernel) -> None:
+    """One line: what is computed, by which kernel."""
+    o = kernel.options
+    graph = kernel.graph
+    made = ", ".join(f"{t.name} = {e}" for t, e in zip(graph.outputs, graph.roots, strict=True))
+    out.print(made, style="bold", end="")
+    tiles = f"block tile {tile(o.block_tile)}, warp tile {tile(o.warp_tile)}"
+    more = f", K split in {o.split_k}" if o.split_k > 1 else ""
+    more += f", {o.buffers} buffers" if o.buffers > 1 else ""
+    more += ", arrays padded" if o.partial == "pad" else ""
+    out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
+
+
+def tile(sizes: tuple[int, ...]) -> str:
+    """A tile as people write it.
+
+    >>> tile((128, 128, 32))
+    '128x128x32'
+    """
+    return "x".join(map(str, sizes))
+
+
+# ---- trees -------------------------------------------------------------------------------------------------
+
+
+def sentence(stage: str, kernel: Kernel) -> str:
+    """What the pass to a stage did, in one sentence."""
+    o = kernel.options
+    return {
+        "initial": "One band over all loops. It is permutable, so it can be tiled; i and j are parallel.",
+        "block_tiled": f"Tiles of {tile(o.block_tile)}: a block takes one along i and j, and steps along k.",
+        "hoisted": "The sequence moves up: all of a product runs before what uses it, and each has a tree of its own.",
+        "warp_tiled": f"Inside a block's tile, one tile of {tile(o.warp_tile)} for each warp.",
+        "mapped": "Parallel tile loops become indices: of the block in the grid, of the warp in its block.",
+        "strip_mined": "A warp's step along k is cut into strips as deep as a macro-MMA.",
+        "contracted": f"One instance stands for a whole macro-MMA {o.macro_mma}: the domain thins out.",
+        "promoted": "Copies enter: global memory, registers, shared memory, fragments; and results back.",
+        "prefetched": "The copies of the next k tile run one iteration ahead, beside this one's computation.",
+    }.get(stage, "")
+
+
+def changed(before: str, after: str) -> list[bool]:
+    """For each line of `after`, whether it is new against `before`.
+
+    >>> changed("a\\nb", "a\\nc\\nb")
+    [False, True, False]
+    """
+    from difflib import SequenceMatcher
+
+    old, new = before.splitlines(), after.splitlines()
+    out = [bool(old)] * len(new)
+    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        out[block.b : block.b + block.size] = [False] * block.size
+    return out
+
+
+def print_tree(out: Console, tree: str, marks: Sequence[bool] | None = None, bar: str = "▌") -> None:
+    """A tree, line by line; with `marks`, those lines behind a bar and shaded."""
+    for k, line in enumerate(tree.splitlines()):
+        for text in _line(out, line, marks is not None and marks[k], "" if marks is None else bar):
+            out.print(text)
+
+
+def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
+    """A tree's line as it is, or folded to the terminal's width below itself."""
+    import re
+    from textwrap import wrap
+
+    from rich.text import Text
+
+    gutter = (bar if mark else " " * len(bar)) + " " * len(bar)
+    parts, room = [line], 0
+    if out.is_terminal:
+        head = re.match(rf"(?:{KINDS} )? *", line)
+        indent = " " * (head.end() + HANG if head else 0)
+        room = max(out.width - len(gutter), len(indent) + 30)
+        whole = re.sub(WITHIN, "\0", line)
+        folded = wrap(whole, room, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+        parts = [part.replace("\0", " ") for part in folded]
+    for part in parts:
+        text = Text(part)
+        text.highlight_regex(KINDS, "bold blue")
+        text.highlight_regex(MAPPED, "bold magenta")
+        if mark:
+            text.pad_right(max(room - len(part), 0))
+            text.stylize_before(SHADE)
+        yield Text.assemble((gutter, "bold green"), text)
+
+
+def print_stages(out: Console, kernel: Kernel, ascii: bool) -> None:
+    """Every stage under its name, with what the pass did and which lines it changed."""
+    before = ""
+    for stage, schedule in kernel.stages.items():
+        heading(out, stage, sentence(stage, kernel))
+        tree = schedule.show(ascii)
+        print_tree(out, tree, changed(before, tree), "|" if ascii else "▌")
+        before = tree
+
+
+# ---- text and resources ------------------------------------------------------------------------------------
+
+
+def print_source(out: Console, kernel: Kernel) -> None:
+    """The CUDA text: highlighted and numbered on a terminal, as it is in a pipe."""
+    source = kernel.source.rstrip("\n")
+    if not out.is_terminal:
+        out.print(source)
+        return
+    from rich.syntax import Syntax
+
+    text = Syntax(
+        source,
+        "cpp",
+        theme="ansi_dark",  # the terminal's own colours, on its own background
+        background_color="default",
+        line_numbers=True,
+        word_wrap=True,
+    )
+    out.print(text, soft_wrap=False)
+
+
+def print_launch(out: Console, kernel: Kernel, sizes: dict[str, int]) -> None:
+    """Grid, block and shared memory for given sizes."""
+    config = kernel.launch_config(**sizes)
+    warps = " x ".join(map(str, kernel.options.warps))
+    heading(out, f"launch for {', '.join(f'{n} = {v}' for n, v in sizes.items())}")
+    fact(out, "grid", " x ".join(map(str, config.grid)) + " blocks")
+    fact(out, "block", f"{config.block[0]} threads, {warps} warps along rows, columns and k")
+    fact(out, "shared memory", f"{config.shared_bytes:,} bytes a block")
+
+
+def print_resources(out: Console, kernel: Kernel) -> None:
+    """What the machine code takes of the target, or why there is none."""
+    from polyvolta.cuda.errors import CompilerMissing, UnsupportedArch
+
+    target = kernel.target
+    heading(out, f"machine code for {target.name}")
+    try:
+        with out.status(f"compiling for {target.name}"):
+            r = kernel.resources()
+    except (CompilerMissing, UnsupportedArch) as missing:
+        out.print("note: no machine code was made; nothing else here needs it.", style="yellow")
+        out.print(str(missing))
+        return
+    stores, loads = r.spill_stores or 0, r.spill_loads or 0
+    spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
+    fact(out, "registers", f"{r.registers} a thread, of {target.registers}")
+    fact(out, "spills", spills)
+    fact(out, "local memory", f"{r.local_bytes} bytes a thread" if r.local_bytes else "none")
+    fact(out, "shared memory", f"{r.shared_bytes:,} bytes a block, of {target.shared_bytes:,}")

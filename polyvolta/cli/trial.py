@@ -1,0 +1,124 @@
+"""Trying a kernel on random data: where it ran, its error against float64, and how long it took.
+
+What a run takes is estimated first: one that doesn't fit into memory is refused, and one that takes long is announced.
+"""
+
+from __future__ import annotations
+
+import os
+from math import prod
+from typing import TYPE_CHECKING
+
+import typer
+
+from polyvolta.cli import terminal
+from polyvolta.sets.errors import PolyvoltaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from polyvolta.compiler.kernel import Kernel
+    from polyvolta.graph.tensors import Tensor
+
+TOLERANCE = 5e-4  # relative L2 error against float64
+PATIENCE = 30  # seconds of interpreting that need no word beforehand
+MULTIPLY_ADD = 2e-9  # seconds that interpreting one takes
+VALUE_BYTES = 30  # that a run takes for each value: random in fp32, fp16, and float64 with what is in between
+
+
+class TooMuch(PolyvoltaError, MemoryError):
+    """A run whose data don't fit into the machine's memory."""
+
+    id = "PV604"
+
+
+def random_arrays(kernel: Kernel, sizes: dict[str, int], seed: int) -> list[np.ndarray]:
+    """Standard normal fp16 data for each input of a kernel, in its layout."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    arrays = []
+    for t in kernel.graph.inputs:
+        data = rng.standard_normal(shape_of(t, sizes), np.float32).astype(np.float16)
+        arrays.append(np.asfortranarray(data) if t.layout == "col" else data)
+    return arrays
+
+
+def shape_of(tensor: Tensor, sizes: dict[str, int]) -> tuple[int, ...]:
+    return tuple(d if isinstance(d, int) else sizes[d.name] for d in tensor.dims)
+
+
+def check_memory(kernel: Kernel, sizes: dict[str, int]) -> None:
+    """Refuse a run whose arrays, in fp16 and in the reference's float64, don't fit into the machine's memory.
+
+    Raises
+    ------
+    TooMuch
+    """
+    graph = kernel.graph
+    count = sum(
+        prod(d if isinstance(d, int) else sizes[d.name] for d in t.dims) for t in (*graph.inputs, *graph.outputs)
+    )
+    needed = VALUE_BYTES * count
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
+    if needed > there:
+        raise TooMuch(
+            f"{' x '.join(map(str, sizes.values()))} takes about {needed / 2**30:,.0f} GiB in host memory, with the "
+            f"reference in float64; this machine has {there / 2**30:,.0f} GiB",
+            hint="a smaller --size",
+        )
+
+
+def interpreting(kernel: Kernel, sizes: dict[str, int]) -> float:
+    """About how many seconds the interpreter takes: its time goes with the whole tiles that a kernel computes."""
+    blocks = prod(kernel.launch_config(**sizes).grid)
+    m, n, depth = kernel.options.step
+    products = sum(s.is_matmul for s in kernel.graph.statements)
+    return blocks * m * n * depth * -(-sizes["K"] // depth) * products * MULTIPLY_ADD
+
+
+def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, interpret: bool) -> None:
+    """Run on standard normal fp16 data; print where, the error against float64 and the time.
+
+    Raises
+    ------
+    typer.Exit : with 1, if the error exceeds `TOLERANCE`.
+    """
+    from time import perf_counter
+
+    import numpy as np
+
+    from polyvolta.cuda.run import launch
+    from polyvolta.graph.reference import reference
+
+    gpu = launch.gpu_available()
+    on_gpu = gpu and not interpret
+    if not on_gpu and (long := interpreting(kernel, sizes)) > PATIENCE:
+        amount, unit = next(
+            (long / s, u) for s, u in ((3600, "hours"), (60, "minutes"), (1, "seconds")) if long >= 2 * s
+        )
+        note = f"note: interpreting this takes about {amount:.0f} {unit}; a smaller --size takes less."
+        terminal.console(stderr=True).print(note, style="yellow")
+    arrays = random_arrays(kernel, sizes, seed)
+    where = f"GPU, {launch.device_arch()}" if on_gpu else "interpreter" if gpu else "interpreter (no GPU)"
+    names = ", ".join(t.name for t in kernel.graph.inputs)
+    line = f"{names}: standard normal fp16 data, seed {seed}."
+    terminal.heading(out, f"run {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
+    with out.status(f"running on the {where}"):
+        call = kernel if on_gpu else kernel.interpret
+        if on_gpu:
+            call(*arrays)  # compiles and loads
+        start = perf_counter()
+        c = call(*arrays)
+        seconds = perf_counter() - start
+        (exact,) = reference(kernel.graph, *arrays)
+    error = float(np.linalg.norm(c - exact) / (np.linalg.norm(exact) or 1))
+    time = f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.2f} ms"
+    terminal.fact(out, "ran on", where)
+    terminal.fact(out, "relative error", f"{error:.1e} (L2, against float64; at most {TOLERANCE:.0e})")
+    terminal.fact(out, "time", time + ", with copies to the GPU and back" * on_gpu)
+    if not error <= TOLERANCE:
+        message = f"the result is wrong: relative error {error:.1e}, at most {TOLERANCE:.0e}"
+        terminal.console(stderr=True).print(message, style="bold red")
+        raise typer.Exit(1)

@@ -1,0 +1,155 @@
+"""Compute decomposition: from a graph's first schedule tree to one in which an instance is a macro-MMA.
+
+    initial       one permutable band, outer dimensions parallel
+    block_tiled   tiles of a thread block
+    hoisted       with several statements: their sequence, up below the dimensions that become blocks
+    warp_tiled    tiles of a warp in those of a block
+    mapped        blockIdx and warpIdx in place of the parallel tile loops
+    strip_mined   the warp's tile in strips of the macro-MMA's depth
+    contracted    one instance stands for a macro-MMA, or for its fragment of a pointwise statement
+
+Each is a figure of the paper, sections "Tiling for Blocks and Warps", "Split-K" and "Kernel Fusion". Whatever the
+graph, a statement's bands have the same twelve members from the root down, wherever they are cut: block tile (y, x, k),
+warp (y, x, z), strip and point. What depends on the number of statements is only where their sequence stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from polyvolta.compiler.options import SHAPES, Options
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.statements import Statement
+from polyvolta.sched import Schedule, initial
+from polyvolta.sched.passes import fuse, hoist, map_members, shift, strip_mine, tile
+from polyvolta.sched.passes.common.legal import checked
+from polyvolta.sched.passes.common.places import MemberRef
+from polyvolta.sched.passes.mapping.contract import contract_each
+from polyvolta.sched.tree import Filter, Node, Path, Sequence, SetNode
+from polyvolta.sets import Set, aff, var
+
+Reach = Callable[[str, Schedule], Schedule]
+ROOT: Path = (0,)
+BLOCKS = ("blockIdx.y", "blockIdx.x")
+WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
+
+
+def decompose(
+    graph: Graph, options: Options, context: Set, reach: Reach = lambda _, tree: tree
+) -> tuple[Schedule, Schedule]:
+    """The tree before contraction, in which instances are scalar, and the contracted one.
+
+    Parameters
+    ----------
+    options : tiles, macro-MMA and split K.
+    context : what is known of the sizes.
+    reach : called with each stage's name and tree; gives the tree back.
+
+    Cost: about 60 ms for one product, 40 more for each further statement.
+    """
+    products = {s.name: s for s in graph.statements if s.is_matmul}
+    tree = reach("initial", aligned(joined(initial(graph.statements), products, context), products, context))
+    tree = reach("block_tiled", tile(tree, ROOT, options.step))
+    if isinstance(tree.node((*ROOT, 0, 0)), Sequence):
+        tree = reach("hoisted", hoist(tree, ROOT, 2))
+    tiles = block_tiles(tree)
+    for at in tiles:
+        tree = tile(tree, at, options.warp_tile)
+    tree = mapped(reach("warp_tiled", tree), tiles, products, options)
+    tree = reach("mapped", tree)
+    m, n, k = SHAPES[options.macro_mma]
+    for at in tiles:
+        tree = strip_mine(tree, (*at, 0), {2: k})
+    fine = reach("strip_mined", tree)
+    factors = {s.name: dict(zip(s.iterators, (m, n, k))) for s in graph.statements}
+    return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
+
+
+def joined(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:
+    """One band for all statements, also where some have nothing to do with others and have trees of their own.
+
+    SET                                            =>      BAND: S1[i, j, k] → [i, j, k]; S2[i, j, k] → [i, j, k]
+      FILTER: S1[i, j, k]                                    SEQUENCE
+        BAND: S1[i, j, k] → [i, j, k]                          FILTER: S1[i, j, k]
+      FILTER: S2[i, j, k]                                      FILTER: S2[i, j, k]
+        BAND: S2[i, j, k] → [i, j, k]
+
+    So does a sum of one term, whose order along k nothing asks for and which stands in a SEQUENCE: see `staggered`.
+    """
+    if not isinstance(tree.node(ROOT), SetNode | Sequence):
+        return tree
+    if isinstance(tree.node(ROOT), Sequence):
+        tree = staggered(tree, products, context)
+    new = fuse(tree, ROOT)
+    below = (*ROOT, 0)
+    parts: list[Node] = []
+    for part in new.node(below).children:
+        parts += part.children[0].children or (part,)
+    return checked(tree, new.replace(below, Sequence(tuple(parts))), "joining", below)
+
+
+def staggered(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:
+    """The parts of a sequence, each with its last members behind the sums of the parts before.
+
+    Depths are not negative in the context, and the dependences from here on are those within it.
+    """
+    within = (replace(d, relation=d.relation.intersect_params(context)) for d in tree.dependences or ())
+    tree = replace(tree, dependences=tuple(d for d in within if not d.relation.is_empty()))
+    behind = aff(0)
+    for n, part in enumerate(tree.node(ROOT).children):
+        assert isinstance(part, Filter)
+        if behind != aff(0):
+            tree = shift(tree, (*ROOT, n, 0), 2, dict.fromkeys(part.statements, behind))
+        ends = (products[s].extents[2] for s in part.statements if s in products)
+        behind = sum((aff(str(e)) for e in ends), behind)
+    return tree
+
+
+def aligned(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:
+    """Every product's last member is its own iterator: block tiles of k start at 0 then, whatever the others' sizes.
+
+    Products of different depths end together in the scheduler's tree, [i, j, L + k]; nothing asks for that. That a
+    pointwise statement, at [i, j, K + L], still comes after them takes sizes that are not negative: from here on the
+    dependences between statements that are shifted differently are those within the context.
+    """
+    last = tree.band(ROOT).members[-1]
+    by = {name: var(s.iterators[-1]) - last.of(name) for name, s in products.items()}
+    by = {name: e for name, e in by.items() if e != aff(0)}
+    if not by:
+        return tree
+    apart = [replace(d, relation=d.relation.intersect_params(context)) if by.get(d.source) != by.get(d.sink) else d
+             for d in tree.dependences or ()]  # fmt: skip
+    tree = replace(tree, dependences=tuple(d for d in apart if not d.relation.is_empty()))
+    return shift(tree, ROOT, len(tree.band(ROOT).members) - 1, by)
+
+
+def block_tiles(tree: Schedule) -> list[Path]:
+    """Where the points of a block's tiles are: a band for each statement, in the order in which they run."""
+    sequence = tree.node((*ROOT, 0))
+    if not isinstance(sequence, Sequence):
+        return [(*ROOT, 0)]
+    return [(*ROOT, 0, k, 0, 0) for k in range(len(sequence.children))]
+
+
+def mapped(tree: Schedule, tiles: list[Path], products: dict[str, Statement], options: Options) -> Schedule:
+    """The parallel tile loops become indices: of the block at the root, of the warp in each statement's tile.
+
+    A split K gives each part of a product's k tile to warps of its own, which sum for themselves. A loop of one
+    iteration stays.
+    """
+    blocks: dict[MemberRef, str] = dict(enumerate(BLOCKS))
+    tree = map_members(tree, ROOT, blocks)
+    for at in tiles:
+        band = tree.band(at)
+        (statement,) = band.statements
+        product = products.get(statement)
+        names: dict[MemberRef, str] = {
+            k: n for k, n in enumerate(WARPS[:2]) if not band.members[k].of(statement).is_constant
+        }
+        if product is not None and options.split_k > 1:
+            names[2] = WARPS[2]
+        sums = {d.array for d in tree.dependences or ()}  # of one term, nothing depends on it
+        arrays = [product.write.tensor] if 2 in names and product and product.write.tensor in sums else []
+        tree = map_members(tree, at, names, reduction=arrays)
+    return tree

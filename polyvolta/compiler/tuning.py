@@ -1,0 +1,274 @@
+"""Which options a kernel gets: what a graph needs, every combination that is legal, and the ones chosen by rule.
+
+Whoever compiles gives all options, some or none. The rule chooses the others; what is given binds it:
+
+1. *Macro-MMA*: m32n32k8 where a left operand is column-major or a right one row-major, as its fragment loads are 128
+   bits wide for those layouts too; else, and where it does not divide the tiles given, m16n16k8.
+2. *Block tile*: 128x128x32, what one multiprocessor computes from few loads. A known size that a side exceeds twofold
+   halves that side, down to the macro-MMA's; then the longer side is halved, down to 64, while there would be fewer
+   blocks than multiprocessors. A size that is not known counts as large. Beside a warp tile given, sides are multiples
+   of its sides, and the depth is its depth.
+3. *Split K*: by 4 or 2 where blocks are so few that even one for each part would not outnumber the multiprocessors,
+   as long as K is known to have at least four steps for each part and the block at most 8 warps.
+4. *Warp tile*: the largest of at most 64x64 with which accumulators, fragments, and what one product at a time loads
+   ahead leave the compiler the registers it needs for addresses (`spare_registers`). Several accumulators or operands
+   of a prologue so make it smaller; where no warp tile does, the block tile's longer side is halved.
+
+One buffer, guarded edges and accumulators that are shared where possible are not weighed up. If every choice leaves too
+few registers, the legal one is taken that lacks the fewest; if none is legal, `complete` says what to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from polyvolta.compiler.options import BUFFERS, OPTIONS, SHAPES, SPLITS, BadOption, Needs, Options, registers
+from polyvolta.cuda.target.target import Target, target_of
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Operand, Plan
+from polyvolta.sets import nearest
+
+TILES = (16, 32, 64, 128, 256)
+WARP = 64  # most rows and columns of a warp's tile
+Tile = tuple[int, int, int]
+
+
+def needs_of(idiom: Plan) -> Needs:
+    """What a plan asks of a block."""
+    accumulators = {c.accumulator for c in idiom.contractions}
+    made = accumulators | {s.statement.write.tensor for s in idiom.steps}
+    loaded = {(a.tensor, a.index) for s in idiom.steps for a in s.accesses if a.tensor not in made}
+    extents = [[d if isinstance(d, int) else None for d in c.statement.extents] for c in idiom.contractions]
+    rows, cols, _ = extents[0]
+    return Needs(
+        len(accumulators),
+        tuple((_loads(c.left), _loads(c.right)) for c in idiom.contractions),
+        4 if idiom.computes else 2,
+        len(loaded),
+        any((c.left.layout, c.right.layout) != ("row", "col") for c in idiom.contractions),
+        (rows, cols, min(k or 0 for *_, k in extents)),
+    )
+
+
+def _loads(operand: Operand) -> int:
+    """How many arrays of registers hold what is loaded for it."""
+    return max(1, len(operand.accesses))
+
+
+def space(graph: Graph, target: Target) -> Iterator[Options]:
+    """See `Options.space`."""
+    needs = needs_of(plan(graph))
+    names = [n for n in SHAPES if n in target.macro_mmas]
+    for name, m, n, k, y, x in product(names, TILES, TILES, TILES, TILES, TILES):
+        if y > m or x > n:
+            continue
+        for p, b in product(SPLITS, BUFFERS):
+            options = Options((m, n, k), (y, x, k), name, p, b, "guard", "auto")
+            if next(options.problems(target, needs), None) is None:
+                yield options
+
+
+def default_options(graph: Graph, target: Target | str = "sm_70", options: Options | None = None) -> Options:
+    """The options with which `compile` makes a kernel, all of them given; the module says how they are chosen.
+
+    Parameters
+    ----------
+    options : given ones, as `compile` takes them.
+
+    Raises
+    ------
+    BadOption : as `complete` does.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+    >>> default_options(Graph.of(A @ B)).warp_tile
+    (64, 64, 32)
+    >>> default_options(Graph.of(A @ B), options=Options(split_k=4)).block_tile
+    (64, 64, 32)
+    >>> small = pv.tensor("A", (64, 4096)) @ pv.tensor("B", (4096, 512), layout="col")
+    >>> chosen = default_options(Graph.of(small))
+    >>> chosen.block_tile, chosen.warp_tile, chosen.split_k
+    ((64, 64, 32), (64, 32, 32), 4)
+    """
+    options = options or Options()
+    return complete(options, needs_of(plan(graph, options.accumulators)), target_of(target))
+
+
+def complete(options: Options, needs: Needs, target: Target) -> Options:
+    """All options: those given, the others chosen for what a graph needs.
+
+    Raises
+    ------
+    BadOption : no choice of the others is one that the target can serve: says for the nearest what is too much, and
+        which of those given to change.
+    """
+    given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
+    chosen = choose(given, needs, target)
+    problem = next(chosen.problems(target, needs), None)
+    if problem is None:
+        return chosen
+    typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    raise BadOption(problem, where=f"Options({typed})", hint=_remedy(given, needs, target))
+
+
+def _remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
+    """Values that work: for each option given one that goes with the others, or for all together."""
+    macro = given.get("macro_mma")
+    if macro is not None and (macro not in SHAPES or macro not in target.macro_mmas):
+        return nearest(macro, [n for n in SHAPES if n in target.macro_mmas])
+
+    def works(kept: Mapping[str, Any]) -> Options | None:
+        found = choose(kept, needs, target)
+        return found if next(found.problems(target, needs), None) is None else None
+
+    singly = {name: works({n: v for n, v in given.items() if n != name}) for name in given}
+    changes = [f"{name}={getattr(found, name)!r}" for name, found in singly.items() if found is not None]
+    if changes:
+        return f"try {', or '.join(changes)}"
+    found = works({})
+    if found is None:
+        return "there are too many accumulators for any tile: try several kernels"
+    changes = [f"{n}={getattr(found, n)!r}" for n, v in given.items() if getattr(found, n) != v]
+    return f"try {', '.join(changes)} together"
+
+
+def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Options:
+    """The rule's options around those given; the nearest to legal ones where there are none.
+
+    Parameters
+    ----------
+    given : values by name, each of which makes sense on its own.
+
+    Cost: some 100 µs, a few ms where nothing fits.
+    """
+    macro = given.get("macro_mma") or _macro_mma(given, needs, target)
+    least = SHAPES.get(macro, SHAPES["m16n16k8"])
+    words = given.get("partial", "guard"), given.get("accumulators", "auto")
+    tried: list[Options] = []
+    for roomy in (True, False):
+        for block in _blocks(given, needs, least, target.multiprocessors):
+            for split in _splits(given, block, needs, target.multiprocessors):
+                for warp in _warps(given, block, macro, split, needs, target, roomy):
+                    options = Options(block, warp, macro, split, given.get("buffers", 1), *words)
+                    small = "split_k" in given or split == 1 or options.threads <= 256
+                    if small and next(options.problems(target, needs), None) is None:
+                        return options
+                    tried.append(options)
+    return min(tried, key=lambda o: _excess(o, needs, target))
+
+
+def _excess(options: Options, needs: Needs, target: Target) -> float:
+    """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
+    if options.macro_mma not in SHAPES or any(options.misfits()):
+        return float("inf")
+    return max(need / limit for _, need, limit in options.demands(target, needs))
+
+
+def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
+    """The macro-MMA for layouts, if it divides the tiles given."""
+    sides = [side for name in ("block_tile", "warp_tile") for side in given.get(name, ())[:2]]
+    wide = needs.skew and "m32n32k8" in target.macro_mmas and all(side % 32 == 0 for side in sides)
+    return "m32n32k8" if wide else "m16n16k8"
+
+
+def _blocks(given: Mapping[str, Any], needs: Needs, least: Tile, wanted: int) -> Iterator[Tile]:
+    """The block tiles to try, largest first: the one given, or those for a result of known (or unknown) sizes.
+
+    Parameters
+    ----------
+    least : the macro-MMA's shape.
+    wanted : how many blocks there should be, if that takes no tiles below 64.
+    """
+    if "block_tile" in given:
+        yield given["block_tile"]
+        return
+    least = given.get("warp_tile", (*least[:2], 32))
+    depth = least[2]
+    rows, cols, _ = needs.sizes
+
+    def multiple(d: int, side: int) -> int:
+        return max(least[d], side // least[d] * least[d])
+
+    def halved(d: int) -> int:
+        return multiple(d, sides[d] // 2)
+
+    sides = [multiple(d, 128) for d in (0, 1)]
+    for d, size in enumerate((rows, cols)):
+        while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
+            sides[d] = halved(d)
+    while True:
+        shrinking = [d for d in (0, 1) if sides[d] > least[d]]
+        few = rows is not None and cols is not None and _count((sides[0], sides[1], depth), rows, cols) < wanted
+        if not (few and max(sides) > 64 and shrinking):
+            break
+        d = max(shrinking, key=sides.__getitem__)
+        sides[d] = halved(d)
+    while True:
+        yield (sides[0], sides[1], depth)
+        shrinking = [d for d in (0, 1) if sides[d] > least[d]]
+        if not shrinking:
+            return
+        d = max(shrinking, key=sides.__getitem__)
+        sides[d] = halved(d)
+
+
+def _count(block: Tile, rows: int, cols: int) -> int:
+    """Blocks of a grid."""
+    return -(-rows // block[0]) * -(-cols // block[1])
+
+
+def _splits(given: Mapping[str, Any], block: Tile, needs: Needs, most: int) -> Iterator[int]:
+    """The splits of K to try: the one given, or the largest first and 1 at last.
+
+    Parameters
+    ----------
+    most : how many parts all blocks together may have.
+    """
+    rows, cols, depth = needs.sizes
+    if "split_k" not in given and rows is not None and cols is not None:
+        for p in (4, 2):
+            if _count(block, rows, cols) * p <= most and depth >= 4 * p * block[2]:
+                yield p
+    yield given.get("split_k", 1)
+
+
+def _warps(
+    given: Mapping[str, Any], block: Tile, macro: str, split: int, needs: Needs, target: Target, roomy: bool
+) -> list[Tile]:
+    """The warp tiles to try, best first: the one given, or those that divide a block tile, of at most `WARP` rows and
+    columns, the squarer one of two.
+
+    Parameters
+    ----------
+    roomy : only those that leave the compiler enough registers; else all, those that lack the fewest first, and for
+        want of anything that divides the block tile the macro-MMA's shape.
+    """
+    least = SHAPES.get(macro, SHAPES["m16n16k8"])
+    most = WARP if roomy else 4 * WARP
+    sides = [[d for d in range(s, min(side, most) + 1, s) if side % d == 0] for side, s in zip(block[:2], least)]
+    warps = [(m, n, block[2]) for m, n in product(*sides)] or [(*least[:2], block[2])]
+    lacking = {}
+    for warp in [given["warp_tile"]] if "warp_tile" in given else warps:
+        threads = 32 * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
+        spare = min(target.registers, target.block_registers // threads)
+        spare -= registers(block, warp, split, needs)
+        lacking[warp] = max(0, spare_registers(len(needs.loads)) - spare)
+    fitting = [warp for warp in lacking if not (roomy and lacking[warp])]
+    return sorted(fitting, key=lambda t: (lacking[t], -t[0] * t[1], abs(t[0] - t[1]), -t[0]))
+
+
+def spare_registers(products: int) -> int:
+    """Registers that a compiler needs for addresses and indices beside `Options.registers`, so that it spills none.
+
+    Measured with ptxas 12.9 on sm_70: a product with 192 registers of values takes 238 to 252, and with 208 it spills;
+    of two in one accumulator 184 pass and 192 spill, as what the second loop loads from is at hand during the first.
+    More than four need no more than four.
+
+    >>> spare_registers(1), spare_registers(10)
+    (60, 84)
+    """
+    return 60 + 8 * min(products - 1, 3)

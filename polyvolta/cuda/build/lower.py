@@ -1,0 +1,296 @@
+"""From a scanned, promoted tree to the kernel IR: calls of statements become operations.
+
+A call `load_A(blockIdx.y, blockIdx.x, c2, c3, linearId)` and the statement's `Movement` together say what happens: the
+movement's operations with the call's arguments put in for its dimensions. Nothing else is decided here but where the
+guards go.
+
+A movement that may reach outside of a tensor says under which conditions it doesn't, and these speak of the block and
+the k tile, not of the loops of the copies. So there are two versions of such code, one for full tiles without any guard
+and one for partial tiles, and the choice between them stands around the largest loops that it doesn't depend on:
+
+    if (M >= 128 * blockIdx.y + 128 && K >= 32 * c2 + 64) {
+      for (int c3 = 0; ...) load_A(...);             // every value is inside
+    } else {
+      for (int c3 = 0; ...) load_A_guarded(...);
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import NoReturn
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.walk import put, unguarded
+from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
+from polyvolta.cuda.build.promotion.model import Movement, Promotion
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
+from polyvolta.sched.loops.scan import Scan
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.simplify import Range, interval, simplify
+from polyvolta.sets.text.show import PAPER_ASCII, show_aff
+
+PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
+FULL = "a full tile: everything is inside"
+
+
+class NotLowered(CudaError):
+    """Loops that the kernel's language cannot say: bounds or conditions with alternatives."""
+
+    id = "PV516"
+
+
+def lower(
+    name: str,
+    schedule: Schedule,
+    scan: Scan,
+    promotion: Promotion,
+    tensors: tuple[GlobalTensor, ...],
+    sizes: tuple[str, ...],
+    scalars: tuple[str, ...] = (),
+    context: tuple[tuple[str, int], ...] = (),
+) -> KernelIR:
+    """The kernel that a scanned, promoted tree describes.
+
+    Parameters
+    ----------
+    name : of the C function.
+    schedule : the tree that was scanned, for comments and errors.
+    sizes, scalars, tensors : the kernel's arguments.
+    context : what is required of the sizes, pairs (size, multiple).
+
+    Raises
+    ------
+    NotLowered : a bound or a condition of the loops has alternatives.
+
+    Cost: some simplifications for each call, a few milliseconds.
+    """
+    threads = scan.extents["linearId"].const
+    own = {"lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
+    ranges: dict[str, Range] = {**scan.ranges, **own}
+    lowering = _Lowering(schedule, promotion.movements, ranges)
+    body = chosen(lowering.items(scan.body))
+    grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
+    return KernelIR(
+        name,
+        sizes,
+        tensors,
+        promotion.tiles,
+        promotion.registers,
+        threads,
+        derived_names(scan),
+        {n: (low, high) for n, (low, high) in lowering.ranges.items() if low is not None},
+        (grid[0], grid[1], grid[2]),
+        context,
+        body,
+        scalars,
+    )
+
+
+def derived_names(scan: Scan) -> tuple[tuple[str, Aff], ...]:
+    """lane and warp from linearId, and the warp's indices as digits of its number, x fastest, z slowest.
+
+    >>> extents = {"linearId": aff(256), "warpIdx_x": aff(2), "warpIdx_y": aff(2), "warpIdx_z": aff(2)}
+    >>> for name, e in derived_names(Scan((), extents))[1:]:
+    ...     print(name, "=", e)
+    warp = floor(linearId/32)
+    warpIdx_x = warp mod 2
+    warpIdx_y = floor(warp/2) mod 2
+    warpIdx_z = floor(warp/4)
+    """
+    out = [("lane", var("linearId") % LANES), ("warp", var("linearId") // LANES)]
+    rest = var("warp")
+    left = scan.extents["linearId"].const // LANES
+    for axis in "xyz":
+        name = f"warpIdx_{axis}"
+        if name in scan.extents:
+            extent = scan.extents[name].const
+            left //= extent
+            out.append((name, rest % extent if left > 1 else rest))
+            rest = rest // extent
+    return tuple(out)
+
+
+# ---- full and partial tiles
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A statement of the IR in two versions.
+
+    Parameters
+    ----------
+    partial : for any tile.
+    full : for full tiles, those where all of `conditions` hold; the same thing where there are none.
+    inside : the body of a condition, whose choice may be made inside it.
+    """
+
+    partial: Stmt
+    full: Stmt
+    conditions: tuple[Aff, ...] = ()
+    inside: tuple[Item, ...] = ()
+
+
+def chosen(items: Iterable[Item]) -> tuple[Stmt, ...]:
+    """The statements, with a choice between the versions for full and partial tiles around neighbours that have it."""
+    out: list[Stmt] = []
+    for differ, group in groupby(items, key=lambda i: bool(i.conditions)):
+        run = tuple(group)
+        if not differ:
+            out += [i.partial for i in run]
+        elif len(run) == 1 and run[0].inside:
+            assert isinstance(run[0].partial, When)
+            out.append(replace(run[0].partial, body=chosen(run[0].inside)))
+        else:
+            conditions = union(run)
+            uniform = not any(e.names() & PER_THREAD for e in conditions)
+            full, partial = tuple(i.full for i in run), tuple(i.partial for i in run)
+            out.append(When(conditions, full, uniform, FULL, partial))
+    return tuple(out)
+
+
+def union(items: Iterable[Item]) -> tuple[Aff, ...]:
+    """The conditions of all items together."""
+    return tuple(dict.fromkeys(e for i in items for e in i.conditions))
+
+
+def both(items: Iterable[Item], around: Callable[[tuple[Stmt, ...]], Stmt], inside: bool = False) -> Item:
+    """A loop or a condition around the partial and around the full versions."""
+    items = tuple(items)
+    partial, full = (around(tuple(getattr(i, version) for i in items)) for version in ("partial", "full"))
+    return Item(partial, full, union(items), items if inside else ())
+
+
+def without_guards(stmt: Op | Loop) -> Op | Loop:
+    """An operation, or a loop of them, where everything is inside of its tensor."""
+    if isinstance(stmt, Loop):
+        return replace(stmt, body=tuple(map(without_guards, stmt.body)))  # type: ignore[arg-type]
+    return unguarded(stmt)
+
+
+# ---- loops, conditions, calls
+
+
+def rounded(e: Aff, ranges: Mapping[str, Range]) -> Aff:
+    """A form that is at least 0 where `e` is, without the part of it that can't make up for a step of the rest.
+
+    >>> print(rounded(2 * var("k") + var("z"), {"z": (0, 1)}), rounded(var("k") - 32 * var("b") - 32, {}))
+    k k - 32*b - 32
+    """
+    step = max((abs(c) for _, c in e.terms), default=1)
+    whole = Aff(tuple((x, c // step) for x, c in e.terms if not c % step), 0)
+    rest = e - whole * step
+    low, high = interval(rest, ranges)
+    return e if low is None or high is None or low // step != high // step else whole + low // step
+
+
+class _Lowering:
+    def __init__(self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range]) -> None:
+        self.schedule, self.movements, self.ranges = schedule, movements, dict(ranges)
+
+    def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
+        """The statements of a part of the code."""
+        return [i for n in nodes for i in self.item(n)]
+
+    def item(self, node: Ast) -> Iterator[Item]:
+        match node:
+            case Block():
+                yield from self.items(node.body)
+            case For(v, lower, upper, step, unroll, inner):
+                lows, highs = self.single(lower, node), self.single(upper, node)
+                known = self.ranges
+                if len(lows) == len(highs) == 1 and lows[0].is_constant:  # another loop may have the same name
+                    self.ranges = {**known, v: (lows[0].const, highs[0].const if highs[0].is_constant else None)}
+                items = self.items(inner)
+                self.ranges = {**self.ranges, v: known[v]}
+                around = partial(Loop, v, lows, highs, step, unroll, comment=self.loop_comment(node))
+                if any(v in e.names() for e in union(items)):
+                    done = around(body=chosen(items))
+                    yield Item(done, done)
+                else:
+                    yield both(items, lambda body: around(body=body))
+            case If(stated, inner):
+                conditions: list[Aff] = []
+                for c in stated:
+                    if isinstance(c, AnyOf):
+                        self.refuse("a condition with alternatives", node, "a filter or a guard in one piece")
+                    kind, e = c
+                    both_ways = (e, -e) if kind == "eq" else (rounded(e, self.ranges),)
+                    conditions += [c for c in both_ways if not self.holds(c)]
+                differs = any(e.names() & PER_THREAD for e in conditions)
+                comment = self.comment(inner)
+                yield both(self.items(inner), lambda b: When(tuple(conditions), b, not differs, comment), inside=True)
+            case Call(name, args):
+                yield from self.call(self.movements[name], args)
+
+    def call(self, m: Movement, args: tuple[Aff, ...]) -> Iterator[Item]:
+        """A movement's operations with the call's arguments put in."""
+        values = dict(zip(m.dims, args, strict=True))
+        for op in m.ops:
+            if isinstance(op, Loop):
+                self.ranges[op.var] = (op.lower[0].const, op.upper[0].const)
+        made: dict[Aff, Aff] = {}
+
+        def at_call(e: Aff) -> Aff:
+            if e not in made:
+                made[e] = simplify(e, self.ranges, values)
+            return made[e]
+
+        full = [(e, *interval(e, self.ranges)) for e in map(at_call, m.full)]
+        never = any(high is not None and high < 0 for _, _, high in full)
+        unsure = () if never else tuple(e for e, low, _ in full if low is None or low < 0)
+        for op in m.ops:
+            stmt = put(op, at_call)
+            inside = without_guards(stmt) if full and not never else stmt
+            yield Item(stmt if unsure else inside, inside, unsure)
+
+    def holds(self, e: Aff) -> bool:
+        """Whether `e >= 0` for all values of its names."""
+        low, _ = interval(e, self.ranges)
+        return low is not None and low >= 0
+
+    def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
+        """Bounds that are one expression each."""
+        return tuple(
+            b if isinstance(b, Aff) else self.refuse(f"a bound that is a {b.kind}imum", loop, '"separate" loops')
+            for b in bounds
+        )
+
+    def refuse(self, what: str, node: For | If, instead: str) -> NoReturn:
+        """A kernel's loops and conditions are plainer than those of a scan."""
+        raise NotLowered(
+            f"a kernel has no form for {what}, which the loops of this tree have",
+            where=self.schedule.marked(node.at),
+            hint=f"statements whose instances differ share this place of the tree; {instead} would do without",
+        )
+
+    # ---- comments
+
+    def loop_comment(self, loop: For) -> str:
+        """The band member that a loop scans, by statement, and what happens if that is one thing."""
+        member = self.schedule.band(loop.at).members[loop.member]
+        by_expr: dict[str, list[str]] = {}
+        table = dict(member.exprs)
+        for s in _called(loop.body):
+            if s in table and self.movements[s].phrase:  # barriers go without saying
+                by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
+        what = self.comment(loop.body)
+        text = "; ".join(f"{', '.join(names)} -> {e}" for e, names in by_expr.items())
+        return f"BAND: {text}" + (f"  ({what})" if ";" not in what else "")
+
+    def comment(self, inner: tuple[Ast, ...]) -> str:
+        """What the statements below a loop or condition do, in the order in which they first come."""
+        phrases = dict.fromkeys(self.movements[n].phrase for n in _called(inner))
+        phrases.pop("", None)
+        return "; ".join(phrases)
+
+
+def _called(nodes: tuple[Ast, ...]) -> list[str]:
+    out: dict[str, None] = {}
+    for n in nodes:
+        out.update(dict.fromkeys([n.statement] if isinstance(n, Call) else _called(n.body)))
+    return list(out)

@@ -1,0 +1,171 @@
+"""The assembly of a promoted tree: accumulators, the k loops of the products, the epilogue, one after the other.
+
+    DOMAIN: S[i, j, k] ...
+      BAND: S[i, j, k] → [blockIdx.y, blockIdx.x]
+        EXTENSION: [by, bx] → zero_C[i, j] ...; load_A[by, bx, kt, c, t] ...; write_C[i, j] ...
+          SEQUENCE
+            FILTER: zero_C[i, j]                              the accumulators start at 0
+            FILTER: load_A[...]; ...; S[i, j, k]              the k loop of a product
+            FILTER: exchange_C[i, j]; ...; write_C[i, j]      the epilogue
+
+Sizes need not be multiples of tiles: the domain is widened to all instances of every started block tile, so that
+nothing but accesses of global memory needs a guard.
+
+The tiles of one product lie where those of the others lie, since they are not alive together. The exchange buffer
+has a place of its own, as long as the target has that much shared memory; else it lies there, too, and a barrier stands
+before the epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, Barrier, GlobalStore, GlobalTensor, SharedTile
+from polyvolta.cuda.build.promotion import pipeline
+from polyvolta.cuda.build.promotion.epilogue import epilogue
+from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, union, widened
+from polyvolta.cuda.build.promotion.loops import operand_pieces
+from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
+from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
+from polyvolta.graph.plans.plans import Plan
+from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
+from polyvolta.sched.nodes import Sequence as InOrder
+from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sets import Set, aff
+
+ROOT: Path = (0,)
+
+
+def promote(
+    fine: Schedule,
+    contracted: Schedule,
+    plan: Plan,
+    tensors: Mapping[str, GlobalTensor],
+    options: Tiling,
+    context: Set,
+    shared_limit: int = 96 * 1024,
+) -> Promotion:
+    """Insert the copies that a plan's products and pointwise steps need.
+
+    Parameters
+    ----------
+    fine : the tree before domain contraction, whose instances are the scalar ones.
+    contracted : the tree to insert into.
+    plan : what the statements compute.
+    tensors : the kernel's tensors by name.
+    options : tiles, macro-MMA, split of K, buffers.
+    context : what may be assumed of the sizes.
+    shared_limit : bytes of shared memory that a block can have.
+
+    Raises
+    ------
+    CannotPromote : a tile that cannot be copied as asked.
+    NoSwizzle, NoExchange : no conflict-free layout of a tile, or of the accumulator exchange.
+
+    Cost: some tens of milliseconds for each product, for the most part set operations.
+    """
+    statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
+    nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
+    operands = operand_pieces(
+        {c.statement.name: nests[c.statement.name] for c in plan.contractions}, plan, options, context
+    )
+    macro = operands.macros[0]
+    last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
+    extents = [aff(str(e)) for e in last.extents[:2]]
+    fragments = fragments_of(nests[last.name], extents, macro.shape, context)
+    name_of = _names([*nests, *(m.statement for p in operands.pieces for m in p.movements)])
+    end = epilogue(plan, fragments, nests, tensors, macro, options.warps, name_of)
+
+    pieces: list[Piece] = []
+    for c, loop in zip(plan.contractions, operands.pieces, strict=True):
+        if c.factor is None:
+            pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}")))
+        elif c.factor != 1:
+            pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
+        pieces.append(loop)
+    tiles, overlap = shared_places([*pieces, end], shared_limit)
+    if overlap:
+        pieces.append(block_barrier(fragments, name_of("sync_tiles"), context))
+    pieces.append(end)
+    tree = widened(contracted, nests.values(), macro.shape)
+    if not plan.steps:
+        tree, pieces[-1] = with_result(tree, fragments, end)
+    tree = assembled(tree, pieces)
+    movements = {m.statement: m for p in pieces for m in p.movements}
+    registers = {r.name: r for p in pieces for r in p.registers}
+    arrays = (*registers.values(), *accumulators(fragments, plan, macro))
+    return Promotion(tree, movements, tiles, arrays)
+
+
+def prefetched(promotion: Promotion) -> Schedule:
+    """The promoted tree with the copies of every k loop one iteration ahead; see `pipeline`."""
+    return pipeline.prefetched(promotion.schedule, promotion.movements)
+
+
+def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:
+    """The tree whose domain has the first statement that stores the result, which so needs no extension.
+
+    There is a result where no instance of a product is: with a sum over nothing, K = 0. A pointwise statement is there,
+    too, so this is for products that nothing follows.
+    """
+    name = next(m.statement for m in end.movements if any(isinstance(op, GlobalStore) for op in operations(m.ops)))
+    nest = fragments.nest
+    domain = Set._of(tree.domain.param_names, [*tree.domain.parts, *twins_of(fragments, name).parts])
+    band = tree.band(ROOT)
+    found = [replace(m, exprs=(*m.exprs, (name, own.of(nest.statement)))) for m, own in zip(band.members, nest.members)]
+    tree = tree.replace((), Domain(domain, replace(band, members=tuple(found))))
+    return tree, replace(end, extensions=tuple(e for e in end.extensions if e.space.out.name != name))
+
+
+def assembled(tree: Schedule, pieces: Sequence[Piece]) -> Schedule:
+    """The tree with the pieces in a sequence below the band of the blocks."""
+    outer = tree.band(ROOT)
+    members = tuple(Member(m.exprs, m.coincident, m.name) for m in outer.members[:BLOCK])
+    whole = InOrder(tuple(Filter(p.statements, p.node) for p in pieces))
+    added = union([e for p in pieces for e in p.extensions])
+    return tree.replace(ROOT, Band(members, Extension(added, whole), outer.permutable))
+
+
+def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile, ...], bool]:
+    """Where the tiles lie in shared memory, and whether the last piece's lie where others do.
+
+    The tiles of a piece stay as it placed them. The last piece's come behind all others', or at the start if that
+    would be more than `limit` bytes.
+
+    >>> pieces = [Piece((), Leaf(), (), (), (SharedTile(name, 0, 64),)) for name in ("shared_A", "exchange")]
+    >>> for limit in (2048, 1024):
+    ...     tiles, overlap = shared_places(pieces, limit)
+    ...     print(*(f"{t.name} at {t.start}" for t in tiles), overlap)
+    shared_A at 0 exchange at 64 False
+    shared_A at 0 exchange at 0 True
+    """
+    *loops, end = pieces
+    size = max((t.start + t.bytes // CHUNK_BYTES for p in loops for t in p.tiles), default=0)
+    own = max((t.start + t.bytes // CHUNK_BYTES for t in end.tiles), default=0)
+    overlap = (size + own) * CHUNK_BYTES > limit
+    moved = tuple(replace(t, start=t.start + (0 if overlap else size)) for t in end.tiles)
+    return (*(t for p in loops for t in p.tiles), *moved), overlap
+
+
+def block_barrier(fragments: Fragments, statement: str, context: Set) -> Piece:
+    """A barrier of the block between two pieces."""
+    nest = fragments.nest
+    named = level(nest, BLOCK)
+    dims = tuple(n for n, _ in named)
+    blocks = fragments.started.apply(members_of(nest, named)).coalesce()
+    extension = instances(statement, dims, nest.names[:BLOCK], blocks, (), context)
+    return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (Barrier("block", statement),)),))
+
+
+def _names(taken: Sequence[str]) -> Callable[[str], str]:
+    """Makes names that nothing else has, nor one another."""
+    used = set(taken)
+
+    def name_of(wish: str) -> str:
+        name = free_name(wish, used)
+        used.add(name)
+        return name
+
+    return name_of

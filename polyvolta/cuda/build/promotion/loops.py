@@ -1,0 +1,278 @@
+"""The k loop of a product: copies, barriers, strips of fragment loads and macro-MMAs, as a subtree.
+
+    BAND: load_A[by, bx, kt, c, t] → [kt]; ...; sync_read[by, bx, kt] → [kt]; S[i, j, k] → [⌊k/32⌋]
+      SEQUENCE
+        FILTER: load_A[by, bx, kt, c, t]; load_B[by, bx, kt, c, t]
+          BAND: load_A → [c]; load_B → [c]
+            BAND: load_A → [linearId]; load_B → [linearId]
+        FILTER: sync_write[by, bx, kt]
+        FILTER: store_A[by, bx, kt, c, t]; store_B[by, bx, kt, c, t]
+        FILTER: sync_read[by, bx, kt]
+        FILTER: S[i, j, k]
+          BAND: S[i, j, k] → [warpIdx_y, warpIdx_x, 0]
+            BAND: S[i, j, k] → [0, 0, ⌊k/8⌋ - 4⌊k/32⌋]
+              EXTENSION: [...] → frag_A[by, bx, kt, wy, wx, ks, f]
+                SEQUENCE
+                  FILTER: frag_A; frag_B
+                  FILTER: S
+
+One buffer of shared memory needs two barriers: all have read the last tile before it is overwritten, and all have
+written this one before it is read. Two buffers that take turns need the second one alone: who stores tile kt + 2 has
+passed the barrier of tile kt + 1, which all others reach after their reads of tile kt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
+from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.build.promotion.footprints import instances, level
+from polyvolta.cuda.build.promotion.model import (
+    BLOCK,
+    STRIP,
+    TILE,
+    WARP,
+    Movement,
+    Nest,
+    Operands,
+    Piece,
+    Tiling,
+    accumulator_name,
+    fragment_name,
+    free_name,
+    shared_name,
+)
+from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
+from polyvolta.graph.plans.plans import Contraction, Plan
+from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
+from polyvolta.sched.nodes import Sequence as InOrder
+from polyvolta.sets import Aff, Map, Set, aff, var
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import distinct
+
+
+def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, context: Set) -> Operands:
+    """The k loops of all products.
+
+    Parameters
+    ----------
+    nests : of the products, by statement.
+    context : what may be assumed of the sizes.
+
+    Raises
+    ------
+    CannotPromote : a tile that cannot be copied.
+    NoSwizzle : no conflict-free layout of the operands in shared memory.
+    """
+    labels = labels_of(plan)
+    sides = []
+    for c in plan.contractions:
+        nest = nests[c.statement.name]
+        sides.append(tuple(side_of(nest, o, letter, options.threads, labels[o.name])
+                           for o, letter in ((c.left, "a"), (c.right, "b"))))  # fmt: skip
+    plans = plan_operands(options.macro_mma, [(a.tile(), b.tile()) for a, b in sides])
+    pieces = []
+    for n, (c, pair, chosen) in enumerate(zip(plan.contractions, sides, plans, strict=True)):
+        suffix = f"_{c.statement.name}" if len(plan.contractions) > 1 else ""
+        loop = _Loop(c, nests[c.statement.name], pair, chosen, options, context, suffix)
+        pieces.append(loop.piece(after_another=n > 0))
+    return Operands(tuple(pieces), tuple(p.macro for p in plans))
+
+
+def labels_of(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """For every operand, what the registers of its tensors are called after, distinct in the kernel.
+
+    A tensor's own name where that is free, as it is for an operand that is just a tensor.
+    """
+    operands = [o for c in plan.contractions for o in (c.left, c.right)]
+    taken = {o.name for o in operands}
+    out: dict[str, tuple[str, ...]] = {}
+    for o in operands:
+        mine: list[str] = []
+        for a in o.accesses:
+            wanted = o.name if len(o.accesses) == 1 else a.tensor
+            free = wanted == o.name or wanted not in taken
+            mine.append(wanted if free else free_name(f"{o.name}_{wanted}", taken))
+            taken.add(mine[-1])
+        out[o.name] = tuple(mine)
+    return out
+
+
+Step = list[tuple[Movement, Side | None]]
+"""Movements that run together, each with the operand that it copies; None with a barrier."""
+
+
+class _Loop:
+    """The parts of one product's k loop."""
+
+    def __init__(
+        self,
+        contraction: Contraction,
+        nest: Nest,
+        sides: tuple[Side, Side],
+        plan: OperandPlan,
+        options: Tiling,
+        context: Set,
+        suffix: str,
+    ) -> None:
+        self.contraction, self.nest, self.sides, self.plan = contraction, nest, sides, plan
+        self.context, self.suffix, self.buffers = context, suffix, options.buffers
+        taken = (*(n for n in nest.names if n), *nest.iterators, *nest.real.param_names)
+        (self.f,) = distinct(("f",), taken)
+        self.outer = tuple(n for n in nest.names[:TILE] if n)
+
+    @property
+    def macro(self) -> MacroMma:
+        return self.plan.macro
+
+    def piece(self, after_another: bool) -> Piece:
+        """The loop, behind a barrier of its own where one is needed.
+
+        Parameters
+        ----------
+        after_another : whether there is a loop before, which used the same shared memory.
+        """
+        nest, name = self.nest, self.nest.statement
+        groups = self.steps()
+        fragments = [self.fragment_load(s) for s in self.sides]
+        extensions = [self.copies_of(m, s) if s else self.added(m, self.outer, self.sides[0].tiles)
+                      for group in groups for m, s in group]  # fmt: skip
+        added = [m for group in groups for m, _ in group]
+        parts = [Filter(tuple(m.statement for m, _ in group), self.copies(group)) for group in groups]
+        kt = nest.names[TILE - 1]
+        index = aff(0) if kt is None else var(kt)
+        member = nest.members[TILE - 1]
+        exprs = (*((m.statement, index) for m in added), (name, member.of(name)))
+        whole = InOrder((*parts, Filter((name,), self.compute(fragments))))
+        band = Band((Member(exprs, member.coincident),), whole)
+        node, statements = band, (*(m.statement for m in added), name)
+        movements = [*added, *fragments, self.mma()]
+        if after_another and self.buffers > 1:  # the buffers may be those that others still read
+            first = self.barrier("sync_start", tuple(n for n in nest.names[:BLOCK] if n))
+            blocks = self.sides[0].tiles.project_out(kt) if kt else self.sides[0].tiles
+            extensions.append(self.added(first, first.dims, blocks))
+            node = InOrder((Filter((first.statement,)), Filter(statements, band)))
+            statements, movements = (first.statement, *statements), [first, *movements]
+        return Piece(statements, node, tuple(extensions), tuple(movements), self.tiles(), self.registers())
+
+    def steps(self) -> list[Step]:
+        """What an iteration does before it computes: loads and stores, each of one side, and barriers."""
+        nest, depth = self.nest, aff(str(self.contraction.statement.extents[2]))
+        out: list[Step] = [[(m, s) for s in self.sides for m in loads(s, nest, self.context)]]
+        if self.buffers == 1:
+            out.append([(self.barrier("sync_write", self.outer), None)])
+        out.append([(store(s, nest, depth, self.context, self.buffers), s) for s in self.sides])
+        out.append([(self.barrier("sync_read", self.outer), None)])
+        return out
+
+    # ---- arrays
+
+    def tiles(self) -> tuple[SharedTile, ...]:
+        out, start = [], 0
+        for side, layout in zip(self.sides, self.layouts):
+            chunks = side.chunks
+            out.append(
+                SharedTile(shared_name(side.operand.name), start, chunks, layout.layout, side.order, self.buffers)
+            )
+            start += chunks * self.buffers
+        return tuple(out)
+
+    @property
+    def layouts(self) -> tuple[OperandLayout, OperandLayout]:
+        return self.plan.a, self.plan.b
+
+    def registers(self) -> tuple[RegisterArray, ...]:
+        out = [RegisterArray(n, "half", (s.copies,)) for s in self.sides for n in staged(s)]
+        for side, values in zip(self.sides, self.macro.values):
+            counts, _ = fragment_counts(side, self.macro.shape)
+            out.append(RegisterArray(fragment_name(side.operand.name), "half", (counts[0] * counts[1],), values))
+        return tuple(out)
+
+    # ---- movements
+
+    def barrier(self, name: str, dims: tuple[str, ...]) -> Movement:
+        name += self.suffix
+        return Movement(name, dims, (Barrier("block", name),))
+
+    def fragment_load(self, side: Side) -> Movement:
+        """Shared memory -> fragments; a warp's fragments of an operand are numbered row by row."""
+        operand = side.operand.name
+        name, dims = f"frag_{operand}", (*(n for n in self.nest.names if n), self.f)
+        counts, extent = fragment_counts(side, self.macro.shape)
+        ranges = {self.f: (0, counts[0] * counts[1] - 1)}
+        origin = (simplify(var(self.f) // counts[1], ranges), simplify(var(self.f) % counts[1], ranges))
+        local = tuple(w + o * e - b for w, o, e, b in zip(side.warp.offset, origin, extent, side.block.offset))
+        own = self.macro.a if side.letter == "a" else self.macro.b
+        access = self.layouts["ab".index(side.letter)].access
+        op = FragmentLoad(Element(fragment_name(operand), (var(self.f),)), shared_name(operand), local, side.letter,
+                          own, access, buffer_of(self.nest, self.buffers), name)  # fmt: skip
+        return Movement(name, dims, (op,), (), "shared memory -> fragments")
+
+    def mma(self) -> Movement:
+        """What an instance of the contracted statement does: which fragments its macro-MMA works on."""
+        nest = self.nest
+        of_member = dict(level(nest, STRIP))
+        place = []
+        for side in self.sides:
+            _, extent = fragment_counts(side, self.macro.shape)
+            place.append([(var(i) - o.subs(of_member)) // e
+                          for i, o, e in zip(side.operand.index, side.warp.offset, extent)])  # fmt: skip
+        a, b = (Element(fragment_name(s.operand.name), (x[0] * fragment_counts(s, self.macro.shape)[0][1] + x[1],))
+                for s, x in zip(self.sides, place))  # fmt: skip
+        d = Element(accumulator_name(self.contraction.accumulator), (place[0][0], place[1][1]))
+        return Movement(nest.statement, nest.iterators, (Mma(d, a, b, self.macro, nest.statement),), (), "macro-MMAs")
+
+    # ---- instances
+
+    def copies_of(self, m: Movement, side: Side) -> Map:
+        *_, c, t = side.dims
+        bounds = ((var(t), side.threads), (var(c), side.copies), (side.chunk, side.chunks))
+        return self.added(m, m.dims, side.tiles, bounds)
+
+    def added(self, m: Movement, dims: Sequence[str], of: Set, bounds: Sequence[tuple[Aff, int]] = ()) -> Map:
+        return instances(m.statement, dims, self.nest.names[:BLOCK], of, bounds, self.context)
+
+    # ---- the tree
+
+    def compute(self, fragments: Sequence[Movement]) -> Node:
+        """The warps' strips of fragment loads and macro-MMAs."""
+        nest, name = self.nest, self.nest.statement
+        members = [Member(((name, m.of(name)),), m.coincident, m.name, m.unroll) for m in nest.members]
+        unrolled = [Member(m.exprs, m.coincident, m.name, True) for m in members]
+        counts = [c[0] * c[1] for c in (fragment_counts(s, self.macro.shape)[0] for s in self.sides)]
+        bounds = [((var(self.f), n),) for n in counts]
+        found = [instances(m.statement, m.dims, nest.names, s.strips, b, self.context)
+                 for m, s, b in zip(fragments, self.sides, bounds)]  # fmt: skip
+        extension = found[0] | found[1]
+        filled = self.grouped([(m, n, self.f) for m, n in zip(fragments, counts)])
+        fill = Filter(tuple(m.statement for m in fragments), filled)
+        inner = InOrder((fill, Filter((name,), Band(tuple(unrolled[STRIP:])))))
+        strips = Band(tuple(unrolled[WARP:STRIP]), Extension(extension, inner))
+        return Band(tuple(members[TILE:WARP]), strips)
+
+    def copies(self, moved: Step) -> Node:
+        """Loops over the copies of several movements, over the threads inside; none around a barrier."""
+        copies = [(m, s.copies, m.dims[-2]) for m, s in moved if s is not None]
+        return self.grouped(copies, thread=True) if copies else Leaf()
+
+    def grouped(self, moved: Sequence[tuple[Movement, int, str]], thread: bool = False) -> Node:
+        """Unrolled loops over a dimension of each movement; those of one extent in a row share one."""
+        kids = []
+        for _, group in groupby(moved, key=lambda x: x[1]):
+            mine = [(m, d) for m, _, d in group]
+            names = [m.statement for m, _ in mine]
+            below: Node = InOrder(tuple(Filter((n,)) for n in names)) if len(names) > 1 else Leaf()
+            if thread:
+                below = _band([(m.statement, var(m.dims[-1])) for m, _ in mine], "linearId", False, below)
+            kids.append((names, _band([(m.statement, var(d)) for m, d in mine], None, True, below)))
+        if len(kids) == 1:
+            return kids[0][1]
+        return InOrder(tuple(Filter(tuple(names), node) for names, node in kids))
+
+
+def _band(exprs: Sequence[tuple[str, Aff]], name: str | None, unroll: bool, child: Node) -> Band:
+    """A one-member band over several statements."""
+    return Band((Member(tuple(exprs), True, name, unroll),), child)

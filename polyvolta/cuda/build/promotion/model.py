@@ -1,0 +1,205 @@
+"""What promotion adds to a schedule tree: statements that move data, and where they go.
+
+An added statement is a `Movement`: its name, its dimensions, and what an instance does, as operations of the kernel IR
+whose expressions are in those dimensions. Lowering only puts a call's arguments in. A `Piece` is a part of a
+block's program: the subtree of some statements, to become a child of the block's sequence, and the extensions that
+add their instances.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+from polyvolta.cuda.ir.kernel_ir import Loop, Op, RegisterArray, SharedTile
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.functions.formula import Call, Formula, nodes
+from polyvolta.graph.functions.table import FUNCTIONS
+from polyvolta.sched.tree import Member, Node, Schedule
+from polyvolta.sets import Aff, Map, Set
+
+
+class Tiling(Protocol):
+    """What promotion reads of a compilation's options; `polyvolta.compiler.options` says what it means."""
+
+    @property
+    def block_tile(self) -> tuple[int, int, int]: ...
+    @property
+    def warp_tile(self) -> tuple[int, int, int]: ...
+    @property
+    def macro_mma(self) -> str: ...
+    @property
+    def split_k(self) -> int: ...
+    @property
+    def buffers(self) -> int: ...
+    @property
+    def warps(self) -> tuple[int, int, int]: ...
+    @property
+    def threads(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """What an instance of a statement does.
+
+    Parameters
+    ----------
+    statement, dims : its name and dimensions.
+    ops : operations in expressions of `dims`, in order, unrolled loops of operations among them. Those that may reach
+        outside of a tensor are guarded.
+    full : conditions `e >= 0` in `dims` and sizes under which no value is outside, so that the guards can be left
+        out; () where nothing is guarded, -1 where something is outside always. They don't depend on the dimensions
+        of the copies' own loops.
+    phrase : what it does, in a few words, for comments.
+    """
+
+    statement: str
+    dims: tuple[str, ...]
+    ops: tuple[Op | Loop, ...]
+    full: tuple[Aff, ...] = ()
+    phrase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A child of a block's sequence.
+
+    Parameters
+    ----------
+    statements : those of its filter, added ones and the tree's own.
+    node : the subtree below the filter.
+    extensions : { [by, bx] -> statement[dims] } for the added statements that enter below the block's band.
+    movements : what the instances of its statements do, added ones and the tree's own.
+    tiles, registers : the arrays that it introduces; the tiles start at chunk 0, the assembly moves them.
+    """
+
+    statements: tuple[str, ...]
+    node: Node
+    extensions: tuple[Map, ...]
+    movements: tuple[Movement, ...]
+    tiles: tuple[SharedTile, ...] = ()
+    registers: tuple[RegisterArray, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A statement's schedule, read off the tree: the members of its bands from the root, wherever bands are cut.
+
+    For a product they are (by, bx, k tile, wy, wx, wz, 0, 0, strip, point, point, point); a member without a loop is a
+    constant. `BLOCK`, `TILE`, `WARP` and `STRIP` say how many of them a level has above it.
+
+    Parameters
+    ----------
+    statement : its name.
+    iterators : its dimensions.
+    members : those of its bands, outermost first.
+    names : what promotion calls the values of the members above the points, None for a constant one.
+    real : its scalar instances.
+    padded : those of every started tile: what the kernel computes on, with zeros where there is no data.
+    """
+
+    statement: str
+    iterators: tuple[str, ...]
+    members: tuple[Member, ...]
+    names: tuple[str | None, ...]
+    real: Set
+    padded: Set
+
+
+BLOCK, TILE, WARP, STRIP = 2, 3, 6, 9
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The k loops of a plan's products, one piece each, and the macro-MMAs that they use.
+
+    The macro-MMAs have one accumulator map. The instances of a product's statement add to `hmma_<accumulator>[m][n]`,
+    where m and n number the fragments of a warp's tile of the result by rows and columns.
+    """
+
+    pieces: tuple[Piece, ...]
+    macros: tuple[MacroMma, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A promoted tree and what its statements do.
+
+    Parameters
+    ----------
+    schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
+    movements : what an instance does, by statement.
+    tiles, registers : shared memory, with its places in it, and the register arrays.
+    """
+
+    schedule: Schedule
+    movements: Mapping[str, Movement]
+    tiles: tuple[SharedTile, ...]
+    registers: tuple[RegisterArray, ...]
+
+
+def free_name(wish: str, taken: Container[str]) -> str:
+    """The wish, with a number behind it where it is taken: for what the C text names, where there are no primes.
+
+    >>> free_name("run_C", ("run_A", "run_C", "run_C_2"))
+    'run_C_3'
+    """
+    numbered = (f"{wish}_{n}" for n in count(2))
+    return wish if wish not in taken else next(name for name in numbered if name not in taken)
+
+
+def accumulator_name(array: str) -> str:
+    """The register array of an accumulator's fragments; likewise below, operand fragments and tiles."""
+    return f"hmma_{array}"
+
+
+def fragment_name(operand: str) -> str:
+    return f"hmma_{operand}"
+
+
+def shared_name(operand: str) -> str:
+    """The tile in shared memory."""
+    return f"shared_{operand}"
+
+
+def staging_name(tensor: str) -> str:
+    """The registers on the way from global memory to shared memory."""
+    return f"private_{tensor}"
+
+
+def operation_name(formula: Formula, otherwise: str, given: str = "") -> str:
+    """What the device function of a formula is called: after its functions, the outermost first.
+
+    Parameters
+    ----------
+    otherwise : the name where there are more than four functions.
+    given : the name of the operation in the graph, such as "relu_sub" or a user's "swish". It stays, unless it is
+        long or part of it is done by the accumulators, so that less is left in the formula.
+
+    >>> from polyvolta.graph.functions.formula import Input, Number
+    >>> half = Call("mul", (Input(0), Number(0.5)))
+    >>> operation_name(Call("relu", (half,)), "epilogue"), operation_name(half, "epilogue", "add_mul")
+    ('relu_mul', 'mul')
+    >>> erf = Call("erf", (Call("add", (half, Number(1))),))
+    >>> operation_name(Call("mul", (Input(0), Call("exp", (erf,)))), "epilogue", "my_gelu")
+    'my_gelu'
+    """
+    functions = [n.function for n in reversed(nodes(formula)) if isinstance(n, Call)]
+    if _ALL_BUILT_IN.fullmatch(given):
+        parts = _BUILT_IN.findall(given)
+        stays = len(parts) <= 4 and (len(parts) < len(functions) or sorted(parts) == sorted(functions))
+    else:
+        stays = 0 < len(given) <= LONGEST
+    if stays:
+        return given
+    return "_".join(functions) if 0 < len(functions) <= 4 else otherwise
+
+
+LONGEST = 32
+"""Characters of an operation's name that has a user's function in it."""
+_ANY = "|".join(sorted(FUNCTIONS, key=len, reverse=True))
+_ALL_BUILT_IN = re.compile(rf"(?:{_ANY})(?:_(?:{_ANY}))*")
+_BUILT_IN = re.compile(rf"(?:{_ANY})(?=_|$)")

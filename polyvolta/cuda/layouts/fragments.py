@@ -1,0 +1,185 @@
+"""How operands lie in shared memory and come into fragments: interleave, swizzle and access width, chosen together.
+
+A macro-MMA's ownership maps say which elements each lane wants; the interleave decides which rows these are, the
+swizzle in which banks they lie, and neither is good or bad without the other. So for every candidate interleave, the
+preferred one first, a swizzle is searched for each operand, under all accesses that the kernel will make to its tile:
+the shared stores, and the fragment loads at every position of the tile. The first pair for which all of them are
+free of bank conflicts wins. The proof is an enumeration over all lanes of all accesses, so it is exact.
+
+The rows of A and of the accumulator interleave alike, and so do the columns of B and of the accumulator; several
+contractions into one kernel share them, whatever their layouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
+from polyvolta.cuda.layouts.swizzle import Accesses, NoSwizzle, Swizzle, choose
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import INTERLEAVES, Interleave, MacroMma, macro_mma, orders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperandTile:
+    """An operand's tile in shared memory, and the stores that fill it.
+
+    Parameters
+    ----------
+    dims : names of its dimensions: (row, k) of A, (k, column) of B.
+    size : their extents in elements.
+    order : the dimensions as they lie in memory, outermost first.
+    stores : [access, lane, dimension], the first element of the chunk that each lane stores in each warp-wide 128-bit
+        store; negative where it stores none.
+    """
+
+    dims: tuple[str, str]
+    size: tuple[int, int]
+    order: tuple[int, int]
+    stores: np.ndarray
+
+    @property
+    def layout(self) -> str:
+        """ "row" or "col"."""
+        return "row" if self.order == (0, 1) else "col"
+
+    @property
+    def key(self) -> tuple:
+        """What identifies it."""
+        stores = np.ascontiguousarray(self.stores, dtype=np.int64)
+        return self.dims, self.size, self.order, stores.shape, stores.tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class OperandLayout:
+    """Where an operand's tile lies, and how a fragment is loaded.
+
+    Parameters
+    ----------
+    layout : { [element] -> [chunk] } in the tile's dimensions.
+    access : values per access of a fragment load: 8 (128-bit) or 4 (64-bit).
+    swizzle : the one in `layout`.
+    """
+
+    layout: IndexMap
+    access: int
+    swizzle: Swizzle
+
+
+@dataclass(frozen=True, slots=True)
+class OperandPlan:
+    """A contraction's macro-MMA, and the layouts of its operands."""
+
+    macro: MacroMma
+    a: OperandLayout
+    b: OperandLayout
+
+
+def plan_operands(name: str, tiles: Sequence[tuple[OperandTile, OperandTile]]) -> tuple[OperandPlan, ...]:
+    """The plans of a kernel's contractions, whose accumulators have one ownership map.
+
+    Parameters
+    ----------
+    name : of the macro-MMA.
+    tiles : for each contraction those of A and B.
+
+    Raises
+    ------
+    NoSwizzle : no candidate interleave has conflict-free swizzles for all operands.
+
+    Cost: remembered; a few milliseconds for new tiles.
+    """
+    keys = tuple((a.key, b.key) for a, b in tiles)
+    return _planned(name, keys)
+
+
+@lru_cache(maxsize=1024)
+def _planned(name: str, keys: tuple) -> tuple[OperandPlan, ...]:
+    sides = [_side(name, side, tuple(k[side] for k in keys)) for side in (0, 1)]
+    interleave = Interleave(sides[0][0], sides[1][0])
+    plans = []
+    for k, (a, b) in enumerate(keys):
+        macro = macro_mma(name, _layout_of(a), _layout_of(b), interleave)
+        plans.append(OperandPlan(macro, sides[0][1][k], sides[1][1][k]))
+    return tuple(plans)
+
+
+def _side(name: str, side: int, keys: tuple) -> tuple[tuple[str, ...], tuple[OperandLayout, ...]]:
+    """The interleave of the rows (side 0) or columns (1), and the layouts of all contractions' A or B with it."""
+    preferred = INTERLEAVES[name]
+    failed: list[NoSwizzle] = []
+    for bits in orders((preferred.rows, preferred.cols)[side]):
+        interleave = Interleave(bits, preferred.cols) if side == 0 else Interleave(preferred.rows, bits)
+        try:
+            return bits, tuple(_operand(name, side, interleave, key) for key in keys)
+        except NoSwizzle as error:
+            failed.append(error)
+    raise failed[0]
+
+
+@lru_cache(maxsize=1024)
+def _operand(name: str, side: int, interleave: Interleave, key: tuple) -> OperandLayout:
+    dims, size, order, shape, stores = key
+    layout = _layout_of(key)
+    macro = macro_mma(name, layout, "col", interleave) if side == 0 else macro_mma(name, "row", layout, interleave)
+    own = (macro.a, macro.b)[side]
+    extents = ((macro.shape[0], macro.shape[2]), (macro.shape[2], macro.shape[1]))[side]
+    access = access_width(own, order)
+    accesses = (
+        Accesses(np.frombuffer(stores, dtype=np.int64).reshape(shape), CHUNK),
+        Accesses(fragment_loads(own, extents, size, access), access),
+    )
+    swizzle, found = choose(dims, size, order, accesses, CHUNK)
+    return OperandLayout(found, access, swizzle)
+
+
+def _layout_of(key: tuple) -> str:
+    return "row" if key[2] == (0, 1) else "col"
+
+
+def access_width(own: IndexMap, order: Sequence[int]) -> int:
+    """How many consecutive values of a lane lie side by side within a chunk: 8, 4, 2 or 1.
+
+    >>> access_width(macro_mma("m16n16k8", "row").a, (0, 1)), access_width(macro_mma("m16n16k8", "col").a, (1, 0))
+    (8, 4)
+    """
+    (_, lanes), (_, count) = own.inputs
+    place = own.evaluate({"lane": np.arange(lanes)[:, None], "i": np.arange(count)[None, :]})
+    place = [np.broadcast_to(x, (lanes, count)) for x in place]
+    line, run = place[order[0]], place[order[1]]
+    width = CHUNK
+    while width > 1:
+        lines, runs = line.reshape(lanes, -1, width), run.reshape(lanes, -1, width)
+        first = runs[..., :1]
+        if (lines == lines[..., :1]).all() and (runs == first + np.arange(width)).all() and not (first % width).any():
+            break
+        width //= 2
+    return width
+
+
+def fragment_loads(own: IndexMap, extents: Sequence[int], size: Sequence[int], access: int) -> np.ndarray:
+    """[access, lane, dimension]: the first element of every access of every fragment load of a tile."""
+    lane, first = np.arange(LANES), np.arange(0, own.inputs[1][1], access)
+    place = own.evaluate({"lane": lane[None, :], "i": first[:, None]})
+    owned = np.stack([np.broadcast_to(x, (len(first), LANES)) for x in place], axis=-1)
+    origins = np.stack(np.meshgrid(*(np.arange(0, s, e) for s, e in zip(size, extents)), indexing="ij"), axis=-1)
+    return (origins.reshape(-1, 1, 1, 2) + owned).reshape(-1, LANES, 2)
+
+
+def cyclic_stores(size: Sequence[int], order: Sequence[int], threads: int) -> np.ndarray:
+    """[access, lane, dimension]: chunks dealt out to the threads of a block in turn, line by line.
+
+    >>> cyclic_stores((16, 16), (0, 1), 32)[0, 1].tolist()  # lane 1 stores the second chunk of the first row
+    [0, 8]
+    """
+    width = size[order[1]] // CHUNK
+    total = width * size[order[0]]
+    q = np.arange(-(-total // threads) * threads)
+    points = np.empty((len(q), 2), np.int64)
+    points[:, order[0]], points[:, order[1]] = q // width, q % width * CHUNK
+    points[q >= total] = -1
+    return points.reshape(-1, LANES, 2)

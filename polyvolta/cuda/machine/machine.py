@@ -1,0 +1,246 @@
+"""A batch of thread blocks in lockstep: their memories, their names, and control.
+
+Values of the IR's expressions are numbers, where all threads agree, or arrays that broadcast to [block, warp,
+lane]. A mask says which threads take part; it comes from the conditions around an operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
+from polyvolta.cuda.ir.walk import IrPath, inner
+from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
+from polyvolta.cuda.machine.reach import Index, Mask, Reach
+from polyvolta.sets import Aff, PolyvoltaError
+
+POISON = {"half": np.uint16(0xFEAD).view(np.float16), "float": np.uint32(0xFFC0DEAD).view(np.float32)}
+
+Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
+Effect = Callable[["Machine", Any, Mask], Reach]  # moves data, says where in memory
+Faults = Callable[["Machine", PolyvoltaError, np.ndarray | None], bool]
+"""Called with what is wrong and which threads [block, warp, lane] it is, None for all that take part; says whether it
+took note of it. Else the error is raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operation that a batch of blocks has taken.
+
+    Parameters
+    ----------
+    path : where in the kernel's body it stands; see `ir_walk`.
+    op : the operation.
+    mask : which threads [block, warp, lane] took part, None: all.
+    reach : where in memory, without the threads that were refused; None for what touches registers alone, or was
+        refused as a whole.
+    """
+
+    path: IrPath
+    op: kir.Op
+    mask: Mask
+    reach: Reach = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A tensor's memory: its values from first to last, [n] of fp16; its shape; its strides, in values."""
+
+    values: np.ndarray
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def runs(self) -> np.ndarray:
+        """Every run of eight consecutive values, [n - 7, 8]."""
+        count = self.values.size - CHUNK + 1
+        return np.lib.stride_tricks.as_strided(self.values, (max(count, 0), CHUNK), self.values.strides * 2)
+
+
+class Machine:
+    """A batch of thread blocks in lockstep: their memories, their names, and the program's effect on them.
+
+    Attributes
+    ----------
+    ir : the kernel.
+    blocks : [3, block]: blockIdx.x, .y, .z of each block of the batch.
+    shape : (blocks, warps, 32).
+    tensors : name -> `Memory`, of the caller's arrays.
+    memory : the blocks' shared memory, [block, chunk, 8] of fp16.
+    shared : tile -> [block, chunk, 8], its part of `memory`, all buffers: a view.
+    registers : array -> [block, warp, lane, *shape, width] of fp16 ("half") or fp32 ("float").
+    values : name -> a number (sizes, scalars, loop variables) or an array broadcastable to `shape`.
+    path : of the statement that is being executed.
+    """
+
+    def __init__(
+        self,
+        ir: KernelIR,
+        tensors: Mapping[str, Memory],
+        values: Mapping[str, Any],
+        blocks: np.ndarray,
+        effects: Mapping[type, Effect],
+        hook: Hook | None = None,
+        faults: Faults | None = None,
+    ) -> None:
+        self.ir, self.tensors, self.blocks, self.effects, self.hook, self.faults = (
+            ir, tensors, blocks, effects, hook, faults,
+        )  # fmt: skip
+        self.path: IrPath = ()
+        self.shape = (blocks.shape[1], ir.warps, LANES)
+        self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON["half"])
+        self.shared = {t.name: self.memory[:, t.start : t.start + t.buffers * t.chunks] for t in ir.tiles}
+        self.registers = {}
+        for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
+            array = np.full((*r.shape, *self.shape, r.width), POISON[r.kind])
+            self.registers[r.name] = np.moveaxis(array, (-4, -3, -2), (0, 1, 2))
+        self.values = names(ir, values, blocks)
+        for name, _ in ir.derived:
+            self._in_range(name, self.values[name])
+
+    def run(self) -> None:
+        """Execute the whole program, once."""
+        for _ in self.steps():
+            pass
+
+    def steps(self) -> Iterator[Step]:
+        """Execute the program, once, operation by operation: each step is given out when it has been taken."""
+        return self._body(self.ir.body, None, ())
+
+    # ---- control
+
+    def _body(self, body: tuple[kir.Stmt, ...], mask: Mask, at: IrPath, first: int = 0) -> Iterator[Step]:
+        for k, s in enumerate(body, first):
+            self.path = (*at, k)
+            if isinstance(s, kir.Loop):
+                yield from self._loop(s, mask, (*at, k))
+            elif isinstance(s, kir.When):
+                holds = reduce(np.logical_and, (x >= 0 for x in self.at(s.conditions)), True)
+                if s.uniform:
+                    holds = self._uniform(holds, f"a condition marked uniform, all of {s.conditions} >= 0,")
+                yield from self._guarded(s.body, mask, holds, (*at, k))
+                if s.orelse:
+                    yield from self._guarded(s.orelse, mask, np.logical_not(holds), (*at, k), len(s.body))
+            else:
+                with np.errstate(all="ignore"):  # values may overflow, divide by zero and be NaN, as on a GPU
+                    reach = self._effect(s, mask)
+                if self.hook is not None:
+                    self.hook(self, s, self.values)
+                yield Step((*at, k), s, mask, reach)
+
+    def _effect(self, op: kir.Op, mask: Mask) -> Reach:
+        try:
+            return self.effects[type(op)](self, op, mask)
+        except (OutOfBounds, Diverged, NotAChunk) as wrong:  # none of the threads can take part
+            self.refuse(wrong, mask)
+            return None
+
+    def _loop(self, loop: kir.Loop, mask: Mask, at: IrPath) -> Iterator[Step]:
+        lower = self._uniform(reduce(np.maximum, self.at(loop.lower)), f"a lower bound of loop {loop.var}")
+        upper = self._uniform(reduce(np.minimum, self.at(loop.upper)), f"an upper bound of loop {loop.var}")
+        for trip in range(int(np.max((upper - lower) // loop.step)) + 1):
+            self.values[loop.var] = lower + trip * loop.step
+            holds = self.values[loop.var] <= upper
+            self._in_range(loop.var, self.values[loop.var], holds)
+            yield from self._guarded(loop.body, mask, holds, at)
+        self.values.pop(loop.var, None)
+
+    def _guarded(
+        self, body: tuple[kir.Stmt, ...], mask: Mask, holds: Any, at: IrPath, first: int = 0
+    ) -> Iterator[Step]:
+        """A body, for the threads where the condition holds too."""
+        if np.all(holds):
+            yield from self._body(body, mask, at, first)
+        elif np.any(holds):
+            both = np.broadcast_to(holds if mask is None else holds & mask, self.shape)
+            if both.any():
+                yield from self._body(body, both, at, first)
+
+    def _in_range(self, name: str, value: Any, where: Any = True) -> None:
+        """Refuse a name's value outside of what the kernel's `ranges` promise to its other readers."""
+        low, high = self.ir.ranges.get(name, (None, None))
+        bad = (low is not None and value < low) | (high is not None and value > high)
+        if np.any(bad & where):
+            text = f"{name} takes the values {np.unique(value)[:4].tolist()}, not in its range {low} .. {high}"
+            self.refuse(OutOfBounds(text), np.broadcast_to(bad & where, self.shape))
+
+    def _uniform(self, value: Any, what: str) -> Any:
+        """A value as one number where all blocks agree, else [block, 1, 1]; the threads of a block must."""
+        if np.ndim(value) == 0:
+            return value if isinstance(value, int) else value.item()
+        per_block = value[:, :1, :1]
+        differ = np.broadcast_to(value != per_block, self.shape)
+        if differ.any():
+            text = f"{what} differs between the threads of block {self.block(differ)}"
+            self.refuse(Diverged(text), np.broadcast_to(differ.any((1, 2), keepdims=True), self.shape))
+            return value
+        return per_block if (per_block != per_block[0]).any() else per_block.flat[0].item()
+
+    def whole(self, op: kir.Op, mask: Mask, axes: tuple[int, ...], group: str) -> None:
+        """Refuse an operation that only some threads of a warp, or of a block, take part in."""
+        if mask is not None and (split := mask.any(axes, keepdims=True) & ~mask).any():
+            self.refuse(Diverged(f"{title(op)}: only part of {group} of block {self.block(split)} takes part"), split)
+
+    def refuse(self, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
+        """Raise an error, unless somebody takes note of it; it is about `threads` [block, warp, lane]."""
+        if self.faults is None or not self.faults(self, wrong, threads):
+            raise wrong
+
+    def block(self, where: np.ndarray) -> tuple[int, ...]:
+        """blockIdx of the first block of which a thread [block, warp, lane] is marked."""
+        return tuple(int(x) for x in self.blocks[:, np.argwhere(where)[0][0]])
+
+    # ---- places
+
+    def loops(self, block: int = 0, warp: int = 0) -> dict[str, int]:
+        """The variables of the loops around the statement at hand, outermost first, in one warp of one block."""
+        found: dict[str, int] = {}
+        body = self.ir.body
+        for number in self.path:
+            s = body[number]
+            if isinstance(s, kir.Loop):
+                found[s.var] = int(np.broadcast_to(self.values[s.var], self.shape)[block, warp, 0])
+            body = inner(s)
+        return found
+
+    def at(self, index: tuple[Aff, ...]) -> Index:
+        """Expressions at the names' present values."""
+        return tuple([e.evaluate(self.values) for e in index])
+
+    def number(self, e: Aff, what: str) -> int:
+        """An expression on which all threads agree."""
+        value: Any = e.evaluate(self.values)
+        if np.ndim(value) and np.ptp(value):
+            raise Diverged(f"{what} differs between threads: {e}")
+        return int(np.max(value))
+
+    def element(self, e: kir.Element) -> np.ndarray:
+        """The values of a register element in every thread, [block, warp, lane, width]: a view."""
+        array = self.registers[e.array]
+        index = [self.number(x, f"an index of register array {e.array}") for x in e.index]
+        extents = list(array.shape[3:-1])
+        if any(not 0 <= i < n for i, n in zip(index, extents, strict=True)):
+            raise OutOfBounds(f"register {e.array}{index} is outside of {e.array}{extents}")
+        return array[(slice(None), slice(None), slice(None), *index)]
+
+
+def names(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray) -> dict[str, Any]:
+    """The names' values at the start of a program; `values` of sizes and scalars, `blocks` as of a `Machine`."""
+    out: dict[str, Any] = dict(values)
+    for axis, numbers in zip("xyz", blocks, strict=True):
+        out[f"blockIdx.{axis}"] = numbers[:, None, None]
+    out["linearId"] = np.arange(ir.threads).reshape(1, -1, LANES)
+    for name, e in ir.derived:
+        out[name] = e.evaluate(out)
+    return out
+
+
+def title(op: kir.Op) -> str:
+    """How messages name an operation."""
+    return f"{type(op).__name__} {op.statement}".rstrip()

@@ -1,0 +1,288 @@
+"""What a run costs: warp instructions by kind, bytes on every level of memory, floating-point operations.
+
+Counted, as machine instructions of a warp: loads and stores of global and of shared memory by width, tensor-core
+instructions (an `mma.m8n8k4` with fp32 accumulation is four HMMA.884 on sm_70), barriers, conversions between fp16 and
+fp32, pointwise arithmetic (each operation of a formula, a function of the mathematics library as one), and the zeros
+that accumulators start from, a register each. Not counted: addresses, predicates and the control of loops, moves and
+byte permutations between registers. So `issued` is what the computation itself needs, a lower bound of what is issued.
+
+Of a k tile the issue slots tell what limits the kernel: a scheduler issues one instruction of a warp in a cycle, and
+shared memory serves one phase in a cycle, whose number bank conflicts raise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, KernelIR, Loop
+from polyvolta.cuda.ir.walk import IrPath, operations, walk
+from polyvolta.cuda.machine.machine import Machine, Step
+from polyvolta.cuda.machine.observe.coalescing import amount
+from polyvolta.cuda.machine.observe.observer import Finding, Observer
+from polyvolta.cuda.machine.observe.tables import Shown, Table
+from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
+from polyvolta.cuda.machine.reach import Mask
+from polyvolta.cuda.text.expression import simplified
+from polyvolta.cuda.text.places import Places
+from polyvolta.graph.functions.formula import Call, inputs, nodes
+
+HMMA = "HMMA.884.F32"
+HMMA_OF_MMA = 4  # of an mma.m8n8k4 that accumulates in fp32, on sm_70
+CONVERT, ARITHMETIC, CLEAR = "F2F", "FP32", "CLEAR"
+LETTERS = {("global", "read"): "LDG", ("global", "write"): "STG", ("shared", "read"): "LDS", ("shared", "write"): "STS"}
+MEANING = {
+    HMMA: "tensor cores, four of a mma.m8n8k4",
+    CONVERT: "conversions between fp16 and fp32",
+    ARITHMETIC: "pointwise arithmetic in fp32",
+    CLEAR: "zeros of accumulators",
+    "BAR.SYNC": "block barriers",
+    "WARPSYNC": "warp barriers",
+    "LDG": "loads from global memory",
+    "STG": "stores to global memory",
+    "LDS": "loads from shared memory",
+    "STS": "stores to shared memory",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes between one level of memory and the threads.
+
+    Parameters
+    ----------
+    read, written : what lanes asked for.
+    moved : of global memory, what sectors moved for both; elsewhere the same as asked for.
+    """
+
+    read: int
+    written: int
+    moved: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Shown):
+    """The costs of a run.
+
+    Parameters
+    ----------
+    instructions : kind -> warp instructions, such as "LDG.128"; see the module for what counts.
+    global_memory, shared_memory : their traffic.
+    registers : operands and results of the tensor cores alone.
+    flops : operations of the tensor cores, a multiply-add being two.
+    useful_flops : of these what the products of the graph need, 2 M N K each; None if the graph isn't known.
+    shared_cycles : how many times shared memory served.
+    k_tiles : how many tiles along k all blocks went through, of loops along k alone.
+    k_issued, k_shared_cycles, k_hmma : what of the instructions, of the cycles and of HMMA falls into these loops.
+    """
+
+    instructions: Mapping[str, int]
+    global_memory: Traffic
+    shared_memory: Traffic
+    registers: Traffic
+    flops: int
+    useful_flops: int | None
+    shared_cycles: int
+    k_tiles: int
+    k_issued: int
+    k_shared_cycles: int
+    k_hmma: int
+
+    @property
+    def issued(self) -> int:
+        """All warp instructions that are counted."""
+        return sum(self.instructions.values())
+
+    @property
+    def hmma(self) -> int:
+        """Those of the tensor cores."""
+        return self.instructions.get(HMMA, 0)
+
+    @property
+    def hmma_fraction(self) -> float:
+        """Their part of the instructions."""
+        return self.hmma / self.issued if self.issued else 0.0
+
+    @property
+    def intensity(self) -> float | None:
+        """Useful operations for each byte that global memory moves."""
+        return _ratio(self.useful_flops, self.global_memory.moved)
+
+    @property
+    def shared_intensity(self) -> float | None:
+        """Useful operations for each byte that shared memory moves."""
+        return _ratio(self.useful_flops, self.shared_memory.moved)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        instructions = tuple(
+            (kind, f"{n:,}", f"{n / self.issued:.1%}", MEANING[kind if kind in MEANING else kind.split(".")[0]])
+            for kind, n in sorted(self.instructions.items(), key=lambda x: -x[1])
+        )
+        levels = tuple(
+            (name, amount(t.read), amount(t.written), amount(t.moved), "-" if per is None else f"{per:.1f}")
+            for name, t, per in (
+                ("global", self.global_memory, self.intensity),
+                ("shared", self.shared_memory, self.shared_intensity),
+                ("registers of tensor cores", self.registers, _ratio(self.useful_flops, self.registers.moved)),
+            )
+        )
+        useful = "" if self.useful_flops is None else f", {self.useful_flops:,} of them useful"
+        slots: list[tuple[str, float, float, float]] = [("the whole run", self.issued, self.hmma, self.shared_cycles)]
+        if self.k_tiles:
+            issued, hmma, cycles = (x / self.k_tiles for x in (self.k_issued, self.k_hmma, self.k_shared_cycles))
+            slots.append(("a k tile of a block", issued, hmma, cycles))
+        issue = tuple(
+            (name, _number(issued), _number(hmma), f"{hmma / issued:.1%}" if issued else "-", _number(cycles))
+            for name, issued, hmma, cycles in slots
+        )
+        return (
+            Table("counts: instructions of warps", ("kind", ">count", ">part", "what"), instructions,
+                  "Addresses, predicates, loop control and moves are not counted."),
+            Table("counts: bytes", ("memory", ">read", ">written", ">moved", ">flop/byte"), levels,
+                  f"{self.flops:,} floating-point operations{useful}."),
+            Table("counts: issue slots", ("of", ">issued", ">HMMA", ">part", ">shared-memory cycles"), issue,
+                  f"{self.k_tiles:,} k tiles." if self.k_tiles else ""),
+        )  # fmt: skip
+
+
+def _ratio(flops: int | None, count: int) -> float | None:
+    return None if flops is None or not count else flops / count
+
+
+def _number(x: float) -> str:
+    return f"{x:,.0f}" if x >= 100 or x == int(x) else f"{x:,.1f}"
+
+
+class CountObserver(Observer):
+    """Counts.
+
+    Attributes
+    ----------
+    useful_flops : what the graph's products need; set by who knows the graph.
+    """
+
+    name = "counts"
+
+    def __init__(self, ir: KernelIR) -> None:
+        super().__init__(ir)
+        self.useful_flops: int | None = None
+        self.instructions: Counter[str] = Counter()
+        self.traffic: Counter[tuple[str, str]] = Counter()
+        self.moved = self.cycles = self.flops = 0
+        self.k_issued = self.k_cycles = self.k_hmma = self.k_tiles = 0
+        self.loop_of = _k_loops(ir)
+        self.last: dict[IrPath, bytes] = {}
+
+    def start(self, m: Machine) -> None:
+        self.last = {}
+
+    def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
+        op, warps = step.op, _warps(m, step.mask)
+        counted = self._register_work(op, warps)
+        cycles = 0
+        for a in accesses:
+            counted[f"{LETTERS[a.space, a.kind]}.{8 * a.width if a.width > 2 else 'U16'}"] += a.requests
+            self.traffic[a.space, a.kind] += a.width * a.lanes
+            if a.space == "shared":
+                cycles += a.cycles
+            else:
+                self.moved += SECTOR * a.times * int(a.sectors.sum())
+        self.instructions += counted
+        self.cycles += cycles
+        if (k := self.loop_of.get(step.path)) is not None:
+            at, loop = k
+            self.k_issued += sum(counted.values())
+            self.k_cycles += cycles
+            self.k_hmma += counted[HMMA]
+            if isinstance(op, kir.Mma):
+                self._tile(m, at, loop, step.mask)
+
+    def _tile(self, m: Machine, at: IrPath, loop: Loop, mask: Mask) -> None:
+        """A tile along k: the loop's variable has a new value."""
+        now = np.asarray(m.values[loop.var]).tobytes()
+        if self.last.get(at) != now:
+            self.last[at] = now
+            self.k_tiles += m.shape[0] if mask is None else int(np.count_nonzero(mask.any((1, 2))))
+
+    def _register_work(self, op: kir.Op, warps: int) -> Counter[str]:
+        """Instructions that touch registers alone, and barriers."""
+        n: Counter[str] = Counter()
+        match op:
+            case kir.Mma(macro=macro):
+                n[HMMA] = HMMA_OF_MMA * len(macro.steps) * warps
+                rows, cols, depth = macro.instruction.shape
+                self.flops += 2 * rows * cols * depth * 4 * len(macro.steps) * warps  # of four quad-pairs
+                for s in macro.steps:
+                    results = 4 * len(s.d) * LANES * warps
+                    self.traffic["registers", "read"] += 2 * (len(s.a) + len(s.b)) * LANES * warps + results
+                    self.traffic["registers", "write"] += results
+            case kir.Zero(target=e):
+                n[CLEAR] = self.ir.register(e.array).width * warps
+            case kir.Scale(target=e):
+                n[ARITHMETIC] = self.ir.register(e.array).width * warps
+            case kir.Pointwise(formula=formula, operands=operands, target=target):
+                formula = simplified(formula)
+                halves = [operands[p] for p in inputs(formula)]
+                halves = [e for e in (*halves, target) if isinstance(e, Element)]
+                halves = [e for e in halves if self.ir.register(e.array).kind == "half"]
+                n[CONVERT] = CHUNK * len(halves) * warps
+                n[ARITHMETIC] = CHUNK * sum(isinstance(x, Call) for x in nodes(formula)) * warps
+            case kir.ExchangeStore(source=e, exchange=ex) if ex.kind == "half":
+                n[CONVERT] = self.ir.register(e.array).width * warps
+            case kir.ExchangeLoad(parts=parts) if parts > 1:
+                n[ARITHMETIC] = CHUNK * (parts - 1) * warps
+            case kir.GlobalStore(source=e) if self.ir.register(e.array).kind == "float":
+                n[CONVERT] = CHUNK * warps
+            case kir.Barrier(scope=scope):
+                n["BAR.SYNC" if scope == "block" else "WARPSYNC"] = warps
+        return n
+
+    def seen(self, places: Places) -> Counts:
+        asked = self.traffic
+        levels = {
+            space: Traffic(asked[space, "read"], asked[space, "write"], asked[space, "read"] + asked[space, "write"])
+            for space in ("global", "shared", "registers")
+        }
+        whole = Traffic(asked["global", "read"], asked["global", "write"], self.moved)
+        return Counts(
+            {k: n for k, n in self.instructions.items() if n},
+            whole,
+            levels["shared"],
+            levels["registers"],
+            self.flops,
+            self.useful_flops,
+            self.cycles,
+            self.k_tiles,
+            self.k_issued,
+            self.k_cycles,
+            self.k_hmma,
+        )
+
+
+def _warps(m: Machine, mask: Mask) -> int:
+    """How many warps take part."""
+    return m.shape[0] * m.shape[1] if mask is None else int(np.count_nonzero(mask.any(-1)))
+
+
+def _k_loops(ir: KernelIR) -> dict[IrPath, tuple[IrPath, Loop]]:
+    """For each statement in a loop along k, that loop, the outermost: it isn't unrolled and has products in it."""
+    loops = [
+        (path, s)
+        for path, s in walk(ir.body)
+        if isinstance(s, Loop) and not s.unroll and any(isinstance(op, kir.Mma) for op in operations(s.body))
+    ]
+    out: dict[IrPath, tuple[IrPath, Loop]] = {}
+    for path, _ in walk(ir.body):
+        for at, loop in loops:
+            if len(path) > len(at) and path[: len(at)] == at:
+                out.setdefault(path, (at, loop))
+    return out

@@ -1,0 +1,149 @@
+"""What an observer is, and what it finds.
+
+An observer watches the interpreter: it sees every operation of every batch of blocks right after it was taken, with the
+accesses that it made, and what the machine would refuse. At the end it says what it saw: a table, and findings, each a
+thing that is wrong with the kernel and the places where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, ExchangeStore, FragmentLoad, KernelIR
+from polyvolta.cuda.machine.machine import Machine, Step
+from polyvolta.cuda.machine.observe.tables import Table
+from polyvolta.cuda.machine.observe.warpwide import Accesses
+from polyvolta.cuda.text.places import Place, Places
+from polyvolta.sets import PolyvoltaError
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong with a kernel.
+
+    Parameters
+    ----------
+    observer : who saw it, such as "races".
+    what : what happens, in words, with one example.
+    places : where in the kernel: CUDA line and tree node; of two accesses that collide both.
+    count : how often it happens.
+    """
+
+    observer: str
+    what: str
+    places: tuple[Place, ...]
+    count: int
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.observer}: {self.what}", *(f"  {where(p)}" for p in self.places)])
+
+
+class Seen(Protocol):
+    """What an observer saw: dataclasses of rows, that become tables and findings."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]: ...
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+
+class Observer:
+    """Watches one run; each kind is a class.
+
+    Attributes
+    ----------
+    name : by which `observe=` asks for it.
+    takes : the kinds of errors that it takes note of, instead of an end of the run.
+    """
+
+    name: ClassVar[str] = ""
+    takes: ClassVar[tuple[type[PolyvoltaError], ...]] = ()
+
+    def __init__(self, ir: KernelIR) -> None:
+        self.ir = ir
+
+    @classmethod
+    def no_meaning(cls, ir: KernelIR) -> str:
+        """Why a kernel has nothing for it to observe, "" if it has."""
+        return ""
+
+    def start(self, m: Machine) -> None:
+        """A batch of blocks starts."""
+
+    def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
+        """An operation was taken."""
+
+    def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
+        """The machine would have refused something; see `machine.Faults`."""
+
+    def seen(self, places: Places) -> Seen:
+        """All that it saw."""
+        raise NotImplementedError
+
+
+def slot_bytes(ir: KernelIR) -> int:
+    """The widest pieces of shared memory that every access of a kernel takes whole."""
+    from polyvolta.cuda.ir.walk import operations
+
+    least = CHUNK_BYTES
+    for op in operations(ir.body):
+        if isinstance(op, FragmentLoad):
+            least = min(least, 2 * op.access)
+        elif isinstance(op, ExchangeStore):
+            least = min(least, len(op.exchange.pieces[0]) * (2 if op.exchange.kind == "half" else 4))
+    return least
+
+
+# ---- words
+
+
+def where(place: Place) -> str:
+    """A place in words: CUDA line, and the tree's node."""
+    node = f"  (tree: {place.statement})" if place.statement else ""
+    return f"line {place.line}: {cuda(place)}{node}"
+
+
+def cuda(place: Place) -> str:
+    """The first line of a statement of the CUDA text, with a sign where there are more."""
+    return f"{place.text} …" if place.text.endswith(",") else place.text
+
+
+def short(place: Place) -> str:
+    """A place in a table's cell."""
+    return f"{place.line} {place.statement}".rstrip()
+
+
+def block_of(m: Machine, number: int) -> tuple[int, int, int]:
+    """blockIdx of a block of the batch."""
+    x, y, z = (int(v) for v in m.blocks[:, number])
+    return x, y, z
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers in ascending order, runs of them shortened.
+
+    >>> spans([0, 1, 2, 5, 7, 8])
+    '0-2, 5, 7-8'
+    """
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1][1:] = [n]
+        else:
+            runs.append([n])
+    return ", ".join("-".join(map(str, r)) for r in runs)
+
+
+def times(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> times(1, "access"), times(2000, "thread")
+    ('1 access', '2,000 threads')
+    """
+    plural = what if count == 1 else f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{count:,} {plural}"

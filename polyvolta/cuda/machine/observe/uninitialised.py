@@ -1,0 +1,211 @@
+"""Values that are read before anybody wrote them: in shared memory, in registers, and results that nobody wrote.
+
+Flags say what was written, not patterns of bits: a NaN may be data. A guarded load writes all of its eight values,
+zeros where it is outside of its tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.kernel_ir import Element, KernelIR
+from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.machine.errors import Diverged
+from polyvolta.cuda.machine.machine import Machine, Step
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
+from polyvolta.cuda.machine.observe.tables import Shown, Table
+from polyvolta.cuda.machine.observe.warpwide import Accesses
+from polyvolta.cuda.machine.reach import GlobalReach, Mask
+from polyvolta.cuda.text.places import Place, Places
+
+
+@dataclass(frozen=True, slots=True)
+class UninitialisedRead:
+    """Reads at one place of what nobody wrote.
+
+    Parameters
+    ----------
+    place : the operation that reads; None for elements of an output that nobody wrote.
+    array : the tile, register array or output.
+    where : of the first one: which byte of shared memory, register or element.
+    count : how many reads, each of a thread's register element or of a piece of shared memory; or how many elements.
+    block, warp, lane : of the first one.
+    """
+
+    place: Place | None
+    array: str
+    where: str
+    count: int
+    block: tuple[int, int, int] | None = None
+    warp: int | None = None
+    lane: int | None = None
+
+    @property
+    def what(self) -> str:
+        """What is wrong in words."""
+        if self.place is None:
+            return f"{times(self.count, 'element')} of {self.array} that nobody writes, the first {self.where}"
+        return (
+            f"lane {self.lane} of warp {self.warp} reads {self.where}, which nobody wrote; block {self.block}; "
+            f"{times(self.count, 'such read')}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Uninitialised(Shown):
+    """Reads of what nobody wrote, and results that nobody wrote."""
+
+    rows: tuple[UninitialisedRead, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(
+            Finding("uninitialised", r.what, () if r.place is None else (r.place,), r.count) for r in self.rows
+        )
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        rows = tuple(
+            ("-" if r.place is None else short(r.place), r.array, r.where, _thread(r), f"{r.count:,}")
+            for r in self.rows
+        )
+        note = "" if rows else "All that is read was written, and every element of the results."
+        return (
+            Table("uninitialised: read before written", ("line", "array", "first", "thread", ">count"), rows, note),
+        )
+
+
+def _thread(r: UninitialisedRead) -> str:
+    return "-" if r.place is None else f"block {r.block}, warp {r.warp}, lane {r.lane}"
+
+
+@dataclass
+class _Tally:
+    where: str
+    block: tuple[int, int, int]
+    warp: int
+    lane: int
+    count: int = 0
+
+
+class UninitialisedObserver(Observer):
+    """Keeps a flag for each element of a register array and each piece of shared memory."""
+
+    name = "uninitialised"
+
+    def __init__(self, ir: KernelIR) -> None:
+        super().__init__(ir)
+        self.slot = slot_bytes(ir)
+        self.tallies: dict[tuple[IrPath, str], _Tally] = {}
+        self.results: dict[str, tuple[np.ndarray, tuple[int, ...], tuple[int, ...]]] = {}
+
+    def start(self, m: Machine) -> None:
+        self.shared = np.zeros((m.shape[0], self.ir.shared_bytes // self.slot), bool)
+        self.registers = {r.name: np.zeros((*r.shape, *m.shape), bool) for r in self.ir.registers}
+        for t in self.ir.tensors:
+            if t.written and t.name not in self.results:
+                memory = m.tensors[t.name]
+                self.results[t.name] = np.zeros(memory.values.size, bool), memory.shape, memory.strides
+
+    def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
+        op, mask = step.op, step.mask
+        at = step.reach
+        stores = mask  # threads of which a value counts
+        if isinstance(op, kir.GlobalStore) and isinstance(at, GlobalReach) and at.inside is not None:
+            stores = np.asarray(at.inside.any(-1))
+        for e in _read(op):
+            self._read_register(m, step, e, stores)
+        for a in accesses:
+            if a.space == "shared":
+                self._shared(m, step, a)
+        if isinstance(op, kir.GlobalStore) and isinstance(at, GlobalReach):
+            elements = at.first[..., None] + at.step * np.arange(8)
+            self.results[op.tensor][0][elements if at.inside is None else elements[at.inside]] = True
+        target = op.d if isinstance(op, kir.Mma) else getattr(op, "target", None)
+        if target is not None and (flags := self._flags(m, target)) is not None:
+            flags |= True if mask is None else mask
+
+    def _flags(self, m: Machine, e: Element) -> np.ndarray | None:
+        """Which threads' element was written, [block, warp, lane]; None for one that the machine refused."""
+        try:
+            index = tuple(m.number(x, "") for x in e.index)
+        except Diverged:
+            return None
+        flags = self.registers[e.array]
+        if any(not 0 <= i < n for i, n in zip(index, flags.shape, strict=False)):
+            return None
+        return flags[index]
+
+    def _read_register(self, m: Machine, step: Step, e: Element, mask: Mask) -> None:
+        flags = self._flags(m, e)
+        if flags is None or flags.all():
+            return
+        bad = ~flags if mask is None else mask & ~flags
+        if bad.any():
+            index = ", ".join(str(m.number(x, "")) for x in e.index)
+            self._add(m, step.path, e.array, np.argwhere(bad)[0], int(np.count_nonzero(bad)), f"{e.array}[{index}]")
+
+    def _shared(self, m: Machine, step: Step, a: Accesses) -> None:
+        slots = (a.address // self.slot)[..., None] + np.arange(a.width // self.slot)
+        slots = np.moveaxis(slots, 0, -2).reshape(*a.address.shape[1:], -1)  # [block, warp, lane, piece]
+        mask = None if a.active is None else a.active[0]
+        if a.kind == "write" and a.times == m.shape[0] and mask is None:  # the same slots of all blocks
+            self.shared[:, slots.ravel()] = True
+            return
+        blocks = np.arange(m.shape[0])[:, None, None, None]
+        if a.kind == "write":
+            blocks, slots = np.broadcast_arrays(blocks, slots)
+            active = ... if mask is None else mask
+            self.shared[blocks[active], slots[active]] = True
+            return
+        slots = slots if mask is None else np.where(mask[..., None], slots, 0)
+        bad = ~self.shared[blocks, slots]
+        if mask is not None:
+            bad &= mask[..., None]
+        if bad.any():
+            at = np.argwhere(bad)[0]
+            byte = int(np.broadcast_to(slots, bad.shape)[tuple(at)]) * self.slot
+            where = f"byte {byte} of shared memory in {a.array}"
+            self._add(m, step.path, a.array, at[:3], int(np.count_nonzero(bad)), where)
+
+    def _add(self, m: Machine, path: IrPath, array: str, at: Any, count: int, where: str) -> None:
+        key = path, array
+        if key not in self.tallies:
+            block, warp, lane = (int(x) for x in at)
+            self.tallies[key] = _Tally(where, block_of(m, block), warp, lane)
+        self.tallies[key].count += count
+
+    def seen(self, places: Places) -> Uninitialised:
+        rows = [
+            UninitialisedRead(places[path], array, t.where, t.count, t.block, t.warp, t.lane)
+            for (path, array), t in sorted(self.tallies.items())
+        ]
+        for name, (written, shape, strides) in self.results.items():
+            elements = sum(
+                s * np.arange(n).reshape([-1 if d == k else 1 for k in range(len(shape))])
+                for d, (n, s) in enumerate(zip(shape, strides, strict=True))
+            )
+            missing = np.argwhere(~written[elements])
+            if len(missing):
+                first = ", ".join(str(int(x)) for x in missing[0])
+                rows.append(UninitialisedRead(None, name, f"{name}[{first}]", len(missing)))
+        return Uninitialised(tuple(rows))
+
+
+def _read(op: kir.Op) -> tuple[Element, ...]:
+    """The register elements that an operation reads."""
+    match op:
+        case kir.Scale(target=e):
+            return (e,)
+        case kir.Pointwise(operands=operands):
+            return tuple(e for e in operands if isinstance(e, Element))
+        case kir.SharedStore(source=e) | kir.ExchangeStore(source=e) | kir.GlobalStore(source=e):
+            return (e,)
+        case kir.Mma(d=d, a=a, b=b):
+            return a, b, d
+    return ()

@@ -1,0 +1,122 @@
+"""The accesses of one operation by all warps of a batch, and what they cost: phases of shared memory, or sectors.
+
+A warp's access to shared memory is served in phases, and a phase as many times as the worst bank has words to give
+(`cuda.bank_model`). Its access to global memory is served in sectors of 32 bytes: as many as it touches, however much
+of each it asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import Op
+from polyvolta.cuda.layouts import bank_model
+from polyvolta.cuda.machine.access import instructions
+from polyvolta.cuda.machine.machine import Machine, Step
+from polyvolta.cuda.machine.reach import Access, SharedReach
+
+SECTOR = 32  # bytes
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """Accesses of one width that an operation makes, by all warps.
+
+    Parameters
+    ----------
+    space, kind, array, width : as of an `Access`.
+    address : [access, block, warp, 32], in bytes; one block for all where they go to the same places.
+    active : which lanes take part, in the same shape; None: all.
+    blocks : how many blocks there are.
+    """
+
+    space: str
+    kind: str
+    array: str
+    width: int
+    address: np.ndarray
+    active: np.ndarray | None
+    blocks: int
+
+    @property
+    def times(self) -> int:
+        """How many blocks each entry stands for."""
+        return self.blocks // self.address.shape[1]
+
+    @cached_property
+    def taken(self) -> np.ndarray:
+        """The addresses, -1 of lanes that take no part."""
+        return self.address if self.active is None else np.where(self.active, self.address, -1)
+
+    @cached_property
+    def lanes(self) -> int:
+        """How many lanes move something, in all accesses."""
+        return self.times * (self.address.size if self.active is None else int(np.count_nonzero(self.active)))
+
+    @cached_property
+    def requests(self) -> int:
+        """How many warps make an access, in which at least one lane takes part."""
+        if self.active is None:
+            return self.times * self.address.size // 32
+        return self.times * int(np.count_nonzero(self.active.any(-1)))
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """How many times each phase is served, [access, block, warp, phase]; 0: nobody takes part."""
+        return bank_model.degrees(self.taken, self.width)
+
+    @cached_property
+    def cycles(self) -> int:
+        """How many times shared memory serves, in all."""
+        return self.times * int(self.degrees.sum())
+
+    @cached_property
+    def sectors(self) -> np.ndarray:
+        """How many sectors each warp's access touches, [access, block, warp]."""
+        return _different(self.taken // SECTOR)  # -1 stays negative
+
+    @cached_property
+    def ideal_sectors(self) -> np.ndarray:
+        """How many sectors hold as many bytes as each access asks for, a byte for several lanes counted once."""
+        return -(-_different(self.taken // self.width) * self.width // SECTOR)
+
+
+def accesses_of(m: Machine, step: Step) -> tuple[Accesses, ...]:
+    """The accesses of a step, those of one width together."""
+    reach, op = step.reach, step.op
+    if isinstance(reach, SharedReach):
+        return (_shared(m, op, reach),)
+    return tuple(_together(m, group) for _, group in groupby(instructions(m, op, reach), lambda a: a.width))
+
+
+def _shared(m: Machine, op: Op, at: SharedReach) -> Accesses:
+    """Without a mask, and where blocks agree, for one block alone."""
+    first = next(instructions(m, op, at))
+    least = (1, *m.shape[1:]) if at.mask is None else m.shape
+    shape = np.broadcast_shapes(*(np.shape(u) for u in at.units), least)
+    address = at.width * np.stack([np.broadcast_to(u, shape) for u in at.units])
+    active = None if at.mask is None else np.broadcast_to(at.mask, address.shape)
+    return Accesses(first.space, first.kind, first.array, at.width, address, active, m.shape[0])
+
+
+def _together(m: Machine, group: Iterator[Access]) -> Accesses:
+    some = list(group)
+    active = None
+    if any(a.active is not None for a in some):
+        active = np.stack([np.broadcast_to(True if a.active is None else a.active, m.shape) for a in some])
+    address = np.stack([a.address for a in some])
+    a = some[0]
+    return Accesses(a.space, a.kind, a.array, a.width, address, active, m.shape[0])
+
+
+def _different(numbers: np.ndarray) -> np.ndarray:
+    """How many different numbers >= 0 there are along the last axis."""
+    ordered = np.sort(numbers, axis=-1)
+    new = ordered >= 0
+    new[..., 1:] &= ordered[..., 1:] != ordered[..., :-1]
+    return new.sum(-1)

@@ -1,0 +1,292 @@
+"""A kernel step by step: one block, operation by operation, in all three of the kernel's forms.
+
+The lockstep machine executes one block. Each operation that it has taken comes out as a `TraceStep`: the number of the
+step, the tree node and the line of the CUDA text that it belongs to, the loop variables, and for each warp what it
+has read and written. Nothing runs ahead: who takes ten steps has executed ten operations.
+
+    step 9  frag_A  c2 = 0, c8 = 0
+      tree       FILTER: frag_A[by, bx, kt, wy, wx, wz, ks, f]
+      line 248   hmma_load_a_row_swizzled(hmma_A, shared_A, 16 * warpIdx_y, 8 * c8, lane);
+      warps 0-1  hmma_A = shared_A[0:16, 0:8]
+      warps 2-3  hmma_A = shared_A[16:32, 0:8]
+
+The threads of a block are shown in lockstep, all warps at one operation. On a GPU the warps of a block go at their
+own pace from barrier to barrier, and a kernel without races doesn't notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.machine.access import instructions
+from polyvolta.cuda.machine.interpreter import prepared_memory
+from polyvolta.cuda.machine.machine import Machine, Step
+from polyvolta.cuda.machine.operations import EFFECTS
+from polyvolta.cuda.machine.reach import Access, Reach
+from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touches
+from polyvolta.cuda.text.places import Place, Places
+from polyvolta.sched.tree import Schedule
+from polyvolta.sched.views.paper import rows
+
+
+class BadBlock(CudaError, ValueError):
+    """A block that a kernel's grid doesn't have, or something that is no block."""
+
+    id = "PV558"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceStep:
+    """One operation that a block has taken. Print it.
+
+    Parameters
+    ----------
+    number : of the step, from 0.
+    place : the operation in the kernel IR, its line in the CUDA text, its node in the schedule tree.
+    node : that node as the tree's text has it; "" for what the tree doesn't have.
+    cuda : the statement of the CUDA text that starts at that line, in one line.
+    loops : the variables of the loops around, outermost first.
+    block : blockIdx x, y, z.
+    active : which threads took part, bool [warp, lane].
+    values : for each register element that the operation touched, by its text such as "hmma_C[0][1]", the values
+        afterwards: [warp, lane, value] of fp16 or fp32. What nobody has written yet is NaN.
+    """
+
+    number: int
+    place: Place
+    node: str
+    cuda: str
+    loops: Mapping[str, int]
+    block: tuple[int, int, int]
+    active: np.ndarray
+    values: Mapping[str, np.ndarray]
+    _machine: Machine = field(repr=False)
+    _names: Mapping[str, Any] = field(repr=False)
+    _reach: Reach = field(repr=False)
+
+    @property
+    def op(self) -> kir.Op:
+        """The operation."""
+        op = self.place.stmt
+        assert isinstance(op, kir.Op)
+        return op
+
+    @property
+    def statement(self) -> str:
+        """The schedule tree's name for the operation, such as "load_A"."""
+        return self.place.statement
+
+    @property
+    def reads(self) -> tuple[Touch, ...]:
+        """What each warp has read."""
+        return self._touches[0]
+
+    @property
+    def writes(self) -> tuple[Touch, ...]:
+        """What each warp has written."""
+        return self._touches[1]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The warp-wide memory instructions, lane by lane in bytes; one block, so their first axis has extent 1."""
+        return tuple(instructions(self._machine, self.op, self._reach))
+
+    @cached_property
+    def _touches(self) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
+        return touches(self._machine.ir, self.op, self._names, self._reach, self.active)
+
+    @cached_property
+    def does(self) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """What happens, in one line for each group of warps that do the same: their numbers, and the line."""
+        found: dict[str, list[int]] = {}
+        for warp in np.flatnonzero(self.active.any(1)).tolist():
+            reads, writes = ([t for t in side if t.warp == warp] for side in self._touches)
+            count = int(self.active[warp].sum())
+            lanes = "" if count == self.active.shape[1] else f"  ({count} lanes)"
+            found.setdefault(assignment(self._machine.ir, self.op, reads, writes) + lanes, []).append(warp)
+        return tuple((tuple(warps), text) for text, warps in found.items())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What `print` shows below the first line: a label and a text each."""
+        out = [("tree", self.node or "(not in the tree)"), (f"line {self.place.line}", self.cuda)]
+        return out + [(warps_text(warps, len(self.active)), text) for warps, text in self.does]
+
+    @property
+    def title(self) -> str:
+        """Number, statement, loop variables."""
+        loops = ", ".join(f"{n} = {v}" for n, v in self.loops.items())
+        return "  ".join(x for x in (f"step {self.number}", self.statement, loops) if x)
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        room = max(len(label) for label, _ in lines)
+        return "\n".join([self.title, *(f"  {label:<{room}}  {text}" for label, text in lines)])
+
+    def __repr__(self) -> str:
+        return f"<TraceStep {self.number}: {self.place}>"
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks, as a table."""
+        from html import escape
+
+        left = "text-align: left; white-space:"
+        body = "".join(
+            f'<tr><th style="{left} nowrap">{escape(label)}</th>'
+            f'<td style="{left} pre-wrap"><code>{escape(text)}</code></td></tr>'
+            for label, text in self.lines()
+        )
+        return f"<table><caption>{escape(self.title)}</caption>{body}</table>"
+
+
+def trace(
+    ir: KernelIR,
+    schedule: Schedule,
+    tensors: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, float] | None = None,
+    block: tuple[int, ...] = (0, 0),
+) -> Iterator[TraceStep]:
+    """The steps of one block; the output tensors are written in place, in that block's part.
+
+    Parameters
+    ----------
+    ir, schedule : the kernel and its tree.
+    tensors, sizes, scalars : as of `interpreter.interpret`.
+    block : blockIdx x, y and, if it isn't 0, z.
+
+    Raises
+    ------
+    BadBlock, BadTensor : at once.
+    OutOfBounds, Diverged, NotAChunk : at the step where the kernel goes wrong.
+
+    Cost: that of one block, interpreted; what warps touch is made out when it is asked for.
+    """
+    memory, values = prepared_memory(ir, tensors, sizes, scalars)
+    grid: list[Any] = [g.evaluate(values) for g in ir.grid]
+    number = checked_block(block, grid, sizes)
+    machine = Machine(ir, memory, values, np.array(number)[:, None], EFFECTS)
+    return _steps(machine, Places(ir, schedule), number)
+
+
+def checked_block(block: object, grid: Sequence[int], sizes: Mapping[str, int]) -> tuple[int, int, int]:
+    """blockIdx x, y, z.
+
+    Parameters
+    ----------
+    block : two or three ints.
+    grid : blocks along x, y, z.
+    sizes : what the grid is for.
+
+    Raises
+    ------
+    BadBlock : it is none, or not one of the grid; names the nearest one.
+
+    >>> checked_block((1, 0), (2, 4, 1), {})
+    (1, 0, 0)
+    >>> checked_block((3, 9), (2, 4, 1), {"M": 512, "N": 256})
+    Traceback (most recent call last):
+        ...
+    polyvolta.cuda.machine.stepping.BadBlock: [PV558] there is no block (3, 9)
+      the grid for M = 512, N = 256 has 2 x 4 x 1 blocks along x, y, z
+    hint: the nearest is (1, 3)
+    """
+    axes = _ints(block)
+    if len(axes) not in (2, 3):
+        raise BadBlock(
+            f"{block!r} is no block"[:200],
+            hint="two or three ints, blockIdx x, y and z, such as (0, 0); x goes with columns, y with rows",
+        )
+    x, y, z = [*axes, 0][:3]
+    if all(0 <= n < most for n, most in zip((x, y, z), grid, strict=True)):
+        return x, y, z
+    given = ", ".join(map(str, axes))
+    of_sizes = f" for {', '.join(f'{n} = {v}' for n, v in sizes.items())}" if sizes else ""
+    where = f"the grid{of_sizes} has {' x '.join(map(str, grid))} blocks along x, y, z"
+    near = tuple(min(max(n, 0), most - 1) for n, most in zip((x, y, z), grid, strict=True))
+    hint = f"the nearest is {near[: 3 if near[2] else 2]}" if prod(grid) else "the result is empty: no block has work"
+    raise BadBlock(f"there is no block ({given})", where=where, hint=hint)
+
+
+def _ints(block: Any) -> list[int]:
+    """The ints of something iterable; none where it is anything else."""
+    try:
+        found = list(block)
+        return [] if any(isinstance(n, bool | np.bool_) for n in found) else [index(n) for n in found]
+    except TypeError:
+        return []
+
+
+def warps_text(warps: Sequence[int], count: int) -> str:
+    """Some of a block's `count` warps.
+
+    >>> warps_text((0, 1, 2, 5), 8), warps_text((3,), 8), warps_text(range(8), 8)
+    ('warps 0-2, 5', 'warp 3', 'all warps')
+    """
+    if count > 1 and len(warps) == count:
+        return "all warps"
+    runs = [[w for _, w in run] for _, run in groupby(enumerate(warps), lambda pair: pair[1] - pair[0])]
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f"warp{'s' * (len(warps) > 1)} {', '.join(texts)}"
+
+
+# ---- from the machine's steps to these
+
+
+def _steps(machine: Machine, places: Places, block: tuple[int, int, int]) -> Iterator[TraceStep]:
+    nodes = {row.at: row.lines[0] for row in rows(places.schedule)}
+    text = places.printed.text.split("\n")
+    found: dict[IrPath, tuple[Place, str, str]] = {}
+    for number, step in enumerate(machine.steps()):
+        if step.path not in found:
+            place = places[step.path]
+            node = "" if place.node is None else nodes.get(place.node, "")
+            found[step.path] = place, node, _statement(text, place.line)
+        place, node, cuda = found[step.path]
+        active = np.ones(machine.shape[1:], bool) if step.mask is None else step.mask[0].copy()
+        yield TraceStep(
+            number, place, node, cuda, machine.loops(), block, active, _registers(machine, step), machine,
+            dict(machine.values), step.reach,
+        )  # fmt: skip
+
+
+def _registers(machine: Machine, step: Step) -> dict[str, np.ndarray]:
+    """Copies of the register elements that an operation touches, after it."""
+    match step.op:
+        case kir.Mma(d, a, b):
+            elements: tuple = (d, a, b)
+        case kir.Pointwise(target=target, operands=operands):
+            elements = (target, *operands)
+        case kir.SharedStore(source) | kir.ExchangeStore(source) | kir.GlobalStore(source):
+            elements = (source,)
+        case kir.Barrier():
+            elements = ()
+        case op:
+            elements = (op.target,)
+    out = {}
+    for e in elements:
+        if isinstance(e, kir.Element):
+            at = [machine.number(i, f"an index of register array {e.array}") for i in e.index]
+            out[element_text(machine.ir, e.array, at)] = machine.element(e)[0].copy()
+    return out
+
+
+def _statement(text: Sequence[str], line: int) -> str:
+    """The statement that starts at a line of the CUDA text, in one line."""
+    parts = []
+    for part in text[line - 1 :]:
+        parts.append(part.strip())
+        if part.endswith((";", "{", "}")):
+            break
+    return " ".join(parts)

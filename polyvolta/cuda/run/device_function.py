@@ -1,0 +1,80 @@
+"""A kernel as a device function, for a user's own `@cuda.jit` kernel.
+
+The body is the kernel's text, word for word; what differs is the head, `__device__` for `__global__`, and how shared
+memory comes about: as an array of the function's own up to 48 KiB, beyond that as the dynamic shared memory of the
+launch, which `numba_helpers.with_shared` lets a user's kernel have. numba compiles the text with the kernel that calls
+it, for the GPU at hand, and links both. So the results are those of the kernel, bit for bit.
+
+All threads of a block call it, in a grid and a block of `kernel.launch_config(...)`: it computes the tile of the
+result that belongs to its block. What the caller wrote to global memory before is visible to it only behind a
+barrier, and only from the same block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR
+from polyvolta.cuda.numba_helpers import require_numba
+from polyvolta.cuda.text.kernel_head import opening
+
+STATIC_BYTES = 48 * 1024  # of shared memory that a function may have of its own
+
+
+class NotADeviceFunction(CudaError, ValueError):
+    """A kernel that can't be called as asked for."""
+
+    id = "PV524"
+
+
+def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
+    """The text with the kernel as a device function that returns 0.
+
+    Parameters
+    ----------
+    ir, source : a kernel and its text.
+    shared : where its shared memory is: "static", "dynamic", or "auto": static if it fits.
+
+    Raises
+    ------
+    NotADeviceFunction : more static shared memory than there is.
+    """
+    if shared not in ("auto", "static", "dynamic"):
+        raise NotADeviceFunction(f"shared is {shared!r}", hint='"static", "dynamic" or "auto"')
+    static = shared == "static" or (shared == "auto" and ir.shared_bytes <= STATIC_BYTES)
+    if static and ir.shared_bytes > STATIC_BYTES:
+        raise NotADeviceFunction(
+            f"{ir.name} takes {ir.shared_bytes} bytes of shared memory, of its own it can have {STATIC_BYTES}",
+            hint='shared="dynamic", and a launch with shared_bytes of launch_config, of a kernel by with_shared',
+        )
+    text = _replaced(source, opening(ir), f'extern "C" __device__ int {ir.name}(')
+    if static:
+        chunks = ir.shared_bytes // CHUNK_BYTES
+        text = _replaced(text, "extern __shared__ half8 shared_memory[];", f"__shared__ half8 shared_memory[{chunks}];")
+    return text.rstrip().removesuffix("}") + "  return 0;\n}\n"
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    if text.count(old) != 1:
+        raise NotADeviceFunction(f"the kernel's text has {text.count(old)} times, not once: {old}")
+    return text.replace(old, new)
+
+
+def declare(ir: KernelIR, source: str, shared: str = "auto") -> Any:
+    """A kernel as a function that `@cuda.jit` kernels may call; see `Kernel.device_function`.
+
+    Raises
+    ------
+    NotADeviceFunction, NumbaMissing
+    """
+    text = device_text(ir, source, shared)
+    require_numba()
+    from numba import cuda
+    from numba.cuda import types
+
+    arguments = [types.int32] * len(ir.sizes) + [types.float32] * len(ir.scalars)
+    for t in ir.tensors:
+        arguments += [types.CPointer(types.float16)] + [types.int32] * (t.ld is not None)
+    code = cuda.CUSource(text, name=f"{ir.name}.cu")
+    return cuda.declare_device(ir.name, types.int32(*arguments), link=[code], abi="c")

@@ -1,0 +1,98 @@
+"""Pointwise operations: one device function for a formula, on eight values of each operand, in fp32.
+
+What is computed is written by `text.expression`, without what changes nothing. Division, square roots and the
+functions of CUDA's mathematics library are built into the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.text.expression import OR, defined, products_of, relation, simplified, spell
+from polyvolta.cuda.text.helpers.device_function import DeviceFunction
+from polyvolta.cuda.text.helpers.values import PACK_HALF8, UNPACK_HALF8
+from polyvolta.cuda.text.names import OWN_NAMES, c_name
+from polyvolta.graph.functions.formula import Formula, inputs
+
+SCALAR = "scalar "
+
+
+def products(ir: KernelIR) -> frozenset[str]:
+    """The fp32 arrays in which pointwise operations leave what a compiler may see as a product."""
+    kinds = {r.name: r.kind for r in ir.registers}
+    made = [op for op in operations(ir.body) if isinstance(op, Pointwise) and kinds[op.target.array] == "float"]
+    found: set[str] = set()
+    while True:
+        new = {op.target.array for op in made if _is_product(op, operand_kinds(op, kinds, found))}
+        if new <= found:
+            return frozenset(found)
+        found |= new
+
+
+def operand_kinds(op: Pointwise, kinds: Mapping[str, str], found: Collection[str]) -> tuple[str, ...]:
+    """What `pointwise` is told of the operands, where those arrays hold products."""
+    return tuple(
+        f"{SCALAR}{e}" if isinstance(e, str) else "product" if e.array in found else kinds[e.array] for e in op.operands
+    )
+
+
+def _is_product(op: Pointwise, kinds: Sequence[str]) -> bool:
+    """Whether a compiler may see an operation's value as a product."""
+    formula = simplified(op.formula)
+    formula = defined(formula)[formula]
+    return formula in products_of(formula, _positions(kinds))
+
+
+def _positions(kinds: Sequence[str]) -> list[int]:
+    return [p for p, kind in enumerate(kinds) if kind == "product"]
+
+
+@lru_cache(maxsize=256)
+def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, masked: bool) -> DeviceFunction:
+    """The function of a formula.
+
+    Parameters
+    ----------
+    name : what the operation is called.
+    kinds : of the operands: "half", "float", "product" (eight values each) or "scalar NAME"; a product is fp32 that the
+        same thread computed, see `products`.
+    target : "half" or "float".
+    masked : whether only the first `count` values are computed, and the others 0.
+    """
+    formula = simplified(formula)
+    used = inputs(formula)
+    parameters, before, names, read = [], [], [], []
+    for p, kind in enumerate(kinds):
+        scalar = kind.removeprefix(SCALAR) if kind.startswith(SCALAR) else ""
+        x = scalar if scalar and not OWN_NAMES.fullmatch(scalar) else f"x{p}"
+        names.append(x)
+        read.append(x if scalar else f"{x}[i]")
+        match kind:
+            case "half":
+                parameters.append(f"half8 packed{p}")
+                before += [f"float {x}[8];", f"unpack_half8({x}, packed{p});"] if p in used else []
+            case "float" | "product":
+                parameters.append(f"const float (&{x})[8]")
+            case _:
+                parameters.append(f"float {x}")
+    spelled = spell(formula, read, _positions(kinds))
+    lines = spelled.lines
+    value = f"i < count ? {spelled.value.within(OR)} : 0.0f" if masked else spelled.value.text
+    loop = ["#pragma unroll", "for (int i = 0; i < 8; i += 1) {", *(f"  {x}" for x in lines), f"  y[i] = {value};", "}"]
+    if not lines:
+        loop = [*loop[:1], "for (int i = 0; i < 8; i += 1)", f"  y[i] = {value};"]
+    half = target == "half"
+    needs = (*((UNPACK_HALF8,) if before else ()), *((PACK_HALF8,) if half else ()))
+    body = (*before, *(["float y[8];"] if half else []), *loop, *(["return pack_half8(y);"] if half else []))
+    about = f"y = {relation(formula, names, spelled.names)}, in fp32" + (", rounded to fp16" if half else "")
+    return DeviceFunction(
+        f"{c_name(name)}{'_inside' if masked else ''}",
+        "half8" if half else "void",
+        (*(() if half else ("float (&y)[8]",)), *parameters, *(("int count",) if masked else ())),
+        body,
+        about + ("; values from number count on are 0" if masked else ""),
+        needs,
+    )

@@ -1,0 +1,396 @@
+"""The kernel IR as CUDA C++: one self-contained text that compiles without a header.
+
+The text is for people: loops and conditions say which statements of the tree they hold, every operation is one
+call of a device function, and every index is printed from an expression of the IR. fp16 is a storage type here (fp16
+is an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import gcd
+
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK,
+    Barrier,
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    GlobalLoad,
+    GlobalStore,
+    GlobalTensor,
+    Inside,
+    KernelIR,
+    Loop,
+    Mma,
+    Op,
+    Pointwise,
+    RegisterArray,
+    Scale,
+    SharedStore,
+    Stmt,
+    When,
+    Zero,
+)
+from polyvolta.cuda.ir.walk import IrPath, operations
+from polyvolta.cuda.text import ranges
+from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
+from polyvolta.cuda.text.expression import literal
+from polyvolta.cuda.text.helpers import exchange, global_memory, mma, pointwise, shared
+from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
+from polyvolta.cuda.text.helpers.values import PACK_HALF8
+from polyvolta.cuda.text.kernel_head import banner, known, opening
+from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.aff import Floor
+
+BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
+"""Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
+
+PRELUDE = """\
+typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef uint2 half4;          // four fp16 values, one 64-bit access
+typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
+
+
+MARK = "\0"  # between a line's text and the path of the statement that starts there
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A kernel's text.
+
+    Parameters
+    ----------
+    text : CUDA C++.
+    lines : for each statement of the body, by its path (see `ir_walk`), the number of its first line, counted from 1.
+    """
+
+    text: str
+    lines: Mapping[IrPath, int]
+
+
+def print_cuda(ir: KernelIR) -> str:
+    """The kernel's text; see `printed`."""
+    return printed(ir).text
+
+
+def printed(ir: KernelIR) -> Printed:
+    """The kernel's text, and where in it each statement is.
+
+    Raises
+    ------
+    NotPrintable : an index whose floor is not C's division, or an operation between kinds that have no conversion.
+    """
+    printer = _Printer(ir)
+    kernel = printer.kernel()
+    prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]
+    marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
+    lines: dict[IrPath, int] = {}
+    texts = []
+    for number, line in enumerate(marked.split("\n"), 1):
+        text, *paths = line.split(MARK)
+        texts.append(text)
+        lines.update({tuple(map(int, path.split("."))): number for path in paths})
+    return Printed("\n".join(texts), lines)
+
+
+class _Printer:
+    """Prints statements, and collects the device functions that they call."""
+
+    def __init__(self, ir: KernelIR) -> None:
+        self.ir = ir
+        taken = {*ir.sizes, *ir.scalars, *(n for n, _ in ir.derived), ir.name}
+        taken |= {x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)} | {t.ld for t in ir.tensors if t.ld}
+        taken |= {"shared_memory", "linearId", *BLOCKS.values(), *ir.ranges}
+        self.functions = DeviceFunctions(taken)
+        self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
+        self.sizes = dict(ir.context)
+        self.speller = KernelSpeller(known(ir), BLOCKS)
+        self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
+        self.kinds = {r.name: r.kind for r in ir.registers}
+        self.products = pointwise.products(ir)
+        self.moving: dict[GlobalLoad, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
+
+    def uses(self, word: str) -> bool:
+        """Whether a device function has a word in its text."""
+        return any(word in line for f in self.functions.names for line in f.body)
+
+    # ---- the kernel
+
+    def kernel(self) -> str:
+        ir = self.ir
+        args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
+        for t in ir.tensors:
+            args.append(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}")
+            args += [f"int {t.ld}"] if t.ld else []
+        *lines, head = opening(ir).splitlines()
+        lines += wrapped(f"{head}{', '.join(args)}) {{", "    ")
+        lines.append("  extern __shared__ half8 shared_memory[];")
+        for t in ir.tiles:
+            start = f" + {t.start}" if t.start else ""
+            copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
+            lines.append(f"  half8 *const {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
+        lines += ["", "  const int linearId = threadIdx.x;"]
+        lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
+        body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
+        lines += [f"  const int {new} = {name};" for name, new in BLOCKS.items() if any(new in x for x in body)]
+        lines.append("")
+        for r in ir.registers:
+            shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
+            if r.kind == "half":
+                lines.append(f"  half8 {r.name}{shape}{f'[{r.width // CHUNK}]' if r.width > CHUNK else ''};")
+            else:
+                lines.append(f"  float {r.name}{shape}[{r.width}];")
+        return "\n".join([*lines, *body, "}"])
+
+    # ---- expressions
+
+    def c(self, e: Aff) -> str:
+        return self.speller.text(e)
+
+    def extreme(self, bounds: tuple[Aff, ...], fn: str) -> str:
+        text = self.c(bounds[0])
+        for b in bounds[1:]:
+            text = f"{fn}({text}, {self.c(b)})"
+        return text
+
+    def upto(self, loop: Loop) -> str:
+        (first, *more) = loop.upper
+        if not more and not first.is_constant and first.const == -1:
+            return f"{loop.var} < {self.c(first + 1)}"
+        return f"{loop.var} <= {self.extreme(loop.upper, 'min')}"
+
+    def condition(self, e: Aff) -> str:
+        """`e >= 0` with positive terms on both sides; a size known to be a multiple stands undivided."""
+        for atom, c in e.terms:
+            if isinstance(atom, Floor) and len(atom.num.terms) == 1 and not atom.num.const:
+                ((size, k),) = atom.num.terms
+                if isinstance(size, str) and k == 1 and self.sizes.get(size, 1) % atom.den == 0:
+                    e = (e - Aff(((atom, c),))) * atom.den + c * var(size)
+                    break
+        plus = Aff(tuple((a, c) for a, c in e.terms if c > 0), max(e.const, 0))
+        minus = Aff(tuple((a, -c) for a, c in e.terms if c < 0), max(-e.const, 0))
+        if not plus.terms and len(minus.terms) == 1 and minus.terms[0][1] == 1 and not minus.const:
+            low = self.speller.ranges.get(minus.terms[0][0], (None, None))[0]  # type: ignore[call-overload]
+            return f"{self.c(minus)} {'==' if low == plus.const else '<='} {plus.const}"
+        if e.const == -1 and minus.terms:
+            return f"{self.c(plus)} > {self.c(minus - 1)}"
+        return f"{self.c(plus)} >= {self.c(minus)}"
+
+    def element(self, e: Element) -> str:
+        return e.array + ("" if _single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
+
+    def place(self, index: tuple[Aff, ...], order: tuple[int, ...]) -> list[str]:
+        """An index in memory order: line and run, or the one of a vector."""
+        return [self.c(index[d]) for d in order]
+
+    # ---- control
+
+    @contextmanager
+    def knowing(self, more: Mapping[str, tuple[int | None, int | None]]) -> Iterator[None]:
+        outer = self.speller.ranges
+        self.speller.ranges = {**outer, **more}
+        yield
+        self.speller.ranges = outer
+
+    def stmt(self, s: Stmt, depth: int, at: IrPath) -> list[str]:
+        """A statement's lines; the line on which the one at path `at` starts is marked with the path."""
+        pad = "  " * depth
+        match s:
+            case Loop():
+                return self.loop(s, depth, at)
+            case When():
+                test = " && ".join(self.condition(e) for e in s.conditions)
+                above = comment(s.comment, pad)
+                lines = [*above, *_marked(wrapped(f"{pad}if ({test}) {{", f"{pad}    "), at)]
+                with self.knowing(ranges.of_conditions(s.conditions, self.speller.ranges)):
+                    lines += self.body(s.body, depth, at)
+                if s.orelse:
+                    lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
+                return [*lines, pad + "}"]
+            case _:
+                return _marked(wrapped(pad + self.op(s) + ";", pad + "    "), at)
+
+    def loop(self, s: Loop, depth: int, at: IrPath) -> list[str]:
+        pad = "  " * depth
+        self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
+        loads = moving(s, {t.name: t for t in self.ir.tensors})
+        pointers = {p: self.free(f"from_{p.tensor}") for p in dict.fromkeys(p for p, _ in loads.values())}
+        lines = []
+        if pointers:
+            lines.append(f"{pad}// where the thread's loads of a trip start; the pointers move on with the loop")
+            lines += [x for p, name in pointers.items() for x in wrapped(pad + self.start(p, name), pad + "    ")]
+            lines.append("")
+        lines += comment(s.comment, pad)
+        lines += [f"{pad}#pragma unroll"] if s.unroll else []
+        head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
+        lines += _marked([head], at)
+        outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
+        steps = [self.advance(p, name) for p, name in pointers.items()]
+        last = ending(s, loads)
+        with self.knowing(ranges.of_loop(s)):
+            for k, inner in enumerate(s.body):
+                lines += self.stmt(inner, depth + 1, (*at, k))
+                if inner is last:
+                    lines[-1:] = [*(f"{pad}    {step}" for step in steps), lines[-1]]
+        self.moving = outer
+        return [*lines, *(f"{pad}  {step}" for step in steps if last is None), pad + "}"]
+
+    def free(self, wish: str) -> str:
+        """A name of the kernel's body that nothing else has."""
+        name, number = wish, 2
+        while name in self.functions.taken:
+            name, number = f"{wish}_{number}", number + 1
+        self.functions.taken.add(name)
+        return name
+
+    def start(self, p: Pointer, name: str) -> str:
+        """A pointer's declaration; its offset is computed in 64 bits, as those of loads are."""
+        line, run = p.start
+        lines = self.c(line)
+        lines = lines if lines.isidentifier() else f"({lines})"
+        offsets = [f"(long long){lines} * {self.ir.tensor(p.tensor).ld}"] if line != aff(0) else []
+        offsets += [self.c(run)] if run != aff(0) else []
+        return f"const fp16 *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
+
+    def advance(self, p: Pointer, name: str) -> str:
+        """A pointer's step to the next trip."""
+        line, run = p.step
+        parts = [f"{line}LL * {self.ir.tensor(p.tensor).ld}"] if line else []
+        parts += [str(run)] if run else []
+        return f"{name} += {' + '.join(parts)};"
+
+    def body(self, stmts: tuple[Stmt, ...], depth: int, at: IrPath, first: int = 0) -> list[str]:
+        return [line for k, s in enumerate(stmts, first) for line in self.stmt(s, depth + 1, (*at, k))]
+
+    # ---- operations
+
+    def call(self, function: DeviceFunction, *arguments: str) -> str:
+        return f"{self.functions.name(function)}({', '.join(arguments)})"
+
+    def op(self, op: Op) -> str:
+        match op:
+            case Zero(target):
+                return self.call(mma.zero(self.width(target)), self.element(target))
+            case Scale(target, factor):
+                return self.call(mma.scale(self.width(target)), self.element(target), literal(factor))
+            case GlobalLoad():
+                return self.global_load(op)
+            case GlobalStore():
+                return self.global_store(op)
+            case Pointwise():
+                return self.pointwise(op)
+            case SharedStore(source, tile, index, buffer):
+                t = self.ir.tile(tile)
+                function = shared.store(t, self.operands.get(tile, "tile"))
+                return self.call(function, self.buffer(tile, buffer), self.element(source), *self.place(index, t.order))
+            case FragmentLoad():
+                return self.fragment_load(op)
+            case Mma(d, a, b, macro):
+                return self.call(mma.mma(macro), *(self.element(e) for e in (d, a, b)))
+            case ExchangeStore(source, buffer, slot, plan):
+                function = exchange.store(plan, self.width(source))
+                return self.call(function, _plus(buffer, self.c(plan.chunks * slot)), self.element(source), "lane")
+            case ExchangeLoad():
+                return self.exchange_load(op)
+            case Barrier(scope):
+                return "__syncthreads()" if scope == "block" else "__syncwarp()"
+        raise TypeError(type(op).__name__)
+
+    def width(self, e: Element) -> int:
+        return self.ir.register(e.array).width
+
+    def buffer(self, tile: str, number: Aff) -> str:
+        return _plus(tile, self.c(self.ir.tile(tile).chunks * number))
+
+    def need_kind(self, e: Element, kind: str, what: str) -> None:
+        if self.kinds[e.array] != kind:
+            raise NotPrintable(f"{what} needs {kind} registers, {e.array} has {self.kinds[e.array]}")
+
+    def global_load(self, op: GlobalLoad) -> str:
+        self.need_kind(op.target, "half", f"a load of {op.tensor}")
+        t = self.ir.tensor(op.tensor)
+        rank = len(t.dims)
+        along = "one" if op.along is None else "run" if op.along == t.order[-1] else "line"
+        function = global_memory.load(rank, along, t.align if along == "run" else 1, op.guarded)
+        return f"{self.element(op.target)} = {self.call(function, *self.access(op, t))}"
+
+    def access(self, op: GlobalLoad | GlobalStore, t: GlobalTensor) -> list[str]:
+        """The arguments that say where a tensor is accessed."""
+        if isinstance(op, GlobalLoad) and op in self.moving:
+            name, place = self.moving[op]
+            return [name, *map(self.c, place), str(t.ld)]
+        extents = [str(t.dims[d]) for d in t.order] if op.guarded else []
+        return [t.name, *self.place(op.index, t.order), *([t.ld] if t.ld else []), *extents]
+
+    def global_store(self, op: GlobalStore) -> str:
+        t = self.ir.tensor(op.tensor)
+        along = "run" if op.along == t.order[-1] else "line"
+        function = global_memory.store(len(t.dims), along, t.align if along == "run" else 1, op.guarded)
+        value = self.element(op.source)
+        if self.kinds[op.source.array] == "float":
+            value = self.call(PACK_HALF8, value)
+        return self.call(function, *self.access(op, t), value)
+
+    def pointwise(self, op: Pointwise) -> str:
+        half = self.kinds[op.target.array] == "half"
+        kinds = pointwise.operand_kinds(op, self.kinds, self.products)
+        function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None)
+        arguments = [self.element(e) if isinstance(e, Element) else e for e in op.operands]
+        target = self.element(op.target)
+        if op.inside is not None:
+            arguments.append(self.count(op.inside))
+        return f"{target} = {self.call(function, *arguments)}" if half else self.call(function, target, *arguments)
+
+    def count(self, inside: Inside) -> str:
+        """How many of eight values are inside: the first ones."""
+        tests = []
+        for d, (at, extent) in enumerate(zip(inside.index, inside.extents, strict=True)):
+            if d != inside.along:
+                tests.append(self.condition(extent - at - 1))
+        along = inside.along
+        number = "8" if along is None else self.c(inside.extents[along] - inside.index[along])
+        return f"{' && '.join(tests)} ? {number} : 0" if tests else number
+
+    def fragment_load(self, op: FragmentLoad) -> str:
+        tile = self.ir.tile(op.tile)
+        steps = tuple(gcd(x, self.multiple(e)) for x, e in zip(shared.extents(op.ownership), op.origin))
+        function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
+        arguments = (self.element(op.target), self.buffer(op.tile, op.buffer), *self.place(op.origin, tile.order))
+        return self.call(function, *arguments, "lane")
+
+    def multiple(self, e: Aff) -> int:
+        """A number that an expression is known to be a multiple of; 0 for the number 0."""
+        return gcd(e.const, *(c * self.multiples.get(a, 1) if isinstance(a, str) else c for a, c in e.terms))
+
+    def exchange_load(self, op: ExchangeLoad) -> str:
+        plan = op.exchange
+        self.need_kind(op.target, plan.kind, "an exchange")
+        function = exchange.load(plan, op.parts, op.stride)
+        where = [_plus(op.buffer, self.c(plan.chunks * op.slot)), *([self.c(op.round)] if plan.rounds > 1 else [])]
+        target = self.element(op.target)
+        if plan.kind == "half":
+            return f"{target} = {self.call(function, *where, 'lane')}"
+        return self.call(function, target, *where, "lane")
+
+
+def _single(register: RegisterArray) -> bool:
+    """Whether an array has one element, and is printed as that."""
+    return all(n == 1 for n in register.shape)
+
+
+def _marked(lines: list[str], at: IrPath) -> list[str]:
+    """The lines, the first with a statement's path behind it."""
+    return [lines[0] + MARK + ".".join(map(str, at)), *lines[1:]]
+
+
+def _plus(start: str, offset: str) -> str:
+    return start if offset == "0" else f"{start} + {offset}"
+
+
+def _constant(bounds: tuple[Aff, ...]) -> bool:
+    return len(bounds) == 1 and bounds[0].is_constant

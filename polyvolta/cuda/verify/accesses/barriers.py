@@ -1,0 +1,84 @@
+"""Barriers are reached by all who wait at them.
+
+`__syncthreads()` waits for every thread of the block. Where some threads skip it, the others wait without end, or,
+worse, go on when those arrive at another one: the block hangs, or isn't ordered where the text says that it is. So a
+block barrier stands where all threads of a block go, or none: under conditions on sizes, block indices and k tiles,
+never on the thread. The same is true of a warp and what its 32 lanes do together: `__syncwarp()`, the tensor-core
+instruction, and an exchange, whose warp waits for itself.
+
+The machine gives the threads that arrive at every operation, for all blocks and sizes; here they are counted. A
+condition that is marked as one on which all threads agree must be one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import LANES, Barrier, ExchangeLoad, ExchangeStore, KernelIR, Mma, Op, When
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.engine.watching import Nothing, Stateless, listed, thread_of
+from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.graph.dag import Graph
+
+PROOF = "barriers_reached"
+BLOCK, WARP = "a barrier of the block", "a barrier of the warp"
+TOGETHER = {Mma: "a tensor-core instruction", ExchangeStore: "an exchange", ExchangeLoad: "an exchange"}
+"""What a warp does together, besides its barrier."""
+
+
+class Barriers(Stateless):
+    """Looks at who takes part in what a block or a warp does together."""
+
+    proofs = (PROOF,)
+
+    def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
+        self.ir = ir
+
+    def step(self, state: Nothing, here: Here) -> None:
+        """An operation with the threads that arrive at it."""
+        what = together(here.op) if here.mask is not None else None
+        if what is None:
+            return
+        assert here.mask is not None
+        missing = ~here.mask if what == BLOCK else here.mask.any(1, keepdims=True) & ~here.mask
+        if not missing.any():
+            return
+        warp, lane = thread_of(missing)
+        if what == BLOCK:
+            arrive = f"{np.count_nonzero(here.mask)} of the block's {self.ir.threads} threads arrive"
+        else:
+            arrive = f"{np.count_nonzero(here.mask[warp])} of the {LANES} lanes of warp {warp} arrive"
+        here.refute(PROOF, f"{arrive} at {what}; warp {warp}, lane {lane} doesn't", warp=warp, lane=lane)
+
+    def choose(self, holds: np.ndarray, here: Here) -> None:
+        """A condition: all threads agree if it says so."""
+        if not isinstance(here.op, When) or not here.op.uniform or holds.all() or not holds.any():
+            return
+        warp, lane = thread_of(~holds)
+        words = " and ".join(f"{e} >= 0" for e in here.op.conditions)
+        what = (
+            f"{words} is marked as the same for all threads, and holds for {np.count_nonzero(holds)} of "
+            f"{self.ir.threads}; not for warp {warp}, lane {lane}"
+        )
+        here.refute(PROOF, what, warp=warp, lane=lane)
+
+    def shown(self, proof: str) -> Verdict:
+        """What is shown, with how many places of each kind there are."""
+        kinds = [what for op in operations(self.ir.body) if (what := together(op)) is not None]
+        counts = {what: f"{n} in the text" for what, n in Counter(kinds).items()}
+        relation = f"{listed(counts)}; each is reached by all of its threads or by none of them"
+        text = "every barrier is reached by all {} threads of its block, or 32 of its warp, or by none"
+        return Verdict(text.format(self.ir.threads), relation)
+
+
+def together(op: Op | object) -> str | None:
+    """What an operation is that a block, or a warp, does together; None for others."""
+    if isinstance(op, Barrier):
+        return BLOCK if op.scope == "block" else WARP
+    return TOGETHER.get(type(op))
+
+
+CLIENTS = (Barriers,)

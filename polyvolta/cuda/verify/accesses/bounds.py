@@ -1,0 +1,240 @@
+"""Every access is inside: of its tensor, its tile, its register array.
+
+Global memory: an index is a symbolic part, 128*blockIdx.y + 32*c2, and numbers of the threads. Its least and its
+greatest value over all threads and rounds of an unrolled loop are compared with 0 and the extent by the set core, under
+the condition that holds where the access stands: so a text without guards is inside since its condition says so, for
+all sizes. An access with guards compares each value with the extents itself; that it isn't below 0 is left to prove.
+
+Shared memory and registers: indices are numbers for every thread, checked one by one against the tile's box, its chunks
+and buffers, the slots of the exchange, the shape of a register array.
+
+Two things that a text relies on come with it: names keep to the ranges from which the printer knows that C's division
+is the floor, and no sum of ints overflows (`integers`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK_BYTES,
+    LANES,
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    GlobalLoad,
+    GlobalStore,
+    KernelIR,
+    Loop,
+    SharedStore,
+)
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.verify.accesses.extremes import Extremes
+from polyvolta.cuda.verify.accesses.integers import INT, LARGEST, overflow
+from polyvolta.cuda.verify.accesses.slots import BYTES, table, tile_index
+from polyvolta.cuda.verify.engine.conditions import Condition
+from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.engine.symbols import BLOCKS
+from polyvolta.cuda.verify.engine.watching import Instances, Nothing, Stateless, elements
+from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+from polyvolta.graph.dag import Graph
+from polyvolta.sets import Aff, var
+
+PROOF = "bounds"
+
+
+class Bounds(Stateless):
+    """Looks where each access goes."""
+
+    proofs = (PROOF,)
+
+    def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
+        self.ir = ir
+        self.tables = {t.name: table(t) for t in ir.tiles if t.layout is not None}
+        self.extremes = Extremes(ir)
+        self.instances = Instances()
+        self.seen: set[tuple] = set()
+        self.condition: Condition | None = None
+        self.done = False
+
+    def step(self, state: Nothing, here: Here) -> None:
+        """An operation; what isn't symbolic is looked at once."""
+        op, key = here.op, (*self.instances.at(here), None if here.mask is None else here.mask.tobytes())
+        if isinstance(op, GlobalLoad | GlobalStore):
+            self.extremes.add(here, op)
+        if self.condition is not here.condition:
+            self.condition = here.condition
+            self.symbolic_ranges(here)
+        if key in self.seen:
+            return
+        if not self.seen:
+            self.thread_ranges(here)
+        self.seen.add(key)
+        for name, value in here.loops.items():
+            self.in_range(here, name, value, value)
+        for e in elements(op):
+            self.register(here, e)
+        match op:
+            case SharedStore() | FragmentLoad():
+                self.tile(here, op, here.number(op.buffer))
+            case ExchangeStore() | ExchangeLoad():
+                self.exchange(here, op)
+
+    def next_trip(self, state: Nothing, loop: Loop, here: Here) -> None:
+        """A trip is over; in some there was no operation, but conditions that count on ranges."""
+        self.symbolic_ranges(here)
+
+    def finish(self, state: Nothing, here: Here) -> None:
+        """What has been collected of tensors is compared with their extents."""
+        self.overflow  # noqa: B018, computed here, where time is taken
+        found = self.extremes.outside()
+        if found is None:
+            return
+        op = found.here.op
+        assert isinstance(op, GlobalLoad | GlobalStore)
+        address = f"{op.tensor}[{', '.join(map(str, found.element))}]"
+        tensor = f"{op.tensor}[{', '.join(map(str, self.ir.tensor(op.tensor).dims))}]"
+        what = f"warp {found.warp}, lane {found.lane} reaches {address}, outside of {tensor}"
+        self.refute(found.here, what, address, (found.where,), found.warp, found.lane)
+
+    # ---- shared memory
+
+    def tile(self, here: Here, op: SharedStore | FragmentLoad, buffer: int) -> None:
+        """Elements in the tile's box, chunks and buffers that it has."""
+        tile, chunks = self.ir.tile(op.tile), self.tables[op.tile]
+        if not 0 <= buffer < tile.buffers:
+            self.refute(here, f"buffer {buffer} of {op.tile}, which has {tile.buffers}", f"{op.tile}, buffer {buffer}")
+            return
+        index = np.broadcast_arrays(*tile_index(op, here))
+        outside = np.zeros(index[0].shape, bool)
+        for x, n in zip(index, chunks.shape, strict=True):
+            outside |= (x < 0) | (x >= n)
+        if (where := self.first(here, outside)) is not None:
+            at = ", ".join(str(int(x[where])) for x in index)
+            self.outside(here, where, f"{op.tile}[{at}]", f"a tile of {' x '.join(map(str, chunks.shape))} elements")
+            return
+        chunk = chunks[tuple(np.where(outside, 0, x) for x in index)]
+        if (where := self.first(here, ((chunk < 0) | (chunk >= tile.chunks)) & ~outside)) is not None:
+            self.outside(here, where, f"{op.tile} chunk {int(chunk[where])}", f"a buffer of {tile.chunks} chunks")
+
+    def exchange(self, here: Here, op: ExchangeStore | ExchangeLoad) -> None:
+        """Slots that the buffer has, places that a slot has."""
+        ex, tile = op.exchange, self.ir.tile(op.buffer)
+        slots = tile.buffers * tile.chunks // ex.chunks
+        parts = op.parts if isinstance(op, ExchangeLoad) else 1
+        stride = op.stride if isinstance(op, ExchangeLoad) else 0
+        slot = here.numbers(op.slot)[..., None] + stride * np.arange(parts)
+        if (where := self.first(here, (slot < 0) | (slot >= slots))) is not None:
+            self.outside(here, where, f"slot {int(slot[where])} of {op.buffer}", f"{slots} slots")
+            return
+        if isinstance(op, ExchangeStore):
+            places = ex.store.evaluate({"lane": np.arange(LANES)})
+            count = ex.chunks * CHUNK_BYTES // (len(ex.pieces[0]) * BYTES[ex.kind])
+            what = "piece"
+        else:
+            places = ex.load.evaluate({"lane": np.arange(LANES), "round": here.number(op.round)})
+            count, what = ex.chunks, "vector"
+        at = np.stack(np.broadcast_arrays(*places), -1) + np.zeros((self.ir.warps, 1, 1), int)
+        if (where := self.first(here, (at < 0) | (at >= count))) is not None:
+            self.outside(here, where, f"{what} {int(at[where])} of a slot of {op.buffer}", f"{count} {what}s")
+
+    # ---- registers and ranges
+
+    def register(self, here: Here, e: Element) -> None:
+        """An index of a register array, the same for all threads."""
+        shape, at = self.ir.register(e.array).shape, [here.number(x) for x in e.index]
+        if len(at) != len(shape) or any(not 0 <= x < n for x, n in zip(at, shape, strict=True)):
+            name = f"{e.array}[{', '.join(map(str, at))}]"
+            self.refute(here, f"{name} of {e.array}[{', '.join(map(str, shape))}]", name)
+
+    def thread_ranges(self, here: Here) -> None:
+        """What a thread's names are, against what the kernel says of them."""
+        for name in ("linearId", *(n for n, _ in self.ir.derived)):
+            numbers = here.numbers(var(name))
+            self.in_range(here, name, int(numbers.min()), int(numbers.max()))
+
+    def in_range(self, here: Here, name: str, low: int, high: int) -> None:
+        least, most = self.ir.ranges.get(name, (None, None))
+        if (least is not None and low < least) or (most is not None and high > most):
+            wrong = low if least is not None and low < least else high
+            self.refute(here, f"{name} is {wrong}, and the text relies on {least} .. {most}", name)
+
+    def symbolic_ranges(self, here: Here) -> None:
+        """Block indices and the variables of loops over k tiles, against what the kernel says of them."""
+        for name in here.condition.names:
+            if name in self.ir.sizes:
+                continue
+            low, high = self.ir.ranges.get(name, (None, None))
+            rooms = [var(name) - low] if low is not None else []
+            rooms += [high - var(name)] if high is not None else []
+            for room in rooms:
+                if not here.holds(room):
+                    what = f"{name} leaves its range {low} .. {high}, which the text relies on"
+                    self.refute(here, what, name, (-room - 1,))
+
+    # ---- counter-examples
+
+    def first(self, here: Here, bad: np.ndarray) -> tuple[int, ...] | None:
+        """Where an array [warp, 32, n] says yes first, of the threads that take part."""
+        if here.mask is not None:
+            bad = bad & here.mask[..., None]
+        return tuple(int(x) for x in np.argwhere(bad)[0]) if bad.any() else None
+
+    def outside(self, here: Here, where: tuple[int, ...], address: str, of: str) -> None:
+        warp, lane = where[:2]
+        self.refute(here, f"warp {warp}, lane {lane} reaches {address}, outside of {of}", address, (), warp, lane)
+
+    def refute(
+        self,
+        here: Here,
+        what: str,
+        address: str,
+        where: tuple[Aff, ...] = (),
+        warp: int | None = None,
+        lane: int | None = None,
+    ) -> None:
+        if not self.done:
+            self.done = True
+            here.refute(PROOF, what, where=where, warp=warp, lane=lane, address=address)
+
+    # ---- what is shown
+
+    @cached_property
+    def overflow(self) -> CounterExample | None:
+        """A case in which an int of the text overflows, with sizes that a launch takes."""
+        found = overflow(self.ir)
+        if found is None:
+            return None
+        what = f"the int {found.sum} may come to {found.value}, and an int holds {INT} at most"
+        sizes = {n: found.point[n] for n in self.ir.sizes if n in found.point}
+        block = tuple(found.point[b] for b in BLOCKS if b in found.point)
+        trips = {n: v for n, v in found.point.items() if n not in sizes and n not in BLOCKS}
+        return CounterExample(what, sizes, block if len(block) == 3 else None, iteration=trips)
+
+    def shown(self, proof: str) -> Verdict:
+        """What is shown, with the indices of every tensor and the boxes of tiles and registers."""
+        ir = self.ir
+        parts = []
+        for t in ir.tensors:
+            index = ", ".join(self.extremes.spoken(t.name, d) for d in range(len(t.dims)))
+            parts.append(f"{t.name}[{', '.join(map(str, t.dims))}] at [{index}]{guards(ir, t.name)}")
+        parts += [f"{t.name}: {t.buffers} x {t.chunks} chunks of {ir.shared_bytes} bytes" for t in ir.tiles]
+        parts += [f"{r.name}[{', '.join(map(str, r.shape))}]" for r in ir.registers]
+        statement = "every access is within its tensor, its tile and its register array, and no index overflows an int"
+        if ir.sizes:
+            statement += f", with sizes up to {LARGEST}, the largest that a launch takes"
+        return Verdict(statement, "; ".join(parts), self.overflow)
+
+
+def guards(ir: KernelIR, tensor: str) -> str:
+    """Whether accesses to a tensor have guards."""
+    kinds = {
+        op.guarded for op in operations(ir.body) if isinstance(op, GlobalLoad | GlobalStore) and op.tensor == tensor
+    }
+    return {(True,): ", guarded", (False, True): ", guarded unless the tile is full"}.get(tuple(sorted(kinds)), "")
+
+
+CLIENTS = (Bounds,)

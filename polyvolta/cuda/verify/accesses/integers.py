@@ -1,0 +1,161 @@
+"""Index arithmetic in 32 bits: with no sizes that a launch takes does an `int` of the CUDA text overflow.
+
+Expressions of the IR are of integers, those of the text of ints. What they say is the same as long as every sum, and
+every part of one, stays below 2^31 in either direction. That is decided here without running anything: the terms of an
+expression that add up, and apart from them those that are taken away, each as large as it can be; the C text adds them
+in some order, and no partial sum is outside of the two. Sizes and block indices stay symbols, so that 128 * blockIdx.y
+is known to be less than M + 128; names of threads and of unrolled loops are as large as their ranges say.
+
+Offsets into a matrix, line * ld + run, are computed in 64 bits: lines are `long long`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK,
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    Inside,
+    KernelIR,
+    Loop,
+    Op,
+    SharedStore,
+    Stmt,
+    When,
+)
+from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.symbols import all_blocks
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.aff import Floor, Xor
+from polyvolta.sets.values.digits import mod_parts
+from polyvolta.sets.values.simplify import Range, interval
+
+INT = 2**31 - 1
+LARGEST = 2**31 - 2**13
+"""Of a size that a kernel takes: ints hold the ends of the next tiles, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A case in which an int of the text would be too large.
+
+    Parameters
+    ----------
+    sum : of terms in sizes, block indices and k tiles and a number for the rest, such as "128*blockIdx.y + 135".
+    value : what it comes to, beyond an int.
+    point : the sizes, block indices and variables of loops over k tiles.
+    """
+
+    sum: str
+    value: int
+    point: Mapping[str, int]
+
+
+def overflow(ir: KernelIR, largest: int = LARGEST) -> Overflow | None:
+    """A case with sizes up to `largest` in which an int overflows; None: there is none.
+
+    Where there is none, no order of adding up overflows. A case is of a sum whose terms are each as large as they
+    can be; names of threads that are never all so large at once may make it one that C's own order doesn't have.
+    """
+    for loops, symbolic, const in _highest(dict.fromkeys(_sums(ir))):
+        value: int | None = symbolic.const + const if symbolic.is_constant else None
+        point: Mapping[str, int] | None = {} if value is None or value > INT else None
+        if value is None:
+            known = [largest - var(n) for n in ir.sizes]
+            for loop in loops:  # the value behind the last trip's is computed, too
+                known += [var(loop.var) - e for e in loop.lower] + [e + loop.step - var(loop.var) for e in loop.upper]
+            here = all_blocks(ir, tuple(loop.var for loop in loops)).given(*known)
+            point = None if here.holds(INT - const - symbolic) else here.point(symbolic + const - INT - 1)
+            value = None if point is None else int(symbolic.evaluate(point)) + const  # type: ignore[call-overload]
+        if point is not None and value is not None:
+            return Overflow(str(symbolic + const), value, point)
+    return None
+
+
+Sum = tuple[tuple[Loop, ...], Aff, int]  # inside of these loops, a symbolic part and a number
+
+
+def _highest(sums: Iterable[Sum]) -> Iterator[Sum]:
+    """Of sums with one symbolic part the greatest."""
+    best: dict[tuple[tuple[Loop, ...], Aff], int] = {}
+    for loops, symbolic, const in sums:
+        best[loops, symbolic] = max(const, best.get((loops, symbolic), const))
+    yield from ((*key, const) for key, const in best.items())
+
+
+# ---- the expressions of the text
+
+
+def _sums(ir: KernelIR) -> Iterator[Sum]:
+    """What adds up in each expression that the text computes in ints."""
+    for e in (*(e for _, e in ir.derived), *ir.grid):
+        yield from _parts(e, (), ir.ranges)
+    yield from _body(ir, ir.body, (), ir.ranges)
+
+
+def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iterator[Sum]:
+    for s in body:
+        if isinstance(s, Loop):
+            lows, highs = ([e.const for e in ends if e.is_constant] for ends in (s.lower, s.upper))
+            unrolled = len(lows) + len(highs) == len(s.lower) + len(s.upper)
+            inner = {**ranges, s.var: (max(lows, default=None), min(highs) if unrolled else None)}
+            around = loops if unrolled else (*(x for x in loops if x.var != s.var), s)
+            for e in (*s.lower, *s.upper):
+                yield from _parts(e, loops, ranges)
+            yield from _parts(var(s.var) + s.step, around, inner)
+            yield from _body(ir, s.body, around, inner)
+        elif isinstance(s, When):
+            for e in s.conditions:
+                yield from _parts(e, loops, ranges)
+            yield from _body(ir, (*s.body, *s.orelse), loops, ranges)
+        else:
+            for e in _expressions(ir, s):
+                yield from _parts(e, loops, ranges)
+
+
+def _expressions(ir: KernelIR, op: Op) -> Iterator[Aff]:
+    """The expressions of an operation, as the text computes them."""
+    match op:
+        case SharedStore(tile=tile, buffer=buffer) | FragmentLoad(tile=tile, buffer=buffer):
+            yield ir.tile(tile).chunks * buffer
+        case ExchangeStore():
+            yield op.exchange.chunks * op.slot
+        case ExchangeLoad():
+            yield op.exchange.chunks * (op.slot + op.parts * op.stride)
+    for f in fields(op):
+        value = getattr(op, f.name)
+        if f.name in ("index", "origin"):
+            yield from (e + CHUNK for e in value)  # a guard compares the end of eight values with the extent
+        elif isinstance(value, Inside):
+            yield from (e - x for e, x in zip(value.extents, value.index, strict=True))
+        elif isinstance(value, Element):
+            yield from value.index
+
+
+def _parts(e: Aff, loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iterator[Sum]:
+    """What adds up in an expression, what is taken away, and so on in what its quotients divide."""
+    sums = [aff(max(e.const, 0)), aff(max(-e.const, 0))]  # added; taken away
+    for m, num, den, rest in mod_parts(e - e.const):
+        if den is not None:
+            sums[m < 0] += abs(m) * (den - 1)
+            yield from _parts(num, loops, ranges)
+            continue
+        for atom, c in rest.terms:
+            one = Aff(((atom, 1),))
+            low, high = interval(one, ranges)
+            if low is None:
+                raise Undecided(f"how far {one} goes down isn't known", where=str(e))
+            sums[c < 0] += abs(c) * (one if high is None else max(high, 0))
+            sums[c > 0] += abs(c) * max(-low, 0)
+            match atom:
+                case Floor(num=inner):
+                    yield from _parts(inner, loops, ranges)
+                case Xor(left=left, right=right):
+                    yield from _parts(left, loops, ranges)
+                    yield from _parts(right, loops, ranges)
+    yield from ((loops, total - total.const, total.const) for total in sums)

@@ -1,0 +1,361 @@
+"""The symbolic machine: a kernel run once, for all sizes, all blocks and all k tiles.
+
+The interpreter runs a kernel for given sizes. Here sizes, block indices and the variable of a loop over k tiles stay
+symbols, and what is known of them is a path condition, a Presburger set. Only what is finite in every kernel is
+enumerated: the threads of a block, as arrays [warp, 32], and unrolled loops.
+
+What an operation does is up to *clients*: one keeps what memories hold, another who touched what since the last
+barrier. The machine takes each client's state along and does the control:
+
+- A condition that holds for all values, or for none, decides itself. Else both ways are taken, each under its
+  half of the path condition, and joined again where the states have become equal. So the versions for full and for
+  partial tiles cost a look at both, and no more.
+- A loop over k tiles is run trip by trip. Clients keep what they say relative to the loop variable: a tile that was
+  "tile k + 1" is "tile k" in the next trip. After the first trips the state at the loop's head is one that was there
+  before. Then the path condition is widened to all trips from there on, in steps of the period (two with two
+  buffers), and the body run again; only when everything that arrives at the head is within what has been run, the
+  loop is done. The argument is induction over trips, for any number of them; a run that doesn't close is an error.
+
+What comes out is a proof for every client that had nothing to refute: it has seen every operation in every state in
+which any execution reaches it. A refutation has a path condition, and a point of that is a concrete case. Where a
+loop was widened, a state may have been seen for trips in which no execution has it: that makes nothing proved that is
+wrong, but a case of such a state may be none. So a case is run again, its sizes now numbers (`run(..., sizes=...)`):
+loops then go trip by trip to their end, nothing is widened, and what is found happens.
+
+Cost: some milliseconds of set operations; time goes with the clients' work on a few trips of each loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import lcm
+from time import perf_counter
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Stmt, When
+from polyvolta.cuda.ir.walk import IrPath, put, walk
+from polyvolta.cuda.verify.engine.conditions import Condition
+from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Finding, Here, State, Undecided
+from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.aff import Floor
+
+MOST_TURNS = 8
+MOST_TRIPS = 64  # of one loop, before giving up on a state that repeats
+MOST_COUNTED = 4096  # of one loop, where the sizes are numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run has shown.
+
+    Parameters
+    ----------
+    findings : the first counter-example by proof.
+    seconds : time that each client took, in their order.
+    control : time of the machine itself.
+    trips : how often the bodies of symbolic loops were run, by all ways together.
+    ways : how many different states arrived at the end.
+    """
+
+    findings: Mapping[str, Finding]
+    seconds: tuple[float, ...]
+    control: float
+    trips: int
+    ways: int
+
+
+def run(ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None = None) -> Run:
+    """Run a kernel on symbols, clients watching.
+
+    Parameters
+    ----------
+    sizes : run it for these sizes alone, trip by trip: then every finding happens.
+
+    Raises
+    ------
+    Undecided : an index or a condition that mixes threads and sizes in a way that has no exact answer here, or a
+        loop whose states don't repeat.
+    """
+    start = perf_counter()
+    machine = _Machine(ir, clients, sizes)
+    try:
+        ways = machine.run()
+    except Undecided as unknown:
+        unknown.findings = machine.findings
+        raise
+    spent = perf_counter() - start
+    return Run(machine.findings, tuple(machine.seconds), spent - sum(machine.seconds), machine.trips, ways)
+
+
+@dataclass(slots=True)
+class _Way:
+    """One way through the program so far: a condition and each client's state."""
+
+    condition: Condition
+    states: list[State]
+
+    def copy(self, condition: Condition) -> _Way:
+        return _Way(condition, [s.copy() for s in self.states])
+
+    @property
+    def key(self) -> Hashable:
+        return tuple(s.key() for s in self.states)
+
+
+class _Machine:
+    def __init__(self, ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None = None) -> None:
+        self.ir, self.clients, self.sizes = ir, clients, sizes
+        self.choosing = [c for c in clients if isinstance(c, Choosing)]
+        self.seconds = [0.0] * len(clients)
+        self.findings: dict[str, Finding] = {}
+        self.loops: dict[str, int] = {}
+        self.trips = 0
+        self.threads = thread_numbers(ir)
+        self.shape = self.threads["linearId"].shape
+        self._split: dict[Aff, tuple[Aff, np.ndarray]] = {}
+        self._bound: dict[tuple, tuple[Aff, np.ndarray]] = {}
+
+    def run(self) -> int:
+        known = all_blocks(self.ir)
+        for name, value in (self.sizes or {}).items():
+            known = known.given(var(name) - value, value - var(name))
+        ways = [_Way(known, [c.start(self.ir) for c in self.clients])]
+        ways = self.body(self.ir.body, ways, None, ())
+        last = max((path for path, _ in walk(self.ir.body)), default=())
+        for way in ways:
+            here = Here(self, last, None, None, way.condition)
+            for client, state in zip(self.clients, way.states):
+                client.finish(state, here)
+        return len(ways)
+
+    def split(self, e: Aff) -> tuple[Aff, np.ndarray]:
+        """See `Here.split`."""
+        at = tuple((n, self.loops[n]) for n in sorted(e.names() & self.loops.keys()))
+        found = self._bound.get((e, at))
+        if found is None:
+            bound = e.subs({n: aff(v) for n, v in at})
+            if bound not in self._split:
+                own, symbolic = parts(bound, self.threads.keys())
+                numbers = np.asarray(own.evaluate(self.threads), np.int64)  # type: ignore[arg-type]
+                self._split[bound] = symbolic, np.broadcast_to(numbers, self.shape)
+            found = self._bound[e, at] = self._split[bound]
+        return found
+
+    # ---- control
+
+    def body(
+        self, body: tuple[Stmt, ...], ways: list[_Way], mask: np.ndarray | None, at: IrPath, first: int = 0
+    ) -> list[_Way]:
+        for k, s in enumerate(body, first):
+            path = (*at, k)
+            try:
+                if isinstance(s, Loop):
+                    ways = self.loop(s, ways, mask, path)
+                elif isinstance(s, When):
+                    ways = joined([w for way in ways for w in self.when(s, way, mask, path)])
+                else:
+                    for way in ways:
+                        self.op(s, way, mask, path)
+            except Undecided as undecided:
+                undecided.path = undecided.path or path  # the innermost statement
+                raise
+        return ways
+
+    def op(self, op: Op, way: _Way, mask: np.ndarray | None, path: IrPath) -> None:
+        here = Here(self, path, op, mask, way.condition)
+        for n, (client, state) in enumerate(zip(self.clients, way.states)):
+            start = perf_counter()
+            client.step(state, here)
+            self.seconds[n] += perf_counter() - start
+
+    def when(self, s: When, way: _Way, mask: np.ndarray | None, path: IrPath) -> list[_Way]:
+        """Both ways of a condition, where both are possible; as one again where the states are equal after them."""
+        all_threads = np.ones(self.shape, bool) if mask is None else mask
+        chosen = list(self.decided(s.conditions, way.condition))
+        out: list[_Way] = []
+        for n, (condition, holds) in enumerate(chosen):
+            for client in self.choosing:
+                client.choose(holds, Here(self, path, s, mask, condition))
+            ways = [way.copy(condition) if n < len(chosen) - 1 else _Way(condition, way.states)]
+            for stmts, threads, first in ((s.body, holds, 0), (s.orelse, ~holds, len(s.body))):
+                active = threads & all_threads
+                if stmts and active.any():
+                    ways = self.body(stmts, ways, None if active.all() else active, path, first)
+            out += ways
+        return rejoined(out, way.condition)
+
+    def decided(self, conditions: tuple[Aff, ...], known: Condition) -> Iterator[tuple[Condition, np.ndarray]]:
+        """The cases of a conjunction: what is known in each, and for which threads all hold, bool [warp, 32]."""
+        cases = [(known, np.ones(self.shape, bool))]
+        for e in conditions:
+            symbolic, numbers = self.split(e)
+            if symbolic.is_constant:  # of the threads alone
+                cases = [(condition, holds & (numbers >= -symbolic.const)) for condition, holds in cases]
+                continue
+            values = [int(v) for v in np.unique(numbers)]
+            cases = [
+                (more, holds & (numbers >= least) if least is not None else np.zeros(self.shape, bool))
+                for condition, holds in cases
+                for more, least in (_thresholds(symbolic, values, condition) if holds.any() else [(condition, None)])
+            ]
+        yield from cases
+
+    def loop(self, s: Loop, ways: list[_Way], mask: np.ndarray | None, path: IrPath) -> list[_Way]:
+        bounds = [self.split(e) for e in (*s.lower, *s.upper)]
+        if any((numbers != numbers.flat[0]).any() for _, numbers in bounds):
+            raise Undecided(f"the bounds of loop {s.var} differ between threads")
+        ends = [symbolic + int(numbers.flat[0]) for symbolic, numbers in bounds]
+        lower, upper = ends[: len(s.lower)], ends[len(s.lower) :]
+        if not s.unroll or not all(e.is_constant for e in ends):
+            return self.symbolic_loop(s, lower, upper, ways, mask, path)
+        for value in range(max(e.const for e in lower), min(e.const for e in upper) + 1, s.step):
+            self.loops[s.var] = value
+            ways = self.body(s.body, ways, mask, path)
+        self.loops.pop(s.var, None)
+        return ways
+
+    # ---- loops over k tiles
+
+    def symbolic_loop(
+        self, s: Loop, lower: list[Aff], upper: list[Aff], ways: list[_Way], mask: np.ndarray | None, path: IrPath
+    ) -> list[_Way]:
+        if not ways:
+            return []
+        whole = union([way.condition for way in ways])
+        out: list[_Way] = []
+        for n, start in enumerate(lower):  # the largest of the lower bounds; of equal ones the first
+            above = [start - e - (k < n) for k, e in enumerate(lower) if k != n]
+            begin = [
+                w.condition.given(*above).naming(s.var).given(var(s.var) - start, start - var(s.var)) for w in ways
+            ]
+            entering = [way.copy(c) for way, c in zip(ways, begin) if not c.is_empty]
+            out += self.trips_of(s, start, upper, entering, mask, path)
+        return rejoined(out, whole)
+
+    def trips_of(
+        self, s: Loop, start: Aff, upper: list[Aff], ways: list[_Way], mask: np.ndarray | None, path: IrPath
+    ) -> list[_Way]:
+        """Run trips until everything that arrives at the head is within what has been run from there."""
+        v, period = var(s.var), turns(s)
+        seen: dict[Hashable, tuple[int, Condition]] = {}  # state at the head: first trip, condition it was run with
+        exits: list[_Way] = []
+        trip = 0
+        while ways:
+            if trip >= (MOST_TRIPS if self.sizes is None else MOST_COUNTED):
+                raise Undecided(f"the states of loop {s.var} don't repeat within {trip} trips")
+            exits += [left for way in ways for left in self.exits(s, start, upper, way, path)]
+            going = []
+            for way in ways:
+                condition = way.condition.given(*(e - v for e in upper))
+                key = way.key, trip % period if self.sizes is None else trip
+                first, done = seen.get(key, (trip, None))
+                if condition.is_empty or (done is not None and condition.within(done)):
+                    continue
+                if done is not None:
+                    since, apart = v - start - first * s.step, (trip - first) * s.step
+                    guesses = (since, *([-(since % apart)] if apart > 0 else []), *(e - v for e in upper))
+                    condition = done.widened(condition, guesses)
+                seen[key] = first, condition
+                going.append(_Way(condition, way.states))
+            self.trips += bool(going)
+            ways = joined(self.body(s.body, going, mask, path)) if going else []
+            for way in ways:
+                here = Here(self, path, s, mask, way.condition)
+                for client, state in zip(self.clients, way.states):
+                    client.next_trip(state, s, here)
+                way.condition = way.condition.subs({s.var: v - s.step})
+            trip += 1
+        return joined(exits)
+
+    def exits(self, s: Loop, start: Aff, upper: list[Aff], way: _Way, path: IrPath) -> list[_Way]:
+        """The ways on which there is no further trip: the variable is past one of the upper bounds."""
+        v, out = var(s.var), []
+        for n, end in enumerate(upper):
+            condition = way.condition.given(v - end - 1, *(e - v for e in upper[:n]))
+            if condition.is_empty:
+                continue
+            left = way.copy(condition)
+            trips = (end - start) // s.step + 1
+            ends = (end + 1, start, start + s.step * trips)  # each of them is right at times, and shortest first
+            last = next((e for e in ends if condition.holds(v - e) and condition.holds(e - v)), None)
+            here = Here(self, path, s, None, condition)
+            for client, state in zip(self.clients, left.states):
+                client.leave(state, s, last, here)
+            left.condition = (condition if last is None else condition.subs({s.var: last})).without(s.var)
+            out.append(left)
+        return out
+
+
+def _thresholds(symbolic: Aff, values: list[int], known: Condition) -> Iterator[tuple[Condition, int | None]]:
+    """The cases of `symbolic + value >= 0` for some values in ascending order: from which value on it holds, if any."""
+    below: int | None = None
+    for value in values:
+        e = symbolic + value
+        constraints = [e] if below is None else [e, -(symbolic + below) - 1]
+        if known.holds(e) and below is None:
+            yield known, value
+            return
+        condition = known.given(*constraints)
+        if not condition.is_empty:
+            yield condition, value
+        below = value
+    assert below is not None
+    never = known.given(-(symbolic + below) - 1)
+    if not never.is_empty:
+        yield never, None
+
+
+def turns(loop: Loop) -> int:
+    """After how many trips the body's expressions come round again, such as 2 with two buffers: of their floors in the
+    loop's variable; 1 where these have large divisors, as bounds of other loops may.
+
+    >>> turns(Loop("k", (aff(0),), (var("K"),), 1, False, (When((var("k") % 2 - var("k") % 3, var("K") // 5), ()),)))
+    6
+    """
+    floors: set[int] = set()
+
+    def look(e: Aff) -> Aff:
+        floors.update(a.den for a, _ in e.terms if isinstance(a, Floor) and loop.var in a.num.names())
+        return e
+
+    for _, stmt in walk(loop.body):
+        match stmt:
+            case Loop(lower=lower, upper=upper):
+                put((*lower, *upper), look)
+            case When(conditions=conditions):
+                put(conditions, look)
+            case _:
+                put(stmt, look)
+    period = lcm(*floors)
+    return period if period <= MOST_TURNS else 1
+
+
+def joined(ways: list[_Way]) -> list[_Way]:
+    """Ways with equal states as one, for the values of all of them."""
+    if len(ways) < 2:
+        return ways
+    by_key: dict[Hashable, _Way] = {}
+    for way in ways:
+        key = way.key
+        if key in by_key:
+            by_key[key].condition = by_key[key].condition.union(way.condition)
+        else:
+            by_key[key] = way
+    return list(by_key.values())
+
+
+def union(conditions: list[Condition]) -> Condition:
+    """What any of some conditions allows."""
+    first, *more = conditions
+    for condition in more:
+        first = first.union(condition)
+    return first
+
+
+def rejoined(ways: list[_Way], whole: Condition) -> list[_Way]:
+    """The ways that a condition's values went apart into; if their states are equal, as the one that they were."""
+    ways = joined(ways)
+    return [_Way(whole, ways[0].states)] if len(ways) == 1 else ways

@@ -1,0 +1,114 @@
+"""What clients of the symbolic machine have in common where they keep little or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, get_args
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import (
+    LANES,
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    KernelIR,
+    Loop,
+    Op,
+    SharedStore,
+    Stmt,
+)
+from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.sets import Aff
+
+
+class Watching:
+    """A client that has nothing to say when a trip, a loop or the program ends."""
+
+    def next_trip(self, state: Any, loop: Loop, here: Here) -> None:
+        """A trip is over."""
+
+    def leave(self, state: Any, loop: Loop, last: Aff | None, here: Here) -> None:
+        """A loop is over."""
+
+    def finish(self, state: Any, here: Here) -> None:
+        """The program is over."""
+
+
+class Nothing:
+    """The state of a client that looks at each operation by itself."""
+
+    def copy(self) -> Nothing:
+        return self
+
+    def key(self) -> Hashable:
+        return None
+
+
+class Stateless(Watching):
+    """A client that looks at each operation by itself."""
+
+    def start(self, ir: KernelIR) -> Nothing:
+        """Nothing is known, nor will be."""
+        return Nothing()
+
+
+class Instances:
+    """Tells one time that an operation is reached from another, as far as registers and shared memory go."""
+
+    def __init__(self) -> None:
+        self._places: dict[IrPath, tuple[Aff, ...]] = {}
+
+    def at(self, here: Here) -> tuple:
+        """Which operation this is, of which values of the unrolled loops around it, and at which places in the block.
+
+        Two times with one instance the operation touches the same registers and the same shared memory.
+
+        Raises
+        ------
+        Undecided : a place that has no single value for each thread here.
+        """
+        if here.path not in self._places:
+            self._places[here.path] = tuple(places(here.op))
+        return (here.path, *here.loops.values(), *here.values(*self._places[here.path]))
+
+
+def places(op: Stmt | None) -> Iterator[Aff]:
+    """The expressions that say where in registers and in shared memory an operation goes."""
+    match op:
+        case SharedStore(index=index, buffer=buffer) | FragmentLoad(origin=index, buffer=buffer):
+            yield from (*index, buffer)
+        case ExchangeStore(slot=slot):
+            yield slot
+        case ExchangeLoad(slot=slot, round=number):
+            yield from (slot, number)
+    yield from (e for element in elements(op) for e in element.index)
+
+
+def elements(op: Stmt | None) -> Iterator[Element]:
+    """The elements of register arrays that an operation touches."""
+    for name in _ELEMENTS.get(type(op), ()):
+        yield getattr(op, name)
+    yield from (e for e in getattr(op, "operands", ()) if isinstance(e, Element))
+
+
+_ELEMENTS = {kind: tuple(f.name for f in fields(kind) if f.type == "Element") for kind in get_args(Op)}
+
+
+def taking_part(mask: np.ndarray | None, numbers: np.ndarray) -> np.ndarray:
+    """The numbers [warp, 32] of the threads that take part, on one axis."""
+    return numbers.ravel() if mask is None else numbers[mask]
+
+
+def thread_of(where: np.ndarray) -> tuple[int, int]:
+    """Warp and lane of the first thread for which a bool [warp, 32, ...] says yes."""
+    first = int(np.flatnonzero(where.reshape(where.shape[0] * LANES, -1).any(1))[0])
+    return divmod(first, LANES)
+
+
+def listed(counts: Mapping[str, object]) -> str:
+    """Names with what belongs to each: "A: 3; B: 4"."""
+    return "; ".join(f"{name}: {what}" for name, what in counts.items())

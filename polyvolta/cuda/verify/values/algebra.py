@@ -1,0 +1,143 @@
+"""Formulas as linear combinations: whether two of them compute the same, over the real numbers.
+
+Sums that share an accumulator are computed in another order than the graph writes them, with factors that scale what
+is there before more is added: 2*(A @ B) - P @ Q is made as -2*(A @ B) + P @ Q, and its sign is turned in the end. Such
+formulas are equal as linear combinations. So a formula is read as one: additions, differences, negatives, multiples and
+quotients by numbers are a list of terms, each a factor and an atom; every other call is an atom, known by its function
+and its arguments' lists. Equal lists are equal formulas, exactly but for the rounding of factors: they count as equal
+to 12 digits.
+
+What is added to a sum may be in another place of it, and that is all. Only products' terms are taken together, since
+only they are summed in registers: x - x is no 0 where x is infinite, 0*x is none either, and 1e30 - 1e30 added to x
+loses it. And a factor is taken into a term as long as fp32 has room for the term's; beyond, it is a call like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from math import isfinite
+
+from polyvolta.graph.functions.formula import Formula, fold
+
+Linear = tuple[tuple[int, Fraction], ...]
+"""Terms, each an atom and a factor, ascending; atom -1 is the number 1. () is a sum of no products, which is 0."""
+
+ONE = -1
+COMMUTE = frozenset({"mul", "equal", "not_equal", "logical_and", "logical_or"})
+LARGEST_FACTOR = 2**64  # of a term, in either direction: beyond, fp32 may lose it
+
+
+class Forms:
+    """Linear combinations over numbered atoms, each once.
+
+    >>> from polyvolta.graph.functions.formula import Call, Input, Number
+    >>> forms = Forms()
+    >>> x, y = forms.atom("x"), forms.atom("y")
+    >>> doubled = Call("sub", (Call("mul", (Number(2), Input(0))), Input(1)))
+    >>> turned = Call("neg", (Call("add", (Call("mul", (Input(0), Number(-2))), Input(1))),))
+    >>> forms.of(doubled, (x, y)) == forms.of(turned, (x, y))
+    True
+    >>> forms.of(Call("relu", (doubled,)), (x, y)) == forms.of(Call("relu", (turned,)), (y, x))
+    False
+
+    Terms of one atom are taken together where it is a sum in registers.
+
+    >>> twice, c = Call("add", (Input(0), Input(0))), forms.atom("c", summed=True)
+    >>> len(forms.of(twice, (x,))), len(forms.of(twice, (c,)))
+    (2, 1)
+    """
+
+    def __init__(self) -> None:
+        self._number: dict[Hashable, int] = {}
+        self._summed: set[int] = set()
+
+    def atom(self, name: Hashable, summed: bool = False) -> Linear:
+        """What stands for itself.
+
+        Parameters
+        ----------
+        summed : whether it is a product, whose terms are taken together.
+        """
+        number = self._number.setdefault(name, len(self._number))
+        if summed:
+            self._summed.add(number)
+        return ((number, Fraction(1)),)
+
+    def of(self, formula: Formula, operands: Sequence[Linear]) -> tuple[tuple[int, float | Fraction], ...]:
+        """The combination of a formula over combinations, comparable."""
+        return rounded(fold(formula, operands, self._constant, self._call))
+
+    def _constant(self, value: float) -> Linear:
+        if not isfinite(value):
+            return self.atom(("number", value))
+        return ((ONE, Fraction(value)),)
+
+    def _call(self, function: str, arguments: tuple[Linear, ...]) -> Linear:
+        match function, arguments:
+            case "add", (a, b):
+                return self.combined(a, b)
+            case "sub", (a, b):
+                return self.combined(a, tuple((atom, -c) for atom, c in b))
+            case "neg", (a,):
+                return self.scaled(a, Fraction(-1))
+            case "mul", (a, b) if (factor := constant(b)) is not None:
+                return self.scaled(a, factor)
+            case "mul", (a, b) if (factor := constant(a)) is not None:
+                return self.scaled(b, factor)
+            case "div", (a, b) if factor := constant(b):
+                return self.scaled(a, 1 / factor)
+        values = tuple(rounded(x) for x in arguments)
+        return self.atom((function, tuple(sorted(values)) if function in COMMUTE else values))
+
+    def combined(self, a: Linear, b: Linear) -> Linear:
+        """a + b."""
+        total: dict[int, Fraction] = {}
+        others = []
+        for atom, c in (*a, *b):
+            if atom in self._summed:
+                total[atom] = total.get(atom, Fraction(0)) + c
+            else:
+                others.append((atom, c))
+        return tuple(sorted([*others, *total.items()]))
+
+    def scaled(self, a: Linear, factor: Fraction) -> Linear:
+        """factor * a; a term that fp32 may lose so is another atom, as is 0 times one."""
+        return tuple(sorted(self._times(atom, c, factor) for atom, c in a))
+
+    def _times(self, atom: int, c: Fraction, factor: Fraction) -> tuple[int, Fraction]:
+        if within(factor * c):
+            return atom, factor * c
+        ((other, one),) = self.atom(("times", atom, digits(c), digits(factor)))
+        return other, one
+
+
+def within(factor: Fraction) -> bool:
+    """Whether fp32 has room for what has such a factor.
+
+    >>> within(Fraction(10) ** 19), within(Fraction(10) ** 20), within(Fraction(0))
+    (True, False, False)
+    """
+    return Fraction(1, LARGEST_FACTOR) <= abs(factor) <= LARGEST_FACTOR
+
+
+def constant(a: Linear) -> Fraction | None:
+    """The number that a combination is, if it is one."""
+    return a[0][1] if len(a) == 1 and a[0][0] == ONE else None
+
+
+def rounded(a: Linear) -> tuple[tuple[int, float | Fraction], ...]:
+    """The combination with factors of 12 digits."""
+    return tuple((atom, digits(c)) for atom, c in a)
+
+
+def digits(c: Fraction) -> float | Fraction:
+    """A number of 12 digits; one that no float has as it is.
+
+    >>> digits(Fraction(1, 3)), digits(Fraction(10) ** 400) == Fraction(10) ** 400
+    (0.333333333333, True)
+    """
+    try:
+        return float(f"{float(c):.12g}")
+    except OverflowError:
+        return c

@@ -1,0 +1,318 @@
+"""What each operation of a kernel does to memories of tags, and what must hold for it.
+
+The counterpart of `lockstep.operations`: there an operation moves and computes numbers, here tags. What is read must
+have been written; a fragment must be the tile's elements at its place; operands of a macro-MMA must belong together
+(`products`), parts of a split K be disjoint (`sums`), and what is stored be the graph's (`results`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.kernel_ir import CHUNK
+from polyvolta.cuda.verify.engine import memories as mem
+from polyvolta.cuda.verify.engine.memories import HIGH, LOW, WHOLE, Memories
+from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
+from polyvolta.cuda.verify.values import sums
+from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
+from polyvolta.cuda.verify.values.products import Products
+from polyvolta.cuda.verify.values.reads import Read
+from polyvolta.cuda.verify.values.results import Notes, check_store
+from polyvolta.cuda.verify.values.values import (
+    UNKNOWN,
+    Computed,
+    Load,
+    Scalar,
+    Skeleton,
+    Sum,
+    Table,
+    Tags,
+    combinations,
+    composed,
+    element_text,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What is known of a kernel beside its state.
+
+    Parameters
+    ----------
+    meaning : the graph's.
+    table : of skeletons.
+    products : the macro-MMAs.
+    tiles : for each shared tile the operands that fragments of it were, in words.
+    parts : for each product the places of a k tile that the parts of a split K have.
+    notes : what was seen of results.
+    """
+
+    meaning: Meaning
+    table: Table
+    products: Products
+    tiles: dict[str, dict[str, None]] = field(default_factory=dict)
+    parts: dict[int, dict[int, None]] = field(default_factory=dict)
+    notes: Notes = field(default_factory=Notes)
+
+
+def apply(known: Knowledge, state: Memories, here: Here) -> None:
+    """The operation at which the machine stands.
+
+    Raises
+    ------
+    Undecided : an operation that isn't known.
+    """
+    effect = EFFECTS.get(type(here.op))
+    if effect is None:
+        raise Undecided(f"what a {type(here.op).__name__} does to memories is not known here")
+    effect(known, state, here)
+
+
+def _zero(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.Zero)
+    shape = state.element(op.target, here).kind.shape
+    state.write(op.target, Tags(np.full(shape, known.table.zero, np.int32), np.zeros((*shape, 2), np.int32)), here)
+
+
+def _scale(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.Scale)
+    values = state.element(op.target, here)
+    kinds = values.kind.copy()
+    for (kind,), where in combinations([values.kind], here.mask):
+        total = known.table[kind] if kind != UNKNOWN else None
+        if not isinstance(total, Sum):
+            here.refute("sums", f"{op.target.array} is scaled before anything was summed in it")
+            continue
+        made = sums.scaled(total, op.factor)
+        if made is None:
+            what = (
+                f"{op.target.array} is scaled by {op.factor:g}, beyond the factors 2^-64 .. 2^64 that fp32 has room for"
+            )
+            here.refute("result", what)
+            continue
+        kinds[... if where is None else where] = known.table.number(made)
+    state.write(op.target, Tags(kinds, values.at), here)
+
+
+def _global_load(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.GlobalLoad)
+    parts = [here.split(e) for e in op.index]
+    kind = known.table.number(Load(op.tensor, tuple(base for base, _ in parts)))
+    along = [np.arange(CHUNK) * (d == op.along) for d in range(len(parts))]
+    at = np.stack([x[..., None] + a for (_, x), a in zip(parts, along, strict=True)], -1).astype(np.int32)
+    state.write(op.target, Tags(np.full(at.shape[:-1], kind, np.int32), at), here)
+
+
+def _pointwise(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.Pointwise)
+    operands = [state.element(x, here) if isinstance(x, kir.Element) else x for x in op.operands]
+    arrays = [x for x in operands if isinstance(x, Tags)]
+    shape = state.element(op.target, here).kind.shape
+    if not arrays:  # a formula of scalars alone
+        arrays_kinds = [np.zeros(shape, np.int32)]
+    else:
+        arrays_kinds = [x.kind for x in arrays]
+    result = Tags.unknown(*shape)
+    coordinates = [x.at for x in arrays]
+    for kinds, where in combinations(arrays_kinds, here.mask):
+        if arrays and UNKNOWN in kinds:  # whoever uses the result will see
+            continue
+        numbers = iter(kinds)
+        parts = [Scalar(x) if isinstance(x, str) else known.table[next(numbers)] for x in operands]
+        skeleton = composed(op.formula, parts)
+        widths = [p.width for p in parts if not isinstance(p, Scalar)]
+        at = [c[..., :w] for c, w in zip(coordinates, widths, strict=True)]
+        joint = np.concatenate(at, -1) if at else np.zeros((*shape, 0), np.int32)
+        if any(isinstance(p, Computed) and p.vanishes for p in parts):
+            raise Undecided(f"{op.name} computes with what is an operand of a product already")
+        skeleton = _vanishing(known, skeleton, joint, where, here)
+        made = Tags(np.full(shape, known.table.number(skeleton), np.int32), joint)
+        if joint.shape[-1] < 2:
+            made.at = np.concatenate([joint, np.zeros((*shape, 2 - joint.shape[-1]), np.int32)], -1)
+        result.put((), made, where)
+    state.write(op.target, result, here)
+
+
+def _vanishing(known: Knowledge, skeleton: Skeleton, at: np.ndarray, where: np.ndarray | None, here: Here) -> Skeleton:
+    """The skeleton, marked if it is 0 beyond the k range of the product whose operand it is."""
+    op = here.op
+    assert isinstance(op, kir.Pointwise)
+    if not isinstance(skeleton, Computed):
+        return skeleton
+    sides = [(s, which) for which in "ab" for s in known.meaning.sides(skeleton, which)]
+    if not sides:
+        if op.inside is not None:
+            text = element_text(skeleton, at[0, 0, 0], known.meaning.names)
+            here.refute("result", f"{text} is no operand of the graph's products", warp=0, lane=0)
+        return skeleton
+    side, which = sides[0]
+    p = known.meaning.products[side.product]
+    base, columns, extent = side.bases[1], side.columns[1], p.depth
+    active = np.ones(at.shape[:-1], bool) if where is None else where
+    if here.mask is not None:
+        active = active & here.mask[..., None]
+    k = at[..., columns[0]]
+    if op.inside is None:
+        inside = side.vanishes or here.holds(extent - 1 - base - int(k[active].max()))
+        return Computed(skeleton.formula, skeleton.leaves, inside)
+    vanishes = side.vanishes
+    for d, (e, end) in enumerate(zip(op.inside.index, op.inside.extents, strict=True)):
+        symbolic, numbers = here.split(e)
+        place = numbers[..., None] + np.arange(CHUNK) * (d == op.inside.along)
+        kept = []
+        for own, column, size in zip(
+            side.bases, side.columns, (extent_of(p.extents[0 if which == "a" else 1]), extent)
+        ):
+            wrong = (place != at[..., column[0]]) & active
+            kept.append((symbolic == own and end == size, wrong))
+        fits = [n for n, (same, wrong) in enumerate(kept) if same and not wrong.any()]
+        if not fits:
+            _, wrong = kept[1]
+            warp, lane, value = np.argwhere(wrong if wrong.any() else active)[0]
+            text = element_text(skeleton, at[warp, lane, value], known.meaning.names)
+            edge = f"{symbolic + int(place[warp, lane, value])} < {end}"
+            here.refute("result", f"{text} is kept where {edge}, and 0 elsewhere", warp=int(warp), lane=int(lane))
+            vanishes = True  # said once
+        vanishes = vanishes or 1 in fits
+    return Computed(skeleton.formula, skeleton.leaves, vanishes)
+
+
+def _shared_store(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.SharedStore)
+    if here.ir.register(op.source.array).kind != "half":
+        raise Undecided(f"{op.source.array} is stored to {op.tile}, whose values are fp16")
+    state.store(mem.stored_slots(op, here), state.element(op.source, here), here)
+
+
+def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.FragmentLoad)
+    count = here.ir.register(op.target.array).width
+    slots, local = mem.loaded_slots(op, here, count)
+    values, halves, writers = state.load(slots)
+    layout = here.ir.tile(op.tile).layout
+    assert layout is not None, f"{op.tile} is addressed by its layout"
+    read = Read(op, values, local, slots, tuple(n for n, _ in layout.inputs))
+    active = np.ones(slots.shape, bool) if here.mask is None else np.broadcast_to(here.mask[..., None], slots.shape)
+    bad = ((values.kind == UNKNOWN) | (halves != WHOLE)) & active
+    if bad.any():
+        at = tuple(int(x) for x in np.argwhere(bad)[0])
+        writer = state.writer(int(writers[at]))
+        why = "before anything was written there" if writer is None else "where there is nothing that was loaded"
+        if halves[at] != WHOLE:
+            why = "where half of an fp32 value lies"
+        read.refute(here, at, why, writer)
+    else:
+        for at, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
+            read.refute(here, at, why, state.writer(int(writers[at])), proofs, when)
+    state.write(op.target, values, here)
+
+
+def _mma(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.Mma)
+    d, a, b = (state.element(x, here) for x in (op.d, op.a, op.b))
+    state.write(op.d, known.products.multiplied(here, d, a, b), here)
+
+
+def _exchange_store(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.ExchangeStore)
+    slots, order, size = mem.exchanged_slots(op, here)
+    values = state.element(op.source, here).values(order)
+    for half in range(size):
+        state.store(slots + half, values, here, WHOLE if size == 1 else (LOW, HIGH)[half])
+
+
+def _exchange_load(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.ExchangeLoad)
+    if op.parts < 1:
+        raise Undecided(f"{op.target.array} is loaded from {op.parts} parts of {op.buffer}")
+    parts = []
+    for part in range(op.parts):
+        slots, size = mem.gathered_slots(op, part, here)
+        values, halves, writers = state.load(slots)
+        bad = (values.kind == UNKNOWN) | (halves != (WHOLE if size == 1 else LOW))
+        if size == 2:
+            other, high, _ = state.load(slots + 1)
+            width = max(values.at.shape[-1], other.at.shape[-1])
+            bad |= (high != HIGH) | (other.kind != values.kind)
+            bad |= (other.at[..., :width] != values.at[..., :width]).any(-1)
+        if here.mask is not None:
+            bad &= here.mask[..., None]
+        if bad.any():
+            at = tuple(int(x) for x in np.argwhere(bad)[0])
+            writer = state.writer(int(writers[at]))
+            why = "before anything was written there" if writer is None else "where no whole value lies"
+            address = mem.slot_text(int(slots[at]), here.ir)
+            what = f"warp {at[0]}, lane {at[1]} reads {op.buffer} {why}"
+            here.refute("fresh", what, warp=at[0], lane=at[1], address=address, other=writer)
+        parts.append(values)
+    state.write(op.target, parts[0] if op.parts == 1 else _summed(known, parts, here), here)
+
+
+def _summed(known: Knowledge, parts: list[Tags], here: Here) -> Tags:
+    """The sum of the parts of a split K."""
+    result = Tags(parts[0].kind.copy(), parts[0].at.copy())
+    for kinds, where in combinations([p.kind for p in parts], here.mask):
+        skeletons = [known.table[k] if k != UNKNOWN else None for k in kinds]
+        if not all(isinstance(s, Sum) for s in skeletons):
+            here.refute("sums", "what is added up is no sum of products", warp=0, lane=0)
+            continue
+        filled = [(s, p.at[..., :2]) for s, p in zip(skeletons, parts, strict=True) if isinstance(s, Sum) and s.terms]
+        total: Sum = known.table[known.table.zero]  # type: ignore[assignment]
+        place = parts[0].at[..., :2] if not filled else filled[0][1]
+        for s, at in filled:
+            if total.terms and s.base != total.base:
+                here.refute("sums", "parts of different elements are added up", warp=0, lane=0)
+            wrong = (at != place).any(-1)
+            if where is not None:
+                wrong &= where
+            if here.mask is not None:
+                wrong &= here.mask[..., None]
+            if wrong.any():
+                spot = tuple(int(x) for x in np.argwhere(wrong)[0])
+                texts = [element_text(x, p[spot], known.meaning.names) for x, p in ((s, at), (filled[0][0], place))]
+                here.refute("sums", f"{texts[0]} is added to {texts[1]}", warp=spot[0], lane=spot[1])
+            for term in s.terms:
+                known.parts.setdefault(term.product, {})[term.before or term.now] = None
+            total, problem = sums.together(total, s, known.meaning)
+            sums.report(problem, here)
+        made = Tags(np.full(result.kind.shape, known.table.number(total), np.int32), place)
+        result.put((), made, where)
+    return result
+
+
+def _global_store(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.GlobalStore)
+    check_store(known.table, known.meaning, here, state.element(op.source, here), known.notes)
+
+
+def _barrier(known: Knowledge, state: Memories, here: Here) -> None:
+    """Whether barriers are where they should be is shown elsewhere."""
+
+
+EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
+    kir.Zero: _zero,
+    kir.Scale: _scale,
+    kir.GlobalLoad: _global_load,
+    kir.Pointwise: _pointwise,
+    kir.SharedStore: _shared_store,
+    kir.FragmentLoad: _fragment_load,
+    kir.Mma: _mma,
+    kir.ExchangeStore: _exchange_store,
+    kir.ExchangeLoad: _exchange_load,
+    kir.GlobalStore: _global_store,
+    kir.Barrier: _barrier,
+}

@@ -1,0 +1,121 @@
+"""Proofs of no race, against every pair of accesses of a concrete run, with each barrier taken away."""
+
+from collections import defaultdict
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from polyvolta.cuda.ir.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
+from polyvolta.cuda.machine.access import instructions
+from polyvolta.cuda.verify.accesses.races import BETWEEN, OVERWRITTEN, Races
+from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.sets import var
+from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
+
+SIZES = {"M": 32, "N": 32, "K": 128, "L": 48}
+
+
+def racing(ir, sizes):
+    """Every pair of places with accesses that nothing orders, by kind: all pairs of a concrete block's accesses.
+
+    An access is known by how many block barriers, and barriers of its warp, came before it: two are ordered where one
+    of these differs that both wait at.
+    """
+    at = defaultdict(set)  # 4 bytes of memory -> (order, block barriers, warp barriers, thread, writes, path)
+    block, warps = 0, np.zeros(ir.warps, int)
+    machine = concrete(ir, sizes)
+    for order, step in enumerate(machine.steps()):
+        if isinstance(step.op, Barrier):
+            if step.op.scope == "block":
+                block += 1
+            else:
+                warps += 1 if step.mask is None else step.mask[0].all(1)
+            continue
+        for access in instructions(machine, step.op, step.reach):
+            if access.space != "shared":
+                continue
+            active = np.ones((ir.warps, 32), bool) if access.active is None else access.active[0]
+            for w, lane in np.argwhere(active):
+                first = int(access.address[0, w, lane])
+                for word in range(first // 4, (first + access.width) // 4):
+                    event = order, block, int(warps[w]), int(32 * w + lane), access.kind == "write", step.path
+                    at[word].add(event)
+    out = {BETWEEN: set(), OVERWRITTEN: set()}
+    for events in at.values():
+        by_block = defaultdict(list)
+        for e in events:
+            by_block[e[1]].append(e)
+        for together in by_block.values():
+            if not any(e[4] for e in together):
+                continue
+            for one, other in combinations(sorted(together), 2):
+                apart = one[3] != other[3] and (one[3] // 32 != other[3] // 32 or one[2] == other[2])
+                if apart and (one[4] or other[4]):
+                    out[OVERWRITTEN if other[4] else BETWEEN].add((other[5], one[5]))
+    return out
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_is_free_of_races(name):
+    ir = kernel(name).ir
+    assert found(Races, ir) == {}
+
+
+def barriers():
+    for name in ("plain", "two buffers", "split K, two buffers", "sum"):
+        for n, path in enumerate(paths(kernel(name).ir, Barrier)):
+            yield pytest.param(name, path, id=f"{name}-{n}")
+
+
+@pytest.mark.parametrize(("name", "path"), list(barriers()))
+def test_without_a_barrier(name, path):
+    """Refuted exactly where a concrete run has a pair that nothing orders; and the two places are such a pair's."""
+    ir = without(kernel(name).ir, path)
+    findings = found(Races, ir)
+    inside = racing(ir, {n: SIZES[n] for n in ir.sizes})
+    outside = racing(ir, {n: SIZES[n] - 1 for n in ir.sizes})
+    for proof in (BETWEEN, OVERWRITTEN):
+        pairs = inside[proof] | outside[proof]
+        assert (proof in findings) == bool(pairs)
+        if proof in findings:
+            assert (findings[proof].path, findings[proof].other) in pairs
+            assert findings[proof].lane is not None and "chunk" in findings[proof].address
+
+
+def test_an_exchange_in_another_warps_slot():
+    """Warps that share a slot race, whatever their own barriers do."""
+    ir = kernel("plain").ir
+    for kind, proof in ((ExchangeStore, OVERWRITTEN), (ExchangeLoad, BETWEEN)):
+        path = paths(ir, kind)[0]
+        finding = found(Races, changed(ir, path, slot=var("warp") // 2))[proof]
+        assert path in (finding.path, finding.other)
+        assert finding.warp in (0, 1, 2, 3) and "exchange" in finding.address
+
+
+def test_a_load_from_the_buffer_that_is_stored():
+    """Prefetching with two buffers is a race where the loads take the one that is written in the same trip."""
+    ir = kernel("two buffers").ir
+    path = paths(ir, FragmentLoad, operand="a")[0]
+    buffer = (var("c2") + 1) % 2
+    finding = found(Races, changed(ir, path, buffer=buffer))[OVERWRITTEN]
+    assert finding.other == path
+    assert finding.point["K"] > 16  # a second tile, for which there is a store while the first is worked on
+
+
+def test_what_is_told():
+    """The numbers of the relation: 2 loads of 128 threads for each operand and trip, of tiles of 1 KiB."""
+    ir = kernel("plain").ir
+    client = Races(ir)
+    run(ir, [client])
+    assert "shared_A: 2 x 128 threads to 1024 bytes" in client.shown(BETWEEN).relation
+    assert "shared_A: 1 x 64 threads to 1024 bytes" in client.shown(OVERWRITTEN).relation
+
+
+def test_tiles_that_overlap_are_the_same_places():
+    """Two products' tiles lie in one place: the second's stores race with the first's loads but for the barrier."""
+    ir = kernel("sum, two buffers").ir
+    (path,) = paths(ir, Barrier, statement="sync_start_S2")
+    finding = found(Races, without(ir, path))[OVERWRITTEN]
+    assert "shared_A chunk" in finding.address and "shared_P chunk" in finding.address
+    assert finding.point["K"] >= 1  # without a first k tile nothing was loaded
