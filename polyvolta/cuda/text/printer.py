@@ -112,6 +112,7 @@ class _Printer:
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: r.kind for r in ir.registers}
+        self.products = pointwise.products(ir)
         self.moving: dict[GlobalLoad, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
 
     def uses(self, word: str) -> bool:
@@ -336,8 +337,8 @@ class _Printer:
         return self.call(function, *self.access(op, t), value)
 
     def pointwise(self, op: Pointwise) -> str:
-        kinds = tuple(self.kinds[e.array] if isinstance(e, Element) else f"{pointwise.SCALAR}{e}" for e in op.operands)
         half = self.kinds[op.target.array] == "half"
+        kinds = pointwise.operand_kinds(op, self.kinds, self.products)
         function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None)
         arguments = [self.element(e) if isinstance(e, Element) else e for e in op.operands]
         target = self.element(op.target)
