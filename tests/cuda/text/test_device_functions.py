@@ -19,7 +19,8 @@ from polyvolta.cuda.text.helpers.pointwise import pointwise
 from polyvolta.cuda.text.printer import PRELUDE
 from polyvolta.graph.functions.formula import Call, Input, Number, evaluate
 from polyvolta.graph.functions.table import FUNCTIONS
-from tests.cuda.text.device_on_host import library, needs_compiler
+from tests.cuda.host import needs_compiler
+from tests.cuda.text.device_on_host import library
 
 LANES = range(32)
 ORDERS = ((0, 1), (1, 0))
