@@ -24,10 +24,10 @@ from itertools import chain, count, islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
-from polyvolta.graph.binding import Output, as_outputs
 from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text, walk
 from polyvolta.graph.functions.formula import Formula
 from polyvolta.graph.names import fresh_names
+from polyvolta.graph.outputs import Output, as_outputs
 from polyvolta.graph.statements import Statement, extents_of, make_statement, size_names
 from polyvolta.graph.tensors import Tensor, check_names
 

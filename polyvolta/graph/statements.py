@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from polyvolta.graph.dims import Dim, Size
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number, substitute
-from polyvolta.graph.tensors import Dim, Size, Tensor
+from polyvolta.graph.tensors import Tensor
 from polyvolta.graph.terms import MUL_ACC, Apply, Element, Scalar, Term, Value, postorder, preorder, text
 from polyvolta.sets import Map, Set
 
