@@ -139,7 +139,7 @@ class Choice:
             from polyvolta.cli.gallery import idiom
             from polyvolta.compiler.driver import compile
             from polyvolta.compiler.options import Options
-            from polyvolta.graph.binding import output
+            from polyvolta.graph.outputs import output
 
             graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
             options = Options(**given) if given else None

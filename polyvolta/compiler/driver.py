@@ -29,12 +29,13 @@ from polyvolta.cuda.target.target import Target, target_of
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.dims import Size
 from polyvolta.graph.errors import BadName
-from polyvolta.graph.expr import inputs_of, shape_text, show
+from polyvolta.graph.expr import shape_text, show
 from polyvolta.graph.names import check_name
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Plan
-from polyvolta.graph.tensors import Size
+from polyvolta.graph.tensors import inputs_of
 from polyvolta.sched import Schedule
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sets import Set
