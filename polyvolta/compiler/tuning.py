@@ -32,8 +32,8 @@ from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.registry import require, target_of
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import plan
-from polyvolta.graph.plans import Operand, Plan
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Operand, Plan
 from polyvolta.sets import nearest
 
 TILES = (16, 32, 64, 128, 256)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import Formula
+from polyvolta.graph.functions.formula import Formula
 from polyvolta.sets import Aff, aff
 
 CHUNK = 8  # fp16 values in a 128-bit access

@@ -29,8 +29,8 @@ from polyvolta.cuda.build.promotion.footprints import instances, level, members_
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
+from polyvolta.graph.plans.plans import Plan
 from polyvolta.cuda.target.macro_mma import Composition
-from polyvolta.graph.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Path, Schedule

@@ -39,7 +39,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.build.promotion.model import Movement, Nest, Piece, accumulator_name, free_name, operation_name
 from polyvolta.cuda.build.promotion.result import Fragments, enters, over_fragments
-from polyvolta.graph.plans import Plan, Step
+from polyvolta.graph.plans.plans import Plan, Step
 from polyvolta.graph.statements import Access
 from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder

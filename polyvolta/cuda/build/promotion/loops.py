@@ -46,12 +46,12 @@ from polyvolta.cuda.build.promotion.model import (
     shared_name,
 )
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
-from polyvolta.graph.plans import Contraction, Plan
+from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, aff, var
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import distinct
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import distinct
 
 
 def operand_pieces(

@@ -18,7 +18,7 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, 
 from polyvolta.cuda.build.promotion.model import Movement
 from polyvolta.sched.nodes import Band, Filter
 from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sched.passes.prefetch import prefetch
+from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sched.tree import Path, Schedule
 
 Touched = tuple[frozenset[str], frozenset[str]]

@@ -29,7 +29,7 @@ from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.machine.reach import Mask
 from polyvolta.cuda.text.expression import simplified
 from polyvolta.cuda.text.places import Places
-from polyvolta.graph.formula import Call, inputs, nodes
+from polyvolta.graph.functions.formula import Call, inputs, nodes
 
 HMMA = "HMMA"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
