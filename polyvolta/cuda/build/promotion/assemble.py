@@ -99,9 +99,9 @@ def promote(
     return Promotion(tree, movements, tiles, arrays)
 
 
-def prefetched(promotion: Promotion) -> Schedule:
-    """The promoted tree with the copies of every k loop one iteration ahead; see `pipeline`."""
-    return pipeline.prefetched(promotion.schedule, promotion.movements)
+def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
+    """The promoted tree with the copies of every k loop so many iterations ahead; see `pipeline`."""
+    return pipeline.prefetched(promotion.schedule, promotion.movements, context, ahead)
 
 
 def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:
