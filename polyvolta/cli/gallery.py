@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from polyvolta.graph.expr import Expr
-from polyvolta.graph.pointwise import relu
+from polyvolta.graph.functions.pointwise import relu
 from polyvolta.graph.tensors import Tensor, sizes, tensor
 from polyvolta.sets.errors import PolyvoltaError, nearest
 

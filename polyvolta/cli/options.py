@@ -141,7 +141,7 @@ class Choice:
             given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
         with out.status("loading") as status:
             from polyvolta.cli.gallery import idiom
-            from polyvolta.compiler import compile
+            from polyvolta.compiler.driver import compile
             from polyvolta.compiler.options import Options
             from polyvolta.graph.binding import output
 

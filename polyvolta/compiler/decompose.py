@@ -23,9 +23,9 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched import Schedule, initial
 from polyvolta.sched.passes import fuse, hoist, map_members, shift, strip_mine, tile
-from polyvolta.sched.passes.contract import contract_each
-from polyvolta.sched.passes.legal import checked
-from polyvolta.sched.passes.places import MemberRef
+from polyvolta.sched.passes.common.legal import checked
+from polyvolta.sched.passes.common.places import MemberRef
+from polyvolta.sched.passes.mapping.contract import contract_each
 from polyvolta.sched.tree import Filter, Node, Path, Sequence, SetNode
 from polyvolta.sets import Set, aff, var
 

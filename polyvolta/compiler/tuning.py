@@ -28,8 +28,8 @@ from typing import Any
 from polyvolta.compiler.options import OPTIONS, SHAPES, SPLITS, BadOption, Needs, Options, farthest, registers
 from polyvolta.cuda.target.target import Target, target_of
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import plan
-from polyvolta.graph.plans import Operand, Plan
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Operand, Plan
 from polyvolta.sets import nearest
 
 TILES = (16, 32, 64, 128, 256)

@@ -35,7 +35,7 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, FragmentLoad, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.sets import Aff, UnknownName, nearest
-from polyvolta.sets.aff import Floor, Xor
+from polyvolta.sets.values.aff import Floor, Xor
 
 WORD = 2  # fp16 values in a word
 INTRINSICS = (

@@ -27,7 +27,7 @@ import networkx as nx
 
 from polyvolta.graph.binding import Output, as_outputs
 from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text, walk
-from polyvolta.graph.formula import Formula
+from polyvolta.graph.functions.formula import Formula
 from polyvolta.graph.names import fresh_names
 from polyvolta.graph.statements import Statement, extents_of, make_statement, size_names
 from polyvolta.graph.tensors import Tensor, check_names

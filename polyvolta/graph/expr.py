@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from polyvolta.graph.errors import BadFunction, BadOperand, NoTranspose, ShapeMismatch
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.interned import Interned
 from polyvolta.graph.operators import Operators, is_number, no_function
 
 if TYPE_CHECKING:
-    from polyvolta.graph.formula import Formula
+    from polyvolta.graph.functions.formula import Formula
     from polyvolta.graph.tensors import Dim, Tensor
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<=", "greater": ">",

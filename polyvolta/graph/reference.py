@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from polyvolta.graph.binding import Bound, Output, as_outputs, bind
 from polyvolta.graph.errors import BadArguments
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, inputs_of, walk
-from polyvolta.graph.formula import Call, Input, Number, evaluate
-from polyvolta.graph.meaning import MEANING
+from polyvolta.graph.functions.formula import Call, Input, Number, evaluate
+from polyvolta.graph.functions.meaning import MEANING
 from polyvolta.graph.tensors import Tensor, check_names
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Literal
 import sympy
 
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise
-from polyvolta.graph.formula import Call, Formula, Input, Number, substitute
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, substitute
 from polyvolta.graph.tensors import Dim, Size, Tensor
 from polyvolta.sets import Map, Set
 

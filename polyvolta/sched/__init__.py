@@ -19,13 +19,12 @@ DOMAIN: S1[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2;
       FILTER: S2[t, i]
 >>> tiled = tile(tree, (0,), (32, 32))
 
-The rooms: `program` (statements, and where they come from), `dependences`, `scheduler`, `passes` (transformations, one
-a file), `codegen` (loops from trees, C, Python and runs of them), `views` (trees as text and pictures). `legality`
-decides whether a tree respects dependences. docs/schedules.md is the guide.
+The rooms: `program` (statements, and where they come from), `dependence`, `scheduler`, `passes` (transformations, one
+a file), `loops` (from trees to loops), `emit` (loops as C, as Python, as runs), `views` (trees as text and pictures).
+`legality` decides whether a tree respects dependences. docs/schedules.md is the guide.
 """
 
-from polyvolta.sched.codegen import Compiled, Scan, build, execute, run, scan, to_c, to_python
-from polyvolta.sched.dependences import (
+from polyvolta.sched.dependence import (
     Dependence,
     Dependences,
     Flow,
@@ -36,7 +35,12 @@ from polyvolta.sched.dependences import (
     live_in,
     live_out,
 )
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.emit.execute import Compiled, build, execute
+from polyvolta.sched.emit.python.text import to_python
+from polyvolta.sched.emit.run import run
 from polyvolta.sched.legality import BandFlags, Violation, band_flags, check, violations
+from polyvolta.sched.loops.scan import Scan, scan
 from polyvolta.sched.passes import *  # noqa: F403 (every transformation, by the list in passes)
 from polyvolta.sched.passes import __all__ as _passes
 from polyvolta.sched.program import Access, Program, Statement, instances, nest, nest_from_source

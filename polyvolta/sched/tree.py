@@ -48,7 +48,7 @@ from polyvolta.sets import Aff, Map, Set, nearest
 from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
-    from polyvolta.sched.dependences.model import Dependence
+    from polyvolta.sched.dependence.model import Dependence
     from polyvolta.sched.program.model import Program
     from polyvolta.sched.views.diff import Diff
 
@@ -261,8 +261,8 @@ class Schedule:
         >>> tree.dependences, len(tree.with_dependences(sums).dependences)
         (None, 3)
         """
-        from polyvolta.sched.dependences import dependences
-        from polyvolta.sched.dependences.model import fitting
+        from polyvolta.sched.dependence import dependences
+        from polyvolta.sched.dependence.model import fitting
         from polyvolta.sched.program import Program
 
         if given is None:

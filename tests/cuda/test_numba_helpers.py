@@ -21,7 +21,7 @@ from polyvolta.cuda.run.device_function import NotADeviceFunction, declare, devi
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 from polyvolta.sets import aff, var
-from polyvolta.sets.aff import xor
+from polyvolta.sets.values.aff import xor
 
 M, N, K = pv.sizes("M N K")
 X, Y = var("x"), var("y")

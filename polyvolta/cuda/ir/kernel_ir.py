@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import Formula
+from polyvolta.graph.functions.formula import Formula
 from polyvolta.sets import Aff, aff
 
 LANES = 32  # of a warp

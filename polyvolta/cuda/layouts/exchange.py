@@ -29,8 +29,8 @@ from polyvolta.cuda.layouts.swizzle import Swizzle, flips, swizzles
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.sets import Aff, aff, var, xor
-from polyvolta.sets.digits import mod_parts
-from polyvolta.sets.simplify import simplify
+from polyvolta.sets.values.digits import mod_parts
+from polyvolta.sets.values.simplify import simplify
 
 LANE, ROUND = var("lane"), var("round")
 BYTES = {"half": 2, "float": 4}

@@ -22,7 +22,7 @@ from itertools import groupby, permutations
 
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
-from polyvolta.sets.simplify import simplify
+from polyvolta.sets.values.simplify import simplify
 
 LANE, I = var("lane"), var("i")
 QUAD_PAIR = LANE % 16 // 4

@@ -16,8 +16,8 @@ from functools import cache
 
 import numpy as np
 
-from polyvolta.graph.formula import Call, Formula, Input, Number, fold, inputs, nodes, shared
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, fold, inputs, nodes, shared
+from polyvolta.graph.functions.table import FUNCTIONS
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 COMPARED = {

@@ -45,7 +45,7 @@ from polyvolta.cuda.text.helpers.values import PACK_HALF8
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.aff import Floor
+from polyvolta.sets.values.aff import Floor
 
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""

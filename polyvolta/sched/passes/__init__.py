@@ -22,30 +22,30 @@ Which one for what:
     names of places       insert_mark, remove_mark, insert_filter (`schedule.find(mark=...)` finds them)
 """
 
-from polyvolta.sched.passes.context import insert_context, insert_guard
-from polyvolta.sched.passes.contract import contract
-from polyvolta.sched.passes.distribute import distribute
-from polyvolta.sched.passes.extension import insert_extension
-from polyvolta.sched.passes.fuse import fuse
-from polyvolta.sched.passes.hoist import hoist
-from polyvolta.sched.passes.interchange import interchange
-from polyvolta.sched.passes.isolate import isolate_full_tiles
-from polyvolta.sched.passes.join import join
-from polyvolta.sched.passes.legal import reflagged
-from polyvolta.sched.passes.loop_type import set_loop_type, unroll
-from polyvolta.sched.passes.map_members import map_members
-from polyvolta.sched.passes.mark import insert_mark, remove_mark
-from polyvolta.sched.passes.prefetch import prefetch
-from polyvolta.sched.passes.reorder import reorder
-from polyvolta.sched.passes.reverse import reverse
-from polyvolta.sched.passes.scale import scale
-from polyvolta.sched.passes.sequences import insert_filter, insert_sequence, insert_set, order_after, order_before
-from polyvolta.sched.passes.shift import shift
-from polyvolta.sched.passes.sink import sink
-from polyvolta.sched.passes.skew import skew
-from polyvolta.sched.passes.split import split
-from polyvolta.sched.passes.strip_mine import strip_mine
-from polyvolta.sched.passes.tile import tile
+from polyvolta.sched.passes.bands.interchange import interchange
+from polyvolta.sched.passes.bands.isolate import isolate_full_tiles
+from polyvolta.sched.passes.bands.join import join
+from polyvolta.sched.passes.bands.loop_type import set_loop_type, unroll
+from polyvolta.sched.passes.bands.reverse import reverse
+from polyvolta.sched.passes.bands.scale import scale
+from polyvolta.sched.passes.bands.shift import shift
+from polyvolta.sched.passes.bands.skew import skew
+from polyvolta.sched.passes.bands.split import split
+from polyvolta.sched.passes.bands.strip_mine import strip_mine
+from polyvolta.sched.passes.bands.tile import tile
+from polyvolta.sched.passes.common.legal import reflagged
+from polyvolta.sched.passes.mapping.context import insert_context, insert_guard
+from polyvolta.sched.passes.mapping.contract import contract
+from polyvolta.sched.passes.mapping.extension import insert_extension
+from polyvolta.sched.passes.mapping.map_members import map_members
+from polyvolta.sched.passes.mapping.mark import insert_mark, remove_mark
+from polyvolta.sched.passes.order.distribute import distribute
+from polyvolta.sched.passes.order.fuse import fuse
+from polyvolta.sched.passes.order.hoist import hoist
+from polyvolta.sched.passes.order.prefetch import prefetch
+from polyvolta.sched.passes.order.reorder import reorder
+from polyvolta.sched.passes.order.sequences import insert_filter, insert_sequence, insert_set, order_after, order_before
+from polyvolta.sched.passes.order.sink import sink
 
 __all__ = [
     "contract",

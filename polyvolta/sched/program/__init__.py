@@ -24,6 +24,6 @@ It still runs as it did, and it knows its instances, accesses and order besides:
 
 from polyvolta.sched.program.interpret import instances
 from polyvolta.sched.program.model import Access, Program, Statement
-from polyvolta.sched.program.nest import nest, nest_from_source
+from polyvolta.sched.program.nests.nest import nest, nest_from_source
 
 __all__ = ["Access", "Program", "Statement", "instances", "nest", "nest_from_source"]

@@ -92,7 +92,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
         local, arguments = (), arrays
     meaning: dict[str, object] = {}
     if functions:
-        from polyvolta.graph.meaning import MEANING
+        from polyvolta.graph.functions.meaning import MEANING
 
         meaning = {f: own or MEANING[f] for f, own in functions.items() if own or f in MEANING}
         for s in listed:
@@ -104,7 +104,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
 
 def _defined(formula: Any) -> Callable[..., Any]:
     """A user's own function of numbers."""
-    from polyvolta.graph.formula import evaluate
+    from polyvolta.graph.functions.formula import evaluate
 
     return lambda *operands: evaluate(formula, operands, "float64")
 

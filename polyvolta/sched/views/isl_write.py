@@ -35,10 +35,10 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sched.views.isl_marks import write_notes
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
-from polyvolta.sets.space import distinct, renamed
 from polyvolta.sets.text.parse import parse_aff
 from polyvolta.sets.text.show import Style, piece_texts, show_aff, show_relation
 from polyvolta.sets.text.tokens import is_spelt
+from polyvolta.sets.values.space import distinct, renamed
 
 Mapped = Literal["marks", "parameters"]
 NAMED = Style(inline=False)  # the strings of a tree share the names of dimensions

@@ -31,8 +31,8 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Map, Set, Tuple
-from polyvolta.sets.space import Space, distinct, renamed
 from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
+from polyvolta.sets.values.space import Space, distinct, renamed
 
 MARKER = "   <-- here"
 Tuples = dict[str, Tuple]  # the statements at a node as their declarations call the dimensions

@@ -16,15 +16,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.build.promotion.model import TILE, Nest, free_name
+from polyvolta.cuda.errors import CudaError
 from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.box import Box, box_hull
-from polyvolta.sets.build import RowBuilder, affs_of, expression
-from polyvolta.sets.conjunct import Conjunct, universe
-from polyvolta.sets.space import Space, distinct
+from polyvolta.sets.conjuncts.conjunct import Conjunct, universe
+from polyvolta.sets.hulls.box import Box, box_hull
+from polyvolta.sets.values.build import RowBuilder, affs_of, expression
+from polyvolta.sets.values.space import Space, distinct
 
 MEMBER_NAMES = ("by", "bx", "kt", "wy", "wx", "wz", "sy", "sx", "ks")
 Dims = Sequence[tuple[str, Aff]]

@@ -26,9 +26,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
-from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
-from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.build.promotion.footprints import instances, level
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
@@ -46,12 +43,15 @@ from polyvolta.cuda.build.promotion.model import (
     shared_name,
 )
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
-from polyvolta.graph.plans import Contraction, Plan
+from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
+from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, aff, var
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import distinct
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import distinct
 
 
 def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, context: Set) -> Operands:

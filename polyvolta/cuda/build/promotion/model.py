@@ -16,8 +16,8 @@ from typing import Protocol
 
 from polyvolta.cuda.ir.kernel_ir import Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import Call, Formula, nodes
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.formula import Call, Formula, nodes
+from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
 
@@ -181,7 +181,7 @@ def operation_name(formula: Formula, otherwise: str, given: str = "") -> str:
     given : the name of the operation in the graph, such as "relu_sub" or a user's "swish". It stays, unless it is
         long or part of it is done by the accumulators, so that less is left in the formula.
 
-    >>> from polyvolta.graph.formula import Input, Number
+    >>> from polyvolta.graph.functions.formula import Input, Number
     >>> half = Call("mul", (Input(0), Number(0.5)))
     >>> operation_name(Call("relu", (half,)), "epilogue"), operation_name(half, "epilogue", "add_mul")
     ('relu_mul', 'mul')

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.layouts.fragments import OperandTile
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
 from polyvolta.cuda.build.promotion.footprints import CannotPromote, data_tile, full_where, places
 from polyvolta.cuda.build.promotion.model import STRIP, TILE, Movement, Nest, operation_name, shared_name, staging_name
-from polyvolta.graph.formula import Input, evaluate
-from polyvolta.graph.plans import Operand
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
+from polyvolta.cuda.layouts.fragments import OperandTile
+from polyvolta.graph.functions.formula import Input, evaluate
+from polyvolta.graph.plans.plans import Operand
 from polyvolta.graph.statements import Access
 from polyvolta.sets import Aff, Set, aff, var
-from polyvolta.sets.box import Box
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import distinct
+from polyvolta.sets.hulls.box import Box
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import distinct
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from polyvolta.cuda.ir.walk import operations, touches
-from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Op, SharedStore
 from polyvolta.cuda.build.promotion.footprints import conjunction
 from polyvolta.cuda.build.promotion.model import Movement
+from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Op, SharedStore
+from polyvolta.cuda.ir.walk import operations, touches
 from polyvolta.sched.nodes import Band, Filter
 from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sched.passes.prefetch import prefetch
+from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.conjunct import Conjunct
-from polyvolta.sets.space import Space, distinct
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.values.space import Space, distinct
 
 
 def prefetched(schedule: Schedule, movements: Mapping[str, Movement], context: Set, ahead: int = 1) -> Schedule:

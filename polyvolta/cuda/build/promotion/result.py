@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
-from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.build.promotion.footprints import beside, conjunction, data_tile, full_where, level, members_of
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
-from polyvolta.graph.plans import Plan
+from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Leaf, Member, Node
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import Space, distinct
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import Space, distinct
 
 
 @dataclass(frozen=True, slots=True)

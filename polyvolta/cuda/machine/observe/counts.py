@@ -29,7 +29,7 @@ from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.machine.reach import Mask
 from polyvolta.cuda.text.expression import simplified
 from polyvolta.cuda.text.places import Places
-from polyvolta.graph.formula import Call, inputs, nodes
+from polyvolta.graph.functions.formula import Call, inputs, nodes
 
 HMMA = "HMMA.884.F32"
 HMMA_OF_MMA = 4  # of an mma.m8n8k4 that accumulates in fp32, on sm_70

@@ -12,7 +12,7 @@ from polyvolta.cuda.text.expression import OR, relation, simplified, spell
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, UNPACK_HALF8
 from polyvolta.cuda.text.names import OWN_NAMES, c_name
-from polyvolta.graph.formula import Formula, inputs
+from polyvolta.graph.functions.formula import Formula, inputs
 
 SCALAR = "scalar "
 
