@@ -20,11 +20,13 @@ Which one for what:
     machine               map_members, contract, prefetch, insert_extension
     code                  isolate_full_tiles, set_loop_type, unroll, insert_guard, insert_context
     names of places       insert_mark, remove_mark, insert_filter (`schedule.find(mark=...)` finds them)
+    names of loops        set_level, tile (`schedule.find(level=...)`)
 """
 
 from polyvolta.sched.passes.bands.interchange import interchange
 from polyvolta.sched.passes.bands.isolate import isolate_full_tiles
 from polyvolta.sched.passes.bands.join import join
+from polyvolta.sched.passes.bands.levels import set_level
 from polyvolta.sched.passes.bands.loop_type import set_loop_type, unroll
 from polyvolta.sched.passes.bands.reverse import reverse
 from polyvolta.sched.passes.bands.scale import scale
@@ -71,6 +73,7 @@ __all__ = [
     "reorder",
     "reverse",
     "scale",
+    "set_level",
     "set_loop_type",
     "shift",
     "sink",

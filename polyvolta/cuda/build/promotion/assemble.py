@@ -32,10 +32,8 @@ from polyvolta.cuda.ir.walk import operations
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Set, aff
-
-ROOT: Path = (0,)
 
 
 def promote(
@@ -113,19 +111,22 @@ def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Sched
     name = next(m.statement for m in end.movements if any(isinstance(op, GlobalStore) for op in operations(m.ops)))
     nest = fragments.nest
     domain = Set._of(tree.domain.param_names, [*tree.domain.parts, *twins_of(fragments, name).parts])
-    band = tree.band(ROOT)
+    at = tree.find(level=BLOCK)[0]
+    band = tree.band(at)
     found = [replace(m, exprs=(*m.exprs, (name, own.of(nest.statement)))) for m, own in zip(band.members, nest.members)]
-    tree = tree.replace((), Domain(domain, replace(band, members=tuple(found))))
+    tree = tree.replace(at, replace(band, members=tuple(found)))
+    tree = tree.replace((), Domain(domain, tree.root.child))
     return tree, replace(end, extensions=tuple(e for e in end.extensions if e.space.out.name != name))
 
 
 def assembled(tree: Schedule, pieces: Sequence[Piece]) -> Schedule:
     """The tree with the pieces in a sequence below the band of the blocks."""
-    outer = tree.band(ROOT)
-    members = tuple(Member(m.exprs, m.coincident, m.name) for m in outer.members[:BLOCK])
+    at = tree.find(level=BLOCK)[0]
+    outer = tree.band(at)
+    members = tuple(Member(m.exprs, m.coincident, m.name, level=BLOCK) for m in outer.members if m.level == BLOCK)
     whole = InOrder(tuple(Filter(p.statements, p.node) for p in pieces))
     added = union([e for p in pieces for e in p.extensions])
-    return tree.replace(ROOT, Band(members, Extension(added, whole), outer.permutable))
+    return tree.replace(at, Band(members, Extension(added, whole), outer.permutable))
 
 
 def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile, ...], bool]:
@@ -155,7 +156,7 @@ def block_barrier(fragments: Fragments, statement: str, context: Set) -> Piece:
     named = level(nest, BLOCK)
     dims = tuple(n for n, _ in named)
     blocks = fragments.started.apply(members_of(nest, named)).coalesce()
-    extension = instances(statement, dims, nest.names[:BLOCK], blocks, (), context)
+    extension = instances(statement, dims, nest.above(BLOCK), blocks, (), context)
     return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (Barrier("block", statement),)),))
 
 

@@ -20,11 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from polyvolta.cuda.build.promotion.footprints import conjunction
-from polyvolta.cuda.build.promotion.model import Movement
+from polyvolta.cuda.build.promotion.model import TILE, Movement
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Op, SharedStore
 from polyvolta.cuda.ir.walk import operations, touches
 from polyvolta.sched.nodes import Band, Filter
-from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
@@ -60,14 +59,9 @@ def prefetched(schedule: Schedule, movements: Mapping[str, Movement], context: S
 
 
 def k_loops(schedule: Schedule, movements: Mapping[str, Movement]) -> list[Path]:
-    """The bands that stand above both the copies and the macro-MMAs of a product."""
-    found = []
-    for at in schedule.bands():
-        band = schedule.band(at)
-        if len(band.members) == 1 and isinstance(band.child, InOrder):
-            kinds = [any(_is(movements[s], kind) for s in band.statements) for kind in (SharedStore, Mma)]
-            found += [at] if all(kinds) else []
-    return found
+    """The loops over k tiles: the bands of that level with both the copies and the macro-MMAs of a product."""
+    loops = [(at, schedule.band(at).statements) for at in schedule.find(level=TILE)]
+    return [at for at, names in loops if all(any(_is(movements[s], kind) for s in names) for kind in (SharedStore, Mma))]
 
 
 def touched(schedule: Schedule, at: Path, movements: Mapping[str, Movement]) -> dict[str, tuple[Map, Map]]:
