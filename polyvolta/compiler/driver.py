@@ -2,7 +2,7 @@
 
     initial ... contracted   compute decomposition: which instance runs where (module `decompose`)
     promoted                 copies between global memory, shared memory and registers
-    prefetched               the copies of the next tile run during the computation on this one
+    prefetched               the copies of later tiles run during the computation on this one
 
 Every intermediate tree is kept under its stage name. The last one is scanned for loops, these are lowered to the kernel
 IR, and that is printed. Nothing here depends on what the graph computes: that is in its `Plan`, which says what is
@@ -112,7 +112,7 @@ def compile(  # noqa: A001
     tensors = tensors_of(graph)
     promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
     reach("promoted", promotion.schedule)
-    tree = reach("prefetched", prefetched(promotion))
+    tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
     scanned = scan(tree, context, {"linearId": options.threads})
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())

@@ -46,7 +46,7 @@ class Loops:
 
     @property
     def prefetched(self) -> Schedule:
-        return prefetched(self.promoted, self.movements)
+        return prefetched(self.promoted, self.movements, self.context, self.options.prefetch)
 
     def scan(self, tree: Schedule) -> Scan:
         return scan(tree, self.context, {"linearId": self.options.threads})
