@@ -96,12 +96,12 @@ def promote(
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     arrays = (*registers.values(), *accumulators(fragments, plan, macro))
-    return Promotion(tree, movements, tiles, arrays)
+    return Promotion(tree, movements, tiles, arrays, tuple(tensors.values()))
 
 
 def prefetched(promotion: Promotion) -> Schedule:
     """The promoted tree with the copies of every k loop one iteration ahead; see `pipeline`."""
-    return pipeline.prefetched(promotion.schedule, promotion.movements)
+    return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays)
 
 
 def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from polyvolta.cuda.text.expression import OR, relation, simplified, spell
+from polyvolta.cuda.text.expression import OR, relation, spell
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, UNPACK_HALF8
 from polyvolta.cuda.text.names import OWN_NAMES, c_name
-from polyvolta.graph.formula import Formula, inputs
+from polyvolta.graph.formula import Formula, inputs, simplified
 
 SCALAR = "scalar "
 

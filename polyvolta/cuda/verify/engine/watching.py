@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import fields
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import (
     LANES,
-    Element,
     ExchangeLoad,
     ExchangeStore,
     FragmentLoad,
     KernelIR,
     Loop,
-    Op,
     SharedStore,
     Stmt,
 )
-from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.ir.walk import IrPath, elements
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.sets import Aff
 
@@ -86,16 +83,6 @@ def places(op: Stmt | None) -> Iterator[Aff]:
         case ExchangeLoad(slot=slot, round=number):
             yield from (slot, number)
     yield from (e for element in elements(op) for e in element.index)
-
-
-def elements(op: Stmt | None) -> Iterator[Element]:
-    """The elements of register arrays that an operation touches."""
-    for name in _ELEMENTS.get(type(op), ()):
-        yield getattr(op, name)
-    yield from (e for e in getattr(op, "operands", ()) if isinstance(e, Element))
-
-
-_ELEMENTS = {kind: tuple(f.name for f in fields(kind) if f.type == "Element") for kind in get_args(Op)}
 
 
 def taking_part(mask: np.ndarray | None, numbers: np.ndarray) -> np.ndarray:

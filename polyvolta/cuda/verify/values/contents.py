@@ -144,7 +144,7 @@ class Contents:
 
     def _forget(self, state: Memories, loop: Loop) -> None:
         """What a loop wrote, sums apart, counts as never written: it belonged to its k tiles."""
-        written = {name for op in operations(loop.body) for name in touches(op)[1]}
+        written = {name for op in operations(loop.body) for name in touches(op, self.ir)[1]}
         for name in written & state.registers.keys():
             tags = state.registers[name]
             tags.forget(~self._is_sum(tags))
