@@ -21,6 +21,7 @@ from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.addresses import elements
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+
 VECTORS = (4, 8, 16)
 """The bytes that one instruction can move of an exchange buffer."""
 
@@ -71,7 +72,8 @@ def _run(r: Requests, access: Access, run: int) -> tuple[str, Case | None]:
     if shared:
         text = f"{access.array}, {e} = 0 mod {width}"
         chunk = "a chunk is" if access.bytes == CHUNK_BYTES else f"{width} values are"
-        what = f"{chunk} {'stored to' if access.writes else 'loaded from'} {access.array} at {e}, no multiple of {width}"
+        moved = "stored to" if access.writes else "loaded from"
+        what = f"{chunk} {moved} {access.array} at {e}, no multiple of {width}"
     else:
         text = f"{access.array}[{', '.join(map(str, access.index))}], {e} = 0 mod {width}"
         what = f"an access of {width} values to {access.array} starts at {e}, no multiple of {width}"

@@ -40,8 +40,8 @@ class Addresses:
     chunks : of a tile with a layout the chunks of the slot that these lie in.
     places : of a tile without one each instruction's place in the slot, counted in instructions' widths.
     slot : which slot, [..., warp, 32].
-    outside : bool [..., warp, 32], the threads that reach out of the tile's box, its chunks or the block's memory; None:
-        nobody does.
+    outside : bool [..., warp, 32], the threads that reach out of the tile's box, its chunks or the block's memory;
+        None: nobody does.
     """
 
     __slots__ = ("_bytes", "_pieces", "_single", "access", "chunks", "elements", "outside", "places", "slot")
