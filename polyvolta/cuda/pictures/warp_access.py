@@ -10,8 +10,8 @@ import numpy as np
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op, SharedTile
 from polyvolta.cuda.ir.walk import operations, touches
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, worst_degree
-from polyvolta.cuda.machine.access import accesses
-from polyvolta.cuda.machine.reach import Access, Mask
+from polyvolta.cuda.machine.access import warp_accesses
+from polyvolta.cuda.machine.reach import Mask, WarpAccess
 from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
 from polyvolta.cuda.pictures.errors import NotInKernel
 from polyvolta.sets import nearest
@@ -33,7 +33,7 @@ class Taken:
     """
 
     op: Op
-    access: Access
+    access: WarpAccess
     warp: int
     part: int
     parts: int
@@ -100,7 +100,7 @@ def _instruction(
 ) -> Taken:
     """One of the instructions of the operation that the machine is at; an error if the warp's lanes go astray."""
     machine.refused.clear()
-    found = list(accesses(machine, op, mask))
+    found = list(warp_accesses(machine, op, mask))
     for wrong, threads in machine.refused:
         if threads is None or np.broadcast_to(threads, machine.shape)[0, warp].any():
             raise wrong
