@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polyvolta.compiler.options import SHAPES, Options
+from polyvolta.compiler.options import Options, Tile
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched import Schedule, initial
@@ -36,13 +36,14 @@ WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
 
 
 def decompose(
-    graph: Graph, options: Options, context: Set, reach: Reach = lambda _, tree: tree
+    graph: Graph, options: Options, shape: Tile, context: Set, reach: Reach = lambda _, tree: tree
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
 
     Parameters
     ----------
-    options : tiles, macro-MMA and split K.
+    options : tiles and split K.
+    shape : rows, columns and depth of the macro-MMA.
     context : what is known of the sizes.
     reach : called with each stage's name and tree; gives the tree back.
 
@@ -58,7 +59,7 @@ def decompose(
         tree = tile(tree, at, options.warp_tile)
     tree = mapped(reach("warp_tiled", tree), tiles, products, options)
     tree = reach("mapped", tree)
-    m, n, k = SHAPES[options.macro_mma]
+    m, n, k = shape
     for at in tiles:
         tree = strip_mine(tree, (*at, 0), {2: k})
     fine = reach("strip_mined", tree)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES
 from polyvolta.cuda.layouts.bank_model import BadAccess, conflict_degree, conflict_free, phases, worst_degree
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import m16n16k8
 from polyvolta.sets import Aff, var, xor
+from tests.cuda.macros import m16n16k8
 
 LANES = np.arange(32)
 # (operand, tile depth) -> the conflict degree of its fragment loads without a swizzle. In a phase of eight

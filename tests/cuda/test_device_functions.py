@@ -11,7 +11,6 @@ from polyvolta.cuda.ir.kernel_ir import SharedTile
 from polyvolta.cuda.layouts.exchange import plan_exchange
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
-from polyvolta.cuda.target.macro_mma import macro_mma
 from polyvolta.cuda.text.helpers import exchange as exchange_text
 from polyvolta.cuda.text.helpers import global_memory, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
@@ -20,6 +19,7 @@ from polyvolta.cuda.text.printer import PRELUDE
 from polyvolta.graph.formula import Call, Input, Number, evaluate
 from polyvolta.graph.functions import FUNCTIONS
 from tests.cuda.device_on_host import library, needs_compiler
+from tests.cuda.macros import COMPOSITIONS, macro_mma
 
 LANES = range(32)
 ORDERS = ((0, 1), (1, 0))
@@ -135,7 +135,7 @@ def planned(name, a_order, b_order, depth):
         OperandTile(dims, size, order, cyclic_stores(size, order, 64))
         for dims, size, order in zip((("i", "k"), ("k", "j")), sizes, (a_order, b_order))
     ]
-    (plan,) = plan_operands(name, [tuple(tiles)])
+    (plan,) = plan_operands(COMPOSITIONS[name], [tuple(tiles)])
     for tile, layout, operand, own in zip(tiles, (plan.a, plan.b), "ab", (plan.macro.a, plan.macro.b)):
         chunks = tile.size[0] * tile.size[1] // 8
         yield SharedTile("tile", 0, chunks, layout.layout, tile.order), operand, own, layout.access

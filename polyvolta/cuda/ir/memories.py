@@ -86,7 +86,8 @@ class SharedTile:
 class RegisterArray:
     """An array that each thread has for itself.
 
-    Each element is `width` values, a multiple of 8, of `kind` "half" (fp16) or "float" (fp32).
+    Each element is `width` values of `kind` "half" (fp16) or "float" (fp32): 8 on the way between memories, of a
+    fragment as many as a lane has.
     """
 
     name: str

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import gcd
 
 from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK,
     Barrier,
     Element,
     ExchangeLoad,
@@ -41,7 +40,7 @@ from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.helpers import exchange, global_memory, mma, pointwise, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
-from polyvolta.cuda.text.helpers.values import PACK_HALF8
+from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
 from polyvolta.sets import Aff, aff, var
@@ -141,7 +140,7 @@ class _Printer:
         for r in ir.registers:
             shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
             if r.kind == "half":
-                lines.append(f"  half8 {r.name}{shape}{f'[{r.width // CHUNK}]' if r.width > CHUNK else ''};")
+                lines.append(f"  {declared(f'{r.name}{shape}', r.width)};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
         return "\n".join([*lines, *body, "}"])

@@ -16,6 +16,7 @@ from polyvolta.cuda.build.promotion.pipeline import prefetched
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
 from polyvolta.cuda.ir.memories import Arrays, RegisterArray
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.formula import evaluate
 from polyvolta.graph.idioms import plan
@@ -69,9 +70,10 @@ def loops_of(expr, **options) -> Loops:
     graph = Graph.of(expr)
     idiom = plan(graph, chosen.accumulators)
     context = context_of(graph, idiom, multiples_of(graph, idiom, chosen))
-    fine, contracted = decompose(graph, chosen, context)
+    macro = target_of().macro_mma(chosen.macro_mma)
+    fine, contracted = decompose(graph, chosen, macro.shape, context)
     nests = {c.statement.name: nest_of(fine, c.statement.name, context) for c in idiom.contractions}
-    operands = operand_pieces(nests, idiom, chosen, context)
+    operands = operand_pieces(nests, idiom, chosen, macro, context)
     return Loops(graph, idiom, chosen, context, nests, operands, _tree(contracted, nests, operands))
 
 

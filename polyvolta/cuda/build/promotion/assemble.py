@@ -29,6 +29,7 @@ from polyvolta.cuda.build.promotion.footprints import instances, level, members_
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
+from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.graph.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
@@ -44,8 +45,9 @@ def promote(
     plan: Plan,
     tensors: Mapping[str, GlobalTensor],
     options: Tiling,
+    macro_mma: Composition,
     context: Set,
-    shared_limit: int = 96 * 1024,
+    shared_limit: int,
 ) -> Promotion:
     """Insert the copies that a plan's products and pointwise steps need.
 
@@ -55,7 +57,8 @@ def promote(
     contracted : the tree to insert into.
     plan : what the statements compute.
     tensors : the kernel's tensors by name.
-    options : tiles, macro-MMA, split of K, buffers.
+    options : tiles, split of K, buffers.
+    macro_mma : for all pairs of layouts that there are.
     context : what may be assumed of the sizes.
     shared_limit : bytes of shared memory that a block can have.
 
@@ -69,7 +72,7 @@ def promote(
     statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
     operands = operand_pieces(
-        {c.statement.name: nests[c.statement.name] for c in plan.contractions}, plan, options, context
+        {c.statement.name: nests[c.statement.name] for c in plan.contractions}, plan, options, macro_mma, context
     )
     macro = operands.macros[0]
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement

@@ -28,7 +28,7 @@ from itertools import groupby
 
 from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
 from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
-from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.cuda.build.promotion.footprints import instances, level
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
@@ -54,12 +54,15 @@ from polyvolta.sets.simplify import simplify
 from polyvolta.sets.space import distinct
 
 
-def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, context: Set) -> Operands:
+def operand_pieces(
+    nests: Mapping[str, Nest], plan: Plan, options: Tiling, macro_mma: Composition, context: Set
+) -> Operands:
     """The k loops of all products.
 
     Parameters
     ----------
     nests : of the products, by statement.
+    macro_mma : for all pairs of layouts that there are.
     context : what may be assumed of the sizes.
 
     Raises
@@ -73,7 +76,7 @@ def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, conte
         nest = nests[c.statement.name]
         sides.append(tuple(side_of(nest, o, letter, options.threads, labels[o.name])
                            for o, letter in ((c.left, "a"), (c.right, "b"))))  # fmt: skip
-    plans = plan_operands(options.macro_mma, [(a.tile(), b.tile()) for a, b in sides])
+    plans = plan_operands(macro_mma, [(a.tile(), b.tile()) for a, b in sides])
     pieces = []
     for n, (c, pair, chosen) in enumerate(zip(plan.contractions, sides, plans, strict=True)):
         suffix = f"_{c.statement.name}" if len(plan.contractions) > 1 else ""

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import Instruction, MacroMma
+from polyvolta.cuda.target.instruction import Instruction
+from polyvolta.cuda.target.macro_mma import MacroMma
 
 Wrong = tuple[str, int | None]  # what is wrong, and the lane
 
@@ -80,7 +80,7 @@ def table(own: IndexMap) -> np.ndarray:
 def held(instruction: Instruction, operand: str) -> Held:
     """Who holds the elements of an operand, "a", "b" or "d"."""
     m, n, k = instruction.shape
-    shape = (units(instruction), *{"a": (m, k), "b": (k, n), "d": (m, n)}[operand])
+    shape = (instruction.units, *{"a": (m, k), "b": (k, n), "d": (m, n)}[operand])
     elements = of_units(instruction, operand)
     flat = elements.reshape(-1, 3)
     lane, value = (np.full(shape, -1) for _ in range(2))
@@ -96,7 +96,7 @@ def _wrong(
     instruction: Instruction, operand: str, elements: np.ndarray, inside: np.ndarray, times: np.ndarray, lane: Any
 ) -> Wrong | None:
     """A value that is no element, an element that is nobody's, or that several values are."""
-    name = instruction.name
+    name = instruction.title
     if not inside.all():
         at, value = divmod(int(np.flatnonzero(~inside)[0]), elements.shape[1])
         return f"value {value} of lane {at} is {text(operand, elements[at, value, 1:])}, which {name} has not", at
@@ -137,26 +137,18 @@ def gathers(macro: MacroMma) -> Gathers:
 # ---- units
 
 
-def units(instruction: Instruction) -> int:
-    """How many products an instruction has."""
-    return 4
-
-
 def of_units(instruction: Instruction, operand: str) -> np.ndarray:
     """[lane, value, 3]: the unit, the row and the column of each value of an operand."""
-    found = table(getattr(instruction, operand))
-    unit = np.broadcast_to((np.arange(LANES) % 16 // 4)[:, None, None], (*found.shape[:2], 1))
-    return np.concatenate([unit, found], -1)
-
-
-def scope(instruction: Instruction) -> str:
-    """What a unit of lanes is called."""
-    return "quad-pair"
+    found = table({"a": instruction.a, "b": instruction.b, "d": instruction.d}[operand])
+    ((lane, lanes),) = instruction.unit.inputs
+    (unit,) = instruction.unit.evaluate({lane: np.arange(lanes)})
+    each = np.broadcast_to(np.broadcast_to(unit, (lanes,))[:, None, None], (*found.shape[:2], 1))
+    return np.concatenate([each, found], -1)
 
 
 def unit_text(instruction: Instruction, unit: int) -> str:
     """Which of an instruction's units it is, in words; "" if there is one."""
-    return f" in {scope(instruction)} {unit}" if units(instruction) > 1 else ""
+    return f" in {instruction.scope.name} {unit}" if instruction.units > 1 else ""
 
 
 def text(name: str, at: Any) -> str:

@@ -28,13 +28,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import FragmentLoad, KernelIR, Mma
+from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, Mma
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import Instruction, MacroMma
+from polyvolta.cuda.target.instruction import Instruction
+from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.exchanges import exchange
-from polyvolta.cuda.verify.values.gathering import Wrong, held, scope, table, text, unit_text, units
+from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 
@@ -73,12 +74,17 @@ def manual_m16n8(operand: str, layout: str, lane: int, value: int) -> tuple[int,
     return across, along + (8 * (value >> 2) if operand == "a" else 0)
 
 
-MANUALS: dict[tuple[int, int, int], tuple[np.ndarray, Callable[[str, str, int, int], tuple[int, int]]]] = {
-    (8, 8, 4): (np.arange(32) % 16 // 4, manual),
-    (16, 8, 8): (np.zeros(32, int), manual_m16n8),
-    (16, 8, 16): (np.zeros(32, int), manual_m16n8),
-}
-"""Shape of an instruction -> the unit of each lane, and which element a value is."""
+Element = Callable[[str, str, int, int], tuple[int, int]]
+
+
+def manual_of(instruction: Instruction) -> tuple[np.ndarray, Element] | None:
+    """The unit of each lane, and which element a value is; None for an instruction of which nothing is written here."""
+    match instruction.shape, instruction.layouts, instruction.types:
+        case (8, 8, 4), _, ("f16", "f16", "f32"):
+            return np.arange(LANES) % 16 // 4, manual
+        case (16, 8, 8 | 16), ("row", "col"), ("f16", "f16", "f16" | "f32") | ("bf16", "bf16", "f32"):
+            return np.zeros(LANES, int), manual_m16n8
+    return None
 
 
 # ---- one macro-MMA
@@ -105,8 +111,8 @@ def _faults(macro: MacroMma) -> Iterator[Wrong]:
 def _instruction(instruction: Instruction) -> Iterator[Wrong]:
     """Differences between an instruction's maps and the manual's; elements that nobody or several have."""
     layouts = dict(zip("ab", instruction.layouts, strict=True))
-    if instruction.shape in MANUALS:
-        unit, element = MANUALS[instruction.shape]
+    if (known := manual_of(instruction)) is not None:
+        unit, element = known
         for operand in "abd":
             found = held(instruction, operand).elements
             for lane, value in np.ndindex(*found.shape[:2]):
@@ -148,7 +154,7 @@ def _operand(macro: MacroMma, operand: str, own: np.ndarray, shape: tuple[int, i
         yield f"no instruction takes value {value} of lane {lane}, {text(name, own[lane, value])}", lane
         return
     d, other = table(macro.d), range(shape[1 - side])
-    for unit in range(units(macro.instruction)):
+    for unit in range(macro.instruction.units):
         mine = unit_of == unit
         lines = np.unique(d[results == unit][..., side])
         count = Counter((int(x), int(y)) for x, y in own[mine])
@@ -238,15 +244,17 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
             case = _mismatch(s, users.get((s.operand, s.target.array)))
             found = None if case is None else (case, at)
     names = " and ".join(dict.fromkeys(m.name for m in macros))
-    scopes = " or ".join(dict.fromkeys(scope(m.instruction) for m in macros))
+    scopes = " or ".join(dict.fromkeys(m.instruction.scope.name for m in macros))
     statement = (
         f"{names} is D += A B: D's map is a bijection, every {scopes} has each element of A and B that it needs once, "
         "the instructions multiply each k into each element once, and fragments are loaded as the product wants them"
     )
-    taken = dict.fromkeys(m.instruction.name for m in macros if m.instruction.shape not in MANUALS)
+    taken = dict.fromkeys(m.instruction.name for m in macros if manual_of(m.instruction) is None)
     if taken:
         statement += f"; the maps of {' and '.join(taken)} are taken as they are, for want of a manual to compare with"
-    relation = "; ".join(f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros)
+    relation = "; ".join(
+        f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros
+    )
     case, at = found if found is not None else (None, None)
     return Verdict(statement, relation, case, at)
 
