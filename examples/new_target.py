@@ -1,6 +1,6 @@
 """A target from outside: Ampere with mma.m16n8k16, told as data; kernels for it compiled, interpreted and proved.
 
-    python examples/new_target.py             all kernels: registers, spills, proofs, and the error of an interpreted run
+    python examples/new_target.py             all kernels: registers, spills, proofs, the error of an interpreted run
     python examples/new_target.py "A @ B"     one of them
     python examples/new_target.py --gpu 100   on the GPU at hand (sm_80 or later), at 100 random sizes each
 """
@@ -34,9 +34,9 @@ M16N8K16 = Instruction(
     d=owned(4, row=group + 8 * bit(1), col=2 * thread + bit(0)),
 )
 
-# Macro-MMAs: two instructions side by side, "s0" of the columns. A lane's k are 2t, 2t+1, 2t+8, 2t+9, which no wide load
-# brings. But a sum doesn't care for the order of k, as long as A and B agree: with the instruction's bit 3 of k as bit 1
-# of the tile's, the lane has 4t to 4t+3, a load of 64 bits, and with two steps along k 8t to 8t+7, a load of 128 bits.
+# Macro-MMAs: two instructions side by side, "s0" of the columns. Thread t's k are 2t, 2t+1, 2t+8, 2t+9, which no wide
+# load brings. But a sum doesn't care for the order of k, as long as A and B agree: with the instruction's bit 3 of k as
+# bit 1 of the tile's, t has 4t to 4t+3, a load of 64 bits, and with two steps along k 8t to 8t+7, a load of 128 bits.
 ROWS, COLS = ("r0", "r1", "r2", "r3"), ("r0", "r1", "r2", "s0")
 WIDE = Composition((M16N8K16,), Interleave(ROWS, COLS, ("r0", "r3", "s0", "r1", "r2")))  # m16n16k32
 NARROW = Composition((M16N8K16,), Interleave(ROWS, COLS, ("r0", "r3", "r1", "r2")))  # m16n16k16
@@ -121,7 +121,8 @@ def on_gpu(count):
         print(f"{name:20} {count} sizes, largest error {max(errors):.1e}")
 
 
-if sys.argv[1:2] == ["--gpu"]:
-    on_gpu(int(sys.argv[2]))
-else:
-    table(sys.argv[1:] or KERNELS)
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--gpu"]:
+        on_gpu(int(sys.argv[2]))
+    else:
+        table(sys.argv[1:] or KERNELS)

@@ -152,7 +152,7 @@ def fragment(own, shape):
 
 
 def permuted(bits, shape):
-    """The map that takes the bits of lane and value, the lowest first, to the given places among those of row and col."""
+    """The map that takes the bits of lane and value, the lowest first, to given places in the element's number."""
     rows, cols = shape
     count = rows * cols // 32
     lane, i = var("lane"), var("i")
