@@ -138,7 +138,7 @@ def _check_names(graph: Graph, name: str) -> None:
     if name in FUNCTIONS_OF_C:
         raise BadName(f"{name!r} can't name a kernel: it is a function of C or CUDA", hint=f"try {name + '_kernel'!r}")
     if name in NOT_FOR_KERNELS:
-        raise BadName(f"{name!r} can't name a kernel: NVIDIA's compiler can't have it", hint=f"try {name + '_kernel'!r}")
+        raise BadName(f"{name!r} can't name a kernel: NVRTC trips over it", hint=f"try {name + '_kernel'!r}")
     for user in users:
         if user == name:
             raise BadName(f"{user!r} is the kernel's name and a tensor's or size's", hint=f"try {user + '_'!r}")

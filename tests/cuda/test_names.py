@@ -127,7 +127,7 @@ def test_no_word_of_the_compilers_headers_is_in_the_way():
     users = list(allowed_as("tensor", words))
     kernels = list(allowed_as("kernel", (w for w in words if w not in FUNCTIONS_OF_C | NOT_FOR_KERNELS)))
     refused = {"va_list", "clock_t", "cudaEvent_t", "size_t", "dim3", "float4", "CUDA_R_16F", "MINOR_VERSION"}
-    assert refused <= set(words) - set(users) and len(words) - len(users) < 2000 < len(users)
+    assert refused <= set(words) - set(users) and len(users) > len(words) // 2
     called = [c_name(w) for w in words if "__" not in w]
     texts = [f"static __device__ void k{n}(int {w}, float y) {{ int x = {w}; }}" for n, w in enumerate(users)]
     texts += [f"static __device__ float {w}(float x, int count) {{ return x; }}" for w in dict.fromkeys(called)]
