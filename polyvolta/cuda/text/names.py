@@ -33,9 +33,9 @@ FUNCTIONS_OF_C = frozenset(
     free malloc memcpy memset printf clock clock64 make_uint2 make_uint4 make_float2 make_float4""".split()
 )
 """What C's mathematics library and CUDA declare without a header."""
-NOT_FOR_KERNELS = frozenset({"WARP_SZ", "A7"})
-"""What a kernel can't be called besides: a constant of PTX, and a name at which NVRTC 12.9 ends in a segmentation fault
-(of 11,732 names of two and three characters the only one; A7 as a tensor is fine)."""
+NOT_FOR_KERNELS = frozenset({"std", "WARP_SZ", "A7"})
+"""What a kernel can't be called besides: C++'s namespace, a constant of PTX, and a name at which NVRTC 12.9 ends in a
+segmentation fault (of 11,732 names of two and three characters the only one; A7 as a tensor is fine)."""
 
 _CALLED = {f for x in FUNCTIONS.values() for f in re.findall(r"\w+(?=\()", x.c)}
 OWN_NAMES = re.compile(rf"i|y|count|(x|t|packed)\d+|{'|'.join(sorted(_CALLED))}")
