@@ -43,6 +43,7 @@ from polyvolta.cuda.text.device_function import DeviceFunction, DeviceFunctions,
 from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.values import PACK_HALF8
+from polyvolta.cuda.well_formed import check
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.aff import Floor
 
@@ -82,8 +83,10 @@ def printed(ir: KernelIR) -> Printed:
 
     Raises
     ------
+    IllFormed : the IR means nothing.
     NotPrintable : an index whose floor is not C's division, or an operation between kinds that have no conversion.
     """
+    check(ir)
     printer = _Printer(ir)
     kernel = printer.kernel()
     prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]

@@ -9,9 +9,13 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import chain
+from math import prod
 from typing import Any
 
+from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.index_map import IndexMap
 from polyvolta.cuda.ir_walk import IrPath, inner
@@ -38,10 +42,15 @@ from polyvolta.cuda.kernel_ir import (
     Stmt,
     Zero,
 )
-from polyvolta.graph.formula import inputs
+from polyvolta.graph.formula import Call, Formula, Input, nodes
+from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.names import C_KEYWORDS
 from polyvolta.sets import Aff
 
 VALUE_BYTES = {"half": 2, "float": 4}
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MOST_THREADS, MOST_SHARED, MOST_VALUES = 1024, 2**20, 2**16
+"""Of a block, bytes of a block, values that a thread has of an array: far beyond what there is, and not beyond memory."""
 
 
 class IllFormed(CudaError, ValueError):
@@ -57,8 +66,10 @@ def check(ir: KernelIR) -> None:
     ------
     IllFormed : says what, and which statement.
 
-    Cost: linear in the operations; some tenths of a millisecond.
+    Cost: linear in the operations; about a millisecond.
     """
+    for problem in misfits(ir):  # the other rules count on types
+        raise IllFormed(problem, where=f"the kernel {ir.name!r}")
     for problem in _of_kernel(ir):
         raise IllFormed(problem, where=ir.name)
     known = {*ir.sizes, "blockIdx.x", "blockIdx.y", "blockIdx.z", "linearId", *(n for n, _ in ir.derived)}
@@ -68,10 +79,13 @@ def check(ir: KernelIR) -> None:
 def _body(ir: KernelIR, body: tuple[Stmt, ...], known: frozenset[str], at: IrPath) -> None:
     for k, s in enumerate(body):
         inside = known
-        for problem in _of_statement(ir, s, known):
-            raise IllFormed(f"{type(s).__name__}: {problem}", where=f"statement {(*at, k)} of {ir.name}: {_short(s)}")
+        problems = _of_statement(ir, s, known)
         if isinstance(s, Loop):
             inside = known | {s.var}
+            taken = {*known, *ir.scalars, *_arrays(ir)}
+            problems = chain(problems, _of_name("a loop variable", s.var, taken))
+        for problem in problems:
+            raise IllFormed(f"{type(s).__name__}: {problem}", where=f"statement {(*at, k)} of {ir.name}: {_short(s)}")
         _body(ir, inner(s), inside, (*at, k))
 
 
@@ -83,9 +97,36 @@ def _short(s: Stmt) -> str:
 # ---- the kernel as a whole
 
 
+def _arrays(ir: KernelIR) -> tuple[str, ...]:
+    """The names of memories, and of the leading dimensions."""
+    lds = tuple(t.ld for t in ir.tensors if t.ld)
+    return (*(x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)), *lds)
+
+
+def _of_name(what: str, name: str, taken: Container[str] = ()) -> Iterator[str]:
+    """A name that the text may have, and that nothing else has."""
+    if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS:
+        yield f"{name!r} can't name {what}: it is no identifier of C"
+    elif name in taken:
+        yield f"{name!r} can't name {what}: something else is called so"
+
+
+def _of_names(ir: KernelIR) -> Iterator[str]:
+    """Each thing has a name of its own, one that can stand in the text."""
+    taken = {"linearId"}
+    names = [("the kernel", ir.name), *(("a size", n) for n in ir.sizes), *(("a scalar", n) for n in ir.scalars)]
+    names += [("an array", n) for n in _arrays(ir)] + [("a number of each thread", n) for n, _ in ir.derived]
+    for what, name in names:
+        yield from _of_name(what, name, taken)
+        taken.add(name)
+
+
 def _of_kernel(ir: KernelIR) -> Iterator[str]:
-    if ir.threads < LANES or ir.threads % LANES:
-        yield f"{ir.threads} threads are no whole warps of {LANES}"
+    yield from _of_names(ir)
+    if ir.threads < LANES or ir.threads % LANES or ir.threads > MOST_THREADS:
+        yield f"{ir.threads} threads are no whole warps of {LANES}, {MOST_THREADS} threads at most"
+    if ir.shared_bytes > MOST_SHARED:
+        yield f"{ir.shared_bytes} bytes of shared memory are beyond what any GPU has"
     known = {"linearId"}
     for name, e in ir.derived:
         yield from _unknown(name, (e,), known)
@@ -94,7 +135,13 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     if len(ir.grid) != 3:
         yield f"the grid has three extents, not {len(ir.grid)}"
     yield from (f"{size} is a multiple of {multiple}" for size, multiple in ir.context if multiple < 1)
+    yield from (f"{size} is a multiple of {multiple}, and no size" for size, multiple in ir.context if size not in ir.sizes)
+    for name, (low, high) in ir.ranges.items():
+        if high is not None and high < low:
+            yield f"{name} is in {low} .. {high}, which nothing is"
     for t in ir.tensors:
+        if not 1 <= len(t.dims) <= 2 or any(d < 1 if isinstance(d, int) else d not in ir.sizes for d in t.dims):
+            yield f"{t.name} has the dimensions {t.dims}: one or two sizes or positive numbers are"
         if t.align not in (8, 4, 2, 1):
             yield f"an access to {t.name} moves 8, 4, 2 or 1 values, not {t.align}"
         if sorted(t.order) != list(range(len(t.dims))):
@@ -104,6 +151,8 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     for r in ir.registers:
         if r.kind not in VALUE_BYTES or r.width < CHUNK or r.width % CHUNK or any(n < 1 for n in r.shape):
             yield f"{r.name}[{', '.join(map(str, r.shape))}] of {r.width} {r.kind} values"
+        elif prod(r.shape) * r.width > MOST_VALUES:
+            yield f"{r.name} has {prod(r.shape) * r.width} values in each thread, more than {MOST_VALUES}"
 
 
 def _of_tile(tile: SharedTile) -> Iterator[str]:
@@ -120,6 +169,11 @@ def _of_map(what: str, f: IndexMap, ins: int, outs: int) -> Iterator[str]:
     """An index map with so many inputs and outputs."""
     if (len(f.inputs), len(f.outputs)) != (ins, outs):
         yield f"{what} takes {len(f.inputs)} indices to {len(f.outputs)}, not {ins} to {outs}"
+    for part in (f.inputs, f.outputs):
+        for n, (name, _) in enumerate(part):
+            yield from _of_name(f"an index of {what}", name, [other for other, _ in part[:n]])
+    if any(not 1 <= extent <= MOST_VALUES for _, extent in f.inputs):
+        yield f"{what} has the extents {f.inputs}"
     yield from _unknown(what, f.exprs, {n for n, _ in f.inputs})
 
 
@@ -198,13 +252,23 @@ def _of_pointwise(ir: KernelIR, op: Pointwise) -> Iterator[str]:
             yield from _of_element(ir, x, CHUNK)
         elif x not in ir.scalars:
             yield f"no scalar is called {x!r}"
-    if max(inputs(op.formula), default=-1) >= len(op.operands):
-        yield f"{op.name} has {len(op.operands)} operands, and its formula takes number {max(inputs(op.formula))}"
+    yield from _of_name("a function", op.name)
+    yield from _of_formula(op.name, op.formula, len(op.operands))
     if (inside := op.inside) is not None:
         if len(inside.index) != len(inside.extents):
             yield f"inside has {len(inside.index)} indices and {len(inside.extents)} extents"
         if inside.along not in (None, *range(len(inside.index))):
             yield f"inside has no dimension {inside.along}"
+
+
+def _of_formula(name: str, formula: Formula, operands: int) -> Iterator[str]:
+    for node in nodes(formula):
+        if isinstance(node, Input) and not 0 <= node.position < operands:
+            yield f"{name} has {operands} operands, and its formula takes number {node.position}"
+        if isinstance(node, Call):
+            known = FUNCTIONS.get(node.function)
+            if known is None or known.arity != len(node.arguments):
+                yield f"{name} calls {node.function} of {len(node.arguments)} values, which there is not"
 
 
 def _of_tile_index(ir: KernelIR, tile: str, index: tuple[Aff, ...]) -> Iterator[str]:
