@@ -37,7 +37,23 @@ from polyvolta.kernel import Kernel
 from polyvolta.sets import Aff, PolyvoltaError, aff, var
 
 LIMIT_S = 60
-NAMES = ("", "a b", "int", "A", "B", "M", "K", "lane", "warp", "shared_A", "exchange", "hmma_C", "run_C", "nobody", "c2")
+NAMES = (
+    "",
+    "a b",
+    "int",
+    "A",
+    "B",
+    "M",
+    "K",
+    "lane",
+    "warp",
+    "shared_A",
+    "exchange",
+    "hmma_C",
+    "run_C",
+    "nobody",
+    "c2",
+)
 NUMBERS = (-(10**12), -129, -8, -1, 0, 1, 2, 3, 5, 7, 8, 16, 31, 33, 64, 1000, 10**12)
 OTHERS = (None, True, 1.5, "A", (), (0,), aff(3), var("lane"), Input(0), {}, [], float("nan"), 0, "16")
 Path = tuple[str | int, ...]

@@ -49,7 +49,7 @@ from polyvolta.sets import Aff
 
 VALUE_BYTES = {"half": 2, "float": 4}
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-MOST_THREADS, MOST_SHARED, MOST_VALUES = 1024, 2**20, 2**16
+MOST_THREADS, MOST_SHARED, MOST_VALUES, MOST_INT = 1024, 2**20, 2**16, 2**31 - 1
 """Of a block, bytes of a block, values that a thread has of an array: far beyond what there is, and not beyond memory."""
 
 
@@ -135,7 +135,9 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     if len(ir.grid) != 3:
         yield f"the grid has three extents, not {len(ir.grid)}"
     yield from (f"{size} is a multiple of {multiple}" for size, multiple in ir.context if multiple < 1)
-    yield from (f"{size} is a multiple of {multiple}, and no size" for size, multiple in ir.context if size not in ir.sizes)
+    yield from (
+        f"{size} is a multiple of {multiple}, and no size" for size, multiple in ir.context if size not in ir.sizes
+    )
     for name, (low, high) in ir.ranges.items():
         if high is not None and high < low:
             yield f"{name} is in {low} .. {high}, which nothing is"
@@ -163,6 +165,10 @@ def _of_tile(tile: SharedTile) -> Iterator[str]:
         if sorted(tile.order) != list(range(dims)):
             yield f"the layout of {tile.name} has {dims} dimensions, and the order {tile.order}"
         yield from _of_map(f"the layout of {tile.name}", tile.layout, dims, 1)
+        if [n for n, _ in tile.layout.outputs] != ["chunk"]:
+            yield f"the layout of {tile.name} gives {tile.layout.outputs[0][0]}, not the chunk"
+        if (run := tile.layout.inputs[tile.order[-1]][1]) % CHUNK:
+            yield f"the layout of {tile.name} has lines of {run} values, no whole chunks"
 
 
 def _of_map(what: str, f: IndexMap, ins: int, outs: int) -> Iterator[str]:
@@ -177,10 +183,19 @@ def _of_map(what: str, f: IndexMap, ins: int, outs: int) -> Iterator[str]:
     yield from _unknown(what, f.exprs, {n for n, _ in f.inputs})
 
 
+def _of_lanes(what: str, f: IndexMap, outs: int, *second: tuple[str, int]) -> Iterator[str]:
+    """An index map of lanes, and of what each has several of."""
+    yield from _of_map(what, f, 1 + len(second), outs)
+    if f.inputs != (("lane", LANES), *second):
+        yield f"{what} is of {f.inputs}, not of {(('lane', LANES), *second)}"
+
+
 def _unknown(what: str, expressions: Iterable[Aff], known: Iterable[str]) -> Iterator[str]:
     for e in expressions:
         if missing := sorted(e.names() - set(known)):
             yield f"{what} is {e}, and {missing[0]} has no value there"
+        if any(abs(n) > MOST_INT for n in (e.const, *(factor for _, factor in e.terms))):
+            yield f"{what} is {e}, which is beyond an int of 32 bits"
 
 
 # ---- statements
@@ -288,18 +303,18 @@ def _of_shared_store(ir: KernelIR, op: SharedStore) -> Iterator[str]:
 
 def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
     yield from _of_tile_index(ir, op.tile, op.origin)
-    yield from _of_map("the ownership", op.ownership, 2, len(op.origin))
+    width = _array(ir, op.target).width
+    yield from _of_lanes("the ownership", op.ownership, len(op.origin), ("i", width))
     if op.operand not in ("a", "b"):
         yield f"an operand is a or b, not {op.operand!r}"
-    width = _array(ir, op.target).width
-    if tuple(n for _, n in op.ownership.inputs) != (LANES, width):
-        yield f"the ownership is of {op.ownership.inputs}, not of {LANES} lanes with {width} values each"
     if op.access not in (4, 8):
         yield f"fragments are loaded 4 or 8 values at once, not {op.access}"
 
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
+    for own in (op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d):
+        yield from _of_lanes("the ownership", own, 2, ("i", own.inputs[-1][1] if own.inputs else 0))
     sides = zip("abd", (op.a, op.b, op.d), (instruction.a, instruction.b, instruction.d), op.macro.values, strict=True)
     for name, e, own, values in sides:
         width, count = _array(ir, e).width, own.inputs[1][1]
@@ -324,8 +339,8 @@ def _of_exchange(ir: KernelIR, op: ExchangeStore | ExchangeLoad) -> Iterator[str
         yield from _of_element(ir, op.target, CHUNK)
         if op.parts < 1:
             yield f"a sum of {op.parts} parts"
-    yield from _of_map("the load", ex.load, 2, CHUNK * VALUE_BYTES[ex.kind] // CHUNK_BYTES)
-    yield from _of_map("the ownership of runs", ex.owns, 2, 2)
+    yield from _of_lanes("the load", ex.load, CHUNK * VALUE_BYTES[ex.kind] // CHUNK_BYTES, ("round", ex.rounds))
+    yield from _of_lanes("the ownership of runs", ex.owns, 2, ("round", ex.rounds))
     if len(ex.words) != CHUNK or any(not 0 <= w < CHUNK for w in ex.words):
         yield f"a run has the words {ex.words} of the {CHUNK} loaded"
     if ex.along not in (0, 1) or ex.rounds < 1 or ex.chunks < 1:
@@ -338,11 +353,11 @@ def _pieces(ex: Exchange, source: RegisterArray) -> Iterator[str]:
         yield f"pieces of {[len(p) for p in ex.pieces]} {ex.kind} values are no accesses of one width"
     if outside := [v for p in ex.pieces for v in p if not 0 <= v < source.width]:
         yield f"a piece has value {outside[0]} of the {source.width} of {source.name}"
-    yield from _of_map("the store", ex.store, 1, len(ex.pieces))
+    yield from _of_lanes("the store", ex.store, len(ex.pieces))
 
 
 def _of_loop(ir: KernelIR, s: Loop) -> Iterator[str]:
-    if s.step < 1:
+    if not 1 <= s.step <= MOST_INT:
         yield f"{s.var} goes in steps of {s.step}"
     if not s.lower or not s.upper:
         yield f"{s.var} has no bounds"

@@ -37,7 +37,7 @@ class Size:
     Traceback (most recent call last):
         ...
     polyvolta.graph.errors.NotANumberYet: [PV213] the size M has no value yet: M < 3
-    hint: it is known when the kernel is called; one kernel serves all of them, and pv.tensor("A", (512, 64)) has numbers
+    hint: it is known when the kernel is called; for a fixed one, pv.tensor("A", (512, 64)) has numbers
     """
 
     name: str
@@ -57,8 +57,7 @@ class Size:
     def _no_value(self, text: str) -> NotANumberYet:
         return NotANumberYet(
             f"the size {self.name} has no value yet: {text}",
-            hint="it is known when the kernel is called; one kernel serves all of them, and "
-            'pv.tensor("A", (512, 64)) has numbers',
+            hint='it is known when the kernel is called; for a fixed one, pv.tensor("A", (512, 64)) has numbers',
         )
 
     def __lt__(self, other: object) -> NoReturn:

@@ -159,7 +159,7 @@ def _chunk(name: str, index: list[np.ndarray], buffer: Aff, here: Here) -> np.nd
     values = {n: x for (n, _), x in zip(tile.layout.inputs, index, strict=True)}
     (chunk,) = tile.layout.evaluate(values)
     number = here.numbers(buffer)
-    return tile.start + tile.chunks * (number if np.ndim(chunk) == 2 else number[..., None]) + chunk
+    return tile.start + tile.chunks * (number if index[0].ndim == 2 else number[..., None]) + chunk
 
 
 @lru_cache(maxsize=256)
