@@ -3,7 +3,7 @@
     python benchmarks/damage.py [--cases 2000] [--seed 1] [--jobs 1] [--minutes 30]
     python benchmarks/damage.py --show "split K 1:17"
 
-Each case takes a small kernel and damages its IR: any field of any part of it (`MacroMma` and formulas included) becomes
+Each case takes a small kernel and damages its IR: any field of any part of it (`MacroMma` and formulas too) becomes
 another number, name, tuple, expression, part or type; entries of tuples vanish, double and change places; whole
 statements move. Unlike `changes.py`, which makes kernels that are wrong, this makes things that aren't kernels.
 

@@ -50,7 +50,7 @@ from polyvolta.sets import Aff
 VALUE_BYTES = {"half": 2, "float": 4}
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST_THREADS, MOST_SHARED, MOST_VALUES, MOST_INT = 1024, 2**20, 2**16, 2**31 - 1
-"""Of a block, bytes of a block, values that a thread has of an array: far beyond what there is, and not beyond memory."""
+"""Of a block, bytes of a block, values that a thread has of an array: beyond what there is, not beyond memory."""
 
 
 class IllFormed(CudaError, ValueError):

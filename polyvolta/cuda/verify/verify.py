@@ -30,7 +30,7 @@ from polyvolta.cuda.places import Places
 from polyvolta.cuda.verify.machine import run
 from polyvolta.cuda.verify.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
 from polyvolta.cuda.verify.symbolic import Client, Finding, Undecided
-from polyvolta.cuda.well_formed import IllFormed
+from polyvolta.cuda.well_formed import IllFormed, check
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
@@ -76,6 +76,7 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     Cost: seconds; most of it is one run of the kernel on symbols.
     """
     wanted = asked(only)
+    check(ir)
     schedule = stages[list(stages)[-1]]
     places = Places(ir, schedule)
     text = _printed(places)
