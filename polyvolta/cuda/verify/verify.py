@@ -25,7 +25,8 @@ from typing import Any, Protocol
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import KernelIR
-from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.ir.well_formed import IllFormed, check
+from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.engine.symbolic import Client, Finding, Undecided
@@ -70,27 +71,37 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     ------
     UnknownProof : a name that no proof has.
     NoMeaning : a proof was asked for by name that the kernel has no use for.
-    IllFormed : the IR means nothing that could be proved or refuted.
+    IllFormed : the IR means nothing that could be proved or refuted, or has no text.
 
     Cost: seconds; most of it is one run of the kernel on symbols.
     """
     wanted = asked(only)
     check(ir)
     schedule = stages[list(stages)[-1]]
+    places = Places(ir, schedule)
+    text = _printed(places)
     found = Found({}, {}, {})
     by_functions(ir, graph, stages, wanted, found)
     by_machine(ir, graph, wanted, found)
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
         raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])
-    sizes, places = covered(ir), Places(ir, schedule)
+    sizes = covered(ir)
     proofs = [
         _proof(n, *found.verdicts[n], sizes, places) if n in found.verdicts
         else _not_decided(n, found.unknown.get(n, Undecided("no prover answers it")), sizes, places)
         for n in wanted if n not in found.without
     ]  # fmt: skip
     title = f"{ir.name}: {ir.about}" if ir.about else ir.name
-    return Report(title, tuple(proofs), places.printed.text, schedule)
+    return Report(title, tuple(proofs), text, schedule)
+
+
+def _printed(places: Places) -> str:
+    """The kernel's text, that of a well-formed IR."""
+    try:
+        return places.printed.text
+    except NotPrintable as wrong:
+        raise IllFormed(f"it has no text: {wrong.message}", where=wrong.where, hint=wrong.hint) from wrong
 
 
 def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
