@@ -29,7 +29,8 @@ from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.engine.symbolic import Client, Finding, Undecided
-from polyvolta.cuda.verify.report.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
+from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
+from polyvolta.cuda.verify.report.report import Report
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest

@@ -62,8 +62,7 @@ class Scanner(Writer):
             if not node.context.space.n_out:
                 self.known = self.assuming(self.known, node.context, ())
             node = node.child
-        super().__init__(self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
-        self.notes: list[str] = []
+        super().__init__(schedule, self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
         self.extents: dict[str, Aff] = {}
         if names:
             self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)

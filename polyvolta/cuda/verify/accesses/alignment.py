@@ -29,7 +29,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.symbols import known_multiple
-from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 
 VECTORS = (GlobalLoad, GlobalStore, SharedStore, FragmentLoad, ExchangeStore, ExchangeLoad)
 

@@ -26,7 +26,7 @@ from polyvolta.cuda.layouts.exchange import BYTES
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.engine.symbolic import Undecided
-from polyvolta.cuda.verify.report.report import NoMeaning, Verdict
+from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
 from polyvolta.sets import Aff
 
 SHARED = (SharedStore, FragmentLoad, ExchangeStore, ExchangeLoad)

@@ -22,7 +22,7 @@ from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Co
 from polyvolta.cuda.verify.accesses.slots import Reach, Reaches
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, listed
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
 
 BETWEEN, OVERWRITTEN = "barriers_between", "not_overwritten"

@@ -23,7 +23,7 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, GlobalStore, KernelIR, Loop
 from polyvolta.cuda.ir.walk import IrPath, operations, touches
 from polyvolta.cuda.verify.engine.memories import Memories
 from polyvolta.cuda.verify.engine.symbolic import Here
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.cuda.verify.values import sums
 from polyvolta.cuda.verify.values.effects import Knowledge, apply
 from polyvolta.cuda.verify.values.empty_sums import Finished, Waiting
