@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from polyvolta.compiler.driver import compile as compile
     from polyvolta.compiler.options import Options as Options
     from polyvolta.cuda import pictures as pictures
+    from polyvolta.cuda.target.registry import targets as targets
     from polyvolta.graph.dims import sizes as sizes
     from polyvolta.graph.functions.pointwise import ceil as ceil
     from polyvolta.graph.functions.pointwise import clamp as clamp
@@ -75,6 +76,7 @@ _HOMES = {
     "reference": "polyvolta.graph.reference",
     "compile": "polyvolta.compiler.driver",
     "Options": "polyvolta.compiler.options",
+    "targets": "polyvolta.cuda.target.registry",
     "PolyvoltaError": "polyvolta.sets.errors",
 }
 _SUBPACKAGES = {"pictures": "polyvolta.cuda.pictures", "sched": "polyvolta.sched", "sets": "polyvolta.sets"}
@@ -121,6 +123,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "sqrt",
     "square",
     "tanh",
+    "targets",
     "tensor",
     "where",
 ]

@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Formula
 from polyvolta.sets import Aff, aff
 
-LANES = 32  # of a warp
 CHUNK = 8  # fp16 values in a 128-bit access
 CHUNK_BYTES = 16
 ZERO = aff(0)
@@ -89,7 +89,8 @@ class SharedTile:
 class RegisterArray:
     """An array that each thread has for itself.
 
-    Each element is `width` values, a multiple of 8, of `kind` "half" (fp16) or "float" (fp32).
+    Each element is `width` values of `kind` "half" (fp16) or "float" (fp32): 8 on the way between memories, of a
+    fragment as many as a lane has.
     """
 
     name: str
@@ -190,7 +191,7 @@ class SharedStore:
 class FragmentLoad:
     """Each lane loads one operand fragment: value i is the tile's element `origin + ownership(lane, i)`.
 
-    Values come `access` at a time (8: 128-bit, 4: 64-bit), consecutive ones within a chunk. `operand` is "a" or "b";
+    Values come `access` at a time (8: 128-bit, 4, 2 or 1), consecutive ones within a chunk. `operand` is "a" or "b";
     `ownership` maps [lane, i] to the fragment-local element, in the tile's dimension order.
     """
 
@@ -388,4 +389,4 @@ class KernelIR:
 
     @property
     def warps(self) -> int:
-        return self.threads // 32
+        return self.threads // LANES

@@ -170,7 +170,7 @@ def _readable(extension: Map) -> Map:
 
 
 def notes(node: Node) -> list[str]:
-    """What the paper's notation leaves out of a band: its flags, and members with a request to unroll them."""
+    """What the paper's notation leaves out of a band: its flags, requests to unroll members, and their levels."""
     if not isinstance(node, Band):
         return []
     found = ["permutable"] * node.permutable
@@ -180,4 +180,7 @@ def notes(node: Node) -> list[str]:
     ):
         if any(flags):
             found.append(f"{word} {' '.join(str(int(f)) for f in flags)}")
+    levels = [m.level or "-" for m in node.members]
+    if {*levels} != {"-"}:
+        found.append(f"level {levels[0] if len({*levels}) == 1 else ' '.join(levels)}")
     return found

@@ -1,7 +1,7 @@
 """What a run costs: warp instructions by kind, bytes on every level of memory, floating-point operations.
 
 Counted, as machine instructions of a warp: loads and stores of global and of shared memory by width, tensor-core
-instructions (an `mma.m8n8k4` with fp32 accumulation is four HMMA.884 on sm_70), barriers, conversions between fp16 and
+instructions (an instruction of PTX may take several issue slots: its `slots`), barriers, conversions between fp16 and
 fp32, pointwise arithmetic (each operation of a formula, a function of the mathematics library as one), and the zeros
 that accumulators start from, a register each. Not counted: addresses, predicates and the control of loops, moves and
 byte permutations between registers. So `issued` is what the computation itself needs, a lower bound of what is issued.
@@ -31,12 +31,12 @@ from polyvolta.cuda.text.expression import simplified
 from polyvolta.cuda.text.places import Places
 from polyvolta.graph.functions.formula import Call, inputs, nodes
 
-HMMA = "HMMA.884.F32"
-HMMA_OF_MMA = 4  # of an mma.m8n8k4 that accumulates in fp32, on sm_70
+HMMA = "HMMA"
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 CONVERT, ARITHMETIC, CLEAR = "F2F", "FP32", "CLEAR"
 LETTERS = {("global", "read"): "LDG", ("global", "write"): "STG", ("shared", "read"): "LDS", ("shared", "write"): "STS"}
 MEANING = {
-    HMMA: "tensor cores, four of a mma.m8n8k4",
+    HMMA: "tensor cores",
     CONVERT: "conversions between fp16 and fp32",
     ARITHMETIC: "pointwise arithmetic in fp32",
     CLEAR: "zeros of accumulators",
@@ -77,6 +77,7 @@ class Counts(Shown):
     useful_flops : of these what the products of the graph need, 2 M N K each; None if the graph isn't known.
     shared_cycles : how many times shared memory served.
     k_tiles : how many tiles along k all blocks went through, of loops along k alone.
+    tensor_cores : kind -> what it is part of, of the instructions of tensor cores.
     k_issued, k_shared_cycles, k_hmma : what of the instructions, of the cycles and of HMMA falls into these loops.
     """
 
@@ -91,6 +92,7 @@ class Counts(Shown):
     k_issued: int
     k_shared_cycles: int
     k_hmma: int
+    tensor_cores: Mapping[str, str]
 
     @property
     def issued(self) -> int:
@@ -100,7 +102,7 @@ class Counts(Shown):
     @property
     def hmma(self) -> int:
         """Those of the tensor cores."""
-        return self.instructions.get(HMMA, 0)
+        return sum(n for kind, n in self.instructions.items() if kind in self.tensor_cores)
 
     @property
     def hmma_fraction(self) -> float:
@@ -117,6 +119,12 @@ class Counts(Shown):
         """Useful operations for each byte that shared memory moves."""
         return _ratio(self.useful_flops, self.shared_memory.moved)
 
+    def _meaning(self, kind: str) -> str:
+        """What a kind of instruction is, in words."""
+        if kind in self.tensor_cores:
+            return f"{MEANING[HMMA]}, {self.tensor_cores[kind]}"
+        return MEANING[kind if kind in MEANING else kind.split(".")[0]]
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         return ()
@@ -124,7 +132,7 @@ class Counts(Shown):
     @property
     def tables(self) -> tuple[Table, ...]:
         instructions = tuple(
-            (kind, f"{n:,}", f"{n / self.issued:.1%}", MEANING[kind if kind in MEANING else kind.split(".")[0]])
+            (kind, f"{n:,}", f"{n / self.issued:.1%}", self._meaning(kind))
             for kind, n in sorted(self.instructions.items(), key=lambda x: -x[1])
         )
         levels = tuple(
@@ -179,6 +187,7 @@ class CountObserver(Observer):
         self.traffic: Counter[tuple[str, str]] = Counter()
         self.moved = self.cycles = self.flops = 0
         self.k_issued = self.k_cycles = self.k_hmma = self.k_tiles = 0
+        self.tensor_cores: dict[str, str] = {}
         self.loop_of = _k_loops(ir)
         self.last: dict[IrPath, bytes] = {}
 
@@ -202,7 +211,7 @@ class CountObserver(Observer):
             at, loop = k
             self.k_issued += sum(counted.values())
             self.k_cycles += cycles
-            self.k_hmma += counted[HMMA]
+            self.k_hmma += sum(counted[kind] for kind in self.tensor_cores)
             if isinstance(op, kir.Mma):
                 self._tile(m, at, loop, step.mask)
 
@@ -218,9 +227,10 @@ class CountObserver(Observer):
         n: Counter[str] = Counter()
         match op:
             case kir.Mma(macro=macro):
-                n[HMMA] = HMMA_OF_MMA * len(macro.steps) * warps
-                rows, cols, depth = macro.instruction.shape
-                self.flops += 2 * rows * cols * depth * 4 * len(macro.steps) * warps  # of four quad-pairs
+                ins = macro.instruction
+                self.tensor_cores[ins.opcode] = f"{_counted(ins.slots)} of a {ins.title}"
+                n[ins.opcode] = macro.slots * warps
+                self.flops += macro.flops * warps
                 for s in macro.steps:
                     results = 4 * len(s.d) * LANES * warps
                     self.traffic["registers", "read"] += 2 * (len(s.a) + len(s.b)) * LANES * warps + results
@@ -265,7 +275,12 @@ class CountObserver(Observer):
             self.k_issued,
             self.k_cycles,
             self.k_hmma,
+            dict(self.tensor_cores),
         )
+
+
+def _counted(n: int) -> str:
+    return NUMBERS[n] if n < len(NUMBERS) else str(n)
 
 
 def _warps(m: Machine, mask: Mask) -> int:

@@ -15,16 +15,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.bands.tile import not_mapped, two_levels
 from polyvolta.sched.passes.common.arguments import positive, table
 from polyvolta.sched.passes.common.legal import reflagged
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.passes.common.subtree import rebased
-from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sched.tree import Member, Path, Schedule
 from polyvolta.sets import aff, var
 
 
-def strip_mine(schedule: Schedule, at: Path, sizes: Mapping[MemberRef, int], nested: bool = True) -> Schedule:
+def strip_mine(
+    schedule: Schedule, at: Path, sizes: Mapping[MemberRef, int], nested: bool = True, level: Levels = None
+) -> Schedule:
     """Strip-mine some members of the band at a path.
 
         BAND: S[i, k] → [i, k]      =>      BAND: S[i, k] → [0, ⌊k/8⌋]
@@ -34,6 +37,7 @@ def strip_mine(schedule: Schedule, at: Path, sizes: Mapping[MemberRef, int], nes
     ----------
     sizes : the length of a strip, by member.
     nested : whether the strips go around the other members, or stay in their place.
+    level : of the loops over strips; with `nested` of the others' tile loops, too. If missing, they have none.
 
     Raises
     ------
@@ -63,27 +67,27 @@ def strip_mine(schedule: Schedule, at: Path, sizes: Mapping[MemberRef, int], nes
         return schedule
     size = dict(zip(found, lengths, strict=True))
     if not nested:
-        return _in_place(schedule, at, size)
+        return _in_place(schedule, at, size, level)
     outer = tuple(
-        replace(m.map(lambda _, e, k=k: e // size[k]), unroll=False, loop_type="default")
+        replace(m.map(lambda _, e, k=k: e // size[k]), unroll=False, loop_type="default", level=None)
         if k in size
-        else replace(m.map(lambda _, e: aff(0)), coincident=True, name=None, unroll=False, loop_type="default")
+        else Member(tuple((s, aff(0)) for s in band.statements), coincident=True)
         for k, m in enumerate(band.members)
     )
     inner = tuple(m.map(lambda _, e, k=k: e % size[k]) if k in size else m for k, m in enumerate(band.members))
     x = [var(f"x{k}") for k in range(len(outer))]
     parts = [(x[k] // size[k], x[k] % size[k]) if k in size else (aff(0), x[k]) for k in range(len(outer))]
-    return two_levels(schedule, at, outer, inner, parts, "strip-mining")
+    return two_levels(schedule, at, of_level(outer, level), inner, parts, "strip-mining")
 
 
-def _in_place(schedule: Schedule, at: Path, size: Mapping[int, int]) -> Schedule:
+def _in_place(schedule: Schedule, at: Path, size: Mapping[int, int], level: Levels) -> Schedule:
     band = schedule.band(at)
     members, become = [], []
     for k, m in enumerate(band.members):
         x = var(f"x{k}")
         if k in size:
-            strips = replace(m.map(lambda _, e, k=k: e // size[k]), unroll=False, loop_type="default")
-            members += [strips, m.map(lambda _, e, k=k: e % size[k])]
+            strips = replace(m.map(lambda _, e, k=k: e // size[k]), unroll=False, loop_type="default", level=None)
+            members += [*of_level((strips,), level), m.map(lambda _, e, k=k: e % size[k])]
             become += [x // size[k], x % size[k]]
         else:
             members.append(m)

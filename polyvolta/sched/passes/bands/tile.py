@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadArgument, BadTile, IllegalTransformation
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.common.arguments import items, positive
 from polyvolta.sched.passes.common.legal import checked, reflagged
 from polyvolta.sched.passes.common.subtree import marked_node, rebased
@@ -23,7 +24,13 @@ from polyvolta.sets import var
 Marks = tuple[str | None, str | None]
 
 
-def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (None, None)) -> Schedule:
+def tile(
+    schedule: Schedule,
+    at: Path,
+    sizes: Sequence[int],
+    marks: Marks = (None, None),
+    levels: tuple[Levels, Levels] = (None, None),
+) -> Schedule:
     """Tile the band at a path.
 
         BAND: S[i, j] → [i, j]      =>      BAND: S[i, j] → [⌊i/32⌋, ⌊j/8⌋]
@@ -36,6 +43,8 @@ def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (Non
     ----------
     sizes : one for each member; 1 leaves the member to the tiles, and its points are 0.
     marks : names of mark nodes to put above the tiles and above the points.
+    levels : of the tiles and of the points, one for all members or one for each. If missing, tiles have none and points
+        that of the band.
 
     Raises
     ------
@@ -64,15 +73,16 @@ def tile(schedule: Schedule, at: Path, sizes: Sequence[int], marks: Marks = (Non
     sizes = positive(schedule, at, sizes)
     _check_marks(marks)
     not_mapped(schedule, at, range(len(sizes)))
-    tiles = tuple(_tiles(m, s) for m, s in zip(band.members, sizes))
-    points = tuple(_points(m, s) for m, s in zip(band.members, sizes))
+    above, below = _two_levels(levels)
+    tiles = of_level((_tiles(m, s) for m, s in zip(band.members, sizes)), above)
+    points = of_level((_points(m, s) for m, s in zip(band.members, sizes)), below)
     return two_levels(schedule, at, tiles, points, [(var(f"x{k}") // s, var(f"x{k}") % s) for k, s in enumerate(sizes)],
                   "tiling", marks)  # fmt: skip
 
 
 def _tiles(member: Member, size: int) -> Member:
     moved = member.map(lambda _, e: e // size)
-    return replace(moved, unroll=False, loop_type="default") if moved.unroll or moved.loop_type != "default" else moved
+    return replace(moved, unroll=False, loop_type="default", level=None)
 
 
 def _points(member: Member, size: int) -> Member:
@@ -109,6 +119,13 @@ def two_levels(schedule: Schedule, at: Path, outer, inner, parts, doing: str, ma
         checked(schedule, new, doing, at)
     places = (*at, *((0,) if marks[0] is not None else ()))
     return reflagged(new, places, (*places, 0, *((0,) if marks[1] is not None else ())))
+
+
+def _two_levels(levels: object) -> tuple[Levels, Levels]:
+    """The levels of the tiles and of the points."""
+    if not isinstance(levels, (tuple, list)) or len(levels) != 2:
+        raise BadArgument("the levels are a pair, of tiles and of points", where=repr(levels), hint='("warp", None)')
+    return levels[0], levels[1]
 
 
 def _check_marks(marks: Marks) -> None:

@@ -15,6 +15,7 @@ from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands
 from polyvolta.cuda.build.promotion.pipeline import prefetched
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.functions.formula import evaluate
 from polyvolta.graph.plans.idioms import plan
@@ -45,7 +46,7 @@ class Loops:
 
     @property
     def prefetched(self) -> Schedule:
-        return prefetched(self.promoted, self.movements)
+        return prefetched(self.promoted, self.movements, self.context, self.options.prefetch)
 
     def scan(self, tree: Schedule) -> Scan:
         return scan(tree, self.context, {"linearId": self.options.threads})
@@ -57,9 +58,10 @@ def loops_of(expr, **options) -> Loops:
     graph = Graph.of(expr)
     idiom = plan(graph, chosen.accumulators)
     context = context_of(graph, idiom, multiples_of(graph, idiom, chosen))
-    fine, contracted = decompose(graph, chosen, context)
+    macro = target_of().macro_mma(chosen.macro_mma)
+    fine, contracted = decompose(graph, chosen, macro.shape, context)
     nests = {c.statement.name: nest_of(fine, c.statement.name, context) for c in idiom.contractions}
-    operands = operand_pieces(nests, idiom, chosen, context)
+    operands = operand_pieces(nests, idiom, chosen, macro, context)
     return Loops(graph, idiom, chosen, context, nests, operands, _tree(contracted, nests, operands))
 
 

@@ -197,9 +197,9 @@ def test_an_order_in_which_a_tile_is_overwritten_or_not_there_is_refused(buffers
     loops = loops_of(matmul(), **SMALL, buffers=buffers)
     (at,) = pipeline.k_loops(loops.promoted, loops.movements)
     ahead = {s: -1 for s in loops.promoted.band(at).statements if s != "S"}
-    touches = pipeline._touches(loops.promoted, at, loops.movements)
-    with pytest.raises(IllegalTransformation, match="must run before"):
-        prefetch(loops.promoted, at, ahead, order, touches)
+    touches, fences = (of(loops.promoted, at, loops.movements) for of in (pipeline.touched, pipeline.fences_of))
+    with pytest.raises(IllegalTransformation, match="must run b"):
+        prefetch(loops.promoted, at, ahead, order, touches, fences, loops.context)
 
 
 @pytest.mark.parametrize("buffers", [1, 2])
