@@ -172,7 +172,8 @@ def check_padding(call: Call) -> None:
 def _beyond(side: Operand, k: str, scalars: dict[str, float]) -> float | None:
     """An operand's value in the padding along k; None where that depends on values that are not there padded."""
     from polyvolta.graph.functions.formula import Call as Node
-    from polyvolta.graph.functions.formula import Input, evaluate, fold
+    from polyvolta.graph.functions.formula import Input, fold
+    from polyvolta.graph.functions.meaning import evaluate
 
     def computed(function: str, xs: tuple[float | None, ...]) -> float | None:
         if None not in xs:

@@ -25,7 +25,7 @@ from polyvolta.cuda.machine.errors import NoProduct
 from polyvolta.cuda.machine.machine import Effect, Machine
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.functions.formula import evaluate
+from polyvolta.graph.functions.meaning import evaluate
 
 TYPES = {"half": np.float16, "float": np.float32}
 

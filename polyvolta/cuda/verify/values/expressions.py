@@ -22,7 +22,8 @@ from polyvolta.cuda.verify.values.values import Load, Scalar, Skeleton, formula_
 from polyvolta.graph import statements
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Dim
-from polyvolta.graph.functions.formula import Formula, Input, evaluate, show, substitute
+from polyvolta.graph.functions.formula import Formula, Input, show, substitute
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.sets import Aff, aff, var
 
 Place = str | int  # of one dimension: an iterator's name, or 0

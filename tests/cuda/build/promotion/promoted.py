@@ -17,7 +17,7 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, 
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.functions.formula import evaluate
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.loops.ast import Block, Call, For, If
