@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import FragmentLoad, KernelIR, Mma
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Op
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures.dry import ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
@@ -73,7 +73,7 @@ def ownership(
     elif not isinstance(macro, MacroMma):
         ir = ir_of(macro, "a macro-MMA, its name, or a kernel")
         product = _of_kernel(ir, statement)
-        macro, loaded = product.macro, _loaded(ir, product)
+        macro, loaded = product.product, _loaded(ir, product)
     held = {"A": owners(loaded.get("A", macro.a)), "B": owners(loaded.get("B", macro.b)), "D": owners(macro.d)}
     wrong = {name: _differing(held[name], owners(own)) for name, own in (("A", macro.a), ("B", macro.b))}
     made = macro.instruction
@@ -124,11 +124,11 @@ def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0, target: s
     return _drawn(picture, made, held, (quad_pair,))
 
 
-def _of_kernel(ir: KernelIR, statement: str | None) -> Mma:
+def _of_kernel(ir: KernelIR, statement: str | None) -> Op:
     """One of a kernel's products."""
-    found: dict[str, Mma] = {}
+    found: dict[str, Op] = {}
     for op in operations(ir.body):
-        if isinstance(op, Mma):
+        if op.product is not None:
             found.setdefault(op.statement, op)
     if not found:
         raise NothingToDraw(
@@ -141,14 +141,18 @@ def _of_kernel(ir: KernelIR, statement: str | None) -> Mma:
     return found[statement]
 
 
-def _loaded(ir: KernelIR, product: Mma) -> dict[str, IndexMap]:
+def _loaded(ir: KernelIR, product: Op) -> dict[str, IndexMap]:
     """For A and B the ownership map with which a product's fragments are loaded; one that is wrong, if there is one."""
+    macro, (_, a, b, *_) = product.product, product.accesses(ir)
+    assert macro is not None
     found: dict[str, IndexMap] = {}
     for op in operations(ir.body):
-        for name, element, own in (("A", product.a, product.macro.a), ("B", product.b, product.macro.b)):
-            if isinstance(op, FragmentLoad) and op.operand.upper() == name and op.target.array == element.array:
-                if name not in found or owners(found[name]) == owners(own):
-                    found[name] = op.ownership
+        *reads, last = op.accesses(ir) or (None,)
+        for name, operand, own in (("A", a, macro.a), ("B", b, macro.b)):
+            for x in reads:
+                if x.own is not None and last.array == operand.array:
+                    if name not in found or owners(found[name]) == owners(own):
+                        found[name] = x.own
     return found
 
 

@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-from polyvolta.graph.functions.formula import Call, Formula, Input, Number, fold, inputs, nodes, shared, substitute
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, inputs, nodes, shared, substitute
 from polyvolta.graph.functions.table import FUNCTIONS
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -155,31 +155,6 @@ def _relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula,
                     text = Text(f"{text.text[:LONGEST]} ... {text.text[-LONGEST:]}")
                 values[node] = Text(names[node]) if node in names else text
     return values[formula].text
-
-
-def simplified(formula: Formula) -> Formula:
-    """A formula without what is known to change no fp32 value: x * 1, x / 1, x / 0.5, and powers of 0, 1 and 2.
-
-    Neither x + 0 nor x * 0 is simplified: x may be -0, infinite or NaN.
-
-    >>> x = Input(0)
-    >>> simplified(Call("div", (Call("pow", (x, Number(0))), Number(1)))), simplified(Call("mul", (Number(1), x)))
-    (Number(value=1.0), Input(position=0))
-    """
-    return fold(formula, {p: Input(p) for p in inputs(formula)}, Number, _simple)  # type: ignore[arg-type]
-
-
-def _simple(function: str, arguments: tuple[Formula, ...]) -> Formula:
-    match function, arguments:
-        case "pow", (_, Number(value=0.0)):
-            return Number(1)
-        case ("pow" | "mul" | "div", (x, Number(value=1.0))) | ("mul", (Number(value=1.0), x)):
-            return x
-        case "pow", (x, Number(value=2.0)):
-            return Call("square", (x,))
-        case "div", (x, Number(value=0.5 | -0.5 as half)):
-            return Call("mul", (x, Number(1 / half)))
-    return Call(function, arguments)
 
 
 _OPERANDS = (Input(0), Input(1), Input(2))

@@ -97,12 +97,12 @@ def promote(
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     arrays = (*registers.values(), *accumulators(fragments, plan, macro))
-    return Promotion(tree, movements, tiles, arrays)
+    return Promotion(tree, movements, tiles, arrays, tuple(tensors.values()))
 
 
 def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
     """The promoted tree with the copies of every k loop so many iterations ahead; see `pipeline`."""
-    return pipeline.prefetched(promotion.schedule, promotion.movements, context, ahead)
+    return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays, context, ahead)
 
 
 def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:

@@ -16,6 +16,8 @@ from typing import Protocol
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import Loop, Op, RegisterArray, SharedTile
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor
+from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
@@ -172,12 +174,19 @@ class Promotion:
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
     tiles, registers : shared memory, with its places in it, and the register arrays.
+    tensors : the kernel's.
     """
 
     schedule: Schedule
     movements: Mapping[str, Movement]
     tiles: tuple[SharedTile, ...]
     registers: tuple[RegisterArray, ...]
+    tensors: tuple[GlobalTensor, ...]
+
+    @property
+    def arrays(self) -> Arrays:
+        """All that the movements name."""
+        return Arrays(self.tensors, self.tiles, self.registers)
 
 
 def free_name(wish: str, taken: Container[str]) -> str:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, KernelIR, Loop
+from polyvolta.cuda.ir.accesses import ARITHMETIC, CLEAR, CONVERT, Work
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.coalescing import amount
@@ -27,13 +27,10 @@ from polyvolta.cuda.machine.observe.observer import Finding, Observer
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.machine.reach import Mask
-from polyvolta.cuda.text.expression import simplified
 from polyvolta.cuda.text.places import Places
-from polyvolta.graph.functions.formula import Call, inputs, nodes
 
 HMMA = "HMMA"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
-CONVERT, ARITHMETIC, CLEAR = "F2F", "FP32", "CLEAR"
 LETTERS = {("global", "read"): "LDG", ("global", "write"): "STG", ("shared", "read"): "LDS", ("shared", "write"): "STS"}
 MEANING = {
     HMMA: "tensor cores",
@@ -123,7 +120,7 @@ class Counts(Shown):
         """What a kind of instruction is, in words."""
         if kind in self.tensor_cores:
             return f"{MEANING[HMMA]}, {self.tensor_cores[kind]}"
-        return MEANING[kind if kind in MEANING else kind.split(".")[0]]
+        return MEANING.get(kind, MEANING.get(kind.split(".")[0], ""))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -185,6 +182,7 @@ class CountObserver(Observer):
         self.useful_flops: int | None = None
         self.instructions: Counter[str] = Counter()
         self.traffic: Counter[tuple[str, str]] = Counter()
+        self.works: dict[int, Work] = {}  # by the identity of an operation
         self.moved = self.cycles = self.flops = 0
         self.k_issued = self.k_cycles = self.k_hmma = self.k_tiles = 0
         self.tensor_cores: dict[str, str] = {}
@@ -212,7 +210,7 @@ class CountObserver(Observer):
             self.k_issued += sum(counted.values())
             self.k_cycles += cycles
             self.k_hmma += sum(counted[kind] for kind in self.tensor_cores)
-            if isinstance(op, kir.Mma):
+            if op.product is not None:
                 self._tile(m, at, loop, step.mask)
 
     def _tile(self, m: Machine, at: IrPath, loop: Loop, mask: Mask) -> None:
@@ -222,39 +220,18 @@ class CountObserver(Observer):
             self.last[at] = now
             self.k_tiles += m.shape[0] if mask is None else int(np.count_nonzero(mask.any((1, 2))))
 
-    def _register_work(self, op: kir.Op, warps: int) -> Counter[str]:
+    def _register_work(self, op: Op, warps: int) -> Counter[str]:
         """Instructions that touch registers alone, and barriers."""
-        n: Counter[str] = Counter()
-        match op:
-            case kir.Mma(macro=macro):
-                ins = macro.instruction
+        if id(op) not in self.works:
+            self.works[id(op)] = op.work(self.ir)
+            if op.product is not None:
+                ins = op.product.instruction
                 self.tensor_cores[ins.opcode] = f"{_counted(ins.slots)} of a {ins.title}"
-                n[ins.opcode] = macro.slots * warps
-                self.flops += macro.flops * warps
-                for s in macro.steps:
-                    results = 4 * len(s.d) * LANES * warps
-                    self.traffic["registers", "read"] += 2 * (len(s.a) + len(s.b)) * LANES * warps + results
-                    self.traffic["registers", "write"] += results
-            case kir.Zero(target=e):
-                n[CLEAR] = self.ir.register(e.array).width * warps
-            case kir.Scale(target=e):
-                n[ARITHMETIC] = self.ir.register(e.array).width * warps
-            case kir.Pointwise(formula=formula, operands=operands, target=target):
-                formula = simplified(formula)
-                halves = [operands[p] for p in inputs(formula)]
-                halves = [e for e in (*halves, target) if isinstance(e, Element)]
-                halves = [e for e in halves if self.ir.register(e.array).kind == "half"]
-                n[CONVERT] = CHUNK * len(halves) * warps
-                n[ARITHMETIC] = CHUNK * sum(isinstance(x, Call) for x in nodes(formula)) * warps
-            case kir.ExchangeStore(source=e, exchange=ex) if ex.kind == "half":
-                n[CONVERT] = self.ir.register(e.array).width * warps
-            case kir.ExchangeLoad(parts=parts) if parts > 1:
-                n[ARITHMETIC] = CHUNK * (parts - 1) * warps
-            case kir.GlobalStore(source=e) if self.ir.register(e.array).kind == "float":
-                n[CONVERT] = CHUNK * warps
-            case kir.Barrier(scope=scope):
-                n["BAR.SYNC" if scope == "block" else "WARPSYNC"] = warps
-        return n
+        work = self.works[id(op)]
+        self.flops += work.flops * warps
+        self.traffic["registers", "read"] += work.read * warps
+        self.traffic["registers", "write"] += work.written * warps
+        return Counter({kind: n * warps for kind, n in work.instructions.items()})
 
     def seen(self, places: Places) -> Counts:
         asked = self.traffic
@@ -293,7 +270,7 @@ def _k_loops(ir: KernelIR) -> dict[IrPath, tuple[IrPath, Loop]]:
     loops = [
         (path, s)
         for path, s in walk(ir.body)
-        if isinstance(s, Loop) and not s.unroll and any(isinstance(op, kir.Mma) for op in operations(s.body))
+        if isinstance(s, Loop) and not s.unroll and any(op.product is not None for op in operations(s.body))
     ]
     out: dict[IrPath, tuple[IrPath, Loop]] = {}
     for path, _ in walk(ir.body):

@@ -11,11 +11,11 @@ from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.cuda.text.expression import OR, defined, products_of, relation, simplified, spell
+from polyvolta.cuda.text.expression import OR, defined, products_of, relation, spell
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, UNPACK_HALF8
 from polyvolta.cuda.text.names import OWN_NAMES, c_name
-from polyvolta.graph.functions.formula import Formula, inputs
+from polyvolta.graph.functions.formula import Formula, inputs, simplified
 
 SCALAR = "scalar "
 

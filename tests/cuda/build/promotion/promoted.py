@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyvolta.compiler.driver import context_of, multiples_of
+from polyvolta.compiler.driver import tensors_of
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.options import Options
 from polyvolta.cuda.build.promotion.footprints import nest_of, union, widened
 from polyvolta.cuda.build.promotion.loops import operand_pieces
-from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands
+from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands, accumulator_name
 from polyvolta.cuda.build.promotion.pipeline import prefetched
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
+from polyvolta.cuda.ir.memories import Arrays, RegisterArray
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
@@ -46,7 +48,18 @@ class Loops:
 
     @property
     def prefetched(self) -> Schedule:
-        return prefetched(self.promoted, self.movements, self.context, self.options.prefetch)
+        return prefetched(self.promoted, self.movements, self.arrays, self.context, self.options.prefetch)
+
+    @property
+    def arrays(self) -> Arrays:
+        """All that the operations name: the loops' own arrays, the tensors, and an accumulator for each product."""
+        pieces, macros = self.operands.pieces, self.operands.macros
+        accumulators = [
+            RegisterArray(accumulator_name(c.accumulator), "float", (1, 1), m.values[2])
+            for c, m in zip(self.plan.contractions, macros, strict=True)
+        ]
+        registers = (*(r for p in pieces for r in p.registers), *accumulators)
+        return Arrays(tuple(tensors_of(self.graph).values()), tuple(t for p in pieces for t in p.tiles), registers)
 
     def scan(self, tree: Schedule) -> Scan:
         return scan(tree, self.context, {"linearId": self.options.threads})
