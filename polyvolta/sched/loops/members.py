@@ -30,7 +30,7 @@ LONGEST = 4096  # iterations beyond which a loop is not written out
 
 
 @dataclass(slots=True)
-class Nest:
+class BandLoops:
     """The members of a band, or the iterators that are left at a leaf, and what to do inside.
 
     Parameters
@@ -174,7 +174,7 @@ class Nest:
             out += self.moved(k, there).visit(k + 1, inside, state.below(e))
         return tuple(out)
 
-    def moved(self, k: int, value: Value) -> Nest:
+    def moved(self, k: int, value: Value) -> BandLoops:
         """The nest with a value put in for a member in what it isolates."""
         regions = [[s.copy() for s in shadows] for shadows in self.regions]
         for s in [s for shadows in regions for s in shadows]:

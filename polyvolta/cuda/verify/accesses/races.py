@@ -45,7 +45,7 @@ class Touched:
     outside: np.ndarray | None
 
 
-class Races(Watching):
+class RaceWatch(Watching):
     """Follows who wrote and who read each slot of a block's shared memory since the last barrier."""
 
     proofs = (BETWEEN, OVERWRITTEN)
@@ -154,4 +154,4 @@ def touched(addresses: tuple[Addresses, ...], size: int) -> tuple[Touched, ...]:
     return tuple(out)
 
 
-CLIENTS = (Races,)
+CLIENTS = (RaceWatch,)
