@@ -17,8 +17,9 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
+from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
-from polyvolta.compiler.kernel import Kernel, NotAMultiple
+from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import BadOption, Options
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tuning import complete, needs_of

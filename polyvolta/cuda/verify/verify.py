@@ -29,8 +29,9 @@ from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.engine.machine import run
-from polyvolta.cuda.verify.engine.symbolic import Client, Finding, Undecided
-from polyvolta.cuda.verify.report.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
+from polyvolta.cuda.verify.engine.symbolic import Client, Refutation, Undecided
+from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
+from polyvolta.cuda.verify.report.report import Report
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
@@ -213,9 +214,9 @@ def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) 
     _refute(ir, graph, chosen, {n: f for n, f in findings.items() if n in names}, found)
 
 
-def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Finding], found: Found) -> None:
+def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Refutation], found: Found) -> None:
     """Turn what was found into refutations, each after a run at its own sizes, or at others, in which it happens."""
-    again: dict[tuple[int, ...], Mapping[str, Finding]] = {}
+    again: dict[tuple[int, ...], Mapping[str, Refutation]] = {}
     sure = {name for made in chosen for name in getattr(made, "confirmed", ())}
     for name, finding in findings.items():
         verdict, seconds = found.verdicts[name]
@@ -244,7 +245,7 @@ def _sizes(ir: KernelIR, number: int) -> dict[str, int]:
     return {n: -(-number // multiples.get(n, 1)) * multiples.get(n, 1) for n in ir.sizes}
 
 
-def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> Mapping[str, Finding]:
+def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> Mapping[str, Refutation]:
     """One run with some clients, whose proofs share their time; what it found against them."""
     done = run(ir, watching)
     for client, own in zip(watching, done.seconds, strict=True):
@@ -267,7 +268,7 @@ def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Foun
     return done.findings
 
 
-def refuted(verdict: Verdict, finding: Finding, ir: KernelIR) -> Verdict:
+def refuted(verdict: Verdict, finding: Refutation, ir: KernelIR) -> Verdict:
     """A verdict with what the machine found against it."""
     point = dict(finding.point)
     block = tuple(point.pop(f"blockIdx.{axis}", None) for axis in "xyz")
