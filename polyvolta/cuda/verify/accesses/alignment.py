@@ -22,7 +22,7 @@ from polyvolta.cuda.verify.engine.addresses import elements
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 
-VECTORS = (4, 8, 16)
+VECTORS = (2, 4, 8, 16)
 """The bytes that one instruction can move of an exchange buffer."""
 
 
