@@ -54,7 +54,10 @@ Macro = Annotated[
 SplitK = Annotated[
     int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")
 ]
-Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 or 2; 1 if missing.")]
+Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 to 8; 1 if missing.")]
+Prefetch = Annotated[
+    int | None, _of_kernel(metavar="N", help="Steps that copies run ahead; if missing, as far as buffers allow.")
+]
 Partial = Annotated[
     str | None,
     _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing."),
@@ -117,6 +120,7 @@ class Choice:
     buffers: Buffers = None
     partial: Partial = None
     accumulators: Accumulators = None
+    prefetch: Prefetch = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
@@ -128,7 +132,7 @@ class Choice:
             )
         given: dict[str, Any] = {
             name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators")
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch")
             if (value := getattr(self, name)) is not None
         }
         if self.block_tile is not None:
@@ -137,9 +141,9 @@ class Choice:
             given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
         with out.status("loading") as status:
             from polyvolta.cli.gallery import idiom
-            from polyvolta.compiler import compile
+            from polyvolta.compiler.driver import compile
             from polyvolta.compiler.options import Options
-            from polyvolta.graph.binding import output
+            from polyvolta.graph.outputs import output
 
             graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
             options = Options(**given) if given else None

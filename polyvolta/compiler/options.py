@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 PARTIAL = ("guard", "pad")
 ACCUMULATORS = ("auto", "one", "separate")
 SPLITS = (1, 2, 4, 8)
-BUFFERS = (1, 2)
+BUFFERS = tuple(range(1, 9))
+AHEAD = tuple(range(8))  # k tiles that copies may run ahead
 Tile = tuple[int, int, int]
 
 
@@ -43,11 +44,15 @@ class Options:
     warp_tile : likewise for a warp; its depth equals the block's.
     macro_mma : name of one of the target's macro-MMAs.
     split_k : parts into which a block splits K, each for warps of its own: 1, 2, 4 or 8.
-    buffers : 1 shared-memory buffer for each operand and two barriers a step, or 2 and one barrier.
+    buffers : buffers of shared memory for each operand, 1 to 8. One takes two barriers a step; more take turns, tile k
+        being in buffer k mod `buffers`, and take one.
     partial : what happens at the edges of tensors that tiles don't divide: "guard" tests indices in the tiles at the
         edges alone; "pad" leaves the tests out and wants sizes that are multiples of the tiles, to which the arrays of
         a call are padded.
     accumulators : "one" accumulator for the products of a sum, "separate" ones, or "auto": one where it is possible.
+    prefetch : how many k tiles ahead of the computation the copies to shared memory run: 0 (load, wait, compute), or up
+        to `buffers` - 1, with one buffer up to 1. A copy's registers hold its tile during one step, whatever the
+        distance: what it has loaded at the step's start it stores at its end. If missing, as far as the buffers allow.
 
     Attributes
     ----------
@@ -74,6 +79,7 @@ class Options:
     buffers: int
     partial: str
     accumulators: str
+    prefetch: int
     given: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __init__(
@@ -85,9 +91,10 @@ class Options:
         buffers: int | None = None,
         partial: str | None = None,
         accumulators: str | None = None,
+        prefetch: int | None = None,
         **unknown: object,
     ) -> None:
-        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators)
+        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch)
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -124,6 +131,9 @@ class Options:
         """Every legal combination: tile sizes that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by
         1, 2, 4 and 8, one and two buffers. In order: by macro-MMA, block tile, warp tile, split K, buffers, smaller
         ones first.
+
+        Longer rings are legal and not listed: what is on its way from global memory is one tile in registers, however
+        far ahead it is stored, so that they take shared memory and hide no more latency.
 
         Parameters
         ----------
@@ -207,6 +217,10 @@ class Options:
         if self.warp_tile[2] != self.block_tile[2]:
             depths = f"{self.block_tile[2]} and {self.warp_tile[2]}"
             yield f"block_tile and warp_tile have different depths, {depths}; split_k makes a block's step deeper"
+        if self.prefetch > (most := farthest(self.buffers)):
+            words = "1 buffer allows" if self.buffers == 1 else f"{self.buffers} buffers allow"
+            yield f"prefetch={self.prefetch} needs {self.prefetch + 1} buffers: {words} {most}, or the copies would " \
+                  "overwrite a tile that is still read"
 
     def demands(self, target: Target, needs: Needs) -> tuple[tuple[str, int, int], ...]:
         """(what, how much tiles that fit each other need of it at least, how much the target has)."""
@@ -245,6 +259,17 @@ class Needs:
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
 
 
+def farthest(buffers: int) -> int:
+    """How many k tiles ahead copies may run at most: a tile's buffer is free when all have read what is in it.
+
+    One buffer is free between two barriers of the block, so that at least the loads to registers run ahead.
+
+    >>> [farthest(n) for n in (1, 2, 3, 8)]
+    [1, 1, 2, 7]
+    """
+    return max(buffers - 1, 1)
+
+
 def registers(block: Tile, warp: Tile, macro: Composition, split_k: int = 1, needs: Needs = Needs()) -> int:
     """32-bit registers of a thread: fp32 accumulators, fp16 fragments of a strip, chunks of 8 fp16 values on their way.
 
@@ -278,9 +303,9 @@ def _checked(name: str, value: object) -> object:
 
                 known = target_of().macro_names[0]
                 raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={known!r}")
-        case "split_k" | "buffers":
-            numbers = SPLITS if name == "split_k" else BUFFERS
-            whole = value if isinstance(value, int) and not isinstance(value, bool) else 0
+        case "split_k" | "buffers" | "prefetch":
+            numbers = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD}[name]
+            whole = value if isinstance(value, int) and not isinstance(value, bool) else -1
             if whole not in numbers:
                 near = max((n for n in numbers if n <= whole), default=1)
                 words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}"

@@ -15,8 +15,9 @@ Whoever compiles gives all options, some or none. The rule chooses the others; w
    accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
    halved.
 
-One buffer, guarded edges and accumulators that are shared where possible are not weighed up. If every choice leaves too
-few registers, the legal one is taken that lacks the fewest; if none is legal, `complete` says what to change.
+One buffer, copies as far ahead as the buffers allow, guarded edges and accumulators that are shared where possible are
+not weighed up. If every choice leaves too few registers, the legal one is taken that lacks the fewest; if none is
+legal, `complete` says what to change.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler.options import BUFFERS, OPTIONS, SPLITS, BadOption, Needs, Options, Tile, registers
+from polyvolta.compiler.options import OPTIONS, SPLITS, BadOption, Needs, Options, Tile, farthest, registers
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.registry import require, target_of
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import plan
-from polyvolta.graph.plans import Operand, Plan
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Operand, Plan
 from polyvolta.sets import nearest
 
 TILES = (16, 32, 64, 128, 256)
@@ -69,8 +70,8 @@ def space(graph: Graph, target: Target) -> Iterator[Options]:
     for name, m, n, k, y, x in product(names, TILES, TILES, TILES, TILES, TILES):
         if y > m or x > n:
             continue
-        for p, b in product(SPLITS, BUFFERS):
-            options = Options((m, n, k), (y, x, k), name, p, b, "guard", "auto")
+        for p, b in product(SPLITS, (1, 2)):
+            options = Options((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1)
             if next(options.problems(target, needs), None) is None:
                 yield options
 
@@ -154,6 +155,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Options:
     name = given.get("macro_mma")
     known = name is None or name in target.macro_names
     macro = target.macro_mma(name) if name and known else _macro_mma(given, needs, target)
+    buffers, ahead = _ring(given)
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     tried: list[Options] = []
     for roomy in (True, False):
@@ -161,12 +163,23 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Options:
             for split in _splits(given, block, needs, target.multiprocessors):
                 for warp in _warps(given, block, macro, split, needs, target, roomy):
                     named = macro.name if known else name
-                    options = Options(block, warp, named, split, given.get("buffers", 1), *words)
+                    options = Options(block, warp, named, split, buffers, *words, ahead)
                     small = "split_k" in given or split == 1 or options.threads <= 256
                     if small and next(options.problems(target, needs), None) is None:
                         return options
                     tried.append(options)
     return min(tried, key=lambda o: _excess(o, needs, target))
+
+
+def _ring(given: Mapping[str, Any]) -> tuple[int, int]:
+    """Buffers and how many tiles ahead copies run: as far as the buffers allow, and as few buffers as that takes.
+
+    >>> _ring({}), _ring({"buffers": 4}), _ring({"prefetch": 3}), _ring({"prefetch": 0})
+    ((1, 1), (4, 3), (4, 3), (1, 0))
+    """
+    ahead = given.get("prefetch", 1)
+    buffers = given.get("buffers", ahead + 1 if ahead > farthest(1) else 1)
+    return buffers, given.get("prefetch", farthest(buffers))
 
 
 def _excess(options: Options, needs: Needs, target: Target) -> float:

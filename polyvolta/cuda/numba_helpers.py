@@ -37,7 +37,7 @@ from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.registry import targets
 from polyvolta.sets import Aff, UnknownName, nearest
-from polyvolta.sets.aff import Floor, Xor
+from polyvolta.sets.values.aff import Floor, Xor
 
 WORD = 2  # fp16 values in a word
 INTRINSICS = ("address", "load_128", "store_128", "pack_half2", "unpack_half2")

@@ -24,7 +24,7 @@ from polyvolta.cuda.ir.memories import (
 )
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import Call, Formula, inputs, nodes, simplified
+from polyvolta.graph.functions.formula import Call, Formula, inputs, nodes, simplified
 from polyvolta.sets import Aff
 
 

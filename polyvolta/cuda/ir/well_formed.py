@@ -38,7 +38,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.graph.formula import inputs
+from polyvolta.graph.functions.formula import inputs
 from polyvolta.sets import Aff
 
 VALUE_BYTES = {"half": 2, "float": 4}

@@ -25,7 +25,7 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, owned
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
-from polyvolta.sets.simplify import simplify
+from polyvolta.sets.values.simplify import simplify
 
 
 class NoInstruction(CudaError, ValueError):

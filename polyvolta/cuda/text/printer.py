@@ -44,7 +44,7 @@ from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.aff import Floor
+from polyvolta.sets.values.aff import Floor
 
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
@@ -111,6 +111,7 @@ class _Printer:
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: r.kind for r in ir.registers}
+        self.products = pointwise.products(ir)
         self.moving: dict[GlobalLoad, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
 
     def uses(self, word: str) -> bool:
@@ -335,8 +336,8 @@ class _Printer:
         return self.call(function, *self.access(op, t), value)
 
     def pointwise(self, op: Pointwise) -> str:
-        kinds = tuple(self.kinds[e.array] if isinstance(e, Element) else f"{pointwise.SCALAR}{e}" for e in op.operands)
         half = self.kinds[op.target.array] == "half"
+        kinds = pointwise.operand_kinds(op, self.kinds, self.products)
         function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None)
         arguments = [self.element(e) if isinstance(e, Element) else e for e in op.operands]
         target = self.element(op.target)

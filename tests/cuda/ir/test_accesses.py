@@ -32,7 +32,7 @@ from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import elements, put, touches
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import macro_mma
-from polyvolta.graph.formula import Call, Input, Number
+from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.sets import aff, var
 
 T, C, LANE, I, R, Z = var("linearId"), var("c2"), var("lane"), var("i"), var("round"), aff(0)

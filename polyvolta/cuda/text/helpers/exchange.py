@@ -12,7 +12,7 @@ from functools import lru_cache
 from polyvolta.cuda.ir.kernel_ir import CHUNK, Exchange
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, places
 from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, WORDS, word
-from polyvolta.sets.simplify import simplify
+from polyvolta.sets.values.simplify import simplify
 
 LANE = {"lane": (0, 31)}
 PIECES = {

@@ -16,7 +16,7 @@ from polyvolta.cuda.text.c_expr import c_expr, in_steps, narrowed
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.values import VECTORS, declared, vector
 from polyvolta.sets import Aff, var
-from polyvolta.sets.simplify import Range, simplify
+from polyvolta.sets.values.simplify import Range, simplify
 
 LANE = {"lane": (0, 31)}
 
