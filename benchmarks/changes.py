@@ -22,9 +22,9 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, Element, ExchangeLoad, Exchange
 from polyvolta.cuda.ir.walk import inner, replaced, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import Call, Formula, Input, Number, inputs, nodes
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, inputs, nodes
 from polyvolta.sets import Aff, PolyvoltaError
-from polyvolta.sets.aff import Floor, Xor, xor
+from polyvolta.sets.values.aff import Floor, Xor, xor
 
 Path = tuple[str | int, ...]
 STEPS = (1, 1, 2, 4, 8, 16, 32)

@@ -17,45 +17,46 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
-    from polyvolta.compiler import compile as compile
+    from polyvolta.compiler.driver import compile as compile
     from polyvolta.compiler.options import Options as Options
     from polyvolta.cuda import pictures as pictures
-    from polyvolta.graph.binding import output as output
-    from polyvolta.graph.pointwise import ceil as ceil
-    from polyvolta.graph.pointwise import clamp as clamp
-    from polyvolta.graph.pointwise import cos as cos
-    from polyvolta.graph.pointwise import elu as elu
-    from polyvolta.graph.pointwise import equal as equal
-    from polyvolta.graph.pointwise import erf as erf
-    from polyvolta.graph.pointwise import exp as exp
-    from polyvolta.graph.pointwise import exp2 as exp2
-    from polyvolta.graph.pointwise import expm1 as expm1
-    from polyvolta.graph.pointwise import floor as floor
-    from polyvolta.graph.pointwise import gelu as gelu
-    from polyvolta.graph.pointwise import gelu_tanh as gelu_tanh
-    from polyvolta.graph.pointwise import leaky_relu as leaky_relu
-    from polyvolta.graph.pointwise import log as log
-    from polyvolta.graph.pointwise import log1p as log1p
-    from polyvolta.graph.pointwise import log2 as log2
-    from polyvolta.graph.pointwise import maximum as maximum
-    from polyvolta.graph.pointwise import minimum as minimum
-    from polyvolta.graph.pointwise import not_equal as not_equal
-    from polyvolta.graph.pointwise import pointwise as pointwise
-    from polyvolta.graph.pointwise import relu as relu
-    from polyvolta.graph.pointwise import rint as rint
-    from polyvolta.graph.pointwise import rsqrt as rsqrt
-    from polyvolta.graph.pointwise import sigmoid as sigmoid
-    from polyvolta.graph.pointwise import sign as sign
-    from polyvolta.graph.pointwise import silu as silu
-    from polyvolta.graph.pointwise import sin as sin
-    from polyvolta.graph.pointwise import softplus as softplus
-    from polyvolta.graph.pointwise import sqrt as sqrt
-    from polyvolta.graph.pointwise import square as square
-    from polyvolta.graph.pointwise import tanh as tanh
-    from polyvolta.graph.pointwise import where as where
+    from polyvolta.cuda.target.registry import targets as targets
+    from polyvolta.graph.dims import sizes as sizes
+    from polyvolta.graph.functions.pointwise import ceil as ceil
+    from polyvolta.graph.functions.pointwise import clamp as clamp
+    from polyvolta.graph.functions.pointwise import cos as cos
+    from polyvolta.graph.functions.pointwise import elu as elu
+    from polyvolta.graph.functions.pointwise import equal as equal
+    from polyvolta.graph.functions.pointwise import erf as erf
+    from polyvolta.graph.functions.pointwise import exp as exp
+    from polyvolta.graph.functions.pointwise import exp2 as exp2
+    from polyvolta.graph.functions.pointwise import expm1 as expm1
+    from polyvolta.graph.functions.pointwise import floor as floor
+    from polyvolta.graph.functions.pointwise import gelu as gelu
+    from polyvolta.graph.functions.pointwise import gelu_tanh as gelu_tanh
+    from polyvolta.graph.functions.pointwise import leaky_relu as leaky_relu
+    from polyvolta.graph.functions.pointwise import log as log
+    from polyvolta.graph.functions.pointwise import log1p as log1p
+    from polyvolta.graph.functions.pointwise import log2 as log2
+    from polyvolta.graph.functions.pointwise import maximum as maximum
+    from polyvolta.graph.functions.pointwise import minimum as minimum
+    from polyvolta.graph.functions.pointwise import not_equal as not_equal
+    from polyvolta.graph.functions.pointwise import pointwise as pointwise
+    from polyvolta.graph.functions.pointwise import relu as relu
+    from polyvolta.graph.functions.pointwise import rint as rint
+    from polyvolta.graph.functions.pointwise import rsqrt as rsqrt
+    from polyvolta.graph.functions.pointwise import sigmoid as sigmoid
+    from polyvolta.graph.functions.pointwise import sign as sign
+    from polyvolta.graph.functions.pointwise import silu as silu
+    from polyvolta.graph.functions.pointwise import sin as sin
+    from polyvolta.graph.functions.pointwise import softplus as softplus
+    from polyvolta.graph.functions.pointwise import sqrt as sqrt
+    from polyvolta.graph.functions.pointwise import square as square
+    from polyvolta.graph.functions.pointwise import tanh as tanh
+    from polyvolta.graph.functions.pointwise import where as where
+    from polyvolta.graph.outputs import output as output
     from polyvolta.graph.reference import reference as reference
     from polyvolta.graph.tensors import scalar as scalar
-    from polyvolta.graph.tensors import sizes as sizes
     from polyvolta.graph.tensors import tensor as tensor
     from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
 
@@ -67,14 +68,15 @@ _FUNCTIONS = (
     " sqrt square tanh where"
 ).split()
 _HOMES = {
-    "sizes": "polyvolta.graph.tensors",
+    "sizes": "polyvolta.graph.dims",
     "scalar": "polyvolta.graph.tensors",
     "tensor": "polyvolta.graph.tensors",
-    "output": "polyvolta.graph.binding",
-    **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.pointwise"),
+    "output": "polyvolta.graph.outputs",
+    **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.functions.pointwise"),
     "reference": "polyvolta.graph.reference",
-    "compile": "polyvolta.compiler.compile",
+    "compile": "polyvolta.compiler.driver",
     "Options": "polyvolta.compiler.options",
+    "targets": "polyvolta.cuda.target.registry",
     "PolyvoltaError": "polyvolta.sets.errors",
 }
 _SUBPACKAGES = {"pictures": "polyvolta.cuda.pictures", "sched": "polyvolta.sched", "sets": "polyvolta.sets"}
@@ -121,6 +123,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "sqrt",
     "square",
     "tanh",
+    "targets",
     "tensor",
     "where",
 ]

@@ -49,12 +49,15 @@ WarpTile = Annotated[
 ]
 Macro = Annotated[
     str | None,
-    _of_kernel("--macro-mma", metavar="NAME", help="m16n16k8 or m32n32k8, a warp's step; if missing, chosen."),
+    _of_kernel("--macro-mma", metavar="NAME", help="A warp's step, such as m16n16k8; if missing, chosen."),
 ]
 SplitK = Annotated[
     int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")
 ]
-Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 or 2; 1 if missing.")]
+Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 to 8; 1 if missing.")]
+Prefetch = Annotated[
+    int | None, _of_kernel(metavar="N", help="Steps that copies run ahead; if missing, as far as buffers allow.")
+]
 Partial = Annotated[
     str | None,
     _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing."),
@@ -62,7 +65,7 @@ Partial = Annotated[
 Accumulators = Annotated[
     str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
 ]
-Arch = Annotated[str, _of_kernel(metavar="ARCH", help="GPU architecture.")]
+Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture; the first of pv.targets if missing.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
 CubinFile = Annotated[
@@ -117,7 +120,8 @@ class Choice:
     buffers: Buffers = None
     partial: Partial = None
     accumulators: Accumulators = None
-    target: Arch = "sm_70"
+    prefetch: Prefetch = None
+    target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
         """The idiom compiled so; a terminal shows each stage's name while it is made."""
@@ -128,7 +132,7 @@ class Choice:
             )
         given: dict[str, Any] = {
             name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators")
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch")
             if (value := getattr(self, name)) is not None
         }
         if self.block_tile is not None:
@@ -137,9 +141,9 @@ class Choice:
             given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
         with out.status("loading") as status:
             from polyvolta.cli.gallery import idiom
-            from polyvolta.compiler import compile
+            from polyvolta.compiler.driver import compile
             from polyvolta.compiler.options import Options
-            from polyvolta.graph.binding import output
+            from polyvolta.graph.outputs import output
 
             graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
             options = Options(**given) if given else None

@@ -104,6 +104,7 @@ def print_title(out: Console, kernel: Kernel) -> None:
     tiles = f"block tile {tile(o.block_tile)}, warp tile {tile(o.warp_tile)}"
     more = f", K split in {o.split_k}" if o.split_k > 1 else ""
     more += f", {o.buffers} buffers" if o.buffers > 1 else ""
+    more += f", copies {o.prefetch} steps ahead" if o.prefetch != 1 else ""
     more += ", arrays padded" if o.partial == "pad" else ""
     out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
 

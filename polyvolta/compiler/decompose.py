@@ -9,8 +9,9 @@
     contracted    one instance stands for a macro-MMA, or for its fragment of a pointwise statement
 
 Each is a figure of the paper, sections "Tiling for Blocks and Warps", "Split-K" and "Kernel Fusion". Whatever the
-graph, a statement's bands have the same twelve members from the root down, wherever they are cut: block tile (y, x, k),
-warp (y, x, z), strip and point. What depends on the number of statements is only where their sequence stands.
+graph, a statement's bands have members of five levels from the root down: block (y, x), tile (k), warp (y, x, z), strip
+and point (y, x, k each). Passes find them by these names, which travel with the tree: further loops between two levels,
+as from another tiling at a stage (`reach`), are none of their business.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polyvolta.compiler.options import SHAPES, Options
+from polyvolta.compiler.options import Options, Tile
+from polyvolta.cuda.build.promotion.model import BLOCK, POINT, STRIP, TILE, WARP
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched import Schedule, initial
 from polyvolta.sched.passes import fuse, hoist, map_members, shift, strip_mine, tile
-from polyvolta.sched.passes.contract import contract_each
-from polyvolta.sched.passes.legal import checked
-from polyvolta.sched.passes.places import MemberRef
+from polyvolta.sched.passes.common.legal import checked
+from polyvolta.sched.passes.common.places import MemberRef
+from polyvolta.sched.passes.mapping.contract import contract_each
+from polyvolta.sched.passes.order.distribute import chain_below
 from polyvolta.sched.tree import Filter, Node, Path, Sequence, SetNode
 from polyvolta.sets import Set, aff, var
 
@@ -36,31 +39,31 @@ WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
 
 
 def decompose(
-    graph: Graph, options: Options, context: Set, reach: Reach = lambda _, tree: tree
+    graph: Graph, options: Options, shape: Tile, context: Set, reach: Reach = lambda _, tree: tree
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
 
     Parameters
     ----------
-    options : tiles, macro-MMA and split K.
+    options : tiles and split K.
+    shape : rows, columns and depth of the macro-MMA.
     context : what is known of the sizes.
-    reach : called with each stage's name and tree; gives the tree back.
+    reach : called with each stage's name and tree; gives the tree with which to go on, which may have other loops.
 
     Cost: about 60 ms for one product, 40 more for each further statement.
     """
     products = {s.name: s for s in graph.statements if s.is_matmul}
     tree = reach("initial", aligned(joined(initial(graph.statements), products, context), products, context))
-    tree = reach("block_tiled", tile(tree, ROOT, options.step))
-    if isinstance(tree.node((*ROOT, 0, 0)), Sequence):
-        tree = reach("hoisted", hoist(tree, ROOT, 2))
-    tiles = block_tiles(tree)
-    for at in tiles:
-        tree = tile(tree, at, options.warp_tile)
-    tree = mapped(reach("warp_tiled", tree), tiles, products, options)
-    tree = reach("mapped", tree)
-    m, n, k = SHAPES[options.macro_mma]
-    for at in tiles:
-        tree = strip_mine(tree, (*at, 0), {2: k})
+    tree = reach("block_tiled", tile(tree, ROOT, options.step, levels=((BLOCK, BLOCK, TILE), POINT)))
+    at = tree.find(level=BLOCK)[0]
+    if isinstance(chain_below(tree.band(at))[1], Sequence):
+        tree = reach("hoisted", hoist(tree, at, len(members_of(tree, at, BLOCK))))
+    for at in tree.find(level=POINT):
+        tree = tile(tree, at, options.warp_tile, levels=(WARP, None))
+    tree = reach("mapped", mapped(reach("warp_tiled", tree), products, options))
+    m, n, k = shape
+    for at in tree.find(level=POINT):
+        tree = strip_mine(tree, at, {2: k}, level=STRIP)
     fine = reach("strip_mined", tree)
     factors = {s.name: dict(zip(s.iterators, (m, n, k))) for s in graph.statements}
     return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
@@ -124,32 +127,30 @@ def aligned(tree: Schedule, products: dict[str, Statement], context: Set) -> Sch
     return shift(tree, ROOT, len(tree.band(ROOT).members) - 1, by)
 
 
-def block_tiles(tree: Schedule) -> list[Path]:
-    """Where the points of a block's tiles are: a band for each statement, in the order in which they run."""
-    sequence = tree.node((*ROOT, 0))
-    if not isinstance(sequence, Sequence):
-        return [(*ROOT, 0)]
-    return [(*ROOT, 0, k, 0, 0) for k in range(len(sequence.children))]
+def members_of(tree: Schedule, at: Path, level: str) -> list[int]:
+    """The positions of a level's members in the band at a path."""
+    return [k for k, m in enumerate(tree.band(at).members) if m.level == level]
 
 
-def mapped(tree: Schedule, tiles: list[Path], products: dict[str, Statement], options: Options) -> Schedule:
+def mapped(tree: Schedule, products: dict[str, Statement], options: Options) -> Schedule:
     """The parallel tile loops become indices: of the block at the root, of the warp in each statement's tile.
 
     A split K gives each part of a product's k tile to warps of its own, which sum for themselves. A loop of one
     iteration stays.
     """
-    blocks: dict[MemberRef, str] = dict(enumerate(BLOCKS))
-    tree = map_members(tree, ROOT, blocks)
-    for at in tiles:
+    for at in tree.find(level=BLOCK):
+        tree = map_members(tree, at, dict(zip(members_of(tree, at, BLOCK), BLOCKS)))
+    for at in tree.find(level=WARP):
         band = tree.band(at)
         (statement,) = band.statements
         product = products.get(statement)
+        *rows_and_columns, depth = members_of(tree, at, WARP)
         names: dict[MemberRef, str] = {
-            k: n for k, n in enumerate(WARPS[:2]) if not band.members[k].of(statement).is_constant
+            k: n for k, n in zip(rows_and_columns, WARPS) if not band.members[k].of(statement).is_constant
         }
         if product is not None and options.split_k > 1:
-            names[2] = WARPS[2]
+            names[depth] = WARPS[2]
         sums = {d.array for d in tree.dependences or ()}  # of one term, nothing depends on it
-        arrays = [product.write.tensor] if 2 in names and product and product.write.tensor in sums else []
+        arrays = [product.write.tensor] if depth in names and product and product.write.tensor in sums else []
         tree = map_members(tree, at, names, reduction=arrays)
     return tree

@@ -17,8 +17,8 @@ from polyvolta.cuda.machine.observe.values import ValueObserver
 from polyvolta.cuda.machine.observe.watch import Watch, names_of
 from polyvolta.cuda.text.places import Places
 from polyvolta.graph.binding import Bound
-from polyvolta.graph.idioms import plan
-from polyvolta.graph.rounding import Float64, bounded
+from polyvolta.graph.functions.rounding import Float64, bounded
+from polyvolta.graph.plans.idioms import plan
 
 if TYPE_CHECKING:
     from polyvolta.compiler.kernel import Kernel

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from polyvolta.cuda.machine.stepping import TraceStep
     from polyvolta.cuda.run.prepared import Nothing, Prepared
     from polyvolta.graph.binding import Bound
-    from polyvolta.graph.plans import Operand
+    from polyvolta.graph.plans.plans import Operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ def check_padding(call: Call) -> None:
     ------
     BadArray : a size that is summed over is padded, and the product can't be told to be 0 in the padding.
     """
-    from polyvolta.graph.idioms import plan
+    from polyvolta.graph.plans.idioms import plan
 
     padded = padded_sizes(call.kernel, call.sizes)
     for c in plan(call.kernel.graph, call.kernel.options.accumulators).contractions:
@@ -330,8 +330,8 @@ def check_padding(call: Call) -> None:
 
 def _beyond(side: Operand, k: str, scalars: dict[str, float]) -> float | None:
     """An operand's value in the padding along k; None where that depends on values that are not there padded."""
-    from polyvolta.graph.formula import Call as Node
-    from polyvolta.graph.formula import Input, evaluate, fold
+    from polyvolta.graph.functions.formula import Call as Node
+    from polyvolta.graph.functions.formula import Input, evaluate, fold
 
     def computed(function: str, xs: tuple[float | None, ...]) -> float | None:
         if None not in xs:

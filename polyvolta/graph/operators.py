@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Any, NoReturn
 
 from polyvolta.graph.errors import BadFunction, BadOperand
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sets.errors import nearest
 
 _OURS = """sub mul div neg abs pow rsqrt erf where relu leaky_relu elu sigmoid silu softplus
@@ -277,7 +277,8 @@ def no_function(name: str, *, where: str = "", numpy: bool = False) -> BadFuncti
     known = (*UFUNCS, "where", "clip") if numpy else FUNCTIONS
     hint = INSTEAD.get(name) or nearest(name, known)
     if hint.startswith("known:"):
-        hint = "those of numpy are in polyvolta.graph.operators.UFUNCS, all in polyvolta.graph.functions.FUNCTIONS"
+        tables = "polyvolta.graph.operators.UFUNCS, all in polyvolta.graph.functions.table.FUNCTIONS"
+        hint = f"those of numpy are in {tables}"
     return BadFunction(f"{what} no pointwise function that kernels have", where=where, hint=hint)
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polyvolta.sets import Set, var
-from polyvolta.sets import conjunct as cj
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.conjunct import Conjunct
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.values.build import RowBuilder
+from polyvolta.sets.values.space import Space, Tuple
 
 BOXES = (0, 1, 2, 3, 4, 6, 8, 16, 32, 64, 256, 4096, 65536)
 

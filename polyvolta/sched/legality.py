@@ -24,9 +24,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from polyvolta.sched.dependences.model import Dependence, fitting
-from polyvolta.sched.dependences.order import Clock, clocks, parameters, preimage
-from polyvolta.sched.dependences.pairs import Pairs, Time
+from polyvolta.sched.dependence.model import Dependence, fitting
+from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
+from polyvolta.sched.dependence.pairs import Pairs, Time
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.example import small_point
 from polyvolta.sched.tree import (
@@ -46,8 +46,8 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Aff, Set
-from polyvolta.sets import conjunct as cj
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.values.space import Space, Tuple
 
 
 @dataclass(frozen=True, slots=True)

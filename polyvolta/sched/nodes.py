@@ -9,6 +9,7 @@ a tree fit each other is the question of `Schedule.check_structure`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
@@ -19,6 +20,7 @@ from polyvolta.sets.errors import kind_of
 
 Path = tuple[int, ...]
 LoopType = Literal["default", "atomic", "separate", "unroll"]
+LEVEL = re.compile(r"[A-Za-z_]\w*")
 
 
 def _check(value: object, kind: type, what: str, hint: str = "") -> None:
@@ -55,6 +57,7 @@ class Member:
     loop_type : how code is generated for the dimension, isl's AST options: "atomic" is one loop whatever runs in it,
         "separate" one loop for every set of statements that run together, "unroll" no loop but its iterations written
         out.
+    level : what the dimension is for, such as "block" or "warp": a name to find it by; see `passes.set_level`.
     """
 
     exprs: tuple[tuple[str, Aff], ...]
@@ -62,6 +65,7 @@ class Member:
     name: str | None = None
     unroll: bool = False
     loop_type: LoopType = "default"
+    level: str | None = None
 
     def __post_init__(self) -> None:
         hint = 'Member((("S", var("i")),))'
@@ -73,6 +77,8 @@ class Member:
         if self.loop_type not in get_args(LoopType):
             hint = nearest(str(self.loop_type), get_args(LoopType))
             raise BadSchedule(f"no loop type is called {self.loop_type!r}", hint=hint)
+        if self.level is not None and not (isinstance(self.level, str) and LEVEL.fullmatch(self.level)):
+            raise BadSchedule("the level of a member is one word", where=repr(self.level), hint='such as "warp"')
 
     def of(self, statement: str) -> Aff:
         """The expression for one statement.

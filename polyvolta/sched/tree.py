@@ -48,7 +48,7 @@ from polyvolta.sets import Aff, Map, Set, nearest
 from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
-    from polyvolta.sched.dependences.model import Dependence
+    from polyvolta.sched.dependence.model import Dependence
     from polyvolta.sched.program.model import Program
     from polyvolta.sched.views.diff import Diff
 
@@ -212,8 +212,8 @@ class Schedule:
             raise BadPath(f"the node at {_plain(at)} is {kind_of(node)}, no Band", where=self.marked(at))
         return node
 
-    def find(self, kind: type | None = None, *, mark: str | None = None) -> list[Path]:
-        """The paths of the nodes of a kind, or of the marks of a name, in reading order.
+    def find(self, kind: type | None = None, *, mark: str | None = None, level: str | None = None) -> list[Path]:
+        """The paths of the nodes of a kind, of marks by name, or of bands with a member of a level, in reading order.
 
         >>> tree = Schedule.parse('{ domain: "{ S[] }", child: { mark: "here" } }')
         >>> tree.find(Mark), tree.find(mark="here")
@@ -221,7 +221,7 @@ class Schedule:
 
         Raises
         ------
-        BadPath : there is no mark of that name, or no such kind.
+        BadPath : there is no mark or level of that name, or no such kind.
         """
         if kind is not None and kind not in NODES:
             hint = nearest(str(kind), [n.__name__ for n in NODES])
@@ -231,6 +231,12 @@ class Schedule:
             found = [at for at in found if isinstance(n := self.node(at), Mark) and n.name == mark]
             if not found:
                 raise BadPath(f"no mark is called {mark!r}", where=str(self), hint=nearest(mark, self.marks))
+        if level is not None:
+            levels = {at: {m.level for m in n.members} for at in found if isinstance(n := self.node(at), Band)}
+            found = [at for at, its in levels.items() if level in its]
+            if not found:
+                known = [name for its in levels.values() for name in its if name]
+                raise BadPath(f"no member is of level {level!r}", where=str(self), hint=nearest(level, known))
         return found
 
     @property
@@ -261,8 +267,8 @@ class Schedule:
         >>> tree.dependences, len(tree.with_dependences(sums).dependences)
         (None, 3)
         """
-        from polyvolta.sched.dependences import dependences
-        from polyvolta.sched.dependences.model import fitting
+        from polyvolta.sched.dependence import dependences
+        from polyvolta.sched.dependence.model import fitting
         from polyvolta.sched.program import Program
 
         if given is None:

@@ -8,7 +8,6 @@ True
 [N] -> { [i0] : 0 <= 32*i0 < N }
 """
 
-from .aff import Aff, aff, var, xor
 from .budgets import budget
 from .counting.quasipoly import PwQPolynomial, QPolynomial
 from .errors import (
@@ -29,10 +28,11 @@ from .errors import (
 from .functions.multi_pwaff import MultiPwAff
 from .functions.pwaff import PwAff
 from .layouts.layout import Layout
-from .map import Map
-from .set import Set
-from .simplify import simplify
-from .space import Space, Tuple
+from .values.aff import Aff, aff, var, xor
+from .values.map import Map
+from .values.set import Set
+from .values.simplify import simplify
+from .values.space import Space, Tuple
 
 PwMultiAff = MultiPwAff  # isl's name of a function whose outputs share their cells
 

@@ -5,7 +5,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.idioms import plan
+from polyvolta.graph.plans.idioms import plan
 from polyvolta.sched.program import Program
 
 A, B = pv.tensor("A", (2, 3)), pv.tensor("B", (3, 4))

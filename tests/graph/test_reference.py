@@ -6,9 +6,9 @@ import pytest
 import polyvolta as pv
 from polyvolta.graph import Graph, bind
 from polyvolta.graph.errors import ArrayMismatch, BadArguments, BadOutputs, NameClash
-from polyvolta.graph.functions import FUNCTIONS
-from polyvolta.graph.meaning import MEANING
-from polyvolta.graph.pointwise import pointwise
+from polyvolta.graph.functions.meaning import MEANING
+from polyvolta.graph.functions.pointwise import pointwise
+from polyvolta.graph.functions.table import FUNCTIONS
 
 M, N, K = pv.sizes("M N K")
 A = pv.tensor("A", (M, K))

@@ -19,16 +19,16 @@ from collections import Counter
 from contextlib import contextmanager
 from multiprocessing import get_context
 
-from polyvolta.sched.codegen.ast import AnyOf, Block, Call, Extreme, For, If
-from polyvolta.sched.codegen.python_text import to_python
-from polyvolta.sched.codegen.run import run
-from polyvolta.sched.codegen.scan import scan
+from polyvolta.sched.emit.python.text import to_python
+from polyvolta.sched.emit.run import run
 from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Mark, Sequence, SetNode
 from polyvolta.sets import BudgetExceeded
-from polyvolta.sets.aff import Floor
-from tests.sched.codegen.draw import LENGTH, tree
-from tests.sched.codegen.oracle import deviation
+from polyvolta.sets.values.aff import Floor
+from tests.sched.loops.draw import LENGTH, tree
+from tests.sched.loops.oracle import deviation
 
 CHUNK = 20
 REFUSALS = ("does not run from 0 to one bound", "cannot be unrolled")  # all drawn trees are bounded

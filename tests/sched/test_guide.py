@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from examples.polybench import KERNELS
-from polyvolta.sched.dependences import dependences, draw
+from polyvolta.sched.dependence import dependences, draw
 from polyvolta.sched.passes import tile
 from polyvolta.sched.scheduler.schedule import schedule
 

@@ -23,16 +23,16 @@ from functools import partial
 from itertools import groupby
 from typing import NoReturn
 
-from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.walk import put
-from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.build.promotion.model import Movement, Promotion
-from polyvolta.sched.codegen.ast import AnyOf, Ast, Block, Bound, Call, For, If
-from polyvolta.sched.codegen.scan import Scan
+from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
+from polyvolta.cuda.ir.walk import put
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
+from polyvolta.sched.loops.scan import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.simplify import Range, interval, simplify
 from polyvolta.sets.text.show import PAPER_ASCII, show_aff
+from polyvolta.sets.values.simplify import Range, interval, simplify
 
 PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
 FULL = "a full tile: everything is inside"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.sets import Aff, aff, nearest
 
-LANES = 32  # of a warp
 CHUNK = 8  # fp16 values in a 128-bit access
 CHUNK_BYTES = 16
 VALUE_BYTES = {"half": 2, "float": 4}
@@ -87,7 +87,8 @@ class SharedTile:
 class RegisterArray:
     """An array that each thread has for itself.
 
-    Each element is `width` values, a multiple of 8, of `kind` "half" (fp16) or "float" (fp32).
+    Each element is `width` values of `kind` "half" (fp16) or "float" (fp32): 8 on the way between memories, of a
+    fragment as many as a lane has.
     """
 
     name: str

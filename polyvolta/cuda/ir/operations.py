@@ -24,12 +24,8 @@ from polyvolta.cuda.ir.memories import (
 )
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import Call, Formula, inputs, nodes, simplified
+from polyvolta.graph.functions.formula import Call, Formula, inputs, nodes, simplified
 from polyvolta.sets import Aff
-
-HMMA = "HMMA.884.F32"
-HMMA_OF_MMA = 4  # of an mma.m8n8k4 that accumulates in fp32, on sm_70
-QUAD_PAIRS = 4  # of a warp: each makes a product of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +160,7 @@ class SharedStore(Operation):
 class FragmentLoad(Operation):
     """Each lane loads one operand fragment: value i is the tile's element `origin + ownership(lane, i)`.
 
-    Values come `access` at a time (8: 128-bit, 4: 64-bit), consecutive ones within a chunk. `operand` is "a" or "b";
+    Values come `access` at a time (8: 128-bit, 4, 2 or 1), consecutive ones within a chunk. `operand` is "a" or "b";
     `ownership` maps [lane, i] to the fragment-local element, in the tile's dimension order.
     """
 
@@ -210,12 +206,10 @@ class Mma(Operation):
         return self.macro
 
     def work(self, ir: Memories) -> Work:
-        steps = self.macro.steps
-        rows, cols, depth = self.macro.instruction.shape
+        macro, steps = self.macro, self.macro.steps
         results = sum(VALUE_BYTES["float"] * len(s.d) * LANES for s in steps)
         operands = sum(VALUE_BYTES["half"] * (len(s.a) + len(s.b)) * LANES for s in steps)
-        flops = 2 * rows * cols * depth * QUAD_PAIRS * len(steps)
-        return Work({HMMA: HMMA_OF_MMA * len(steps)}, flops, operands + results, results)
+        return Work({macro.instruction.opcode: macro.slots}, macro.flops, operands + results, results)
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         d, a, b = reads

@@ -14,10 +14,11 @@ import numpy as np
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.machine.access import apply, reaches, which
+from polyvolta.cuda.machine.errors import NoProduct
 from polyvolta.cuda.machine.machine import Effect, Machine
 from polyvolta.cuda.machine.reach import Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import evaluate
+from polyvolta.graph.functions.formula import evaluate
 
 TYPES = {"half": np.float16, "float": np.float32}
 
@@ -102,7 +103,7 @@ def _mma(m: Machine, op: kir.Mma, mask: Mask) -> Reaches:
     d = m.element(op.d)
     a, b = (x.reshape(-1, LANES * x.shape[-1]) for x in (m.element(op.a), m.element(op.b)))
     for values, at_a, at_b, at_d in gathers(op.macro):
-        # [warp, quad-pair, row, k] @ [warp, quad-pair, k, column], back to [warp, lane, value]
+        # [warp, unit, row, k] @ [warp, unit, k, column], back to [warp, lane, value]
         product = a.take(at_a, 1).astype(np.float32) @ b.take(at_b, 1).astype(np.float32)
         product = product.reshape(len(a), -1).take(at_d, 1).reshape(*m.shape, -1)
         if isinstance(values, slice):
@@ -118,21 +119,31 @@ def gathers(macro: MacroMma) -> tuple[tuple[Any, np.ndarray, np.ndarray, np.ndar
     """Each instruction of a macro-MMA as gathers, from the instruction's own ownership maps.
 
     Returns, for each step: the values of the accumulator fragment that it works on, a slice where they are
-    consecutive; where the quad-pairs' matrices A [4, 8, 4] and B [4, 4, 8] lie in a warp's fragments
-    (lane * values of a fragment + value); where each lane's accumulator values [lane, value] lie in the quad-pairs'
-    products [4, 8, 8].
+    consecutive; where the units' matrices A [unit, row, k] and B [unit, k, column] lie in a warp's fragments
+    (lane * values of a fragment + value); where each lane's accumulator values [lane, value] lie in the units'
+    products [unit, row, column].
+
+    Raises
+    ------
+    NoProduct : an element of a unit's A or B is no lane's.
     """
     lane = np.arange(LANES)[:, None]
-    quad_pair = lane % 16 // 4
     instruction, steps = macro.instruction, []
+    (unit,) = apply(instruction.unit, lane)
     rows, cols, depth = instruction.shape
     for step in macro.steps:
-        at = np.empty((4, rows, depth), np.intp), np.empty((4, depth, cols), np.intp)
-        sides = zip(at, (instruction.a, instruction.b), (step.a, step.b), macro.values[:2], strict=True)
-        for matrix, own, values, width in sides:
-            matrix[quad_pair, *apply(own, lane, np.arange(len(values)))] = lane * width + np.array(values)
+        at = np.full((instruction.units, rows, depth), -1), np.full((instruction.units, depth, cols), -1)
+        sides = zip("AB", at, (instruction.a, instruction.b), (step.a, step.b), macro.values[:2], strict=True)
+        for name, matrix, own, values, width in sides:
+            matrix[unit, *apply(own, lane, np.arange(len(values)))] = lane * width + np.array(values)
+            if (matrix < 0).any():
+                number, line, run = (int(x) for x in np.argwhere(matrix < 0)[0])
+                raise NoProduct(
+                    f"{instruction.title}: no lane has {name}[{line}, {run}] of {instruction.scope.name} {number}",
+                    where=str(own),
+                )
         row, col = apply(instruction.d, lane, np.arange(len(step.d)))
-        at_d = (quad_pair * rows + row) * cols + col
+        at_d = (unit * rows + row) * cols + col
         consecutive = step.d == tuple(range(step.d[0], step.d[0] + len(step.d)))
         values = slice(step.d[0], step.d[-1] + 1) if consecutive else np.array(step.d)
         steps.append((values, *at, at_d))

@@ -26,7 +26,7 @@ from polyvolta.cuda.layouts.swizzle import Accesses, Swizzle, candidates, confli
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, edited, places, with_tiles
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import aff, var, xor
-from polyvolta.sets.aff import Xor
+from polyvolta.sets.values.aff import Xor
 
 
 def _plain(t: SharedTile) -> SharedTile:

@@ -13,7 +13,7 @@ from polyvolta.cuda.mutants.model import Mutant, NothingToBreak
 from polyvolta.sched.nodes import Domain
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, var
-from polyvolta.sets.aff import Floor
+from polyvolta.sets.values.aff import Floor
 
 Stages = Mapping[str, Schedule]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from polyvolta.sets import Aff, Map, Tuple, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import Space
+from polyvolta.sets.values.build import RowBuilder
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import Space
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.sched.codegen.expressions import CSpeller
+from polyvolta.sched.emit.expressions import CSpeller
 from polyvolta.sets import Aff, aff, var, xor
-from polyvolta.sets.aff import Atom, Xor
-from polyvolta.sets.simplify import Range, floordiv_within, interval, simplify
+from polyvolta.sets.values.aff import Atom, Xor
+from polyvolta.sets.values.simplify import Range, floordiv_within, interval, simplify
 
 
 class NotPrintable(CudaError):

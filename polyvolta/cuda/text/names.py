@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import reserved
 
 KERNEL_NAMES = re.compile(

@@ -20,7 +20,7 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Node, Schedule, Sequence
 from polyvolta.sets import Aff, Map, NotAFunction, Set, nearest, var
-from polyvolta.sets.space import Tuple
+from polyvolta.sets.values.space import Tuple
 
 
 @dataclass(frozen=True, slots=True)

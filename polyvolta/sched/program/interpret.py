@@ -16,7 +16,7 @@ from polyvolta.sched.tree import Band, Extension, Filter, Guard, Leaf, Node, Sch
 from polyvolta.sched.tree import Sequence as Ordered
 from polyvolta.sets import nearest
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.space import whole
+from polyvolta.sets.values.space import whole
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program

@@ -209,8 +209,8 @@ class Program:
         context: str | Set | None = None,
         name: str | None = None,
     ) -> Program:
-        """The program of a Python function's text; see `polyvolta.sched.program.nest.nest_from_source`."""
-        from polyvolta.sched.program.nest import nest_from_source
+        """The program of a Python function's text; see `polyvolta.sched.program.nests.nest.nest_from_source`."""
+        from polyvolta.sched.program.nests.nest import nest_from_source
 
         return nest_from_source(text, names, context=context, name=name)
 

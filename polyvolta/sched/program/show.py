@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from polyvolta.sched.program.assuming import without_assumptions
 from polyvolta.sets import Aff, Map, NotAFunction, Set
-from polyvolta.sets import conjunct as cj
-from polyvolta.sets.aff import Floor
+from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.text.show import PAPER, piece_texts
+from polyvolta.sets.values.aff import Floor
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Access, Program, Statement
-    from polyvolta.sets.space import Tuple
+    from polyvolta.sets.values.space import Tuple
 
 
 def show_program(program: Program) -> str:

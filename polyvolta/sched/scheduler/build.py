@@ -21,9 +21,9 @@ from polyvolta.sched.scheduler.fusion import Fuse, Fusion, Group
 from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
 from polyvolta.sched.scheduler.problem import Forms
 from polyvolta.sched.scheduler.written import as_written
-from polyvolta.sets import conjunct as cj
-from polyvolta.sets.aff import Aff, linear
+from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.engine.rows import Row
+from polyvolta.sets.values.aff import Aff, linear
 
 
 @dataclass(frozen=True, slots=True)

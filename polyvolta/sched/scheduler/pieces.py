@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.scheduler.farkas import cone
 from polyvolta.sched.scheduler.problem import Edge, Forms
 from polyvolta.sets import Set
-from polyvolta.sets import conjunct as cj
-from polyvolta.sets.conjunct import Conjunct
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.conjuncts.implies import implied
 from polyvolta.sets.engine.rows import Row
-from polyvolta.sets.implies import implied
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import get_args
 
-from polyvolta.sched.dependences import Accessing
-from polyvolta.sched.dependences import dependences as dependences_of
-from polyvolta.sched.dependences.model import Dependence, fitting
+from polyvolta.sched.dependence import Accessing
+from polyvolta.sched.dependence import dependences as dependences_of
+from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf

@@ -7,7 +7,10 @@ above the band, which isl carries along and prints again:
     mark: "members: -, unroll"
 
 one word for each member, `-` for nothing; a member that is both is `name+unroll`. To isl such a member is a dimension
-like any other, so the order is the one that the tree says.
+like any other, so the order is the one that the tree says. A mark of its own, above that, says which levels the members
+are of (`passes.set_level`), as PPCG's marks say it of the node below:
+
+    mark: "levels: block, block, tile"
 """
 
 from __future__ import annotations
@@ -15,17 +18,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from polyvolta.sched.nodes import LEVEL
 from polyvolta.sched.tree import Band, Mark, Member
 
-HEAD = "members: "
+HEAD, LEVELS = "members: ", "levels: "
 WORD = re.compile(r"-|unroll|[A-Za-z_][\w.]*(\+unroll)?")
+LEVEL_OR_NONE = re.compile(rf"-|{LEVEL.pattern}")
 
 
-def write_notes(band: Band) -> str | None:
-    """The text of the mark above a band; None when there is nothing to tell."""
-    if not any(m.name or m.unroll for m in band.members):
-        return None
-    return HEAD + ", ".join(_word(m) for m in band.members)
+def write_notes(band: Band) -> list[str]:
+    """The texts of the marks above a band, the innermost first."""
+    found = [HEAD + ", ".join(_word(m) for m in band.members)] if any(m.name or m.unroll for m in band.members) else []
+    if any(m.level for m in band.members):
+        found.append(LEVELS + ", ".join(m.level or "-" for m in band.members))
+    return found
 
 
 def _word(m: Member) -> str:
@@ -34,13 +40,17 @@ def _word(m: Member) -> str:
 
 def noted(mark: Mark) -> Mark | Band:
     """The band below such a mark, with what it says; any other mark as it is."""
-    words = [w.strip() for w in mark.name.removeprefix(HEAD).split(",")]
     band = mark.child
-    if not mark.name.startswith(HEAD) or not isinstance(band, Band) or len(words) != len(band.members):
-        return mark
-    if not all(map(WORD.fullmatch, words)):
-        return mark
-    return replace(band, members=tuple(map(_noted, band.members, words)))
+    for head, word, said in ((HEAD, WORD, _noted), (LEVELS, LEVEL_OR_NONE, _of_level)):
+        words = [w.strip() for w in mark.name.removeprefix(head).split(",")]
+        fits = isinstance(band, Band) and len(words) == len(band.members) and all(map(word.fullmatch, words))
+        if mark.name.startswith(head) and fits:
+            return replace(band, members=tuple(map(said, band.members, words)))
+    return mark
+
+
+def _of_level(m: Member, word: str) -> Member:
+    return replace(m, level=None if word == "-" else word)
 
 
 def _noted(m: Member, word: str) -> Member:

@@ -1,10 +1,10 @@
 """Writing schedule trees in isl's notation, for isl, PPCG, pet and whoever reads their files.
 
-isl has words for everything in a tree but two: that a member is mapped to an index of the GPU, and that its loop asks
-the compiler to unroll it. A mark above the band tells both (`isl_marks`), so that `Schedule.parse` gives the same
-tree back. With `mapped="parameters"` mapped members become what PPCG makes of them instead: parameters, to which a
-filter above the band ties the instances. isl then generates the code of one block and thread, and reading the text
-gives the tree of one block and thread.
+isl has words for everything in a tree but three: that a member is mapped to an index of the GPU, that its loop asks the
+compiler to unroll it, and of which level it is. Marks above the band tell them (`isl_marks`), so that `Schedule.parse`
+gives the same tree back. With `mapped="parameters"` mapped members become what PPCG makes of them instead: parameters,
+to which a filter above the band ties the instances. isl then generates the code of one block and thread, and reading
+the text gives the tree of one block and thread.
 
 Dimensions and parameters that are called what no text can say (`by@`, `exists`) get other names, a bitwise exclusive-or
 is written out in floors, and the dependences that travel with a schedule stay behind.
@@ -35,10 +35,10 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sched.views.isl_marks import write_notes
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
-from polyvolta.sets.space import distinct, renamed
 from polyvolta.sets.text.parse import parse_aff
 from polyvolta.sets.text.show import Style, piece_texts, show_aff, show_relation
 from polyvolta.sets.text.tokens import is_spelt
+from polyvolta.sets.values.space import distinct, renamed
 
 Mapped = Literal["marks", "parameters"]
 NAMED = Style(inline=False)  # the strings of a tree share the names of dimensions
@@ -158,8 +158,8 @@ class _Writer:
         if options := _options(node, depth):
             keys.append(("options", f'"{options}"'))
         said = Said(keys, self.child(node, depth + len(node.members)))
-        if self.mapped == "marks" and (notes := write_notes(node)):
-            return Said([("mark", f'"{notes}"')], said)
+        for note in write_notes(node) if self.mapped == "marks" else ():
+            said = Said([("mark", f'"{note}"')], said)
         if self.mapped == "parameters" and any(m.name for m in node.members):
             return Said([("filter", self.tied(node))], said)
         return said

@@ -31,8 +31,8 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Map, Set, Tuple
-from polyvolta.sets.space import Space, distinct, renamed
 from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
+from polyvolta.sets.values.space import Space, distinct, renamed
 
 MARKER = "   <-- here"
 Tuples = dict[str, Tuple]  # the statements at a node as their declarations call the dimensions
@@ -170,7 +170,7 @@ def _readable(extension: Map) -> Map:
 
 
 def notes(node: Node) -> list[str]:
-    """What the paper's notation leaves out of a band: its flags, and members with a request to unroll them."""
+    """What the paper's notation leaves out of a band: its flags, requests to unroll members, and their levels."""
     if not isinstance(node, Band):
         return []
     found = ["permutable"] * node.permutable
@@ -180,4 +180,7 @@ def notes(node: Node) -> list[str]:
     ):
         if any(flags):
             found.append(f"{word} {' '.join(str(int(f)) for f in flags)}")
+    levels = [m.level or "-" for m in node.members]
+    if {*levels} != {"-"}:
+        found.append(f"level {levels[0] if len({*levels}) == 1 else ' '.join(levels)}")
     return found

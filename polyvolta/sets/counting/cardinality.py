@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import conjunct as cj
-from ..build import RowBuilder, affs_of, expression
-from ..conjunct import Conjunct
-from ..gist import gist_conjunct
-from ..project import project, with_known_divs
-from ..space import Space, Tuple
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.project import project, with_known_divs
+from ..hulls.gist import gist_conjunct
+from ..values.build import RowBuilder, affs_of, expression
+from ..values.space import Space, Tuple
 from .count import check_bounded
 from .disjoint import counted_once
 from .quasipoly import Piece, PwQPolynomial, QPolynomial, added, merged
 from .summation import leaves
 
 if TYPE_CHECKING:
-    from ..relation import Relation
+    from ..values.relation import Relation
 
 
 def cardinality(self: Relation) -> PwQPolynomial:
@@ -44,7 +44,7 @@ def cardinality(self: Relation) -> PwQPolynomial:
     >>> print(Map("[N] -> { S[i] -> A[j] : 0 <= j <= i < N }").cardinality())
     [N] -> { S[i] -> (1 + i) : 0 <= i < N }
     """
-    from ..set import Set
+    from ..values.set import Set
 
     n_par = len(self.param_names)
     pieces: list[Piece] = []

@@ -23,19 +23,19 @@ from itertools import groupby
 from math import isinf, prod
 from typing import TYPE_CHECKING
 
-from .. import conjunct as cj
 from ..budgets import metered, spend
-from ..conjunct import Conjunct
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.project import with_known_divs
 from ..engine import integer, simplex
 from ..engine.rows import Row, evaluate, strongest, substitute
 from ..errors import NotSupported, SpaceMismatch, Unbounded, UnknownName, nearest
-from ..project import with_known_divs
 from .disjoint import box, counted_once, is_box
 from .polygon import ends, polygon
 from .summation import RESIDUES, Summation, size, values
 
 if TYPE_CHECKING:
-    from ..relation import Relation
+    from ..values.relation import Relation
 
 PER_STEP = 64  # values that are listed for one step
 CANDIDATES = 4096  # corners of a box that is rather listed than reasoned about, where there are existentials

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import inf
 
-from .. import conjunct as cj
 from ..budgets import spend
-from ..conjunct import Conjunct
-from ..implies import subtract
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.implies import subtract
 
 FEW = 8  # terms that meet a new piece, up to which inclusion and exclusion is worth it
 

@@ -12,15 +12,15 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..aff import Aff, Atom, _order, var
 from ..budgets import metered_class, spend
-from ..conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch, Unbounded, UnknownName, nearest
-from ..space import Space, Tuple
+from ..values.aff import Aff, Atom, _order, var
+from ..values.space import Space, Tuple
 from . import polynomial as pl
 
 if TYPE_CHECKING:
-    from ..set import Set
+    from ..values.set import Set
 
 
 class QPolynomial:

@@ -27,14 +27,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import gcd, lcm, prod
 
-from ..aff import Aff
 from ..budgets import spend
-from ..build import Constraint, RowBuilder, affs_of, expression
-from ..conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct
 from ..engine import integer
 from ..engine.rows import Row, complement, negate, normal_eq, replaced, strongest
 from ..engine.simplex import Tableau, redundant_rows
 from ..errors import NotSupported
+from ..values.aff import Aff
+from ..values.build import Constraint, RowBuilder, affs_of, expression
 from .polynomial import Poly, affine, constant, substituted, summed
 
 Leaf = tuple[list[Constraint], dict]  # where, and what: a polynomial in names and floors

@@ -43,9 +43,9 @@ from dataclasses import dataclass
 from math import gcd
 
 from ..budgets import metered, spend, weight
-from ..columns import defining_rows
 from ..errors import Unbounded
 from . import integer
+from .columns import defining_rows
 from .context import Context
 from .parametric import System
 from .rows import Row, complement, negate

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import conjunct as cj
-from ..aff import Aff
-from ..build import Constraint, RowBuilder, affs_of, expression
-from ..conjunct import Conjunct
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.implies import subtract
+from ..conjuncts.project import with_known_divs
 from ..errors import NotAFunction
-from ..implies import subtract
-from ..project import with_known_divs
+from ..values.aff import Aff
+from ..values.build import Constraint, RowBuilder, affs_of, expression
 from .extreme import Extreme
 
 Values = tuple[Aff, ...]

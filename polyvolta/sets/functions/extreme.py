@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..aff import Aff
-from ..build import Constraint
+from ..values.aff import Aff
+from ..values.build import Constraint
 
 
 @dataclass(frozen=True, slots=True)

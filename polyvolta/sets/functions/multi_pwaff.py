@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .. import conjunct as cj
-from ..aff import Aff
 from ..budgets import metered_class
-from ..build import affs_of, expression
-from ..conjunct import Conjunct
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.project import project, with_known_divs
 from ..errors import NotAffine, SpaceMismatch
-from ..lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs
-from ..project import project, with_known_divs
-from ..space import Space, Tuple, distinct, position
+from ..optima.lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs
+from ..values.aff import Aff
+from ..values.build import affs_of, expression
+from ..values.space import Space, Tuple, distinct, position
 from .cells import Cell, disjoint
 from .piecewise import Piecewise, check_function
 from .pwaff import ONE, PwAff
 from .pwparse import parse_piecewise
 
 if TYPE_CHECKING:
-    from ..map import Map
-    from ..relation import Relation
-    from ..set import Set
+    from ..values.map import Map
+    from ..values.relation import Relation
+    from ..values.set import Set
 
 
 @metered_class
@@ -238,7 +238,7 @@ def lexmax_pw_multi_aff(self: Relation) -> MultiPwAff:
 
 
 def _optimal(self: Relation, sign: int) -> MultiPwAff:
-    from ..map import Map
+    from ..values.map import Map
 
     space = self.space
     inp = space.inp or Tuple(None, ())

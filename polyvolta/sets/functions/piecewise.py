@@ -18,21 +18,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
-from .. import conjunct as cj
-from ..aff import Aff, var
-from ..algebra import conjoin_all
 from ..budgets import metered_class
-from ..conjunct import Conjunct
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.project import with_known_divs
 from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
-from ..project import with_known_divs
-from ..shape import need_set
-from ..space import Space, Tuple, distinct, renamed
+from ..operations.algebra import conjoin_all
+from ..values.aff import Aff, var
+from ..values.shape import need_set
+from ..values.space import Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, refined, where, without
 from .extreme import Extreme
 
 if TYPE_CHECKING:
-    from ..map import Map
-    from ..set import Set
+    from ..values.map import Map
+    from ..values.set import Set
 
 
 @metered_class
@@ -128,7 +128,7 @@ class Piecewise:
         return self._set(c for c, _ in self.folded)
 
     def _set(self, cs: Iterable[Conjunct]) -> Set:
-        from ..set import Set
+        from ..values.set import Set
 
         return Set._of(self.param_names, [(Space(None, self.inp), tuple(cs))])
 
@@ -340,7 +340,7 @@ class Piecewise:
 
     def as_map(self) -> Map:
         """The function as a single-valued map, with its graph's constraints; linear."""
-        from ..map import Map
+        from ..values.map import Map
 
         outs = distinct((f"o{k}" for k in range(self.space.n_out)), self.names)
         names = (*self.names, *outs)

@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .. import conjunct as cj
-from ..aff import Aff
 from ..budgets import metered_class
+from ..conjuncts import conjunct as cj
 from ..errors import NotAffine, SpaceMismatch, UnknownName, nearest
-from ..lexrel import tidy
-from ..optimise import expression_cases, overall
-from ..shape import need_set
-from ..space import Space, Tuple
+from ..optima.lexrel import tidy
+from ..optima.optimise import expression_cases, overall
+from ..values.aff import Aff
+from ..values.shape import need_set
+from ..values.space import Space, Tuple
 from .cells import Cell, disjoint, refined
 from .piecewise import Piecewise
 from .pwparse import parse_piecewise
 
 if TYPE_CHECKING:
-    from ..set import Set
+    from ..values.set import Set
 
 ONE = Tuple(None, ("o0",))
 

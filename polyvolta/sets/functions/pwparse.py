@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from itertools import product
 
-from ..aff import Aff
-from ..build import Constraint
-from ..conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
-from ..space import Space, Tuple, distinct, renamed
 from ..text.formulas import Leaf, Node, Tree, clauses, conjuncts
 from ..text.parse import _Parser
 from ..text.tokens import is_name
+from ..values.aff import Aff
+from ..values.build import Constraint
+from ..values.space import Space, Tuple, distinct, renamed
 from .cells import Cell, disjoint
 
 Option = tuple[Tree, tuple[Aff, ...]]  # (when, values)

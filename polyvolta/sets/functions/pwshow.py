@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.project import with_known_divs
 from ..errors import BudgetExceeded
-from ..map import Map
-from ..project import with_known_divs
-from ..space import Space, Tuple
 from ..text.show import show_relation
+from ..values.map import Map
+from ..values.space import Space, Tuple
 from .cells import Piece, refined
 from .extreme import Extreme
 

@@ -28,8 +28,8 @@ from collections.abc import Callable, Sequence
 from math import gcd
 from typing import NamedTuple, NoReturn, TypeVar
 
-from ..aff import Aff, Floor, Xor
 from ..errors import NotSupported, UnknownName, nearest
+from ..values.aff import Aff, Floor, Xor
 
 T = TypeVar("T")
 MOST_DIGITS = 64  # bits and other digits of one coordinate

@@ -30,16 +30,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..aff import Aff, aff, var, xor
 from ..budgets import metered_class
 from ..errors import NotSupported, SpaceMismatch, kind_of
-from ..space import Space, Tuple, distinct, whole
+from ..values.aff import Aff, aff, var, xor
+from ..values.space import Space, Tuple, distinct, whole
 from . import bits
 from .digitsum import Axis, Digit, DigitSum, Output, Reader, Term, Unit, output, with_cuts
 from .layout_text import read_affs, unit_sum
 
 if TYPE_CHECKING:
-    from ..map import Map
+    from ..values.map import Map
 
 
 @metered_class
@@ -393,8 +393,8 @@ class Layout:
         >>> Layout.swizzle(32, 8).to_map().is_equal(Layout.swizzle(32, 8).inverse().to_map())
         True
         """
-        from ..build import RowBuilder
-        from ..map import Map
+        from ..values.build import RowBuilder
+        from ..values.map import Map
 
         ins = tuple(a.name for a in self.axes)
         outs = distinct((out.name for out in self.outputs), ins)

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..aff import Aff, aff, total, var, xor
 from ..text.expressions import Expressions, parse_aff
+from ..values.aff import Aff, aff, total, var, xor
 from .digitsum import Axis, Digit, Term
 
 if TYPE_CHECKING:
-    from ..set import Set
+    from ..values.set import Set
 
 UNKNOWN_WIDTH = 64  # of a written exclusive-or: reading a layout finds the width from the digits
 
@@ -181,7 +181,7 @@ def read_text(text: str) -> tuple[tuple[str | None, str | None], Mapping[str, Af
     ------
     SetSyntaxError : the text is not in isl's notation, with `^` in parentheses.
     """
-    from ..set import Set
+    from ..values.set import Set
 
     p = _Written(text)
     p.expect("{")

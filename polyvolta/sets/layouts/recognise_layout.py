@@ -10,20 +10,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..aff import Aff, var
-from ..build import RowBuilder
-from ..conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import Row
 from ..errors import NotSupported, SpaceMismatch, kind_of
-from ..lexrel import solved_outputs
-from ..space import Space, Tuple, distinct
+from ..optima.lexrel import solved_outputs
+from ..values.aff import Aff, var
+from ..values.build import RowBuilder
+from ..values.space import Space, Tuple, distinct
 from .digitsum import Axis, DigitSum, Reader, output, with_cuts
 from .layout import Layout, outputs_of
 from .layout_text import read_text
 
 if TYPE_CHECKING:
-    from ..map import Map
-    from ..set import Set
+    from ..values.map import Map
+    from ..values.set import Set
 
 HINT = "a Map takes any quasi-affine function"
 
@@ -42,7 +42,7 @@ def layout_of(m: Map) -> Layout:
 def layout_of_text(text: str) -> Layout:
     """A layout from its notation: that of a map, in which a parenthesis may hold exclusive-ors."""
     if "^" not in text:
-        from ..map import Map
+        from ..values.map import Map
 
         return layout_of(Map(text))
     names, outputs, domain = read_text(text)

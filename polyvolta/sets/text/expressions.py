@@ -21,9 +21,9 @@ from fractions import Fraction
 from math import lcm
 from typing import cast
 
-from ..aff import Aff, var
-from ..build import Constraint
 from ..errors import BudgetExceeded, SetSyntaxError, nearest
+from ..values.aff import Aff, var
+from ..values.build import Constraint
 from .tokens import CONNECTIVES, END, FUNCTIONS, Cursor, is_name
 
 _NOTHING = Aff(())

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from .. import conjunct as cj
-from .. import project as pj
-from ..aff import Aff, var
-from ..build import Constraint, RowBuilder
-from ..conjunct import Conjunct
+from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.implies import subtract
 from ..errors import BudgetExceeded
-from ..implies import subtract
+from ..values.aff import Aff, var
+from ..values.build import Constraint, RowBuilder
 from .expressions import Expressions
 from .tokens import COMPARISONS, CONNECTIVES, LEXICOGRAPHIC
 

@@ -18,9 +18,9 @@ A name that was used before in the tuples means the same dimension again: `[i] -
 
 from __future__ import annotations
 
-from ..aff import var
-from ..conjunct import Conjunct
-from ..space import Space, Tuple, fresh
+from ..conjuncts.conjunct import Conjunct
+from ..values.aff import var
+from ..values.space import Space, Tuple, fresh
 from .expressions import parse_aff, parse_cases
 from .formulas import Formulas, Node, Tree, clauses, conjuncts
 from .tokens import KEYWORDS, is_name

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import gcd
 
-from ..aff import Aff, Atom, Floor, Xor, aff, var
-from ..build import affs_of, expression
-from ..conjunct import Conjunct
-from ..digits import mod_parts
-from ..relation import Relation
-from ..space import Space, Tuple, distinct, fresh, renamed
+from ..conjuncts.conjunct import Conjunct
+from ..values.aff import Aff, Atom, Floor, Xor, aff, var
+from ..values.build import affs_of, expression
+from ..values.digits import mod_parts
+from ..values.relation import Relation
+from ..values.space import Space, Tuple, distinct, fresh, renamed
 from .tokens import is_spelt
 
 
@@ -50,7 +50,7 @@ PAPER_ASCII = Style(mod=False, equalities_last=True)
 def show_aff(e: Aff, style: Style = ISL) -> str:
     """An expression as text.
 
-    >>> from polyvolta.sets.aff import var
+    >>> from polyvolta.sets.values.aff import var
     >>> show_aff(var("i") - 64 * (var("i") // 64), PAPER)
     'i - 64⌊i/64⌋'
     """

@@ -6,10 +6,10 @@ from itertools import product
 import pytest
 
 from polyvolta.sched import Band, Domain, Member, Schedule
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes import contract, insert_sequence, reflagged
-from polyvolta.sched.passes.contract import between_tiles
+from polyvolta.sched.passes.mapping.contract import between_tiles
 from polyvolta.sets import Map, Set, Tuple, var
 from tests.sched.passes.brute import before, instances, times
 

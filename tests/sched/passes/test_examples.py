@@ -6,10 +6,10 @@ import pytest
 
 from polyvolta.sched import Band, Context, Domain, Extension, Filter, Guard, Leaf, Mark, Member, Schedule, Sequence
 from polyvolta.sched import passes as p
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import BadPath, BadSchedule, BadTile, IllegalTransformation
-from polyvolta.sched.passes.legal import reflagged
-from polyvolta.sched.passes.places import member_at
+from polyvolta.sched.passes.common.legal import reflagged
+from polyvolta.sched.passes.common.places import member_at
 from polyvolta.sets import Map, Set, UnknownName, aff, var
 
 i, j, k = var("i"), var("j"), var("k")

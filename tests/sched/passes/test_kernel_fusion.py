@@ -9,11 +9,11 @@ filters.
 import pytest
 
 from polyvolta.sched import Band, Domain, Filter, Leaf, Member, Schedule, Sequence
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import violations
 from polyvolta.sched.passes import contract, hoist, interchange, map_members, reverse, strip_mine, tile
-from polyvolta.sched.passes.legal import reflagged
+from polyvolta.sched.passes.common.legal import reflagged
 from polyvolta.sched.program import nest
 from polyvolta.sched.scheduler import schedule
 from polyvolta.sets import Map, Set, aff

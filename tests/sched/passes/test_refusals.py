@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from polyvolta.sched import Band, Domain, Filter, Leaf, Member, Schedule, Sequence
 from polyvolta.sched import passes as p
-from polyvolta.sched.dependences.model import Dependence
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import BadPath, BadSchedule, IllegalTransformation
 from polyvolta.sched.legality import violations
-from polyvolta.sched.passes.legal import reflagged
+from polyvolta.sched.passes.common.legal import reflagged
 from polyvolta.sets import Map, Set, var
 from tests.sched.passes.brute import before, instances, text, times
 

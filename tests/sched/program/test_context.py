@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from polyvolta.sched.codegen import scan, to_c
-from polyvolta.sched.dependences import dependences, flow
+from polyvolta.sched import scan, to_c
+from polyvolta.sched.dependence import dependences, flow
 from polyvolta.sched.legality import violations
 from polyvolta.sched.passes import set_loop_type, tile
 from polyvolta.sched.program import Program, instances, nest_from_source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyvolta.sched.dependences import Dependence
+from polyvolta.sched.dependence import Dependence
 from polyvolta.sched.errors import NoSchedule
 from polyvolta.sched.program import Program, nest_from_source
 from polyvolta.sched.scheduler import schedule

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyvolta.sched.dependences import Dependence, dependences
+from polyvolta.sched.dependence import Dependence, dependences
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.program import nest_from_source
 from polyvolta.sched.scheduler import schedule

@@ -20,7 +20,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Map, Set, aff
-from tests.sched.codegen.draw import tree as drawn
+from tests.sched.loops.draw import tree as drawn
 from tests.sched.views.trees import FUSED, band, filters, tree
 
 EVERYTHING = tree(

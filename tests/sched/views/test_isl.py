@@ -26,7 +26,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Map, Set, Tuple, aff, var, xor
-from tests.sched.codegen.draw import tree as drawn
+from tests.sched.loops.draw import tree as drawn
 from tests.sched.views.trees import alike, band, tree
 
 

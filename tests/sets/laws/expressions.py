@@ -3,8 +3,8 @@
 import numpy as np
 
 from polyvolta.sets import Aff, Map, Set
-from polyvolta.sets.simplify import simplify
 from polyvolta.sets.text.expressions import parse_aff
+from polyvolta.sets.values.simplify import simplify
 from tests.sets.draw import expression
 from tests.sets.laws import family, same
 from tests.sets.tables import HIGH, LOW, WINDOW, axes, value

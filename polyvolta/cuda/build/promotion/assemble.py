@@ -21,21 +21,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from polyvolta.cuda.ir.walk import operations
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, Barrier, GlobalStore, GlobalTensor, SharedTile
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.epilogue import epilogue
 from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, union, widened
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
-from polyvolta.graph.plans import Plan
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, Barrier, GlobalStore, GlobalTensor, SharedTile
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.graph.plans.plans import Plan
+from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Set, aff
-
-ROOT: Path = (0,)
 
 
 def promote(
@@ -44,8 +43,9 @@ def promote(
     plan: Plan,
     tensors: Mapping[str, GlobalTensor],
     options: Tiling,
+    macro_mma: Composition,
     context: Set,
-    shared_limit: int = 96 * 1024,
+    shared_limit: int,
 ) -> Promotion:
     """Insert the copies that a plan's products and pointwise steps need.
 
@@ -55,7 +55,8 @@ def promote(
     contracted : the tree to insert into.
     plan : what the statements compute.
     tensors : the kernel's tensors by name.
-    options : tiles, macro-MMA, split of K, buffers.
+    options : tiles, split of K, buffers.
+    macro_mma : for all pairs of layouts that there are.
     context : what may be assumed of the sizes.
     shared_limit : bytes of shared memory that a block can have.
 
@@ -69,7 +70,7 @@ def promote(
     statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
     operands = operand_pieces(
-        {c.statement.name: nests[c.statement.name] for c in plan.contractions}, plan, options, context
+        {c.statement.name: nests[c.statement.name] for c in plan.contractions}, plan, options, macro_mma, context
     )
     macro = operands.macros[0]
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
@@ -99,9 +100,9 @@ def promote(
     return Promotion(tree, movements, tiles, arrays, tuple(tensors.values()))
 
 
-def prefetched(promotion: Promotion) -> Schedule:
-    """The promoted tree with the copies of every k loop one iteration ahead; see `pipeline`."""
-    return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays)
+def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
+    """The promoted tree with the copies of every k loop so many iterations ahead; see `pipeline`."""
+    return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays, context, ahead)
 
 
 def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:
@@ -113,19 +114,22 @@ def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Sched
     name = next(m.statement for m in end.movements if any(isinstance(op, GlobalStore) for op in operations(m.ops)))
     nest = fragments.nest
     domain = Set._of(tree.domain.param_names, [*tree.domain.parts, *twins_of(fragments, name).parts])
-    band = tree.band(ROOT)
+    at = tree.find(level=BLOCK)[0]
+    band = tree.band(at)
     found = [replace(m, exprs=(*m.exprs, (name, own.of(nest.statement)))) for m, own in zip(band.members, nest.members)]
-    tree = tree.replace((), Domain(domain, replace(band, members=tuple(found))))
+    tree = tree.replace(at, replace(band, members=tuple(found)))
+    tree = tree.replace((), Domain(domain, tree.root.child))
     return tree, replace(end, extensions=tuple(e for e in end.extensions if e.space.out.name != name))
 
 
 def assembled(tree: Schedule, pieces: Sequence[Piece]) -> Schedule:
     """The tree with the pieces in a sequence below the band of the blocks."""
-    outer = tree.band(ROOT)
-    members = tuple(Member(m.exprs, m.coincident, m.name) for m in outer.members[:BLOCK])
+    at = tree.find(level=BLOCK)[0]
+    outer = tree.band(at)
+    members = tuple(Member(m.exprs, m.coincident, m.name, level=BLOCK) for m in outer.members if m.level == BLOCK)
     whole = InOrder(tuple(Filter(p.statements, p.node) for p in pieces))
     added = union([e for p in pieces for e in p.extensions])
-    return tree.replace(ROOT, Band(members, Extension(added, whole), outer.permutable))
+    return tree.replace(at, Band(members, Extension(added, whole), outer.permutable))
 
 
 def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile, ...], bool]:
@@ -155,7 +159,7 @@ def block_barrier(fragments: Fragments, statement: str, context: Set) -> Piece:
     named = level(nest, BLOCK)
     dims = tuple(n for n, _ in named)
     blocks = fragments.started.apply(members_of(nest, named)).coalesce()
-    extension = instances(statement, dims, nest.names[:BLOCK], blocks, (), context)
+    extension = instances(statement, dims, nest.above(BLOCK), blocks, (), context)
     return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (Barrier("block", statement),)),))
 
 

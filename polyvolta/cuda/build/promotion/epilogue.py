@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polyvolta.cuda.layouts.exchange import plan_exchange
-from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.build.promotion.model import Movement, Nest, Piece, accumulator_name, free_name, operation_name
+from polyvolta.cuda.build.promotion.result import Fragments, enters, over_fragments
 from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
     Element,
@@ -36,10 +36,10 @@ from polyvolta.cuda.ir.kernel_ir import (
     RegisterArray,
     SharedTile,
 )
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.layouts.exchange import plan_exchange
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.build.promotion.model import Movement, Nest, Piece, accumulator_name, free_name, operation_name
-from polyvolta.cuda.build.promotion.result import Fragments, enters, over_fragments
-from polyvolta.graph.plans import Plan, Step
+from polyvolta.graph.plans.plans import Plan, Step
 from polyvolta.graph.statements import Access
 from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder

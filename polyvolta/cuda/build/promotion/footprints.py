@@ -16,26 +16,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.build.promotion.model import TILE, Nest, free_name
+from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, CannotPromote, Nest, free_name
 from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.box import Box, box_hull
-from polyvolta.sets.build import RowBuilder, affs_of, expression
-from polyvolta.sets.conjunct import Conjunct, universe
-from polyvolta.sets.space import Space, distinct
+from polyvolta.sets.conjuncts.conjunct import Conjunct, universe
+from polyvolta.sets.hulls.box import Box, box_hull
+from polyvolta.sets.values.build import RowBuilder, affs_of, expression
+from polyvolta.sets.values.space import Space, distinct
 
-MEMBER_NAMES = ("by", "bx", "kt", "wy", "wx", "wz", "sy", "sx", "ks")
+NAMES = {BLOCK: ("by", "bx"), TILE: ("kt",), WARP: ("wy", "wx", "wz"), STRIP: ("sy", "sx", "ks")}
+"""What the members of a level are called."""
 Dims = Sequence[tuple[str, Aff]]
 Index = tuple[Aff | str, ...]
 """Of an array's elements: iterators, or expressions in them."""
-
-
-class CannotPromote(CudaError):
-    """A data tile that cannot be copied as asked."""
-
-    id = "PV512"
 
 
 # ---- schedules as lists of members
@@ -48,15 +42,21 @@ def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] =
     ----------
     context : what may be assumed of the sizes.
     taken : names that the members' names must keep off.
+
+    Raises
+    ------
+    CannotPromote : a level is missing, or the levels are not nested in the order of `NAMES`.
     """
     domain = fine.domain.only(statement)
     iterators = domain.space.out.dims
     members = tuple(_members(fine.root, statement))
     used = {*domain.param_names, *iterators, *taken}
-    names = tuple(free_name(n, used) for n in MEMBER_NAMES)
-    named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
     real = domain.intersect_params(context)
-    nest = Nest(statement, iterators, members, named, real, real)
+    nest = Nest(statement, iterators, members, (), real, real)
+    names = [free_name(n, used) for n in _wishes(members[: nest.depth(STRIP)])]
+    named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
+    nest = replace(nest, names=named)
+    _in_order(nest)
     above = members_map(nest, TILE)
     started = real.apply(above).apply(above.reverse())
     return nest if started.is_subset(real) else replace(nest, padded=beside(started, context))
@@ -68,6 +68,31 @@ def beside(of: Set, context: Set) -> Set:
     return of.gist(every.intersect_params(context))
 
 
+def _wishes(members: Sequence[Member]) -> list[str]:
+    """A name for each member: that of its place in its level, `x` and a number where it has none."""
+    counts: dict[str | None, int] = {}
+    out = []
+    for m in members:
+        k = counts[m.level] = counts.get(m.level, -1) + 1
+        known = NAMES.get(m.level or "", ())
+        out.append(known[k] if k < len(known) else f"{m.level or 'x'}{k}")
+    return out
+
+
+def _in_order(nest: Nest) -> None:
+    """Levels are nested, and nothing but the k tile stands between the block and what is copied for it."""
+    depths = [nest.depth(level) for level in NAMES]
+    levels = [m.level for m in nest.members if m.level in NAMES]
+    if depths != sorted(depths) or levels != sorted(levels, key=[*NAMES].index):
+        raise CannotPromote(f"the levels of {nest.statement} are not nested as {', '.join(NAMES)}: {', '.join(levels)}")
+    loops = [m.level for m, name in zip(nest.members, nest.above(TILE)) if name]
+    if loops.count(TILE) > 1 or not {*loops} <= {BLOCK, TILE}:
+        raise CannotPromote(
+            f"{nest.statement} has a further loop around its blocks or its k tiles, which one loop copies",
+            hint="a further tiling stands below the level tile",
+        )
+
+
 def _members(node: Node, statement: str) -> Iterable[Member]:
     if isinstance(node, Band):
         yield from node.members
@@ -76,15 +101,14 @@ def _members(node: Node, statement: str) -> Iterable[Member]:
             yield from _members(child, statement)
 
 
-def level(nest: Nest, depth: int) -> tuple[tuple[str, Aff], ...]:
-    """(name, expression in the iterators) of the members above a level that are not constant."""
-    pairs = zip(nest.names[:depth], nest.members[:depth], strict=True)
-    return tuple((n, m.of(nest.statement)) for n, m in pairs if n is not None)
+def level(nest: Nest, name: str) -> tuple[tuple[str, Aff], ...]:
+    """(name, expression in the iterators) of the members down to the last one of a level that are not constant."""
+    return tuple((n, m.of(nest.statement)) for n, m in zip(nest.above(name), nest.members) if n is not None)
 
 
-def members_map(nest: Nest, depth: int) -> Map:
-    """{ statement[iterators] -> [members above a level] }."""
-    return members_of(nest, level(nest, depth))
+def members_map(nest: Nest, name: str) -> Map:
+    """{ statement[iterators] -> [members down to a level] }."""
+    return members_of(nest, level(nest, name))
 
 
 def members_of(nest: Nest, dims: Dims) -> Map:
@@ -149,12 +173,12 @@ def element_map(nest: Nest, array: str | None, index: Index) -> Map:
 
 
 @lru_cache(maxsize=1024)
-def places(nest: Nest, depth: int) -> Set:
-    """The values of the members above a level, in started tiles."""
-    return nest.padded.apply(members_map(nest, depth))
+def places(nest: Nest, name: str) -> Set:
+    """The values of the members down to a level, in started tiles."""
+    return nest.padded.apply(members_map(nest, name))
 
 
-def data_tile(nest: Nest, depth: int, index: Index, what: str) -> Box:
+def data_tile(nest: Nest, name: str, index: Index, what: str) -> Box:
     """The box of the elements at an index that the started tiles of a level touch, which is exactly their footprint.
 
     Raises
@@ -164,11 +188,11 @@ def data_tile(nest: Nest, depth: int, index: Index, what: str) -> Box:
     Cost: for each dimension a composition, a box hull and a subset test, which tensors of the same shape share.
 
     >>> from polyvolta.sched import Schedule
-    >>> band = "[{ S[i] -> [(floor(i/32))] }, { S[i] -> [(0)] }, { S[i] -> [(0)] }]"
-    >>> tree = Schedule.parse(f'{{ domain: "[N] -> {{ S[i] : 0 <= i < N }}", child: {{ schedule: "{band}" }} }}')
+    >>> band = Band(tuple(Member((("S", e),), level=n) for n, e in zip(NAMES, (var("i") // 32, *[aff(0)] * 3))))
+    >>> tree = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), band))
     >>> nest = nest_of(tree, "S", Set("[N] -> { : N > 0 }"))
-    >>> box = data_tile(nest, 3, ("i",), "A")
-    >>> print(*box.offset, box.size, *full_where(nest, 3, ("i",), Set("[N] -> { : N > 0 }")))
+    >>> box = data_tile(nest, "tile", ("i",), "A")
+    >>> print(*box.offset, box.size, *full_where(nest, "tile", ("i",), Set("[N] -> { : N > 0 }")))
     32*by (32,) N - 32*by - 32
     """
     found: dict[int, tuple[Aff, int, int]] = {}
@@ -176,7 +200,7 @@ def data_tile(nest: Nest, depth: int, index: Index, what: str) -> Box:
         if isinstance(e := index[part[0]], Aff) and e.is_constant:
             found[part[0]] = (e, 1, 1)
             continue
-        touched = _image(nest, depth, tuple(index[p] for p in part))
+        touched = _image(nest, name, tuple(index[p] for p in part))
         box = _exact_hull(touched, touched.space.dims)
         if box is None:
             raise CannotPromote(
@@ -189,7 +213,31 @@ def data_tile(nest: Nest, depth: int, index: Index, what: str) -> Box:
     return Box(offset, size, stride)
 
 
-def full_where(nest: Nest, depth: int, index: Index, context: Set) -> tuple[Aff, ...]:
+def numbered(nest: Nest, iterator: str, inner: Aff, count: int) -> tuple[Aff, int]:
+    """The number of a fragment along an iterator among all that a warp has of its block, and how many these are.
+
+    Parameters
+    ----------
+    inner : its number among the `count` fragments of a strip. Loops above that are neither a block's nor a warp's run
+        over further fragments.
+
+    >>> i = var("i")
+    >>> exprs = (i // 128, aff(0), i // 64 - 2 * (i // 128), aff(0))
+    >>> band = Band(tuple(Member((("S", e),), level=n) for n, e in zip(NAMES, exprs)))
+    >>> nest = nest_of(Schedule(Domain(Set("{ S[i] : 0 <= i < 256 }"), band)), "S", Set("{ : }"))
+    >>> print(*numbered(nest, "i", i // 16 - 4 * (i // 64), 4))  # a warp has both halves: it is mapped to no index
+    -8*floor(i/128) + floor(i/16) 8
+    """
+    for k in reversed(nest.between(TILE, STRIP)):
+        member, e = nest.members[k], nest.members[k].of(nest.statement)
+        if member.name is None and iterator in e.names():
+            box = data_tile(nest, BLOCK, (e,), f"the loop over {e}")
+            first = box.offset[0].subs(dict(level(nest, BLOCK)))
+            inner, count = inner + count * (e - first), count * box.size[0]
+    return inner, count
+
+
+def full_where(nest: Nest, name: str, index: Index, context: Set) -> tuple[Aff, ...]:
     """Conditions `e >= 0` on members and sizes under which a tile has no element beside the real instances'.
 
     No condition where that is so always, `-1 >= 0` where it never is.
@@ -211,7 +259,7 @@ def full_where(nest: Nest, depth: int, index: Index, context: Set) -> tuple[Aff,
     for part in _parts(nest, index):
         exprs = tuple(index[p] for p in part)
         if not all(isinstance(e, Aff) and e.is_constant for e in exprs):
-            found |= dict.fromkeys(_full(nest, depth, exprs, context))
+            found |= dict.fromkeys(_full(nest, name, exprs, context))
     if aff(-1) in found:
         return (aff(-1),)
     order = {n: k for k, n in enumerate(nest.names) if n}
@@ -219,8 +267,8 @@ def full_where(nest: Nest, depth: int, index: Index, context: Set) -> tuple[Aff,
 
 
 @lru_cache(maxsize=1024)
-def _full(nest: Nest, depth: int, exprs: Index, context: Set) -> tuple[Aff, ...]:
-    touched, there = _image(nest, depth, exprs), _image(nest, depth, exprs, True)
+def _full(nest: Nest, name: str, exprs: Index, context: Set) -> tuple[Aff, ...]:
+    touched, there = _image(nest, name, exprs), _image(nest, name, exprs, True)
     tiles = touched.domain()
     return conditions_of((tiles - (touched - there).domain()).gist(tiles.intersect_params(context)))
 
@@ -235,7 +283,7 @@ def _exact_hull(touched: Map, dims: tuple[str, ...]) -> Box | None:
 
 
 @lru_cache(maxsize=1024)
-def _image(nest: Nest, depth: int, exprs: Index, real: bool = False) -> Map:
+def _image(nest: Nest, name: str, exprs: Index, real: bool = False) -> Map:
     """The footprint { [members] -> [exprs] } in nothing but the members and iterators that have to do with it.
 
     Rows and columns of a tile hang together with different members, and instances of a product are a product of ranges:
@@ -249,7 +297,7 @@ def _image(nest: Nest, depth: int, exprs: Index, real: bool = False) -> Map:
     iterators = tuple(i for i in nest.iterators if i in mine)
     alone = Set._of(instances.param_names, [(Space(None, Tuple("S", iterators)), c) for _, c in instances.parts])
     small = replace(nest, statement="S", iterators=iterators, real=alone, padded=alone)
-    dims = [(n, e) for n, e in level(nest, depth) if e.names() & mine]
+    dims = [(n, e) for n, e in level(nest, name) if e.names() & mine]
     return footprint(small, dims, element_map(small, None, exprs))
 
 

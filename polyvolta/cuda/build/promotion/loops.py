@@ -24,12 +24,14 @@ passed the barrier of tile kt + 1, which all others reach after their reads of t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
 from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
-from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.cuda.build.promotion.footprints import instances, level
+from polyvolta.cuda.build.promotion.footprints import numbered
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
     STRIP,
@@ -46,20 +48,26 @@ from polyvolta.cuda.build.promotion.model import (
     shared_name,
 )
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
-from polyvolta.graph.plans import Contraction, Plan
+from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
+from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, aff, var
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import distinct
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import distinct
 
 
-def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, context: Set) -> Operands:
+def operand_pieces(
+    nests: Mapping[str, Nest], plan: Plan, options: Tiling, macro_mma: Composition, context: Set
+) -> Operands:
     """The k loops of all products.
 
     Parameters
     ----------
     nests : of the products, by statement.
+    macro_mma : for all pairs of layouts that there are.
     context : what may be assumed of the sizes.
 
     Raises
@@ -73,7 +81,7 @@ def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, conte
         nest = nests[c.statement.name]
         sides.append(tuple(side_of(nest, o, letter, options.threads, labels[o.name])
                            for o, letter in ((c.left, "a"), (c.right, "b"))))  # fmt: skip
-    plans = plan_operands(options.macro_mma, [(a.tile(), b.tile()) for a, b in sides])
+    plans = plan_operands(macro_mma, [(a.tile(), b.tile()) for a, b in sides])
     pieces = []
     for n, (c, pair, chosen) in enumerate(zip(plan.contractions, sides, plans, strict=True)):
         suffix = f"_{c.statement.name}" if len(plan.contractions) > 1 else ""
@@ -122,7 +130,7 @@ class _Loop:
         self.context, self.suffix, self.buffers = context, suffix, options.buffers
         taken = (*(n for n in nest.names if n), *nest.iterators, *nest.real.param_names)
         (self.f,) = distinct(("f",), taken)
-        self.outer = tuple(n for n in nest.names[:TILE] if n)
+        self.outer = tuple(n for n in nest.above(TILE) if n)
 
     @property
     def macro(self) -> MacroMma:
@@ -142,16 +150,16 @@ class _Loop:
                       for group in groups for m, s in group]  # fmt: skip
         added = [m for group in groups for m, _ in group]
         parts = [Filter(tuple(m.statement for m, _ in group), self.copies(group)) for group in groups]
-        kt = nest.names[TILE - 1]
+        kt = nest.k_tile
         index = aff(0) if kt is None else var(kt)
-        member = nest.members[TILE - 1]
+        member = nest.members[nest.depth(TILE) - 1]
         exprs = (*((m.statement, index) for m in added), (name, member.of(name)))
         whole = InOrder((*parts, Filter((name,), self.compute(fragments))))
-        band = Band((Member(exprs, member.coincident),), whole)
+        band = Band((Member(exprs, member.coincident, level=TILE),), whole)
         node, statements = band, (*(m.statement for m in added), name)
         movements = [*added, *fragments, self.mma()]
         if after_another and self.buffers > 1:  # the buffers may be those that others still read
-            first = self.barrier("sync_start", tuple(n for n in nest.names[:BLOCK] if n))
+            first = self.barrier("sync_start", tuple(n for n in nest.above(BLOCK) if n))
             blocks = self.sides[0].tiles.project_out(kt) if kt else self.sides[0].tiles
             extensions.append(self.added(first, first.dims, blocks))
             node = InOrder((Filter((first.statement,)), Filter(statements, band)))
@@ -222,7 +230,10 @@ class _Loop:
                           for i, o, e in zip(side.operand.index, side.warp.offset, extent)])  # fmt: skip
         a, b = (Element(fragment_name(s.operand.name), (x[0] * fragment_counts(s, self.macro.shape)[0][1] + x[1],))
                 for s, x in zip(self.sides, place))  # fmt: skip
-        d = Element(accumulator_name(self.contraction.accumulator), (place[0][0], place[1][1]))
+        rows, cols = (fragment_counts(s, self.macro.shape)[0][n] for n, s in enumerate(self.sides))
+        m, _ = numbered(nest, nest.iterators[0], place[0][0], rows)
+        n, _ = numbered(nest, nest.iterators[1], place[1][1], cols)
+        d = Element(accumulator_name(self.contraction.accumulator), (m, n))
         return Movement(nest.statement, nest.iterators, (Mma(d, a, b, self.macro, nest.statement),), (), "macro-MMAs")
 
     # ---- instances
@@ -233,15 +244,18 @@ class _Loop:
         return self.added(m, m.dims, side.tiles, bounds)
 
     def added(self, m: Movement, dims: Sequence[str], of: Set, bounds: Sequence[tuple[Aff, int]] = ()) -> Map:
-        return instances(m.statement, dims, self.nest.names[:BLOCK], of, bounds, self.context)
+        return instances(m.statement, dims, self.nest.above(BLOCK), of, bounds, self.context)
 
     # ---- the tree
 
     def compute(self, fragments: Sequence[Movement]) -> Node:
         """The warps' strips of fragment loads and macro-MMAs."""
         nest, name = self.nest, self.nest.statement
-        members = [Member(((name, m.of(name)),), m.coincident, m.name, m.unroll) for m in nest.members]
-        unrolled = [Member(m.exprs, m.coincident, m.name, True) for m in members]
+        members = [Member(((name, m.of(name)),), m.coincident, m.name, m.unroll, level=m.level) for m in nest.members]
+        unrolled = [replace(m, unroll=True) for m in members]
+        tile, warp, strip = map(nest.depth, (TILE, WARP, STRIP))
+        # a loop that somebody put around the warps' tiles runs over other accumulators: registers, which need numbers
+        warps = [m if m.name or m.of(name).is_constant else u for m, u in zip(members[tile:warp], unrolled[tile:warp])]
         counts = [c[0] * c[1] for c in (fragment_counts(s, self.macro.shape)[0] for s in self.sides)]
         bounds = [((var(self.f), n),) for n in counts]
         found = [instances(m.statement, m.dims, nest.names, s.strips, b, self.context)
@@ -249,9 +263,9 @@ class _Loop:
         extension = found[0] | found[1]
         filled = self.grouped([(m, n, self.f) for m, n in zip(fragments, counts)])
         fill = Filter(tuple(m.statement for m in fragments), filled)
-        inner = InOrder((fill, Filter((name,), Band(tuple(unrolled[STRIP:])))))
-        strips = Band(tuple(unrolled[WARP:STRIP]), Extension(extension, inner))
-        return Band(tuple(members[TILE:WARP]), strips)
+        inner = InOrder((fill, Filter((name,), Band(tuple(unrolled[strip:])))))
+        strips = Band(tuple(unrolled[warp:strip]), Extension(extension, inner))
+        return Band(tuple(warps), strips)
 
     def copies(self, moved: Step) -> Node:
         """Loops over the copies of several movements, over the threads inside; none around a barrier."""

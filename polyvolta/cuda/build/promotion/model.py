@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
+from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.formula import Call, Formula, nodes
-from polyvolta.graph.functions import FUNCTIONS
+from polyvolta.graph.functions.formula import Call, Formula, nodes
+from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
 
@@ -31,11 +32,11 @@ class Tiling(Protocol):
     @property
     def warp_tile(self) -> tuple[int, int, int]: ...
     @property
-    def macro_mma(self) -> str: ...
-    @property
     def split_k(self) -> int: ...
     @property
     def buffers(self) -> int: ...
+    @property
+    def prefetch(self) -> int: ...
     @property
     def warps(self) -> tuple[int, int, int]: ...
     @property
@@ -89,8 +90,8 @@ class Piece:
 class Nest:
     """A statement's schedule, read off the tree: the members of its bands from the root, wherever bands are cut.
 
-    For a product they are (by, bx, k tile, wy, wx, wz, 0, 0, strip, point, point, point); a member without a loop is a
-    constant. `BLOCK`, `TILE`, `WARP` and `STRIP` say how many of them a level has above it.
+    For a product they are (by, bx, k tile, wy, wx, wz, 0, 0, strip, point, point, point), of the levels `BLOCK`,
+    `TILE`, `WARP`, `STRIP` and `POINT`, and what further loops somebody put between; one without a loop is a constant.
 
     Parameters
     ----------
@@ -109,8 +110,46 @@ class Nest:
     real: Set
     padded: Set
 
+    def depth(self, level: str) -> int:
+        """How many members there are from the root down to the last one of a level.
 
-BLOCK, TILE, WARP, STRIP = 2, 3, 6, 9
+        Raises
+        ------
+        CannotPromote : no member is of that level.
+        """
+        found = [k for k, m in enumerate(self.members, 1) if m.level == level]
+        if not found:
+            raise CannotPromote(
+                f"no loop of {self.statement} is of the level {level!r}", hint="set_level says it of a band's member"
+            )
+        return found[-1]
+
+    def above(self, level: str) -> tuple[str | None, ...]:
+        """The names of the members down to the last one of a level."""
+        return self.names[: self.depth(level)]
+
+    @property
+    def k_tile(self) -> str | None:
+        """The name of the k tile; None where there is one."""
+        return self.above(TILE)[-1]
+
+    def below(self, level: str) -> range:
+        """The positions of the members below a level."""
+        return range(self.depth(level), len(self.members))
+
+    def between(self, outer: str, inner: str) -> range:
+        """The positions of the members below one level, down to the last one of another."""
+        return range(self.depth(outer), self.depth(inner))
+
+
+class CannotPromote(CudaError):
+    """A tree or a data tile that cannot be promoted as asked."""
+
+    id = "PV512"
+
+
+BLOCK, TILE, WARP, STRIP, POINT = "block", "tile", "warp", "strip", "point"
+"""The levels of a decomposed tree: of blocks, of their k tiles, of warps, of the macro-MMAs' strips of k, of points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +226,7 @@ def operation_name(formula: Formula, otherwise: str, given: str = "") -> str:
     given : the name of the operation in the graph, such as "relu_sub" or a user's "swish". It stays, unless it is
         long or part of it is done by the accumulators, so that less is left in the formula.
 
-    >>> from polyvolta.graph.formula import Input, Number
+    >>> from polyvolta.graph.functions.formula import Input, Number
     >>> half = Call("mul", (Input(0), Number(0.5)))
     >>> operation_name(Call("relu", (half,)), "epilogue"), operation_name(half, "epilogue", "add_mul")
     ('relu_mul', 'mul')

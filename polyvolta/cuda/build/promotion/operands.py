@@ -14,17 +14,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.layouts.fragments import OperandTile
+from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, places
+from polyvolta.cuda.build.promotion.model import (
+    STRIP,
+    TILE,
+    CannotPromote,
+    Movement,
+    Nest,
+    operation_name,
+    shared_name,
+    staging_name,
+)
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
-from polyvolta.cuda.build.promotion.footprints import CannotPromote, data_tile, full_where, places
-from polyvolta.cuda.build.promotion.model import STRIP, TILE, Movement, Nest, operation_name, shared_name, staging_name
-from polyvolta.graph.formula import Input, evaluate
-from polyvolta.graph.plans import Operand
+from polyvolta.cuda.layouts.fragments import OperandTile
+from polyvolta.graph.functions.formula import Input, evaluate
+from polyvolta.graph.plans.plans import Operand
 from polyvolta.graph.statements import Access
 from polyvolta.sets import Aff, Set, aff, var
-from polyvolta.sets.box import Box
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import distinct
+from polyvolta.sets.hulls.box import Box
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +91,13 @@ def side_of(nest: Nest, operand: Operand, letter: str, threads: int, labels: tup
     ------
     CannotPromote : a tile that is no box, or that the copies do not cover.
     """
-    block, warp = (data_tile(nest, depth, operand.index, operand.name) for depth in (TILE, STRIP))
+    block, warp = (data_tile(nest, level, operand.index, operand.name) for level in (TILE, STRIP))
     order = (0, 1) if operand.layout == "row" else (1, 0)
     line, run = order
     width, rest = divmod(block.size[run], CHUNK)
     if rest:
         raise CannotPromote(f"the tile of {operand.name} is no multiple of {CHUNK} along its contiguous dimension")
-    outer = tuple(n for n in nest.names[:TILE] if n)
+    outer = tuple(n for n in nest.above(TILE) if n)
     c, t = distinct(("c", "t"), (*outer, *nest.iterators, *nest.real.param_names))
     chunks = block.size[line] * width
     copies = -(-chunks // threads)
@@ -183,7 +192,7 @@ def store(side: Side, nest: Nest, extent: Aff, context: Set, buffers: int) -> Mo
 
 def buffer_of(nest: Nest, buffers: int) -> Aff:
     """The buffer of a k tile: they take turns."""
-    kt = nest.names[TILE - 1]
+    kt = nest.k_tile
     return aff(0) if kt is None or buffers == 1 else var(kt) % buffers
 
 

@@ -1,87 +1,131 @@
-"""Prefetching in a promoted tree: the copies of the next k tile run while this one is computed on.
+"""Prefetching in a promoted tree: the copies of later k tiles run while this one is computed on.
 
 The k loop of every product is shifted and reordered by `sched.passes.prefetch`: the loads run first, so that their
 latency is hidden behind the computation, then the computation, then barriers and stores in the order that they have.
-With one buffer that makes loads, computation, barrier, stores, barrier; with two, whose stores need not wait for the
-other warps' reads, loads, computation, stores, barrier.
+With one buffer that makes loads, computation, barrier, stores, barrier; with several, whose stores need not wait for
+the other warps' reads, loads, computation, stores, barrier.
 
-The order of a tile's stores, barriers and reads, among themselves and to those of the tiles before and after, stays
-what it is in the promoted tree. That is checked: a barrier counts as touching all of shared memory.
+A tile's buffers are a ring, tile k in slot k mod S, and copies run up to S - 1 tiles ahead: to a slot that all warps
+have left at the barrier before. With one slot they run one tile ahead, since its stores stand between two barriers.
+What is loaded is on its way in registers during one trip, whatever the distance: there is one set of them, and a trip
+stores at its end what it has loaded at its start.
+
+Which slot an iteration touches is read off the operations, and that every tile's stores, barriers and reads stay in
+order is for the pass to prove: two iterations that touch one slot keep their order, and the barrier between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 
-from polyvolta.cuda.ir.walk import operations, touches
-from polyvolta.cuda.ir.kernel_ir import Access, Memories, Op
-from polyvolta.cuda.build.promotion.model import Movement
+from polyvolta.cuda.build.promotion.footprints import conjunction
+from polyvolta.cuda.build.promotion.model import TILE, Movement
+from polyvolta.cuda.ir.kernel_ir import Memories, Op
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.sched.nodes import Band, Filter
-from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sched.passes.prefetch import prefetch
+from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.values.space import Space, distinct
 
-Touched = tuple[frozenset[str], frozenset[str]]
 
-
-def prefetched(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> Schedule:
-    """The tree with the copies of every k loop one iteration ahead.
+def prefetched(
+    schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories, context: Set, ahead: int = 1
+) -> Schedule:
+    """The tree with the copies of every k loop some iterations ahead.
 
     Parameters
     ----------
     movements : what the statements do, by name.
     arrays : all that they name.
+    context : what may be assumed of the sizes.
+    ahead : how many iterations; 0 leaves the tree as it is.
 
     Raises
     ------
-    IllegalTransformation : two iterations that touch the same array would change their order.
+    IllegalTransformation : two iterations that touch the same slot would change their order, or lose the barrier
+        between them; names the iterations and the slot.
 
     Cost: some small emptiness tests for each loop.
     """
-    for at in k_loops(schedule, movements, arrays):
+    loads = _that(arrays, "read", "global")
+    for at in k_loops(schedule, movements, arrays) if ahead else ():
         children = schedule.node((*at, 0)).children
-        loads = _that(arrays, "read", "global")
         first = [k for k, c in enumerate(children) if _does(c, movements, loads)]
         compute = [k for k, c in enumerate(children) if _does(c, movements, _multiplies)]
         rest = [k for k in range(len(children)) if k not in (*first, *compute)]
-        statements = schedule.band(at).statements
-        ahead = {s: -1 for s in statements if not _is(movements[s], _multiplies)}
-        found = _touches(schedule, at, movements, arrays)
-        schedule = prefetch(schedule, at, ahead, (*first, *compute, *rest), found)
+        by = {s: -ahead for s in schedule.band(at).statements if not _is(movements[s], _multiplies)}
+        found, fences = touched(schedule, at, movements, arrays), fences_of(schedule, at, movements, arrays)
+        schedule = prefetch(schedule, at, by, (*first, *compute, *rest), found, fences, context)
     return schedule
 
 
 def k_loops(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> list[Path]:
-    """The bands that stand above both the copies and the macro-MMAs of a product."""
-    found = []
-    for at in schedule.bands():
-        band = schedule.band(at)
-        if len(band.members) == 1 and isinstance(band.child, InOrder):
-            tests = _that(arrays, "write", "shared"), _multiplies
-            found += [at] if all(any(_is(movements[s], test) for s in band.statements) for test in tests) else []
-    return found
+    """The loops over k tiles: the bands of that level with both the copies and the macro-MMAs of a product."""
+    loops = [(at, schedule.band(at).statements) for at in schedule.find(level=TILE)]
+    tests = _that(arrays, "write", "shared"), _multiplies
+    return [at for at, names in loops if all(any(_is(movements[s], test) for s in names) for test in tests)]
 
 
-def _touches(schedule: Schedule, at: Path, movements: Mapping[str, Movement], arrays: Memories) -> dict[str, Touched]:
-    """What each statement of a k loop reads and writes; a product's with the fragment loads that its strips add.
+def touched(
+    schedule: Schedule, at: Path, movements: Mapping[str, Movement], arrays: Memories
+) -> dict[str, tuple[Map, Map]]:
+    """What the iterations of each statement of a k loop read and write, { [iteration] -> array[slot] } each.
 
-    A barrier touches all that is stored to shared memory: nothing of it may come to stand on its other side.
+    A product's reads are those of the fragment loads that its strips add.
     """
     band: Band = schedule.band(at)
-    own = {s: _touched(movements[s], arrays) for s in band.statements}
-    shared = frozenset(
-        a.array for s in band.statements for a in _accesses(movements[s], arrays) if a.space == "shared" and a.writes
-    )
+    member = band.members[0]
+    own = {s: [(movements[s], member.of(s))] for s in band.statements}
+    added = next((e for s, ((_, e),) in own.items() if not _is(movements[s], _multiplies)), aff(0))
     fetches = _that(arrays, "read", "shared")
     inner = [m for _, node in schedule.walk(at) if isinstance(node, Filter) for s in node.statements
              if s not in own and _is(m := movements[s], fetches)]  # fmt: skip
-    for s in band.statements:
+    for s, parts in own.items():
         if _is(movements[s], _multiplies):
-            parts = [own[s], *(_touched(m, arrays) for m in inner)]
-            own[s] = frozenset().union(*(r for r, _ in parts)), frozenset().union(*(w for _, w in parts))
-        elif _is(movements[s], _orders):
-            own[s] = shared, shared
-    return own
+            parts += [(m, added) for m in inner]  # they say the k tile by the name by which the copies do
+    out = {}
+    for s, parts in own.items():
+        ops = [(m, e, op) for m, e in parts for op in operations(m.ops)]
+        reads, writes = (_together(_slots(m, e, op, kind, arrays) for m, e, op in ops) for kind in ("read", "write"))
+        out[s] = reads, writes
+    return out
+
+
+def fences_of(
+    schedule: Schedule, at: Path, movements: Mapping[str, Movement], arrays: Memories
+) -> dict[str, frozenset[str]]:
+    """The barriers of a k loop, and the tiles whose accesses they order: all that the loop stores to."""
+    statements = schedule.band(at).statements
+    ops = [op for s in statements for op in operations(movements[s].ops)]
+    stored = frozenset(a.array for op in ops for a in op.accesses(arrays) if a.space == "shared" and a.writes)
+    return {s: stored for s in statements if _is(movements[s], _orders)}
+
+
+def _slots(m: Movement, iteration: Aff, op: Op, kind: str, arrays: Memories) -> Iterator[Map]:
+    """{ [iteration] -> array[slot] } of what an operation reads, or writes; arrays without slots have one."""
+    for array, slot in sorted({(a.array, a.slot) for a in op.accesses(arrays) if a.kind == kind}, key=str):
+        params, space, pieces = _graph(m.dims, iteration, slot)
+        yield Map._of(params, [(Space(space.inp, Tuple(array, space.out.dims)), pieces)])
+
+
+@lru_cache(maxsize=1024)
+def _graph(dims: tuple[str, ...], x: Aff, y: Aff) -> tuple[tuple[str, ...], Space, tuple[Conjunct, ...]]:
+    """{ [x] -> [y] }, both expressions in some dimensions: its parameters, its space, its pieces."""
+    params = tuple(sorted((x.names() | y.names()) - set(dims)))
+    one, two = distinct(("x", "slot"), (*params, *dims))
+    pieces = conjunction((*params, one, *dims, two), [("eq", var(one) - x), ("eq", var(two) - y)])
+    whole = Map._of(params, [(Space(Tuple(None, (one, *dims)), Tuple(None, (two,))), pieces)])
+    ((space, pieces),) = whole.project_out(*dims).parts
+    return params, space, pieces
+
+
+def _together(maps: Iterable[Iterable[Map]]) -> Map:
+    """All of them, each once."""
+    parts = dict.fromkeys(p for some in maps for m in some for p in m.parts)
+    return Map._of((), list(parts))
 
 
 def _that(arrays: Memories, kind: str, space: str) -> Callable[[Op], bool]:
@@ -97,22 +141,9 @@ def _orders(op: Op) -> bool:
     return op.orders is not None
 
 
-def _ops(m: Movement) -> tuple[Op, ...]:
-    return tuple(operations(m.ops))
-
-
-def _accesses(m: Movement, arrays: Memories) -> list[Access]:
-    return [a for op in _ops(m) for a in op.accesses(arrays)]
-
-
 def _is(m: Movement, test: Callable[[Op], bool]) -> bool:
-    return any(map(test, _ops(m)))
+    return any(map(test, operations(m.ops)))
 
 
 def _does(child: object, movements: Mapping[str, Movement], test: Callable[[Op], bool]) -> bool:
     return isinstance(child, Filter) and any(_is(movements[s], test) for s in child.statements)
-
-
-def _touched(m: Movement, arrays: Memories) -> Touched:
-    found = [touches(op, arrays) for op in _ops(m)]
-    return frozenset().union(*(r for r, _ in found)), frozenset().union(*(w for _, w in found))

@@ -12,15 +12,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from polyvolta.cuda.build.promotion.footprints import (
+    NAMES,
+    beside,
+    conjunction,
+    data_tile,
+    full_where,
+    level,
+    members_of,
+    numbered,
+)
+from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
 from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.build.promotion.footprints import beside, conjunction, data_tile, full_where, level, members_of
-from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
-from polyvolta.graph.plans import Plan
+from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Leaf, Member, Node
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.simplify import simplify
-from polyvolta.sets.space import Space, distinct
+from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import Space, distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +66,15 @@ def fragments_of(nest: Nest, extents: Sequence[Aff], shape: tuple[int, ...], con
     Cost: a few milliseconds, a box hull and a difference of small sets.
     """
     result = result_nest(nest, extents, context)
-    box = data_tile(result, WARP, result.iterators, "the result")
-    members = dict(level(result, WARP))
-    place = tuple(simplify((var(i) - o.subs(members)) // f, {}) for i, o, f in zip(result.iterators, box.offset, shape))
+    box = data_tile(result, STRIP, result.iterators, "the result")
+    members = dict(level(result, STRIP))
+    inner = (simplify((var(i) - o.subs(members)) // f, {}) for i, o, f in zip(result.iterators, box.offset, shape))
+    found = [numbered(result, i, e, s // f) for i, e, s, f in zip(result.iterators, inner, box.size, shape)]
     full = tuple(e.subs(members) for e in full_where(result, BLOCK, result.iterators, context))
     params, space = result.padded.param_names, result.padded.space
     grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(result.iterators, shape)]
     points = Set._of(params, [(space, conjunction((*params, *result.iterators), grid))])
-    counts = tuple(s // f for s, f in zip(box.size, shape))
+    place, counts = zip(*found, strict=True)
     return Fragments(result, place, counts, beside(result.padded, context), points, full)
 
 
@@ -90,8 +100,8 @@ def enters(fragments: Fragments, statement: str) -> Map:
     """{ [by, bx] -> statement[fragment's base point] }: the extension that adds a twin."""
     nest = fragments.nest
     params, space = nest.real.param_names, Tuple(statement, nest.iterators)
-    exprs = [m.of(nest.statement) for m in nest.members[:BLOCK]]
-    inputs = distinct(("by", "bx"), (*params, *nest.iterators))
+    exprs = [m.of(nest.statement) for m in nest.members[: nest.depth(BLOCK)]]
+    inputs = distinct(NAMES[BLOCK], (*params, *nest.iterators))
     pieces = conjunction((*params, *inputs, *nest.iterators), [("eq", var(b) - e) for b, e in zip(inputs, exprs)])
     members = Map._of(params, [(Space(Tuple(None, inputs), Tuple(nest.statement, nest.iterators)), pieces)])
     blocks = fragments.started.apply(members.reverse())
@@ -148,10 +158,11 @@ def over_fragments(
     nest = fragments.nest
 
     def member(k: int) -> Member:
-        twin = nest.members[k].of(nest.statement)
-        exprs = ((s, own[s].members[k].of(s) if s in own else twin) for s in statements)
-        return Member(tuple(exprs), True, nest.members[k].name, k >= STRIP)
+        m = nest.members[k]
+        exprs = ((s, own[s].members[k].of(s) if s in own else m.of(nest.statement)) for s in statements)
+        return Member(tuple(exprs), True, m.name, m.name is None, level=m.level)
 
-    points = Band((member(STRIP), member(STRIP + 1)), child)
-    warps = [k for k in range(TILE, WARP) if nest.members[k].name and nest.members[k].of(nest.statement).names()]
-    return Band(tuple(map(member, warps)), points) if warps else points
+    says = [k for k, m in enumerate(nest.members) if m.of(nest.statement).names()]
+    warps, points = ([k for k in says if k in part] for part in (nest.between(TILE, WARP), nest.below(WARP)))
+    inner = Band(tuple(map(member, points)), child)
+    return Band(tuple(map(member, warps)), inner) if warps else inner

@@ -1,7 +1,7 @@
 """What a run costs: warp instructions by kind, bytes on every level of memory, floating-point operations.
 
 Counted, as machine instructions of a warp: loads and stores of global and of shared memory by width, tensor-core
-instructions (an `mma.m8n8k4` with fp32 accumulation is four HMMA.884 on sm_70), barriers, conversions between fp16 and
+instructions (an instruction of PTX may take several issue slots: its `slots`), barriers, conversions between fp16 and
 fp32, pointwise arithmetic (each operation of a formula, a function of the mathematics library as one), and the zeros
 that accumulators start from, a register each. Not counted: addresses, predicates and the control of loops, moves and
 byte permutations between registers. So `issued` is what the computation itself needs, a lower bound of what is issued.
@@ -20,7 +20,6 @@ import numpy as np
 
 from polyvolta.cuda.ir.accesses import ARITHMETIC, CLEAR, CONVERT, Work
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op
-from polyvolta.cuda.ir.operations import HMMA
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.coalescing import amount
@@ -30,9 +29,11 @@ from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.machine.reach import Mask
 from polyvolta.cuda.text.places import Places
 
+HMMA = "HMMA"
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 LETTERS = {("global", "read"): "LDG", ("global", "write"): "STG", ("shared", "read"): "LDS", ("shared", "write"): "STS"}
 MEANING = {
-    HMMA: "tensor cores, four of a mma.m8n8k4",
+    HMMA: "tensor cores",
     CONVERT: "conversions between fp16 and fp32",
     ARITHMETIC: "pointwise arithmetic in fp32",
     CLEAR: "zeros of accumulators",
@@ -73,6 +74,7 @@ class Counts(Shown):
     useful_flops : of these what the products of the graph need, 2 M N K each; None if the graph isn't known.
     shared_cycles : how many times shared memory served.
     k_tiles : how many tiles along k all blocks went through, of loops along k alone.
+    tensor_cores : kind -> what it is part of, of the instructions of tensor cores.
     k_issued, k_shared_cycles, k_hmma : what of the instructions, of the cycles and of HMMA falls into these loops.
     """
 
@@ -87,6 +89,7 @@ class Counts(Shown):
     k_issued: int
     k_shared_cycles: int
     k_hmma: int
+    tensor_cores: Mapping[str, str]
 
     @property
     def issued(self) -> int:
@@ -96,7 +99,7 @@ class Counts(Shown):
     @property
     def hmma(self) -> int:
         """Those of the tensor cores."""
-        return self.instructions.get(HMMA, 0)
+        return sum(n for kind, n in self.instructions.items() if kind in self.tensor_cores)
 
     @property
     def hmma_fraction(self) -> float:
@@ -113,6 +116,12 @@ class Counts(Shown):
         """Useful operations for each byte that shared memory moves."""
         return _ratio(self.useful_flops, self.shared_memory.moved)
 
+    def _meaning(self, kind: str) -> str:
+        """What a kind of instruction is, in words."""
+        if kind in self.tensor_cores:
+            return f"{MEANING[HMMA]}, {self.tensor_cores[kind]}"
+        return MEANING.get(kind, MEANING.get(kind.split(".")[0], ""))
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         return ()
@@ -120,7 +129,7 @@ class Counts(Shown):
     @property
     def tables(self) -> tuple[Table, ...]:
         instructions = tuple(
-            (kind, f"{n:,}", f"{n / self.issued:.1%}", MEANING.get(kind, MEANING.get(kind.split(".")[0], "")))
+            (kind, f"{n:,}", f"{n / self.issued:.1%}", self._meaning(kind))
             for kind, n in sorted(self.instructions.items(), key=lambda x: -x[1])
         )
         levels = tuple(
@@ -176,6 +185,7 @@ class CountObserver(Observer):
         self.works: dict[int, Work] = {}  # by the identity of an operation
         self.moved = self.cycles = self.flops = 0
         self.k_issued = self.k_cycles = self.k_hmma = self.k_tiles = 0
+        self.tensor_cores: dict[str, str] = {}
         self.loop_of = _k_loops(ir)
         self.last: dict[IrPath, bytes] = {}
 
@@ -199,7 +209,7 @@ class CountObserver(Observer):
             at, loop = k
             self.k_issued += sum(counted.values())
             self.k_cycles += cycles
-            self.k_hmma += counted[HMMA]
+            self.k_hmma += sum(counted[kind] for kind in self.tensor_cores)
             if op.product is not None:
                 self._tile(m, at, loop, step.mask)
 
@@ -214,6 +224,9 @@ class CountObserver(Observer):
         """Instructions that touch registers alone, and barriers."""
         if id(op) not in self.works:
             self.works[id(op)] = op.work(self.ir)
+            if op.product is not None:
+                instruction = op.product.instruction
+                self.tensor_cores[instruction.opcode] = f"{_counted(instruction.slots)} of a {instruction.title}"
         work = self.works[id(op)]
         self.flops += work.flops * warps
         self.traffic["registers", "read"] += work.read * warps
@@ -239,7 +252,12 @@ class CountObserver(Observer):
             self.k_issued,
             self.k_cycles,
             self.k_hmma,
+            dict(self.tensor_cores),
         )
+
+
+def _counted(n: int) -> str:
+    return NUMBERS[n] if n < len(NUMBERS) else str(n)
 
 
 def _warps(m: Machine, mask: Mask) -> int:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from polyvolta.cuda.text.c_expr import c_expr
 from polyvolta.sets import Aff, aff, var, xor
-from polyvolta.sets.aff import Xor
-from polyvolta.sets.simplify import Range
+from polyvolta.sets.values.aff import Xor
+from polyvolta.sets.values.simplify import Range
 
 WIDTH = 120
 INLINE = "static __device__ __forceinline__"

@@ -136,7 +136,7 @@ def _exchange(r: Requests) -> tuple[str, Case | None]:
     width = BYTES[op.exchange.kind] * max(lengths)
     if isinstance(op, ExchangeLoad):
         return f"{op.buffer}, vectors of {CHUNK_BYTES} bytes", None
-    wrong = len(lengths) > 1 or width not in (4, 8, CHUNK_BYTES)
+    wrong = len(lengths) > 1 or width not in (2, 4, 8, CHUNK_BYTES)
     what = f"a piece of {width} bytes is no access to {op.buffer}"
     return f"{op.buffer}, pieces of {width} bytes", r.first(np.full(r.shape, wrong), what)
 

@@ -31,9 +31,9 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.aff import Floor, Xor
-from polyvolta.sets.digits import mod_parts
-from polyvolta.sets.simplify import Range, interval
+from polyvolta.sets.values.aff import Floor, Xor
+from polyvolta.sets.values.digits import mod_parts
+from polyvolta.sets.values.simplify import Range, interval
 
 INT = 2**31 - 1
 LARGEST = 2**31 - 2**13

@@ -22,8 +22,8 @@ from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
 from polyvolta.sets import Aff, Map, Set, aff, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets.values.build import RowBuilder
+from polyvolta.sets.values.space import Space, Tuple
 
 OTHERS = {b: var(f"other.{b}") for b in BLOCKS}
 MOST_BLOCKS = 4096  # of a concrete grid that is gone through for a message

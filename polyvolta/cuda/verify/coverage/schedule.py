@@ -28,13 +28,13 @@ from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
-from polyvolta.sched.dependences import Dependence, dependences
+from polyvolta.sched.dependence import Dependence, dependences
 from polyvolta.sched.example import small_point
 from polyvolta.sched.legality import violations
 from polyvolta.sched.tree import Band, Domain, Filter, Node, Schedule, with_children
 from polyvolta.sets import Aff, Map, Set, var
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets.values.build import RowBuilder
+from polyvolta.sets.values.space import Space, Tuple
 
 Stages = Mapping[str, Schedule]
 Factors = Mapping[str, tuple[int, ...]]  # of each statement, by iterator

@@ -18,8 +18,8 @@ from functools import lru_cache
 from typing import Any
 
 from polyvolta.sets import Aff, Set, Unbounded
-from polyvolta.sets.build import RowBuilder
-from polyvolta.sets.space import Space, Tuple
+from polyvolta.sets.values.build import RowBuilder
+from polyvolta.sets.values.space import Space, Tuple
 
 Constraints = frozenset[Aff]  # each e >= 0
 

@@ -40,7 +40,7 @@ from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Finding, Here, State, Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.aff import Floor
+from polyvolta.sets.values.aff import Floor
 
 MOST_TURNS = 8
 MOST_TRIPS = 64  # of one loop, before giving up on a state that repeats

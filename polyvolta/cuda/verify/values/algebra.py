@@ -18,7 +18,7 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from math import isfinite
 
-from polyvolta.graph.formula import Formula, fold
+from polyvolta.graph.functions.formula import Formula, fold
 
 Linear = tuple[tuple[int, Fraction], ...]
 """Terms, each an atom and a factor, ascending; atom -1 is the number 1. () is a sum of no products, which is 0."""
@@ -31,7 +31,7 @@ LARGEST_FACTOR = 2**64  # of a term, in either direction: beyond, fp32 may lose 
 class Forms:
     """Linear combinations over numbered atoms, each once.
 
-    >>> from polyvolta.graph.formula import Call, Input, Number
+    >>> from polyvolta.graph.functions.formula import Call, Input, Number
     >>> forms = Forms()
     >>> x, y = forms.atom("x"), forms.atom("y")
     >>> doubled = Call("sub", (Call("mul", (Number(2), Input(0))), Input(1)))

@@ -28,7 +28,8 @@ import numpy as np
 from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, Mma
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import Instruction, MacroMma
+from polyvolta.cuda.target.instruction import Instruction
+from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.exchanges import exchange
 from polyvolta.graph.dag import Graph

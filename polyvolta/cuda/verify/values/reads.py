@@ -27,7 +27,7 @@ from polyvolta.cuda.verify.values.values import (
     formula_of,
     starts,
 )
-from polyvolta.graph.formula import show
+from polyvolta.graph.functions.formula import show
 from polyvolta.sets import Aff, var
 
 Spot = tuple[int, ...]  # warp, lane, value

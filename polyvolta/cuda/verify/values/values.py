@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.graph.formula import Formula, Input, show, substitute
+from polyvolta.graph.functions.formula import Formula, Input, show, substitute
 from polyvolta.sets import Aff
 
 UNKNOWN = -1  # the skeleton's number of a value that nobody wrote

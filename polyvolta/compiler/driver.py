@@ -1,0 +1,211 @@
+"""From a graph to a kernel: a short list of tree -> tree passes, each a figure of the paper.
+
+    initial ... contracted   compute decomposition: which instance runs where (module `decompose`)
+    promoted                 copies between global memory, shared memory and registers
+    prefetched               the copies of later tiles run during the computation on this one
+
+Every intermediate tree is kept under its stage name. The last one is scanned for loops, these are lowered to the kernel
+IR, and that is printed. Nothing here depends on what the graph computes: that is in its `Plan`, which says what is
+multiplied, what is applied to the operands before and to the results after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import lcm
+from typing import TYPE_CHECKING
+
+from polyvolta.compiler.arguments import LARGEST, TooLarge
+from polyvolta.compiler.decompose import decompose
+from polyvolta.compiler.kernel import Kernel, NotAMultiple
+from polyvolta.compiler.options import BadOption, Options
+from polyvolta.compiler.stages import Stages
+from polyvolta.compiler.tuning import complete, needs_of
+from polyvolta.cuda.build.lower import lower
+from polyvolta.cuda.build.promotion.assemble import prefetched, promote
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor
+from polyvolta.cuda.target.registry import target_of
+from polyvolta.cuda.target.target import Target
+from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES
+from polyvolta.cuda.text.printer import print_cuda
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.dims import Size
+from polyvolta.graph.errors import BadName
+from polyvolta.graph.expr import shape_text, show
+from polyvolta.graph.names import check_name
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.plans import Plan
+from polyvolta.graph.tensors import inputs_of
+from polyvolta.sched import Schedule
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sets import Set
+
+if TYPE_CHECKING:
+    from polyvolta.graph.dag import Outputs
+
+DEFAULT_NAME = "kern0"
+CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kernel's arguments beside the tensors
+
+
+def compile(  # noqa: A001
+    outputs: Outputs | Graph,
+    target: str | Target | None = None,
+    options: Options | None = None,
+    *,
+    name: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Kernel:
+    """A tensor-core kernel for matrix products with pointwise operations before and after.
+
+    Parameters
+    ----------
+    outputs : what the kernel computes: one expression or several, some made by `output`, or by name; or their graph.
+    target : the architecture the kernel is made for, or its name in `pv.targets`; by default the first of these, sm_70.
+    options : tiles and more; what isn't given, the rule of `polyvolta.compiler.tuning` chooses. The kernel's
+        `options` are all.
+    name : of the C function; "kern0" by default.
+    progress : called with each stage's name when the stage is reached.
+
+    Raises
+    ------
+    Unsupported : a graph outside the idioms: says which operation, and what would be possible.
+    UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
+    BadName : a name that the kernel uses itself.
+    NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
+    TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
+
+    Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+    >>> print(kernel.stages["block_tiled"])
+    DOMAIN: S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
+      BAND: S[i, j, k] → [⌊i/128⌋, ⌊j/128⌋, ⌊k/32⌋]
+        BAND: S[i, j, k] → [i - 128⌊i/128⌋, j - 128⌊j/128⌋, k - 32⌊k/32⌋]
+    """
+    if isinstance(target, Options):
+        raise BadOption("the options stand where the target is expected", hint="pass them as options=...")
+    if options is not None and not isinstance(options, Options):
+        raise BadOption(f"options is a {type(options).__name__}", hint="pass pv.Options(block_tile=..., ...)")
+    graph = Graph.of(outputs)
+    target = target_of(target)
+    name = check_name(name or DEFAULT_NAME, "kernel")
+    _check_names(graph, name)
+    _check_sizes(graph)
+    idiom = plan(graph, options.accumulators if options else "auto")
+    options = complete(options or Options(), needs_of(idiom), target)
+    multiples = multiples_of(graph, idiom, options)
+    context = context_of(graph, idiom, multiples)
+    stages: dict[str, Schedule] = {}
+
+    def reach(stage: str, schedule: Schedule) -> Schedule:
+        if not stages or schedule != next(reversed(stages.values())):
+            stages[stage] = schedule
+            if progress is not None:
+                progress(stage)
+        return schedule
+
+    macro = target.macro_mma(options.macro_mma)
+    fine, contracted = decompose(graph, options, macro.shape, context, reach)
+    tensors = tensors_of(graph)
+    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
+    reach("promoted", promotion.schedule)
+    tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
+    scanned = scan(tree, context, {"linearId": options.threads})
+    ir = lower(
+        name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
+    )
+    ir = replace(ir, about=_about(graph))
+    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
+
+
+def _about(graph: Graph) -> str:
+    """What is computed, in a line: each output's expression, of long ones the inputs.
+
+    >>> import polyvolta as pv
+    >>> print(_about(Graph.of(pv.relu(pv.tensor("A", (8, 8)) @ pv.tensor("B", (8, 8))))))
+    D = relu(A @ B)
+    """
+    texts = []
+    for output, e in zip(graph.outputs, graph.roots, strict=True):
+        text = show(e, 400)
+        inputs = ", ".join(t.name for t in inputs_of([e]))
+        texts.append(f"{output.name} = {text if len(text) <= 160 else f'... of {inputs}'}")
+    return ", ".join(texts)
+
+
+def _check_names(graph: Graph, name: str) -> None:
+    """The kernel's own names must not be taken by the user's."""
+    users = (*graph.arrays, *graph.params, *graph.scalars)
+    if name in FUNCTIONS_OF_C:
+        raise BadName(f"{name!r} can't name a kernel: it is a function of C or CUDA", hint=f"try {name + '_kernel'!r}")
+    for user in users:
+        if user == name:
+            raise BadName(f"{user!r} is the kernel's name and a tensor's or size's", hint=f"try {user + '_'!r}")
+    for user in users if name == DEFAULT_NAME else (name, *users):
+        if KERNEL_NAMES.fullmatch(user):
+            raise BadName(f"{user!r} is a name that the kernel's text uses itself", hint=f"try {user + '_'!r}")
+        if user in CALL_NAMES:
+            raise BadName(f"{user!r} is an argument of the kernel's call", hint=f"try {user + '_'!r}")
+
+
+def _check_sizes(graph: Graph) -> None:
+    """Sizes given as numbers have the limit that those of a launch have."""
+    for t in graph.arrays.values():
+        for d in t.dims:
+            if isinstance(d, int) and d > LARGEST:
+                raise TooLarge(f"the size {d} is an int of 32 bits, at most {LARGEST}", where=shape_text(t))
+
+
+def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
+    """The kernel's tensors by name: inputs, then outputs.
+
+    >>> import polyvolta as pv
+    >>> M, K = pv.sizes("M K")
+    >>> tensors_of(Graph.of(pv.tensor("A", (M, K), layout="col") @ pv.tensor("B", (K, 8))))["A"]
+    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8)
+    """
+    out = {}
+    for t in (*graph.inputs, *graph.outputs):
+        dims = tuple(d if isinstance(d, int) else d.name for d in t.dims)
+        order = tuple(range(len(dims)))
+        out[t.name] = GlobalTensor(t.name, dims, order if t.layout == "row" else order[::-1], t in graph.outputs)
+    return out
+
+
+def multiples_of(graph: Graph, idiom: Plan, options: Options) -> dict[str, int]:
+    """What each symbolic size must be a multiple of: of nothing, unless partial tiles are to be padded.
+
+    Raises
+    ------
+    NotAMultiple : a size that is a number and no multiple of its tile.
+    """
+    out: dict[str, int] = {}
+    if options.partial != "pad":
+        return out
+    for s in (c.statement for c in idiom.contractions):
+        for extent, size in zip(s.extents, options.step, strict=True):
+            if isinstance(extent, Size):
+                out[extent.name] = lcm(size, out.get(extent.name, 1))
+            elif extent % size:
+                raise NotAMultiple(
+                    f"the size {extent} is no multiple of the block's {size}",
+                    where=str(s),
+                    hint='partial="guard" takes any size; '
+                    f"the nearest that work are {max(size, extent // size * size)} and {-(-extent // size) * size}",
+                )
+    return {p: out[p] for p in graph.params if p in out}
+
+
+def context_of(graph: Graph, idiom: Plan, multiples: dict[str, int]) -> Set:
+    """What the kernel may assume of the sizes: nothing is computed for an empty result, and tiles may divide them.
+
+    A size along which products only sum up may be 0: the sum is 0 then.
+    """
+    result = {str(d) for c in idiom.contractions for d in c.statement.extents[:2]}
+    facts = [f"{p} >= {1 if p in result else 0}" for p in graph.params]
+    facts += [f"{p} mod {m} = 0" for p, m in multiples.items()]
+    prefix = f"[{', '.join(graph.params)}] -> " if graph.params else ""
+    return Set(f"{prefix}{{ : {' and '.join(facts)} }}" if facts else "{ : }")

@@ -1,0 +1,112 @@
+"""sympy's functions as pointwise functions: a `Lambda` becomes a Python function that can be traced.
+
+sympy writes sums and products with many terms and divides by powers of -1; these become the binary operations that
+they stand for, from left to right in sympy's own order. sympy simplifies as over the reals: what it makes of NaN and
+infinity is its own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any
+
+import sympy
+
+from polyvolta.graph.errors import BadFunction
+from polyvolta.graph.expr import apply
+from polyvolta.sets.errors import nearest
+
+NAMES = {"exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tanh": "tanh", "erf": "erf", "sign": "sign",
+         "floor": "floor", "ceiling": "ceil", "Equality": "equal", "Unequality": "not_equal"}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{theirs: partial(apply, ours) for theirs, ours in NAMES.items()},
+    "Abs": abs, "Max": lambda *xs: reduce(partial(apply, "maximum"), xs),
+    "Min": lambda *xs: reduce(partial(apply, "minimum"), xs),
+    "StrictLessThan": lambda a, b: a < b, "LessThan": lambda a, b: a <= b, "StrictGreaterThan": lambda a, b: a > b,
+    "GreaterThan": lambda a, b: a >= b, "And": lambda *xs: reduce(lambda a, b: a & b, xs),
+    "Or": lambda *xs: reduce(lambda a, b: a | b, xs), "Not": lambda a: ~a,
+}  # fmt: skip
+
+
+def function_of(f: Any) -> Callable[..., Any]:
+    """A `sympy.Lambda` as a function of numbers or elements.
+
+    Raises
+    ------
+    BadFunction : it is no Lambda, or has a function that kernels don't have.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> function_of(sympy.Lambda((x, y), x / 4 - 2 * y))(6.0, 4.0)
+    -6.5
+    """
+    if not isinstance(f, sympy.Lambda):
+        hint = "name its operands in order: sympy.Lambda((x, y), expression)"
+        raise BadFunction(f"a sympy {type(f).__name__} is no function", where=str(f)[:200], hint=hint)
+    names = [str(s) for s in f.variables]
+
+    def computed(*operands: Any) -> Any:
+        if len(operands) != len(names):
+            takes = f"{len(names)} operands, ({', '.join(names)}), not {len(operands)}"
+            raise BadFunction(f"the Lambda takes {takes}", where=str(f)[:200])
+        return _value(f.expr, dict(zip(f.variables, operands, strict=True)))
+
+    computed.__name__ = "<lambda>"
+    return computed
+
+
+def _value(e: Any, at: dict[Any, Any]) -> Any:
+    """A sympy expression at given operands; `at` notes every part's value, so that each is computed once."""
+    if e not in at:
+        at[e] = _computed(e, at)
+    return at[e]
+
+
+def _computed(e: Any, at: dict[Any, Any]) -> Any:
+    if e.is_Symbol:
+        hint = f"its operands: {', '.join(str(x) for x in at if x.is_Symbol)}"
+        raise BadFunction(f"{e} is no operand of the Lambda", where=str(e), hint=hint)
+    if e.is_number:
+        try:
+            return float(e)
+        except TypeError:
+            raise BadFunction(f"{e} is no real number, in a sympy function", where=str(e)[:200]) from None
+    if e in (sympy.true, sympy.false):
+        return float(bool(e))
+    half = sympy.Rational(1, 2)
+    match e:
+        case sympy.Add():
+            return reduce(lambda total, term: _plus(total, term, at), e.args[1:], _value(e.args[0], at))
+        case sympy.Mul():
+            above, below = e.as_numer_denom()
+            if below != 1:
+                return _value(above, at) / _value(below, at)
+            return reduce(lambda product, x: product * _value(x, at), e.args[1:], _value(e.args[0], at))
+        case sympy.Pow(base=base, exp=power) if power in (half, -half):
+            return apply("sqrt" if power == half else "rsqrt", _value(base, at))
+        case sympy.Pow(base=base, exp=power):
+            return _value(base, at) ** (int(power) if power.is_Integer else _value(power, at))
+        case sympy.Piecewise():
+            return _pieces(e, at)
+    name = type(e).__name__
+    if name not in FUNCTIONS:
+        message = f"{name!r} is no pointwise function that kernels have"
+        raise BadFunction(message, where=str(e)[:200], hint=nearest(name, FUNCTIONS))
+    return FUNCTIONS[name](*(_value(x, at) for x in e.args))
+
+
+def _plus(total: Any, term: Any, at: dict[Any, Any]) -> Any:
+    negative = not term.is_number and term.could_extract_minus_sign()
+    return total - _value(-term, at) if negative else total + _value(term, at)
+
+
+def _pieces(e: Any, at: dict[Any, Any]) -> Any:
+    """The first piece whose condition holds; the last one must hold always."""
+    *pieces, (last, always) = e.args
+    if always != sympy.true:
+        message = "a Piecewise has no last case that always holds"
+        raise BadFunction(message, where=str(e)[:200], hint="end it with (x, True)")
+    made = _value(last, at)
+    for value, condition in reversed(pieces):
+        made = apply("where", _value(condition, at), _value(value, at), made)
+    return made

@@ -1,0 +1,149 @@
+"""Pairs of instances of a dependence, and how far apart the two run in one expression of a schedule.
+
+The distance of a pair is the time of the sink less that of the source. Three questions are asked of it: where is it 0,
+can it be negative, can it be positive. Most answers need no search. What the equalities of the pairs say is put into
+the distance first: with i' = i nothing is left of floor(i'/128) - floor(i/128), whatever the bounds. Where something is
+left, floors are compared in couples, for floor(a/d) >= floor(b/d) where a >= b; only then integer programming decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from polyvolta.sched.dependence.model import Dependence
+from polyvolta.sets import Aff, var
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.conjuncts.implies import doubtful, implied
+from polyvolta.sets.values.aff import Atom, Floor, linear
+from polyvolta.sets.values.build import RowBuilder, affs_of, expression
+
+Time = tuple[tuple[str, ...], Aff]
+"""Iterators, and an expression in them and the parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of instances of one dependence: a conjunct over (parameters, source, sink).
+
+    Parameters
+    ----------
+    floors : what floors are equal to, because the times so far are equal. It follows from the conjunct, where it can be
+        hard to see.
+    """
+
+    dependence: Dependence
+    conjunct: Conjunct
+    floors: tuple[tuple[Atom, Aff], ...] = ()
+
+    def equal(self, params: tuple[str, ...], source: Time, sink: Time) -> Pairs | None:
+        """The pairs with equal times, which may turn out to be none; this object where these are all."""
+        delta = self.distance(params, source, sink)
+        if delta.is_constant:
+            return None if delta.const else self
+        knife = _knife(_names(params, source[0], sink[0]), delta, 0)
+        both = None if knife is None else cj.conjoin(self.conjunct, knife)
+        return None if both is None else replace(self, conjunct=both, floors=(*self.floors, *_isolated(delta)))
+
+    def distance(self, params: tuple[str, ...], source: Time, sink: Time) -> Aff:
+        """The distance after what is known of dimensions and floors."""
+        delta = _solved_distance(self.conjunct, params, source, sink)
+        for atom, value in self.floors:
+            v = delta.coefficient(atom)
+            if v:
+                delta = delta + (value - Aff(((atom, 1),))) * v
+        return delta
+
+    def signed(self, params: tuple[str, ...], source: Time, sink: Time, sign: int) -> Pairs | None:
+        """The pairs, if there are any, whose sink comes earlier (sign -1) or later (1)."""
+        delta = self.distance(params, source, sink) * sign
+        if delta.is_constant:
+            return self if delta.const > 0 and not self.conjunct.is_empty else None
+        if _never_positive(self.conjunct, params, source[0], sink[0], delta):
+            return None
+        names = _names(params, source[0], sink[0])
+        knife, other = _knife(names, delta, 1), _knife(names, delta, -2)
+        if knife is None or (other is not None and implied(self.conjunct, other)):
+            return None
+        both = cj.conjoin(self.conjunct, knife)
+        return None if both is None or both.is_empty else replace(self, conjunct=both)
+
+
+def _names(params: tuple[str, ...], xs: tuple[str, ...], ys: tuple[str, ...]) -> tuple[str, ...]:
+    """What the dimensions of pairs are called; those of the sink differ from those of the source."""
+    return (*params, *xs, *[f"{y}#" for y in ys])
+
+
+@lru_cache(maxsize=1 << 14)
+def _delta(source: Time, sink: Time) -> Aff:
+    """The distance."""
+    (_, e), (ys, f) = source, sink
+    return f.rewrite(lambda n: var(f"{n}#") if n in ys else var(n)) - e
+
+
+@lru_cache(maxsize=1 << 14)
+def _knife(names: tuple[str, ...], delta: Aff, sign: int) -> Conjunct | None:
+    """The points where an expression is > 0 (sign 1), 0, or <= 0 (sign -2)."""
+    row = ("ge", delta - 1) if sign == 1 else ("ge", -delta) if sign else ("eq", delta)
+    return RowBuilder(names).conjunct([row])
+
+
+@lru_cache(maxsize=1 << 14)
+def _solved_distance(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Aff:
+    """The distance after what the equalities of the pairs say of dimensions."""
+    dims = _solved(c, _names(params, source[0], sink[0]))
+    delta = _delta(source, sink)
+    return delta.rewrite(lambda n: dims.get(n) or var(n)) if dims else delta
+
+
+@lru_cache(maxsize=1 << 12)
+def _solved(c: Conjunct, names: tuple[str, ...]) -> dict[str, Aff]:
+    """What the equalities say of dimensions, each in terms of those before it."""
+    table = affs_of(c, names)
+    dims: dict[str, Aff] = {}
+    for row in c.eqs:
+        used = [k for k in range(1, len(row)) if row[k]]
+        col = next((k for k in reversed(used) if k <= c.n), 0)
+        if col and row[col] in (1, -1) and all(_free(table[k], names[col - 1]) for k in used if k > c.n):
+            value = [-row[col] * v for v in row]
+            value[col] = 0
+            dims[names[col - 1]] = expression(value, table)
+    return dims
+
+
+def _free(e: Aff | None, name: str) -> bool:
+    """Whether an expression is known and does not depend on a dimension."""
+    return e is not None and name not in e.names()
+
+
+def _isolated(zero: Aff) -> list[tuple[Atom, Aff]]:
+    """A floor in an expression that is 0, and what it is equal to."""
+    for atom, v in reversed(zero.terms):
+        if isinstance(atom, Floor) and v in (1, -1):
+            return [(atom, Aff(((atom, 1),)) - zero * v)]
+    return []
+
+
+def _never_positive(c: Conjunct, params: tuple[str, ...], xs: tuple[str, ...], ys: tuple[str, ...], e: Aff) -> bool:
+    """Whether it is plain that an expression is at most 0 for all pairs; a search is not made."""
+    rest: dict[Atom, int] = {}
+    lower: list[tuple[Floor, int]] = []
+    upper: list[tuple[Floor, int]] = []
+    for atom, v in e.terms:
+        if isinstance(atom, Floor):
+            (upper if v > 0 else lower).append((atom, abs(v)))
+        else:
+            rest[atom] = v
+    forms = [-linear(rest, e.const)]
+    for atom, v in upper:
+        match = next((b for b in lower if b[1] == v and b[0].den == atom.den), None)
+        if match is None:
+            return False
+        lower.remove(match)
+        forms.append(match[0].num - atom.num)
+    if lower:
+        return False
+    rows = [("ge", f) for f in forms if not (f.is_constant and f.const >= 0)]
+    knife = RowBuilder(_names(params, xs, ys)).conjunct(rows)
+    return not rows or (knife is not None and knife.known and not doubtful(c, knife))

@@ -1,0 +1,1 @@
+"""Loops as C, and C as functions that Python can call."""

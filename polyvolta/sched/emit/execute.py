@@ -1,0 +1,303 @@
+"""Computing with a program under any schedule: `execute(program, schedule, A=..., N=...)`, in place on numpy arrays.
+
+Loops are generated, the statements' bodies are put in, and the text is compiled, by Python or by the system's C
+compiler. `build` does this once and returns a function for many calls.
+
+Arguments are checked before anything runs, the subscripts too: the least and the greatest element that the program
+touches in each dimension must be in the array. So C code never writes outside, and Python's negative subscripts do not
+hide a mistake.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal
+
+from polyvolta.sched.emit.arrays import check_array, check_size, kind, row_lengths, touched
+from polyvolta.sched.emit.complete import assumptions, check_instances
+from polyvolta.sched.emit.given import check_program
+from polyvolta.sched.emit.interface import Interface
+from polyvolta.sched.emit.run import free_names
+from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.widths import check_sizes, integer_type
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Set, nearest
+from polyvolta.sets.errors import kind_of
+
+if TYPE_CHECKING:
+    from polyvolta.sched.program.model import Program
+
+Language = Literal["python", "c"]
+C_TYPES = {"float64": "double", "float32": "float", "int64": "long", "int32": "int"}
+KEPT = 32  # functions that `execute` remembers
+_built: OrderedDict[tuple, tuple[Program, Schedule | None, Compiled]] = OrderedDict()
+
+
+def execute(
+    program: Program,
+    schedule: Schedule | None = None,
+    *,
+    using: Language = "python",
+    parallel: bool = False,
+    **arguments: object,
+) -> None:
+    """Run a program in the order of a schedule, in place on the arrays that are passed.
+
+    Parameters
+    ----------
+    schedule : the program's own order by default.
+    using : "python", or "c" for compiled code.
+    parallel : C code runs the outermost coincident loops on all cores, by OpenMP.
+    arguments : what the program takes: numpy arrays, integer parameters, scalars, by name. For C an array has elements
+        float64, float32, int64 or int32 and its last dimension is contiguous.
+
+    Raises
+    ------
+    BadArgument : an argument is missing, unknown, of another kind or size than the program needs, or so large that C's
+        integers may not hold what the loops compute.
+    BadProgram : the body of a statement is not known.
+    BadSchedule : the tree does not run exactly the program's instances.
+    NotScannable : there are no loops for the tree.
+    NoCompiler, NotTranslatable : using="c" without a C compiler, or with a body or a constant that C cannot say.
+
+    Cost: generating and compiling on the first call with this program and schedule (some milliseconds, or 100 for C);
+    then the loops, a microsecond an instance in Python.
+
+    >>> import numpy as np
+    >>> from polyvolta.sched import Program
+    >>> prefix = Program.parse("[N] -> { S[i] : 1 <= i < N }", "{ S[i] -> a[i - 1]; S[i] -> a[i] }",
+    ...                        "{ S[i] -> a[i] }", bodies={"S": "a[i] += a[i - 1]"})
+    >>> a = np.arange(5.0)
+    >>> execute(prefix, a=a, N=5)
+    >>> a
+    array([ 0.,  1.,  3.,  6., 10.])
+    """
+    key = (id(program), id(schedule), using, bool(parallel))
+    if key not in _built:
+        check_program(program, "execute")
+        own = [n for n in ("program", "schedule", "using", "parallel") if n in Interface.of(program).passed]
+        if own:
+            hint = f"build({program.name})(...) takes it"
+            raise BadArgument(f"{own[0]} is an argument of {program.name} and one of execute itself", hint=hint)
+        made = build(program, schedule, using=using, parallel=parallel)
+        _built[key] = (program, schedule, made)  # keeps both, so that ids stay theirs
+        if len(_built) > KEPT:
+            _built.popitem(last=False)
+    _built.move_to_end(key)
+    _built[key][2](**arguments)
+
+
+def build(
+    program: Program, schedule: Schedule | None = None, *, using: Language = "python", parallel: bool = False
+) -> Compiled:
+    """The function that computes a program in the order of a schedule; it takes the program's arguments by name.
+
+    Its `text` is the code. Parameters and errors are those of `execute`. The function
+    takes arguments of all names, even those of `execute` itself.
+    """
+    check_program(program, "execute")
+    if using not in ("python", "c"):
+        hint = nearest(str(using), ["python", "c"]) or "using='python' or using='c'"
+        raise BadArgument(f"using={using!r} is no language", hint=hint)
+    if not isinstance(parallel, bool):
+        raise BadArgument(f"parallel is True or False, not {parallel!r}", hint="parallel=True, with using='c'")
+    if parallel and using != "c":
+        raise BadArgument("Python code runs loops one iteration after another", hint="parallel=True needs using='c'")
+    if schedule is not None and not isinstance(schedule, Schedule):
+        hint = "pass the tree that was scanned" if isinstance(schedule, Scan) else "schedule(program) makes one"
+        raise BadArgument(f"the order of a program is a Schedule, not {kind_of(schedule)}", hint=hint)
+    if schedule is not None and schedule is not program.schedule:
+        check_instances(schedule, program)
+    order = schedule or program.schedule
+    loops = scan(order, program.context)
+    used = free_names(loops.body).union(*[e.names() for e in loops.extents.values()])
+    for name in sorted(used - {*loops.extents, *program.params}):
+        raise BadSchedule(f"the tree speaks of {name}, no parameter of the program", where=str(order))
+    return Compiled(program, loops, using, parallel, assumptions(order))
+
+
+class Compiled:
+    """A program under a schedule, ready to run; make one with `build`."""
+
+    def __init__(
+        self,
+        program: Program,
+        scan: Scan,
+        using: Language,
+        parallel: bool = False,
+        contexts: Iterable[tuple[Set, Set]] = (),
+    ) -> None:
+        self.program, self.scan, self.using, self.contexts = program, scan, using, tuple(contexts)
+        self.parallel: Literal["openmp"] | None = "openmp" if parallel else None
+        self.face = Interface.of(program)
+        self._python: Callable[..., None] | None = None
+        self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars
+        self._boxes: dict[tuple[int, ...], dict[str, list[tuple[int, int]]]] = {}
+        self._sizes: set[tuple[int, ...]] = set()  # values of parameters with which all integers fit
+        if using == "python":
+            self._compile_python()
+        else:
+            from polyvolta.sched.emit.c.program import lengths, order
+
+            integer_type(scan, "long")
+            self._lengths, self._order = lengths(self.face), order(self.face)
+
+    def __repr__(self) -> str:
+        return f"<{self.program.name}({', '.join(self.face.passed)}) in {self.using}; print its text>"
+
+    @property
+    def text(self) -> str:
+        """The code, for arrays of doubles where that matters."""
+        from polyvolta.sched.emit.c.text import to_c
+        from polyvolta.sched.emit.python.text import to_python
+
+        if self.using == "python":
+            return to_python(self.scan, self.program)
+        return to_c(self.scan, self.program, integer="long", parallel=self.parallel)
+
+    def __call__(self, /, **arguments: object) -> None:
+        """Run on arguments by name."""
+        values = self._checked(arguments)
+        if self._python is not None:
+            self._python(**values)
+        else:
+            self._run_c(values)
+
+    # ---- Python
+
+    def _compile_python(self) -> None:
+        space: dict[str, Any] = dict(self.face.functions)
+        exec(compile(self.text, f"<{self.program.name}>", "exec"), space)  # noqa: S102
+        self._python = space[self.face.function]
+
+    # ---- C
+
+    def _run_c(self, values: Mapping[str, Any]) -> None:
+        import numpy as np
+
+        from polyvolta.sched.emit.c.compiler import compiled
+        from polyvolta.sched.emit.c.program import identifier
+        from polyvolta.sched.emit.c.text import to_c
+
+        face, types, given = self.face, {}, dict(values)
+        params = {p: values[p] for p in face.params}
+        if tuple(params.values()) not in self._sizes:
+            check_sizes(self.scan, params)
+            if len(self._sizes) >= KEPT:
+                self._sizes.clear()
+            self._sizes.add(tuple(params.values()))
+        for name in (*face.ranks, *face.cells):
+            array = values[name]
+            element = C_TYPES.get(array.dtype.name)
+            if element is None or not array.dtype.isnative:
+                known = ", ".join(C_TYPES)
+                raise BadArgument(f"elements of {name} are {array.dtype}, and C code takes {known}")
+            types[name] = element
+            for k, length in enumerate(row_lengths(name, array)):
+                given[self._lengths[name, k + 1]] = length
+        for name in face.scalars:
+            single = getattr(values[name], "dtype", None) == np.float32
+            types[name] = "long" if isinstance(values[name], (int, np.integer)) else "float" if single else "double"
+            if types[name] == "long" and not -(2**63) <= int(values[name]) < 2**63:
+                raise BadArgument(f"{name} = {values[name]} does not fit 64 bits", hint="using='python' takes it")
+            if isinstance(values[name], complex | np.complexfloating):
+                raise BadArgument(f"{name} is complex, and C code takes real numbers", hint="using='python' takes it")
+        key = tuple(types.values())
+        if key not in self._c:
+            text = to_c(self.scan, self.program, integer="long", real=types, parallel=self.parallel)
+            self._c[key] = compiled(text, identifier(face.function), self.parallel is not None)
+            self._c[key].restype = None
+        function = self._c[key]
+        made: list[object] = []
+        for name in self._order:
+            value = given[name]
+            if name in types and (name in face.ranks or name in face.cells):
+                made.append(ctypes.c_void_p(value.ctypes.data))
+            elif name in types:
+                c = {"double": ctypes.c_double, "float": ctypes.c_float, "long": ctypes.c_long}[types[name]]
+                made.append(c(value if types[name] != "long" else int(value)))
+            else:
+                made.append(ctypes.c_long(value))
+        function(*made)
+
+    # ---- arguments
+
+    def _checked(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        """The arguments as the function takes them, local arrays made.
+
+        Raises
+        ------
+        BadArgument : see `execute`.
+        """
+        import numpy as np
+
+        face, program = self.face, self.program
+        signature = f"{program.name}({', '.join(face.passed)})"
+        for name in arguments:
+            if name not in face.passed:
+                raise BadArgument(
+                    f"{name!r} is no argument of {program.name}", where=signature, hint=nearest(name, face.passed)
+                )
+        missing = [name for name in face.passed if name not in arguments]
+        if missing:
+            many = "arguments" if len(missing) > 1 else "argument"
+            raise BadArgument(f"the {many} {', '.join(missing)} of {program.name} is missing", where=signature)
+        values: dict[str, Any] = dict(arguments)
+        for name in face.params:
+            try:
+                values[name] = index(values[name])
+            except TypeError:
+                raise BadArgument(
+                    f"the parameter {name} is an integer, not {values[name]!r}", where=signature
+                ) from None
+        params = {p: values[p] for p in face.params}
+        if not _holds(program.context, params):
+            raise BadArgument(f"the program assumes {program.context} of its parameters, not {params}", where=signature)
+        for context, wrong in self.contexts:
+            if _holds(wrong, params):
+                raise BadArgument(f"the tree assumes {context} of the parameters, not {params}", where=signature)
+        for name in (*face.ranks, *face.cells):
+            if name in face.passed:
+                check_array(name, values[name], face.ranks.get(name, 0), name in face.written, signature)
+        for name in face.scalars:
+            value = values[name]
+            if isinstance(value, np.ndarray) and not value.ndim:
+                values[name] = value[()]
+            elif not isinstance(value, int | float | complex | np.number | np.bool_):
+                raise BadArgument(f"{name} is a number, not {kind(value)}", where=signature)
+        boxes = self._box(params)
+        for name, box in boxes.items():
+            if name in face.passed:
+                check_size(name, values[name], box, params)
+            elif min([low for low, _ in box], default=0) < 0:
+                raise BadArgument(
+                    f"the program touches its own {name} before the first element", where=f"{name}: {box}"
+                )
+        real = [
+            values[a].dtype for a in (*face.ranks, *face.cells) if a in face.passed and values[a].dtype.kind in "fc"
+        ]
+        for name in face.ranks:
+            if name not in face.passed:
+                size = [high + 1 for _, high in boxes.get(name, [(0, 0)] * face.ranks[name])]
+                values[name] = np.zeros(size, np.result_type(*real) if real else np.float64)
+        return values
+
+    def _box(self, params: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
+        """Of each array that is touched, the least and the greatest subscript in every dimension; remembered."""
+        key = tuple(params.values())
+        if key not in self._boxes:
+            if len(self._boxes) >= KEPT:
+                self._boxes.clear()
+            self._boxes[key] = touched(self.program, params)
+        return self._boxes[key]
+
+
+def _holds(context: Set, params: Mapping[str, int]) -> bool:
+    """Whether a set of parameters has these; one that speaks of others is not asked."""
+    names = context.param_names
+    return not set(names) <= set(params) or context.contains((), **{p: params[p] for p in names})

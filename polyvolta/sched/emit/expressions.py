@@ -1,0 +1,362 @@
+"""Quasi-affine expressions and conditions in the syntax of C and of Python.
+
+Both languages write sums alike, so one class does it; a language says how it divides. C's `/` and `%` round toward
+zero, so they stand for a floor only where the dividend cannot be negative. What is known of signs comes from the ranges
+of names; where it does not suffice, C gets a macro `floord`, and a kernel for the GPU, which has no use for slow
+divisions, an error. Python's `//` and `%` are floors.
+
+Three rewritings avoid the question: the ceiling `-floor(-x/4)` is `(x + 3)/4`, a comparison is written with positive
+terms on both sides, and where the steps of the loops around leave one remainder r, floor(x/4) is the exact `(x - r)/4`,
+which rounds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from polyvolta.sched.loops.ast import AnyOf, Bound, Condition, For
+from polyvolta.sets import Aff, var
+from polyvolta.sets.values.aff import Atom, Floor, Xor
+from polyvolta.sets.values.digits import mod_parts
+from polyvolta.sets.values.simplify import Range, interval
+
+Term = tuple[str, int]
+UNKNOWN: Range = (None, None)
+
+
+class Speller:
+    """Writes expressions; a subclass is a language.
+
+    Parameters
+    ----------
+    ranges : what is known of the values of names, bounds inclusive.
+    names : how names are spelled that the language cannot say, or that mean something else in it.
+    """
+
+    land, lor, equal = " && ", " || ", "=="
+    loose_minus = False  # whether -x / 4 is (-x) / 4 and something else than -(x / 4)
+
+    def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
+        self.ranges, self.names = ranges, names or {}
+        self.loops: set[str] = set()  # variables that a comparison prefers on its left
+
+    # ---- sums
+
+    def text(self, e: Aff) -> str:
+        """The text of an expression."""
+        terms, const = self.terms(e)
+        return self.sum(terms, const)
+
+    def sum(self, terms: Sequence[Term], const: int) -> str:
+        """A sum as text: a positive term first, coefficients before their factors, the constant last."""
+        if not terms:
+            return str(const)
+        if len(terms) == 1 and terms[0][1] > 0:
+            body, c = terms[0]
+            text = body if c == 1 else f"{c} * {body}"
+            return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
+        if terms[0][1] < 0:
+            first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
+            if first is not None:
+                terms = [terms[first], *terms[:first], *terms[first + 1 :]]
+        text = ""
+        for body, c in terms:
+            if text:
+                text += " - " if c < 0 else " + "
+            elif c < 0:
+                text = "-"
+                if c == -1 and self.loose_minus and " " in body:
+                    body = f"({body})"  # noqa: PLW2901
+            text += body if c in (1, -1) else f"{abs(c)} * {body}"
+        if const:
+            text += f" - {-const}" if const < 0 else f" + {const}"
+        return text
+
+    def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
+        """The texts of what an expression is a sum of, with their coefficients, and its constant."""
+        for atom, _ in e.terms:
+            if atom.__class__ is not str:
+                break
+        else:
+            if not self.names:
+                return e.terms, e.const  # type: ignore[return-value]
+            return [(self.names.get(a, a), c) for a, c in e.terms], e.const  # type: ignore[arg-type, call-overload]
+        if len(e.terms) == 1:
+            return [self._term(*e.terms[0])], e.const
+        terms: list[Term] = []
+        const = 0
+        for c, num, den, rest in mod_parts(e):
+            if den is None:
+                terms += [self._term(a, k) for a, k in rest.terms]
+                const = rest.const
+            else:
+                text = self.remainder(num, den)
+                terms.append((text if abs(c) == 1 else f"({text})", c))
+        return terms, const
+
+    def _term(self, atom: Atom, c: int) -> Term:
+        """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""
+        match atom:
+            case str():
+                return self.names.get(atom, atom), c
+            case Floor(num, den):
+                if self.turns(num, den) or c < 0 and self.mixed(num):
+                    num, c = den - 1 - num, -c
+                text, closed = self.quotient(num, den)
+                return (text if closed or abs(c) == 1 else f"({text})"), c
+            case Xor(left, right, _):
+                return f"({self.text(left)} ^ {self.text(right)})", c
+        raise TypeError(type(atom).__name__)
+
+    def operand(self, num: Aff) -> str:
+        """What stands before a division sign."""
+        text = self.text(num)
+        single = len(num.terms) == 1 and not num.const and num.terms[0][1] == 1
+        return text if single else f"({text})"
+
+    # ---- what languages differ in
+
+    def turns(self, num: Aff, den: int) -> bool:
+        """Whether floor(num/den) is better written as -floor((den - 1 - num)/den)."""
+        return bool(num.terms) and all(c < 0 for _, c in num.terms)
+
+    def mixed(self, num: Aff) -> bool:
+        """Whether -floor(num/den) is better written as floor((den - 1 - num)/den)."""
+        return len({c > 0 for _, c in num.terms}) == 2
+
+    def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        """floor(num / den), and whether the text needs no parentheses as a factor."""
+        raise NotImplementedError
+
+    def remainder(self, num: Aff, den: int) -> str:
+        """num mod den."""
+        raise NotImplementedError
+
+    def divisible(self, e: Aff) -> str | None:
+        """`num % den == 0` for num - den*floor(num/den) = 0, which is right whatever the sign is; constants small."""
+        parts = mod_parts(e)
+        _, num, den, _ = parts[0] if len(parts) == 1 else (0, e, None, e)
+        if den is None:
+            return None
+        if 2 * num.const > den and self.as_good(num, num - den):
+            num = num - den
+        return f"{self.operand(num)} % {den} == 0"
+
+    def as_good(self, num: Aff, other: Aff) -> bool:
+        """Whether a sum may stand for another one before `%`."""
+        return True
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        """The least or the greatest of some values."""
+        raise NotImplementedError
+
+    # ---- bounds and conditions
+
+    def bound(self, b: Bound, more: int = 0) -> str:
+        """A bound of a loop, plus a number."""
+        if isinstance(b, Aff):
+            terms, const = self.terms(b)
+            return self.sum(terms, const + more)
+        return self.bounds(b.kind, b.terms, more)
+
+    def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
+        """The least or the greatest of some bounds, plus a number; numbers stand first."""
+        if len(bounds) == 1:
+            return self.bound(bounds[0], more)
+        numbers, others = [], []
+        for b in bounds:
+            if isinstance(b, Aff) and not b.terms:
+                numbers.append(b.const + more)
+            else:
+                others.append(self.bound(b, more))
+        if numbers:
+            others.insert(0, str((min if kind == "min" else max)(numbers)))
+        return self.extreme(kind, others)
+
+    def condition(self, condition: Condition, alone: bool = True) -> str:
+        """A condition; in parentheses where it is one of several and needs them."""
+        if isinstance(condition, AnyOf):
+            cases = [self.conditions(case, len(condition.alternatives) == 1) for case in condition.alternatives]
+            text = self.lor.join(cases)
+            return text if alone or len(cases) == 1 else f"({text})"
+        kind, e = condition
+        if kind == "eq" and (divided := self.divisible(e)) is not None:
+            return divided
+        terms, const = self.terms(e)
+        more = [t for t in terms if t[1] > 0]
+        less = [(t, -c) for t, c in terms if c < 0]
+        if not more or not less:
+            value = const if not more else -const
+            op = self.equal if kind == "eq" else "<=" if not more else ">="
+            return f"{self.sum(more or less, 0)} {op} {value}"
+        if kind == "eq":
+            if self._inner(less) and not self._inner(more):
+                more, less, const = less, more, -const
+            return f"{self.sum(more, max(const, 0))} == {self.sum(less, max(-const, 0))}"
+        if self._inner(more) and not self._inner(less):
+            if const == -1:
+                return f"{self.sum(more, 0)} > {self.sum(less, 0)}"
+            return f"{self.sum(more, max(const, 0))} >= {self.sum(less, max(-const, 0))}"
+        if const == -1:
+            return f"{self.sum(less, 0)} < {self.sum(more, 0)}"
+        return f"{self.sum(less, max(-const, 0))} <= {self.sum(more, max(const, 0))}"
+
+    def conditions(self, conditions: Sequence[Condition], alone: bool = True) -> str:
+        """All of some conditions."""
+        if len(conditions) == 1:
+            return self.condition(conditions[0], alone)
+        text = self.land.join(self.condition(c, False) for c in conditions)
+        return text if alone else f"({text})"
+
+    def _inner(self, terms: Sequence[Term]) -> bool:
+        """Whether a sum speaks of a loop variable."""
+        return any(t in self.loops or not t.isidentifier() for t, _ in terms)
+
+
+class CSpeller(Speller):
+    """C: `/` and `%` where the dividend is not negative, macros elsewhere; `used` tells which macros."""
+
+    def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
+        super().__init__(ranges, names)
+        self.used: set[str] = set()
+        self.scope: dict[str, For] = {}  # the loops around
+
+    @contextmanager
+    def assuming(self, conditions: Sequence[Condition]) -> Iterator[None]:
+        """What conditions say of single names, while what they guard is written."""
+        outer = self.ranges
+        inner = dict(outer)
+        for c in conditions:
+            if isinstance(c, AnyOf) or len(c[1].terms) != 1:
+                continue
+            kind, e = c
+            ((atom, v),) = e.terms
+            if isinstance(atom, str) and v in (1, -1):
+                low, high = inner.get(atom, UNKNOWN)
+                end = -v * e.const
+                if v == 1 or kind == "eq":
+                    low = end if low is None else max(low, end)
+                if v == -1 or kind == "eq":
+                    high = end if high is None else min(high, end)
+                inner[atom] = low, high
+        self.ranges = inner
+        yield
+        self.ranges = outer
+
+    def unsigned(self, num: Aff) -> bool:
+        """Whether an expression is known not to be negative."""
+        ranges = self.ranges
+        if num.const >= 0:  # a sum of what is not negative, at a glance
+            for atom, c in num.terms:
+                low = ranges.get(atom, UNKNOWN)[0] if isinstance(atom, str) else None
+                if c < 0 or low is None or low < 0:
+                    break
+            else:
+                return True
+        low, _ = interval(num, ranges)
+        if low is None and self.scope and not num.names().isdisjoint(self.scope):
+            low, _ = interval(num, self._closer())
+        return low is not None and low >= 0
+
+    def _closer(self) -> dict[str, Range]:
+        """The ranges that follow from the bounds of the loops around, outermost first."""
+        ranges = dict(self.ranges)
+        for v, loop in self.scope.items():
+            lows = [value for b in loop.lower if (value := _end(b, 0, ranges)) is not None]
+            highs = [value for b in loop.upper if (value := _end(b, 1, ranges)) is not None]
+            ranges[v] = (max(lows, default=None), min(highs, default=None))
+        return ranges
+
+    def remains(self, num: Aff, den: int) -> int | None:
+        """The remainder of a division, where the steps of the loops around leave one.
+
+        A loop variable is congruent to the bound it starts from.
+        """
+        loops = list(self.scope.values())
+        todo, found = [(num, len(loops))], set()
+        while todo:
+            num, inner = todo.pop()
+            left = {a: c for a, c in num.terms if c % den}
+            at = next((k for k in range(inner - 1, -1, -1) if loops[k].var in left), None)
+            if not left:
+                found.add(num.const % den)
+            elif at is None or left[loops[at].var] * loops[at].step % den or len(found) > 1:
+                return None
+            else:
+                v, c = loops[at].var, left[loops[at].var]
+                todo += [(num + c * (start - var(v)), at) for start in _leaves(loops[at].lower)]
+        return found.pop() if len(found) == 1 else None
+
+    def turns(self, num: Aff, den: int) -> bool:
+        negative = any(c < 0 for _, c in num.terms)
+        return negative and not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
+
+    def mixed(self, num: Aff) -> bool:
+        return super().mixed(num) and not self.unsigned(num)
+
+    def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        if self.unsigned(num):
+            return f"{self.operand(num)} / {den}", False
+        rest = self.remains(num, den) if self.scope else None
+        if rest is not None:
+            return f"{self.operand(num - rest)} / {den}", False
+        self.used.add("floord")
+        return f"floord({self.text(num)}, {den})", True
+
+    def as_good(self, num: Aff, other: Aff) -> bool:
+        return self.unsigned(other) or not self.unsigned(num)  # names of the machine may be unsigned: no sum below 0
+
+    def remainder(self, num: Aff, den: int) -> str:
+        if self.unsigned(num):
+            return f"{self.operand(num)} % {den}"
+        rest = self.remains(num, den) if self.scope else None
+        if rest is not None:
+            return str(rest)
+        self.used.add("modd")
+        return f"modd({self.text(num)}, {den})"
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        if len(texts) == 1:
+            return texts[0]
+        self.used.add(kind)
+        whole = texts[-1]
+        for t in reversed(texts[:-1]):
+            whole = f"{kind}({t}, {whole})"
+        return whole
+
+
+def _leaves(bounds: Sequence[Bound]) -> Iterator[Aff]:
+    """The expressions of which bounds are extremes."""
+    for b in bounds:
+        if isinstance(b, Aff):
+            yield b
+        else:
+            yield from _leaves(b.terms)
+
+
+def _end(b: Bound, which: int, ranges: Mapping[str, Range]) -> int | None:
+    """The least (0) or greatest (1) value of a bound, None where there is none."""
+    if isinstance(b, Aff):
+        return interval(b, ranges)[which]
+    ends = [_end(t, which, ranges) for t in b.terms]
+    best = min if b.kind == "min" else max
+    if (b.kind == "min") == (which == 0):  # the least of a minimum needs all, the greatest any
+        return None if None in ends else best(e for e in ends if e is not None)
+    return best((e for e in ends if e is not None), default=None)
+
+
+class PythonSpeller(Speller):
+    """Python, whose division rounds down."""
+
+    land, lor = " and ", " or "
+    loose_minus = True
+
+    def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        return f"{self.operand(num)} // {den}", False
+
+    def remainder(self, num: Aff, den: int) -> str:
+        return f"{self.operand(num)} % {den}"
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        return texts[0] if len(texts) == 1 else f"{kind}({', '.join(texts)})"

@@ -1,0 +1,109 @@
+"""Loop variables under other names, where theirs mean something else in the text around them.
+
+    for c0 in range(N):              for c0_ in range(N):
+        S(c0)                =>          S(c0_)
+
+A text has more names than a tree: arrays, scalars and functions of a program, words of the language. What is renamed
+is a loop with its uses; the same name outside of the loop is another thing and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from keyword import iskeyword
+
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, Extreme, For, If
+from polyvolta.sched.loops.result import Scan
+from polyvolta.sets import Aff, aff, var
+
+
+def cleared(scan: Scan, taken: Collection[str]) -> Scan:
+    """The loops with variables, and names that members are mapped to, that are identifiers and none of `taken`.
+
+    Cost: linear in the loops where something is renamed.
+    """
+    table = spelled((*scan.extents, *variables(scan.body)), taken)
+    if not table:
+        return scan
+    mapped = {n: var(new) for n, new in table.items() if n in scan.extents}
+    return Scan(
+        _body(scan.body, mapped, table),
+        {table.get(n, n): e for n, e in scan.extents.items()},
+        {table.get(n, n): r for n, r in scan.ranges.items()},
+        scan.notes,
+        scan.params,
+        scan.largest,
+    )
+
+
+def spelled(names: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:
+    """Other spellings of the names that are no identifiers or that are taken."""
+    table: dict[str, str] = {}
+    used = {*names, *taken}
+    for name in names:
+        if name.isidentifier() and not iskeyword(name) and name not in taken:
+            continue
+        new = re.sub(r"\W", "_", name)
+        if not new[:1].isidentifier() or iskeyword(new):
+            new = f"_{new}"
+        while new in used:
+            new += "_"
+        used.add(new)
+        table[name] = new
+    return table
+
+
+def variables(body: Sequence[Ast]) -> list[str]:
+    """The loop variables, each once, in the order in which they appear."""
+    found: dict[str, None] = {}
+    for node in body:
+        if isinstance(node, For):
+            found[node.var] = None
+        if not isinstance(node, Call):
+            found.update(dict.fromkeys(variables(node.body)))
+    return list(found)
+
+
+def statements(body: Sequence[Ast]) -> set[str]:
+    """The statements that are called."""
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, Call):
+            found.add(node.statement)
+        else:
+            found |= statements(node.body)
+    return found
+
+
+def _body(body: Iterable[Ast], inner: Mapping[str, Aff], table: Mapping[str, str]) -> tuple[Ast, ...]:
+    """Loops in which the names of `inner` are replaced, and those of loops by `table`."""
+    out: list[Ast] = []
+    for node in body:
+        match node:
+            case Call(name, args, at):
+                out.append(Call(name, tuple(_aff(e, inner) for e in args), at))
+            case If(conditions, some, at):
+                out.append(If(tuple(_condition(c, inner) for c in conditions), _body(some, inner, table), at))
+            case Block(mark, some, at):
+                out.append(Block(mark, _body(some, inner, table), at))
+            case For(v, lower, upper, step, unroll, some, at, member, coincident):
+                low, high = (tuple(_bound(b, inner) for b in bounds) for bounds in (lower, upper))
+                new = table.get(v, v)
+                some = _body(some, {**inner, v: var(new)}, table)
+                out.append(For(new, low, high, step, unroll, some, at, member, coincident))
+    return tuple(out)
+
+
+def _aff(e: Aff, values: Mapping[str, Aff]) -> Aff:
+    return e.subs({n: v for n, v in values.items() if n in e.names()}) if values else aff(e)  # type: ignore[arg-type]
+
+
+def _bound(b: Bound, values: Mapping[str, Aff]) -> Bound:
+    return Extreme(b.kind, tuple(_bound(t, values) for t in b.terms)) if isinstance(b, Extreme) else _aff(b, values)
+
+
+def _condition(c: Condition, values: Mapping[str, Aff]) -> Condition:
+    if isinstance(c, AnyOf):
+        return AnyOf(tuple(tuple(_condition(x, values) for x in case) for case in c.alternatives))
+    return c[0], _aff(c[1], values)

@@ -1,0 +1,1 @@
+"""From schedule trees to loops: the loop AST and the scanner."""

@@ -1,0 +1,205 @@
+"""Conditions: what the rows of a piece say beyond what is known, as the loop AST writes it.
+
+A row over outer columns that neither a loop nor a condition around ensures must be tested. Local columns that are
+left at a leaf are existentials: they are projected away, exactly, by the library where sums of rows do not do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known, always
+from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, negated, plus
+from polyvolta.sched.loops.rows.pieces import system_of
+from polyvolta.sets import Aff, Set
+from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
+from polyvolta.sets.conjuncts.project import project, with_known_divs
+from polyvolta.sets.values.space import Space, Tuple
+
+NOWHERE = Space(None, Tuple(None, ()))
+FACTORS = 64  # multiples of an equality that are tried
+
+
+def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = None) -> System:
+    """The rows of a system that what is known and the others do not imply; of those over outer columns only."""
+    mine = (lambda key: all(outer(c) for c, _ in key)) if outer else (lambda key: True)
+    out = System()
+    out.empty = system.empty
+    for key, const in system.eqs:
+        if mine(key) and not known.implies_zero(key, const):
+            out.eqs.append((key, const))
+    for row in out.eqs[::-1] if len(out.eqs) > 1 else ():
+        rest = System()
+        rest.eqs = [r for r in out.eqs if r is not row]
+        if known.given(rest).implies_zero(*row):
+            out.eqs = rest.eqs
+    for row in system.mods:
+        if mine(row[0]) and not known.implies_mod(*row) and not _multiple(row, out.eqs):
+            out.mods.append(row)
+    rows = [r for r in system.ineqs.items() if mine(r[0]) and not known.implies(*r)]
+    if rows and out.mods:
+        stepping = System()
+        stepping.mods = out.mods
+        beside = known.given(stepping)
+        rows = [r for r in rows if not known.implies(*beside.loose(*r))]
+    if len(rows) > 1 or (rows and out.eqs):
+        tab = known.tableau([*out.every_ge(), *rows])
+        if not tab.empty:
+            last, n = tab._made, len(rows)
+            order = sorted(range(n), key=lambda k: -len(rows[k][0]))
+            gone = {k for k in order if tab._relaxed_implies(-(last - n + k + 1))}
+            rows = [r for k, r in enumerate(rows) if k not in gone]
+            for row in rows if len(rows) > 1 and any(abs(v) > 1 for key, _ in rows for _, v in key) else ():
+                rest = [r for r in rows if r is not row]
+                if always(known, known.tableau([*out.every_ge(), *rest]), *row):  # never missed by as much as 1
+                    rows = rest
+    out.ineqs = dict(rows)
+    return out
+
+
+def _multiple(row: Congruence, eqs: Sequence[tuple[Key, int]]) -> bool:
+    """Whether a congruence follows from one equality: c0 + 2*c1 = 1 makes c0 odd."""
+    key, const, d = row
+    return any(
+        (const - t * c) % d == 0 and all(v % d == 0 for _, v in plus(1, key, -t, e))
+        for e, c in eqs
+        for t in range(1, min(d, FACTORS))
+    )
+
+
+def has_rows(system: System) -> bool:
+    """Whether a system says anything."""
+    return bool(system.empty or system.eqs or system.ineqs or system.mods)
+
+
+def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
+    """The rows of a system as conditions; of the bounds of one name the lower ones stand first."""
+    eqs = [(negated(key), -const) if _innermost((key, const))[1] else (key, const) for key, const in system.eqs]
+    values = [*[columns.aff(*row) for row in eqs], *[columns.aff(key, const) % d for key, const, d in system.mods]]
+    rows = [columns.aff(*row) for row in sorted(system.ineqs.items(), key=_innermost)]
+    return *[("eq", tidy(e)) for e in values], *[("ge", tidy(e)) for e in rows]
+
+
+def _innermost(row: tuple[Key, int]) -> tuple[int, bool]:
+    """The innermost name that a row bounds, and whether from above."""
+    key, _ = row
+    named = [t for t in key if t[0] < FLOOR] or [key[-1]]
+    return named[-1][0], named[-1][1] < 0
+
+
+def exactly(columns: Columns, system: System) -> list[System]:
+    """The outer values for which local columns satisfy a system, as disjoint systems without local columns."""
+    gone = {c for c in system.columns() if c >= LOCAL}
+    if not gone:
+        return [] if system.empty else [system]
+    quick = system.without(gone)
+    if quick.empty:
+        return []
+    if quick.exact:
+        return [quick]
+    c, kept = _conjunct(columns, system, gone)
+    if c is not None:
+        c = project(c, tuple(range(len(kept), c.n)))
+    if c is None:
+        return []
+    out = []
+    for piece in with_known_divs(c):
+        found = system_of(columns, piece, [(((col, 1),), 0) for col in kept])
+        out += [] if found.empty else [found]
+    return out
+
+
+def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunct | None, list[int]]:
+    """The system as a conjunct: first what stays, then what goes; floors of what stays are dimensions, too."""
+    kept = sorted(system.columns() - gone)
+    fresh = {row: k for k, row in enumerate(system.mods)}
+    order = [*kept, *sorted(gone), *range(-len(fresh), 0)]
+    place = {c: 1 + k for k, c in enumerate(order)}
+
+    def dense(key: Key, const: int) -> tuple[int, ...]:
+        row = [const, *[0] * len(order)]
+        for c, v in key:
+            row[place[c]] = v
+        return tuple(row)
+
+    eqs = [dense(*r) for r in system.eqs]
+    for k, (key, const, d) in enumerate(system.mods):
+        eqs.append(dense((*key, (k - len(fresh), d)), const))
+    return normalise(len(order), (), eqs, [dense(*r) for r in system.ineqs.items()]), kept
+
+
+def guarded(conditions: Sequence[Condition], body: tuple[Ast, ...], at: tuple[int, ...]) -> tuple[Ast, ...]:
+    """The body under conditions, if there are any."""
+    return (If(tuple(conditions), body, at),) if conditions and body else body
+
+
+def any_of(cases: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
+    """Conditions that say that one of some cases holds: what all share, and the alternatives of the rest."""
+    common = [c for c in cases[0] if all(c in case for case in cases)]
+    rest = list(dict.fromkeys(tuple(c for c in case if c not in common) for case in cases))
+    if any(not case for case in rest):
+        return tuple(common)
+    if len(rest) == 1:
+        return (*common, *rest[0])
+    return (*common, AnyOf(tuple(rest)))
+
+
+def loosened(known: Known, cases: list[System]) -> list[System]:
+    """Systems with the same union in which no case says what another one makes up for, and each says what all imply.
+
+    `a or (not a and b)` is `a or b`, and where a implies c, `a or (b and c)` is `c and (a or b)`.
+    """
+    out = [s.copy() for s in cases]
+    there = [known.given(s) for s in cases]
+    everywhere = [row for s in cases for row in s.ineqs.items() if all(place.implies(*row) for place in there)]
+    for s in out:
+        for row in everywhere:
+            s.ge(*row)
+    for k, case in enumerate(out):
+        for key, const in [row for row in case.ineqs.items() if row not in everywhere]:
+            opposite = case.copy()
+            del opposite.ineqs[key]
+            looser = opposite.copy()
+            opposite.ge(negated(key), -const - 1)
+            beside = known.given(opposite)
+            if opposite.empty or any(not has_rows(beyond(beside, s)) for j, s in enumerate(out) if j != k):
+                case = out[k] = looser  # noqa: PLW2901
+    return out
+
+
+def fewer(columns: Columns, known: Known, systems: list[System]) -> list[System]:
+    """Fewer systems over outer columns with the same union, within what is known, where two of them make one."""
+    if len(systems) < 2:
+        return systems
+    kept = sorted({c for s in systems for c in s.columns()} | {c for key in known.ineqs for c, _ in key})
+    for c in list(kept):
+        if c in columns.floors:
+            kept = sorted({*kept, *[k for k, _ in columns.floors[c][1]]})
+    pieces = []
+    around = System()
+    for row in known.ineqs.items():
+        around.ge(*row)
+    for s in systems:
+        both = s.copy().add(around)
+        for c in kept:
+            if c in columns.floors:
+                for row in columns.floor_rows(c):
+                    both.ge(*row)
+        c, order = _conjunct(columns, both, set())
+        if c is not None:
+            pieces.append((c, order))
+    if not pieces or any(order != pieces[0][1] for _, order in pieces):
+        return systems
+    order = pieces[0][1]
+    wide = {c.n for c, _ in pieces}
+    if wide != {len(order)}:
+        return systems
+    merged = Set._of(tuple(f"v{k}" for k in range(len(order))), [(NOWHERE, tuple(c for c, _ in pieces))]).coalesce()
+    found = [c for _, cs in merged.parts for c in cs]
+    if len(found) >= len(systems):
+        return systems
+    merged_systems = [system_of(columns, c, [(((col, 1),), 0) for col in order]) for c in found]
+    merged_systems = [s for s in merged_systems if not s.empty]
+    return systems if any(c >= LOCAL for s in merged_systems for c in s.columns()) else merged_systems

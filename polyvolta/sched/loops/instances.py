@@ -1,0 +1,78 @@
+"""Sets as what is scanned: the instances of statements as pieces, conditions on band members as systems.
+
+The dimensions of a domain are a statement's iterators. Those of a context, of a guard and of what a band isolates are
+the values of the members above, which have columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.loops.conditions import exactly
+from polyvolta.sched.loops.rows.columns import Columns, Row
+from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, System
+from polyvolta.sched.loops.rows.pieces import Piece, system_of
+from polyvolta.sched.tree import Node, Schedule
+from polyvolta.sets import Aff, Map, Set
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.conjuncts.implies import subtract
+from polyvolta.sets.conjuncts.project import with_known_divs
+from polyvolta.sets.values.space import Space
+
+
+def rows(columns: Columns, params: Sequence[str], prefix: Sequence[Aff]) -> list[Row]:
+    """The parameters of a set and the members above as rows."""
+    return [*((((columns.ids[p], 1),), 0) for p in params), *map(columns.row, prefix)]
+
+
+def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator[Piece]:
+    """The instances in a set, or in the image of the members above, as disjoint pieces."""
+    for space, conjuncts in s.parts:
+        values = [(*v, 1) for v in rows(columns, s.param_names, prefix if space.inp else ())]
+        for c in disjoint(s, space, conjuncts):
+            piece = Piece.of(columns, space.out.name or "", space.out.dims, values, c)
+            piece.promote(lambda col: col < LOOP + len(prefix) or FLOOR <= col < LOCAL)
+            if not piece.system.empty:
+                yield piece
+
+
+def systems(columns: Columns, s: Set, prefix: Sequence[Aff], schedule: Schedule) -> list[System]:
+    """A set over the members above as systems over outer columns; exact."""
+    values = rows(columns, s.param_names, prefix)
+    found = []
+    for space, conjuncts in s.parts:
+        if len(space.dims) != len(prefix):
+            raise BadSchedule(
+                f"a set over {len(space.dims)} members stands below {len(prefix)}",
+                where=f"{s}\n{schedule}",
+                hint="its dimensions are the members of the bands above, the outermost first",
+            )
+        for c in conjuncts:
+            for piece in with_known_divs(c):
+                found += exactly(columns, system_of(columns, piece, values))
+    return [x for x in found if not x.empty]
+
+
+def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
+    """Conjuncts with the same points, none in two."""
+    if len(conjuncts) == 1:
+        return conjuncts
+    merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
+    out: list[Conjunct] = []
+    for piece in [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]:
+        left = [piece]
+        for old in out:
+            left = [part for whole in left for part in subtract(whole, old)]
+        out += left
+    return out
+
+
+def parameters(node: Node) -> Iterator[str]:
+    """The parameters that a subtree mentions."""
+    for what in ("domain", "context", "instances", "extension", "guard", "isolate"):
+        s = getattr(node, what, None)
+        if isinstance(s, Set | Map):
+            yield from s.param_names
+    for child in node.children:
+        yield from parameters(child)

@@ -1,0 +1,265 @@
+"""The loops of one band: from the outermost member to the innermost, group after group.
+
+At each member the lanes are put into groups (`groups`), and each group gets a loop, a single value that needs none,
+or its iterations written out. Conditions on what is outside that all lanes of a group share go around the loop, and
+what the loop ensures is known inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as List
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.loops.ast import Ast, Bound, Extreme, For
+from polyvolta.sched.loops.conditions import beyond, guarded, has_rows, stated
+from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, constant_span, end, longest, single
+from polyvolta.sched.loops.rows.groups import Group, groups, isolated
+from polyvolta.sched.loops.rows.interleave import Parts, interleaved
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import System, without
+from polyvolta.sched.loops.rows.pieces import Value
+from polyvolta.sched.loops.state import State
+from polyvolta.sched.tree import Filter, Leaf, Member, Node, Path, Sequence, SetNode
+from polyvolta.sets import Aff, var
+
+if TYPE_CHECKING:
+    from polyvolta.sched.loops.walk import Scanner
+
+LONGEST = 4096  # iterations beyond which a loop is not written out
+
+
+@dataclass(slots=True)
+class Nest:
+    """The members of a band, or the iterators that are left at a leaf, and what to do inside.
+
+    Parameters
+    ----------
+    columns : of each member, 0 where all active statements have the same constant.
+    regions : the pieces of what the band isolates, of each its shadow at each member.
+    child : the node below, which says what may run first at equal values.
+    """
+
+    scanner: Scanner
+    at: Path
+    members: List[Member]
+    columns: List[int]
+    inside: Callable[[State], tuple[Ast, ...]]
+    regions: List[List[System]] = ()
+    child: Node | None = None
+
+    def visit(self, k: int, lanes: list[Lane], state: State) -> tuple[Ast, ...]:
+        """The code for members k, k + 1, ..."""
+        if not lanes:
+            return ()
+        if k == len(self.members):
+            return self.inside(state.with_pieces([lane.piece for lane in lanes]))
+        m, col = self.members[k], self.columns[k]
+        if m.name:
+            return self.visit(k + 1, lanes, state.below(var(m.name)))
+        if not col:
+            return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
+        parts = [lanes]
+        for r, shadows in enumerate(self.regions):
+            parts = [p for part in parts for p in isolated(state.known, part, r, k, col, shadows[k])]
+        out: list[Ast] = []
+        for part in parts:
+            first = self.first if k + 1 == len(self.members) else None
+            found = groups(state.known, part, k, col, m.loop_type, first)
+            if found is None:
+                names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
+                note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
+                self.scanner.notes += [] if note in self.scanner.notes else [note]
+                found = groups(state.known, part, k, col, "default", first) or ()
+            for group in found:
+                out += self.group(k, group, state)
+        return tuple(out)
+
+    def first(self, a: Lane, b: Lane) -> bool:
+        """Whether one piece may run before another at equal values of all members."""
+        child = self.child
+        if not isinstance(child, Sequence | SetNode):
+            return isinstance(child, Leaf)
+        filters = [c.statements for c in child.children if isinstance(c, Filter)]
+        if len(filters) < len(child.children):
+            return False
+        mine = {k for k, names in enumerate(filters) if a.piece.statement in names}
+        other = {k for k, names in enumerate(filters) if b.piece.statement in names}
+        if isinstance(child, SetNode):
+            return not mine & other
+        return max(mine, default=0) < min(other, default=0)
+
+    def group(self, k: int, group: Group, state: State) -> tuple[Ast, ...]:
+        """The code for lanes that share a loop."""
+        col, known = self.columns[k], state.known
+        lanes, shared = self.conditions(group.lanes, state)
+        if not lanes:
+            return ()
+        if has_rows(shared):
+            conditions = stated(known.columns, shared, self.scanner.tidy)
+            state = state.knowing(shared)
+            known = state.known
+        else:
+            conditions = ()
+        lanes = [lane for lane in lanes if not lane.empty]
+        unroll = self.members[k].loop_type == "unroll"
+        parts = [(0, lanes)] if unroll else interleaved(known, lanes, k, col)
+        group = Group([lane for _, some in parts for lane in some], group.cell if len(parts) == 1 else None)
+        shadows = group.classes(k, col)
+        if group.cell is not None:
+            cell = group.cell.copy()
+            cell.mods += [row for row in shadows[0].mods if all(row in s.mods for s in shadows)]
+            shadows = [cell]
+        b = bounds(known, shadows, col)
+        if b is None:
+            return ()
+        if len(shadows) == 1 and len(b.low) + len(b.high) > 2:
+            shared, simpler = self.simpler(shadows[0], col, b, state)
+            if simpler is not None:
+                b, state = simpler, state.knowing(shared)
+                known = state.known
+                conditions += stated(known.columns, shared, self.scanner.tidy)
+        if not (b.low or b.lows and all(b.lows)) or not (b.high or b.highs and all(b.highs)):
+            possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
+            if len(possible) == len(lanes):
+                self.unbounded(k, lanes, b)
+            return guarded(conditions, self.group(k, Group(possible), state), self.at)
+        value = single(known, b, shadows, col)
+        if value is not None:
+            body = self.at_value(k, parts, value, state)
+        elif unroll:
+            body = self.unrolled(k, lanes, b, state)
+        else:
+            body = self.loop(k, parts, b, state)
+        return guarded(conditions, body, self.at)
+
+    def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
+        """The lanes that may have instances here, and the conditions on what is outside that they share."""
+        known = state.known
+        kept, each = [], []
+        for lane in lanes:
+            rows = beyond(known, lane.piece.system, state.outer)
+            if has_rows(rows) and (rows.empty or known.excludes(rows)):
+                continue
+            kept.append(lane)
+            each.append(rows)
+        shared = System()
+        if each:
+            first = each[0]
+            shared.eqs = [r for r in first.eqs if all(r in e.eqs for e in each)]
+            shared.ineqs = {r: c for r, c in first.ineqs.items() if all(e.ineqs.get(r) == c for e in each)}
+            shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]
+        return kept, shared
+
+    def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
+        """Conditions outside of a loop, which its bounds ensure as they are, if there are fewer bounds with them."""
+        aside = shadow.without((col,))
+        aside.eqs, aside.mods = [], []
+        rows = beyond(state.known, aside)
+        if not rows.ineqs or rows.empty:
+            return rows, None
+        found = bounds(state.known.given(rows), [shadow], col)
+        fewer = found is not None and len(found.low) + len(found.high) < len(b.low) + len(b.high)
+        return rows, found if fewer else None
+
+    def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
+        """The code at one value of the member."""
+        out: list[Ast] = []
+        for shift, lanes in parts:
+            fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
+            key, const, den = value
+            there = (key, const + den * shift, den)
+            e = self.scanner.tidy(state.known.columns.aff(*there))
+            inside = [lane for lane in fixed if not lane.empty]
+            out += self.moved(k, there).visit(k + 1, inside, state.below(e))
+        return tuple(out)
+
+    def moved(self, k: int, value: Value) -> Nest:
+        """The nest with a value put in for a member in what it isolates."""
+        regions = [[s.copy() for s in shadows] for shadows in self.regions]
+        for s in [s for shadows in regions for s in shadows]:
+            s.replace(self.columns[k], *value)
+            s.mod(*value)
+        return replace(self, regions=regions) if regions else self
+
+    def unrolled(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> tuple[Ast, ...]:
+        """The iterations written out."""
+        col = self.columns[k]
+        shadows = Group(lanes).classes(k, col)
+        if all(state.known.tableau(list(s.every_ge())).empty for s in shadows):
+            return ()
+        found = None if b.lows or b.highs else longest(state.known, b, col)
+        found = found or constant_span(state.known, shadows, col, b.step)
+        if found is None:
+            what = f"the loop {self.name(k)} cannot be unrolled: no constant bounds how often it runs"
+            state.fail(self.scanner, self.at, NotScannable, what, "unroll a member within a tile")
+        side, steps = found
+        if steps > LONGEST:
+            what = f"the loop {self.name(k)} would be unrolled {steps + 1} times"
+            state.fail(self.scanner, self.at, NotScannable, what, "tile it, and unroll within a tile")
+        key, const = end(state.known, side, col, 1, b.step, b.residue)
+        out: list[Ast] = []
+        for t in range(steps + 1):
+            out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state)
+        return tuple(out)
+
+    def loop(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
+        """One loop."""
+        m, col, known, scanner = self.members[k], self.columns[k], state.known, self.scanner
+        name = self.name(k)
+        low = self.ends(known, b.low, b.lows, col, 1, b)
+        high = self.ends(known, b.high, b.highs, col, -1, b)
+        inside = b.system(col)
+        with scanner.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
+            body: list[Ast] = []
+            for shift, lanes in parts:
+                inner = state.knowing(inside).below(var(name) + shift)
+                for lane in lanes:
+                    if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
+                        lane.project(self.columns, inner.known, k + 1)
+                nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self
+                body += nest.visit(k + 1, lanes, inner)
+        if not body:
+            return ()
+        return (For(name, low, high, b.step, m.unroll, tuple(body), self.at, k, m.coincident),)
+
+    def name(self, k: int) -> str:
+        """The variable of a member's loop."""
+        return str(self.scanner.columns.affs[self.columns[k]])
+
+    def ends(
+        self, known: Known, some: list[Side], each: list[list[Side]], col: int, sign: int, b: Bounds
+    ) -> tuple[Bound, ...]:
+        """The bounds of a loop on one side as expressions."""
+        if some:
+            return tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in some))
+        terms: list[Bound] = []
+        for sides in each:
+            one = tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in sides))
+            terms.append(one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one))
+        terms = list(dict.fromkeys(terms))
+        return (terms[0] if len(terms) == 1 else Extreme("min" if sign == 1 else "max", tuple(terms)),)
+
+    def end(self, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
+        """One bound as an expression."""
+        key, const, a = side
+        e = known.columns.aff(without(key, col), const)
+        e = -(e // a) if sign == 1 else e // a
+        if b.step > 1 and sign == 1:
+            residue = known.columns.aff(*b.residue)
+            e = residue - b.step * ((residue - e) // b.step)
+        return self.scanner.tidy(e)
+
+    def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:
+        low = not (b.low or (b.lows and all(b.lows)))
+        names = ", ".join(dict.fromkeys(lane.piece.statement for lane in lanes))
+        raise NotScannable(
+            f"the loop {self.name(k)} over {names} has no {'lower' if low else 'upper'} bound",
+            where=self.scanner.schedule.marked(self.at),
+            hint=f"the domain bounds member {k} from {'above' if low else 'below'} only"
+            if bool(b.high or b.highs) != bool(b.low or b.lows)
+            else f"nothing bounds member {k}",
+        )

@@ -1,0 +1,43 @@
+"""What `scan` returns, apart from how it is made: printers and runs take it without knowing of the walk of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from polyvolta.sched.loops.ast import Ast
+from polyvolta.sets import Aff
+from polyvolta.sets.values.simplify import Range
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The result of `scan`.
+
+    Parameters
+    ----------
+    body : the loops.
+    extents : name that members are mapped to -> number of its values as an expression of the parameters.
+    ranges : inclusive ranges of names and loop variables, None where there is no constant bound.
+    notes : what the tree asks for and was not done, a sentence each.
+    params : the parameters of the tree and of the context, None for loops that come from elsewhere.
+    largest : a bound of what the loops compute where sizes are small, and the expression that has it (`widths`); None
+        if it is not known yet.
+    """
+
+    body: tuple[Ast, ...]
+    extents: Mapping[str, Aff] = field(default_factory=dict)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    params: tuple[str, ...] | None = None
+    largest: tuple[int, str] | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        from polyvolta.sched.emit.c.text import to_c
+
+        return to_c(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"

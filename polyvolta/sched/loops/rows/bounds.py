@@ -1,0 +1,330 @@
+"""The bounds and the stride of one loop over what one or several shadows say of its column.
+
+One shadow gives rows a*c + f >= 0, which are the bounds ceil(-f/a), and -b*c + f >= 0, floor(f/b); those that follow
+from the others and from what is known outside are left out, by linear programs on one warm tableau. For several
+shadows, the rows of each that hold on all others bound the union. Where no row does, the bound is the least of the
+shadows' lower (the greatest of their upper) bounds, an `Extreme`.
+
+Congruences a*c + f = 0 mod d make the stride: c = r mod d. Loops over several shadows step through the finest grid
+that has all of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, lcm
+
+from polyvolta.sched.loops.rows.columns import Row
+from polyvolta.sched.loops.rows.known import Known, always
+from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, negated, plus, without
+from polyvolta.sets.engine.simplex import Tableau
+
+Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What a loop runs over.
+
+    Parameters
+    ----------
+    rows : bounds that are rows, lower and upper ones.
+    lows, highs : the bounds of each shadow where no row bounds the union: one of their extremes.
+    step, residue : the values are `residue` modulo `step`.
+    mods : congruences that the stride ensures.
+    """
+
+    low: list[Side]
+    high: list[Side]
+    lows: list[list[Side]]
+    highs: list[list[Side]]
+    step: int
+    residue: Row
+    mods: list[Congruence]
+    tableau: Tableau | None
+
+    def system(self, col: int) -> System:
+        """The rows that hold in the loop."""
+        out = System()
+        for key, const, _ in (*self.low, *self.high):
+            out.ge(key, const)
+        for row in self.mods:
+            out.mod(*row)
+        if self.step > 1:
+            out.mod(plus(1, ((col, 1),), -1, self.residue[0]), -self.residue[1], self.step)
+        return out
+
+
+def sides(system: System, col: int) -> tuple[list[Side], list[Side]]:
+    """The lower and the upper bounds that a system states."""
+    low, high = [], []
+    for key, const in system.ineqs.items():
+        for c, v in key:
+            if c == col:
+                (low if v > 0 else high).append((key, const, abs(v)))
+                break
+    for key, const in system.eqs:
+        v = coefficient(key, col)
+        if v:
+            other = (negated(key), -const, abs(v))
+            (low if v > 0 else high).append((key, const, abs(v)))
+            (high if v > 0 else low).append(other)
+    return low, high
+
+
+def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
+    """The bounds of a loop over the union of shadows that differ in what they say of the column.
+
+    None where there is nothing to visit.
+    """
+    found = []
+    for s in shadows:
+        one = _of_one(known, s, col)
+        if one is not None:
+            found.append((s, *one))
+    if not found:
+        return None
+    if len(found) == 1:
+        shadow, low, high, tab = found[0]
+        return Bounds(low, high, [], [], *stride(known, shadow, col), tab)
+    low = _common(known, [(s, lo) for s, lo, _, _ in found])
+    high = _common(known, [(s, hi) for s, _, hi, _ in found])
+    tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
+    low, high = _needed(tab, 0, low, len(high)), high
+    tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
+    high = _needed(tab, len(low), high, 0)
+    step, residue = common_stride([stride(known, s, col)[:2] for s, _, _, _ in found])
+    lows = [] if low else _outermost(known, [lo for _, lo, _, _ in found], col, 1)
+    highs = [] if high else _outermost(known, [hi for _, _, hi, _ in found], col, -1)
+    if len(lows) == 1:
+        low, lows, tab = lows[0], [], None
+    if len(highs) == 1:
+        high, highs, tab = highs[0], [], None
+    return Bounds(low, high, lows, highs, step, residue, [], tab)
+
+
+def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Side], Tableau | None] | None:
+    if shadow.empty:
+        return None
+    low, high = sides(shadow, col)
+    if known.residues:
+        low = [(*known.tight(key, const), a) for key, const, a in low]
+        high = [(*known.tight(key, const), a) for key, const, a in high]
+    if len(low) <= 1 and len(high) <= 1:
+        return low, high, None
+    tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
+    if tab.empty:
+        return None
+    if len(low) > 1:
+        low = _needed(tab, 0, low, len(high))
+    if len(high) > 1:
+        high = _needed(tab, 0, high, 0)
+    if len(low) > 1 or len(high) > 1:
+        low, high = _needed_of_integers(known, low, high), _needed_of_integers(known, high, low)
+    return low, high, tab
+
+
+def _needed(tab: Tableau, before: int, some: list[Side], behind: int) -> list[Side]:
+    """Bounds without those that the other rows of the tableau imply; `behind` rows were added after them.
+
+    Those of many columns are tried first.
+    """
+    if tab.empty:
+        return some
+    last = tab._made - behind
+    order = sorted(range(len(some)), key=lambda k: (-len(some[k][0]), k))
+    out = set()
+    for k in order:
+        slack = -(last - len(some) + k + 1)
+        if len(some) - len(out) > 1 and tab._relaxed_implies(slack):
+            out.add(k)
+    return [side for k, side in enumerate(some) if k not in out]
+
+
+def _needed_of_integers(known: Known, some: list[Side], others: list[Side]) -> list[Side]:
+    """Bounds without those that never miss by as much as 1, given the others."""
+    if len(some) == 1 or not any(abs(v) > 1 for key, _, _ in (*some, *others) for _, v in key):
+        return some
+    for side in sorted(some, key=lambda t: -len(t[0])):
+        rest = [t for t in some if t is not side]
+        if rest:
+            tab = known.tableau([(k, c) for k, c, _ in (*rest, *others)])
+            if always(known, tab, side[0], side[1]):
+                some = rest
+    return some
+
+
+def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Side]:
+    """Bounds of some shadow that hold on all."""
+    out: list[Side] = []
+    tabs: list[Tableau | None] = [None] * len(each)
+    for s, some in each:
+        for side in some:
+            key, const, _ = side
+            if side in out:
+                continue
+            for k, (other, _) in enumerate(each):
+                if other is s:
+                    continue
+                stated = other.ineqs.get(key)
+                if stated is not None and stated <= const:
+                    continue
+                tab = tabs[k]
+                if tab is None:
+                    tab = tabs[k] = known.tableau(other.every_ge())
+                if not always(known, tab, key, const):
+                    break
+            else:
+                out.append(side)
+    best: dict[Key, Side] = {}
+    for side in out:
+        if side[0] not in best or side[1] < best[side[0]][1]:
+            best[side[0]] = side
+    return list(best.values())
+
+
+def _outermost(known: Known, each: list[list[Side]], col: int, sign: int) -> list[list[Side]]:
+    """The lower (sign 1) or upper (-1) bounds of shadows without those that are always within another one's."""
+    values = [[end(known, side, col, sign, 1, ((), 0)) for side in some] for some in each]
+
+    def beyond(a: Row, b: Row) -> bool:
+        return known.implies(plus(sign, b[0], -sign, a[0]), sign * (b[1] - a[1]))
+
+    kept = list(range(len(each)))
+    for p in range(len(each) - 1, -1, -1):
+        if any(q != p and values[q] and all(any(beyond(a, b) for b in values[p]) for a in values[q]) for q in kept):
+            kept.remove(p)
+    return [each[k] for k in kept]
+
+
+# ---- strides
+
+
+def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congruence]]:
+    """(step, residue, why) of a column: by the congruences `why` its values are residue modulo step."""
+    step, residue, why = 1, ((), 0), []
+    for key, whole, e in shadow.mods:
+        a, const, d = coefficient(key, col), whole, e
+        if not a:
+            continue
+        rest = without(key, col)
+        g = gcd(a, d)
+        if g > 1:
+            if (const % g or any(v % g for _, v in rest)) and not known.implies_mod(rest, const, g):
+                continue
+            a, d = a // g, d // g
+            rest, const = known.columns.quotient(g, rest, const)
+        back = -pow(a, -1, d) % d
+        one = (d, _reduced(plus(back, rest, 0, ()), back * const, d))
+        both = _both((step, residue), one)
+        if both is not None:
+            step, residue = both
+            why.append((key, whole, e))
+        elif d > step:
+            step, residue = one
+            why = [(key, whole, e)]
+    return step, residue, why
+
+
+def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row] | None:
+    """Both congruences as one, if they plainly agree and that is linear."""
+    (d, r), (e, s) = a, b
+    g = gcd(d, e)
+    key, const = plus(1, s[0], -1, r[0]), s[1] - r[1]
+    if const % g or any(v % g for _, v in key):
+        return None
+    whole = lcm(d, e)
+    t = pow(d // g, -1, e // g) if e > g else 0
+    image = plus(1, r[0], d * t, tuple([(c, v // g) for c, v in key]))
+    return whole, _reduced(image, r[1] + d * t * (const // g), whole)
+
+
+def _reduced(key: Key, const: int, d: int) -> Row:
+    """A residue with small coefficients."""
+    return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
+
+
+def common_stride(each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
+    """The finest grid that has all of some residues."""
+    step, residue = each[0]
+    for d, other in each[1:]:
+        key, const = plus(1, other[0], -1, residue[0]), other[1] - residue[1]
+        step = gcd(step, d, const, *[v for _, v in key])
+    return step, _reduced(*residue, step) if step > 1 else ((), 0)
+
+
+# ---- one value
+
+
+def single(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> tuple[Key, int, int] | None:
+    """The one value (key . x + const)/den of a loop over what is outside, if it has at most one everywhere."""
+    if b.lows or b.highs or not b.low or not b.high:
+        return None
+    if all(any(coefficient(k, col) for k, _ in s.eqs) for s in shadows):
+        key, const = next(r for r in shadows[0].eqs if coefficient(r[0], col))
+        if len(shadows) == 1 or all((key, const) in s.eqs for s in shadows):
+            v = coefficient(key, col)
+            rest = without(key, col)
+            return (negated(rest), -const, v) if v > 0 else (rest, const, -v)
+    tab = b.tableau
+    if len(b.low) == 1 == len(b.high):
+        (low, c_low, a), (high, c_high, h) = b.low[0], b.high[0]
+        if a == h and not plus(1, low, 1, high):
+            if c_low + c_high >= a * b.step:
+                return None
+        elif len(low) == 1 == len(high):
+            if c_high // h + c_low // a >= b.step:
+                return None
+    if tab is None:
+        tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
+    if tab.empty:
+        return None
+    for side, sign in [(s, 1) for s in b.low] + [(s, -1) for s in b.high]:
+        key, const, a = side
+        if always(known, tab, negated(key), a * b.step - 1 - const):
+            return (*end(known, side, col, sign, b.step, b.residue), 1)
+    return None
+
+
+def end(known: Known, side: Side, col: int, sign: int, step: int, residue: Row) -> Row:
+    """The least (sign 1) or greatest (-1) value within one bound, in the residue class, as a row."""
+    key, const, a = side
+    rest, shift = known.columns.quotient(a, without(key, col), const)
+    value = (negated(rest), -shift) if sign == 1 else (rest, shift)
+    if step == 1:
+        return value
+    gap = plus(sign, residue[0], -sign, value[0]), sign * (residue[1] - value[1])
+    jumps = known.columns.quotient(step, *gap)
+    return plus(1, residue[0], -sign * step, jumps[0]), residue[1] - sign * step * jumps[1]
+
+
+def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:
+    """A lower bound and how many steps further the loop goes at most, if that has a limit."""
+    tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
+    if tab.empty:
+        return None
+    best = None
+    for side in b.low:
+        key, const, a = side
+        top = tab.maximum(known._dense(tab, key, const))
+        if top is not None:
+            steps = top[0] // (top[1] * a) // b.step
+            if best is None or steps < best[1]:
+                best = (side, steps)
+    return best
+
+
+def constant_span(known: Known, shadows: Sequence[System], col: int, step: int) -> tuple[Side, int] | None:
+    """A constant lower bound of all shadows and the number of steps from it to a constant upper one."""
+    lows, highs = [], []
+    for s in shadows:
+        tab = known.tableau(s.every_ge())
+        if not tab.empty:
+            row = known._dense(tab, ((col, 1),), 0)
+            low, high = tab.minimum(row), tab.maximum(row)
+            if low is None or high is None:
+                return None
+            lows.append(-(-low[0] // low[1]))
+            highs.append(high[0] // high[1])
+    return ((((col, 1),), -min(lows), 1), (max(highs) - min(lows)) // step) if lows else None

@@ -1,0 +1,161 @@
+"""The columns of one scan: which number stands for which name, and rows from expressions and sets and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd
+
+from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, negated, plus
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.aff import Atom, Floor, linear
+
+Row = tuple[Key, int]
+
+
+class Columns:
+    """Outer columns: parameters and names, loop variables, and floors of outer columns."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.ids: dict[str, int] = {}
+        self.affs: dict[int, Aff] = {}
+        self.floors: dict[int, tuple[int, Key, int]] = {}  # column -> (den, key, const)
+        self._floor_ids: dict[tuple[int, Key, int], int] = {}
+        self.place: dict[int, int] = {}  # columns in tableaus
+        self._taken: frozenset[str] = frozenset()
+        for name in names:
+            self.name(name)
+
+    def name(self, name: str) -> int:
+        """The column of a parameter or of a name that members are mapped to."""
+        if name not in self.ids:
+            col = self.ids[name] = 1 + len(self.ids)
+            self.affs[col] = var(name)
+            self.place[col] = 1 + len(self.place)
+        return self.ids[name]
+
+    def loop(self, depth: int) -> int:
+        """The column of the loop variable number `depth`, whose name nothing else has."""
+        col = LOOP + depth
+        if col not in self.affs:
+            name = f"c{depth}"
+            while name in self.ids or name in self._taken:
+                name += "_"
+            self.affs[col] = var(name)
+            self.ids[name] = col
+            self.place[col] = 1 + len(self.place)
+        return col
+
+    def avoid(self, names: Iterable[str]) -> None:
+        """Keep loop variables from being called like other things, before the first of them is made."""
+        self._taken = frozenset(names)
+
+    def twin(self, col: int) -> int:
+        """A second column for the values of another loop variable."""
+        col += TWIN - LOOP
+        self.place.setdefault(col, 1 + len(self.place))
+        return col
+
+    def floor(self, den: int, key: Key, const: int) -> int:
+        """The column of floor((key . x + const)/den), all of whose columns are outer."""
+        what = (den, key, const)
+        col = self._floor_ids.get(what)
+        if col is None:
+            col = self._floor_ids[what] = FLOOR + len(self._floor_ids)
+            self.floors[col] = what
+            self.affs[col] = self.aff(key, const).floordiv(den)
+            self.place[col] = 1 + len(self.place)
+        return col
+
+    def aff(self, key: Key, const: int, den: int = 1) -> Aff:
+        """The expression of a row over outer columns, divided by `den`."""
+        sums: dict = {}
+        for col, v in key:
+            e = self.affs[col]
+            const += v * e.const
+            for atom, c in e.terms:
+                sums[atom] = sums.get(atom, 0) + v * c
+        e = linear(sums, const)
+        return e if den == 1 else e.floordiv(den)
+
+    def floor_rows(self, col: int) -> tuple[Row, Row]:
+        """The two inequalities that define a floor."""
+        den, key, const = self.floors[col]
+        low = plus(1, key, -den, ((col, 1),))
+        return (low, const), (tuple([(c, -v) for c, v in low]), den - 1 - const)
+
+    def without_mods(self, system: System) -> System:
+        """The system with its congruences as equalities with floors."""
+        out = system.copy()
+        out.mods = []
+        for key, const, d in system.mods:
+            whole, shift = self.quotient(d, key, const)
+            out.eqs.append((plus(1, key, -d, whole), const - d * shift))
+        return out
+
+    def row(self, e: Aff, values: Mapping[str, Row] | None = None) -> Row:
+        """An expression of names, loop variables and what `values` says, as a row over outer columns."""
+        key, const = (), e.const
+        for atom, c in e.terms:
+            if isinstance(atom, str):
+                image = (values or {}).get(atom) or (((self.ids[atom], 1),), 0)
+            elif isinstance(atom, Floor):
+                image = self.quotient(atom.den, *self.row(atom.num, values))
+            else:
+                image = self.row(Aff(((atom, 1),)).without_xor(), values)
+            key, const = plus(1, key, c, image[0]), const + c * image[1]
+        return key, const
+
+    def quotient(self, den: int, key: Key, const: int) -> Row:
+        """floor of a row over outer columns as a row.
+
+        floor((c - x)/d) is -floor((x + d - 1 - c)/d): both have one column, the upright one, whose first coefficient
+        is positive.
+        """
+        whole, shift, den, rest, c = reduced_floor(den, key, const)
+        if den > 1:
+            if rest[0][1] > 0:
+                whole = plus(1, whole, 1, ((self.floor(den, rest, c), 1),))
+            else:
+                whole = plus(1, whole, -1, ((self.floor(den, negated(rest), den - 1 - c), 1),))
+        return whole, shift
+
+    def upright(self, e: Aff) -> Aff:
+        """The expression with its floors as `quotient` has them, so that equal ones are one and remainders show."""
+        if all(isinstance(atom, str) for atom, _ in e.terms):
+            return e
+        out = aff(e.const)
+        for atom, c in e.terms:
+            value = Aff(((atom, c),))
+            if isinstance(atom, Floor):
+                num = self.upright(atom.num)
+                if not num.terms or min(num.terms, key=lambda t: self._rank(t[0]))[1] > 0:
+                    value = c * num.floordiv(atom.den)
+                else:
+                    value = -c * (atom.den - 1 - num).floordiv(atom.den)
+            out = out + value
+        return out
+
+    def _rank(self, atom: Atom) -> tuple[int, str]:
+        """Names as their columns are, floors behind them."""
+        return (self.ids.get(atom, FLOOR), atom) if isinstance(atom, str) else (LOCAL, str(Aff(((atom, 1),))))
+
+
+def reduced_floor(den: int, key: Key, const: int) -> tuple[Key, int, int, Key, int]:
+    """floor((key . x + const)/den) as (whole, shift, d, rest, c): whole . x + shift + floor((rest . x + c)/d).
+
+    The denominator d is 1 where nothing is left in the floor.
+
+    >>> reduced_floor(4, ((1, 8), (2, 2)), 5)
+    (((1, 2),), 1, 2, ((2, 1),), 0)
+    """
+    whole = tuple([(c, v // den) for c, v in key if v % den == 0])
+    rest = tuple([t for t in key if t[1] % den])
+    if not rest:
+        return whole, const // den, 1, (), 0
+    g = gcd(den, *[v for _, v in rest])
+    low = const % den
+    if g > 1:
+        rest, den_left, low = tuple([(c, v // g) for c, v in rest]), den // g, low // g
+    else:
+        den_left = den
+    return whole, const // den, den_left, rest, low

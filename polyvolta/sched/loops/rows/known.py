@@ -1,0 +1,278 @@
+"""What holds at a place of the generated code, and what follows from it.
+
+`Known` grows inward: a loop adds its bounds, a condition itself. Whether a row follows is asked of it for every bound
+and every condition that is to be written, so it answers by what is cheapest: a parallel row, constant bounds of the
+columns, a linear program on a warm tableau. The tableau of an inner place starts from that of the outer one: rows of
+a tableau are never modified, so a copy shares them and costs nothing but its lists.
+
+Values of integers are integers: a row whose minimum is above -1 is never negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd
+
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.linear import (
+    Ends,
+    Key,
+    System,
+    coefficient,
+    least_is,
+    negated,
+    new_column,
+    plus,
+    without,
+)
+from polyvolta.sets.engine import integer
+from polyvolta.sets.engine.simplex import Tableau
+
+FEW = 9  # columns up to which an integer program is worth knowing that code never runs
+ALMOST = 4096  # a row's minimum is compared with -1 + 1/ALMOST
+
+
+class Known:
+    """Rows over outer columns that hold; immutable but for what it learns of itself."""
+
+    __slots__ = ("_floors", "_new", "_parent", "_tab", "columns", "high", "ineqs", "low", "mods", "residues")
+
+    def __init__(self, columns: Columns, parent: Known | None = None, new: System | None = None) -> None:
+        self.columns, self._parent, self._tab = columns, parent, None
+        self._new: list[tuple[Key, int]] = []
+        self.ineqs: dict[Key, int] = dict(parent.ineqs) if parent else {}
+        self.mods = list(parent.mods) if parent else []
+        self.residues = dict(parent.residues) if parent else {}
+        self.low: Ends = dict(parent.low) if parent else {}
+        self.high: Ends = dict(parent.high) if parent else {}
+        self._floors = set(parent._floors) if parent else set()
+        if new is not None:
+            for key, const in new.every_ge():
+                self._learn(key, const)
+            for key, const, d in new.mods:
+                self.mods.append((key, const, d))
+                unit = next((c for c, v in key[::-1] if v in (1, -1) and self._finer(c, key, d)), None)
+                if unit is not None:
+                    sign = -coefficient(key, unit)
+                    rest = without(key, unit)
+                    self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
+
+    def _finer(self, c: int, key: Key, d: int) -> bool:
+        """Whether a congruence says more of a column's residue than what is known of it."""
+        old = self.residues.get(c)
+        return old is None or (len(key) == 1 and not old[0] and d > old[2] and d % old[2] == 0)
+
+    def _learn(self, key: Key, const: int) -> None:
+        old = self.ineqs.get(key)
+        if old is not None and old <= const:
+            return
+        self.ineqs[key] = const
+        self._new.append((key, const))
+        if len(key) == 1:
+            ((c, v),) = key
+            if v > 0:
+                self.low[c] = max(self.low.get(c, -(const // v)), -(const // v))
+            else:
+                self.high[c] = min(self.high.get(c, const // -v), const // -v)
+
+    def given(self, system: System) -> Known:
+        """What holds where the rows of a system over outer columns hold, too."""
+        return Known(self.columns, self, system)
+
+    def tight(self, key: Key, const: int) -> tuple[Key, int]:
+        """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
+        g, shift = self._grid(key)
+        return (key, (const + shift) // g * g - shift) if g > 1 else (key, const)
+
+    def loose(self, key: Key, const: int) -> tuple[Key, int]:
+        """The weakest parallel row `>= 0` with the same integer points, by the residues that are known."""
+        g, shift = self._grid(key)
+        return (key, (const + shift) // g * g - shift + g - 1) if g > 1 else (key, const)
+
+    def _grid(self, key: Key) -> tuple[int, int]:
+        """(g, r) such that the values of `key . x` are r modulo g, by the residues that are known."""
+        g, shift = 0, 0
+        for c, v in key:
+            found = self.residues.get(c)
+            if found is None or found[0]:
+                g = gcd(g, v)
+            else:
+                g = gcd(g, v * found[2])
+                shift += v * found[1]
+        return g, shift
+
+    # ---- tableaus
+
+    def _loaded(self) -> Tableau:
+        if self._tab is None:
+            if self._parent is None:
+                self._tab = Tableau(len(self.columns.place))
+            else:
+                self._tab = _copy(self._parent._loaded())
+                self._floors |= self._parent._floors
+            for key, const in self._new:
+                self._add(key, const)
+        return self._tab
+
+    def _dense(self, tab: Tableau, key: Key, const: int) -> list[int]:
+        place = self.columns.place
+        for c, _ in key:
+            while place[c] > tab.n:
+                tab.add_var()
+        row = [const] + [0] * tab.n
+        for c, v in key:
+            row[place[c]] = v
+        return row
+
+    def _add(self, key: Key, const: int) -> None:
+        self._know_floors(key)
+        tab = self._loaded()
+        tab.add_ineq(self._dense(tab, key, const))
+
+    def _know_floors(self, key: Key) -> None:
+        """Tell the tableau what the floors in a row are."""
+        floors = self.columns.floors
+        if floors:
+            self._loaded()
+            for c, _ in key:
+                if c in floors and c not in self._floors:
+                    self._floors.add(c)
+                    low, high = self.columns.floor_rows(c)
+                    den, inner, const = floors[c]
+                    rest = self._reduced(inner, const, den)
+                    if not rest[0]:  # the remainder is known
+                        low, high = (low[0], low[1] - rest[1]), (high[0], high[1] - (den - 1 - rest[1]))
+                    self._add(*low)
+                    self._add(*high)
+                    self._round(c)
+
+    def _round(self, c: int) -> None:
+        """Round the bounds of a floor inward: between its rows it is a whole number."""
+        tab = self._loaded()
+        for sign in (1, -1):
+            least = None if tab.empty else tab.minimum(self._dense(tab, ((c, sign),), 0))
+            if least is not None and least[1] > 1:
+                row = (((c, sign),), least[0] // -least[1])  # less the minimum, rounded up
+                self._learn(*row)
+                tab.add_ineq(self._dense(tab, *row))
+
+    def tableau(self, rows: Iterable[tuple[Key, int]]) -> Tableau:
+        """A tableau of what is known and some rows `>= 0`, for the caller to change."""
+        rows = list(rows)
+        for key, _ in rows:
+            self._know_floors(key)
+        tab = _copy(self._loaded())
+        for key, const in rows:
+            tab.add_ineq(self._dense(tab, key, const))
+        return tab
+
+    # ---- questions
+
+    def range(self, col: int) -> tuple[int | None, int | None]:
+        """The least and the greatest value of a column, None where there is no bound or nothing holds anywhere."""
+        if all(coefficient(key, col) == 0 or len(key) == 1 for key in self.ineqs):
+            return self.low.get(col), self.high.get(col)
+        tab = self._loaded()
+        row = self._dense(tab, ((col, 1),), 0)
+        low, high = (None, None) if tab.empty else (tab.minimum(row), tab.maximum(row))
+        return None if low is None else -(-low[0] // low[1]), None if high is None else high[0] // high[1]
+
+    def says(self, key: Key, const: int) -> bool:
+        """Whether `key . x + const >= 0` is plain to see."""
+        if not key:
+            return const >= 0
+        found = self.ineqs.get(key)
+        return (found is not None and found <= const) or least_is(key, const, self.low, self.high)
+
+    def implies(self, key: Key, const: int) -> bool:
+        """Whether `key . x + const >= 0` always; exact but for what integrality alone excludes."""
+        if self.says(key, const):
+            return True
+        opposite = self.ineqs.get(negated(key)) if key else None
+        if not key or (opposite is not None and opposite + const < 0 and len(key) == 1):
+            return False
+        self._know_floors(key)
+        return always(self, self._loaded(), key, const)
+
+    def implies_zero(self, key: Key, const: int) -> bool:
+        """Whether `key . x + const = 0` always."""
+        return self.implies(key, const) and self.implies(negated(key), -const)
+
+    def implies_mod(self, key: Key, const: int, d: int) -> bool:
+        """Whether `key . x + const = 0 mod d` follows from the residues that are known of columns."""
+        if (key, const % d, d) in self.mods:
+            return True
+        return self._reduced(key, const, d) == ((), 0)
+
+    def _reduced(self, key: Key, const: int, d: int) -> tuple[Key, int]:
+        """A row modulo d, with what is known of the residues of columns put in."""
+        for _ in range(1 + len(self.residues)):
+            key = tuple([(c, v % d) for c, v in key if v % d])
+            at = next((c for c, v in key if c in self.residues and v * self.residues[c][2] % d == 0), None)
+            if at is None:
+                break
+            v = coefficient(key, at)
+            image, shift, _ = self.residues[at]
+            key, const = plus(1, without(key, at), v, image), const + v * shift
+        return key, const % d
+
+    def excludes(self, system: System) -> bool:
+        """Whether a system over outer columns contradicts what is known, over the rationals."""
+        rows = [r for r in system.every_ge() if not self.says(*r)]
+        if system.empty:
+            return True
+        if not rows:
+            return False
+        for key, const in rows:
+            opposite = self.ineqs.get(negated(key))
+            if opposite is not None and opposite + const < 0:
+                return True
+        return self.tableau(rows).empty
+
+    def excludes_exactly(self, system: System, few: int = FEW) -> bool:
+        """The same over the integers, congruences and floors included, as long as there are few columns.
+
+        The system may have local columns, if `few` is given.
+        """
+        if system.empty or (few == FEW and self.excludes(system)):
+            return True
+        if few == FEW and not (system.mods or system.eqs or any(c in self.columns.floors for c in system.columns())):
+            return False
+        both = System().add(system)
+        eqs, ineqs = list(both.eqs), [*self.ineqs.items(), *both.ineqs.items()]
+        for key, const, d in (*self.mods, *both.mods):
+            eqs.append((plus(1, key, d, ((new_column(), 1),)), const))
+        seen: set[int] = set()
+        todo = [c for key, _ in (*eqs, *ineqs) for c, _ in key]
+        while todo:
+            c = todo.pop()
+            if c not in seen:
+                seen.add(c)
+                if c in self.columns.floors:
+                    rows = self.columns.floor_rows(c)
+                    ineqs += rows
+                    todo += [k for key, _ in rows for k, _ in key]
+        if len(seen) > few:
+            return False
+        place = {c: 1 + k for k, c in enumerate(sorted(seen))}
+
+        def dense(key: Key, const: int) -> tuple[int, ...]:
+            row = [const, *[0] * len(place)]
+            for c, v in key:
+                row[place[c]] = v
+            return tuple(row)
+
+        return integer.is_empty(len(place), [dense(*r) for r in eqs], [dense(*r) for r in ineqs])
+
+
+def always(known: Known, tab: Tableau, key: Key, const: int) -> bool:
+    """Whether the rows of a tableau imply that an integer row is never negative."""
+    row = known._dense(tab, tuple([(c, v * ALMOST) for c, v in key]), const * ALMOST + ALMOST - 1)
+    return tab.implies(row)
+
+
+def _copy(tab: Tableau) -> Tableau:
+    """A tableau that starts as another one is."""
+    out = Tableau(0)
+    out.rollback(tab.mark())
+    return out

@@ -1,0 +1,78 @@
+"""A piece in a band: with every member of the band equated to its column, what is left for each loop.
+
+For loop k the values of the members k+1, ... and the local columns are projected away, innermost first, once for the
+whole band. What then speaks of the column of loop k are its bounds; what does not is ensured by the loops outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System
+from polyvolta.sched.loops.rows.pieces import Piece
+
+
+class Lane:
+    """A piece and its shadows: `shadows[k]` is the system over what is outside and loops 0..k of the band.
+
+    Parameters
+    ----------
+    left : numbers of the regions that the band isolates in which the piece is not, as far as the loops outside decide.
+    """
+
+    __slots__ = ("left", "piece", "shadows")
+
+    def __init__(self, piece: Piece, shadows: list[System]) -> None:
+        self.piece, self.shadows = piece, shadows
+        self.left: frozenset[int] = frozenset()
+
+    @staticmethod
+    def of(piece: Piece, columns: Sequence[int], known: Known, start: int = 0) -> Lane:
+        """The lane of a piece whose equalities with the columns, one for each member or 0, are in its system."""
+        lane = Lane(piece, [])
+        lane.project(columns, known, start)
+        return lane
+
+    def project(self, columns: Sequence[int], known: Known, start: int = 0) -> None:
+        """Make the shadows of the loops from number `start` on."""
+        shadows: list[System] = [self.piece.system] * len(columns)
+        rest = self.piece.system
+        gone = [c for c in rest.columns() if c >= LOCAL]
+        if gone:
+            rest = rest.without(gone, known.low, known.high)
+        for k in range(len(columns) - 1, start - 1, -1):
+            shadows[k] = rest
+            if k > start and columns[k]:
+                rest = rest.without((columns[k],), known.low, known.high)
+        self.shadows = shadows
+
+    def copy(self) -> Lane:
+        """One that can be changed."""
+        out = Lane(self.piece.copy(), [s.copy() for s in self.shadows])
+        out.left = self.left
+        return out
+
+    @property
+    def empty(self) -> bool:
+        """Whether a contradiction is plain."""
+        return self.piece.system.empty or any(s.empty for s in self.shadows)
+
+    def restrict(self, rows: System, k: int) -> Lane:
+        """The lane within some rows over what is outside and loop k; a new one."""
+        out = self.copy()
+        out.piece.restrict(rows)
+        for s in out.shadows[k:]:
+            s.add(rows)
+        return out
+
+    def fix(self, k: int, col: int, key: Key, const: int, den: int = 1) -> Lane:
+        """The lane at one value (key . x + const)/den of loop k; a new one."""
+        out = self.copy()
+        out.piece.replace(col, key, const, den)
+        out.piece.system.mod(key, const, den)
+        out.piece.settle()
+        for s in out.shadows[k:]:
+            s.replace(col, key, const, den)
+            s.mod(key, const, den)
+        return out

@@ -1,0 +1,215 @@
+"""Instances of one statement on their way down the tree: a conjunction, and what became of the iterators.
+
+At first the columns of a piece are the statement's iterators, with a local column for every floor in its domain. A
+band member with expression e adds the column c of its loop and the equality c = e. That is solved at once, so it
+takes a local column away: from c0 = floor(i/128) on, the floor *is* c0, and c3 = i - 128*floor(i/128) turns i into
+128*c0 + c3. Below enough members the iterators are functions of loop variables; these `images` are the inverse of the
+schedule, and they are the arguments of the call at the leaf.
+
+Equal floors share a column: `floors` says which floor, in present columns, is which row. One whose argument has become
+a function of loop variables outside becomes an outer column itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
+from polyvolta.sched.loops.rows.linear import (
+    LOCAL,
+    Key,
+    System,
+    coefficient,
+    local,
+    negated,
+    new_column,
+    plus,
+    put,
+    solve,
+)
+from polyvolta.sets import Aff
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.values.aff import Floor
+
+Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
+
+
+class Piece:
+    """Some instances of a statement, disjoint from its other pieces.
+
+    Parameters
+    ----------
+    images : iterator -> its value.
+    system : the constraints, over outer and local columns.
+    """
+
+    __slots__ = ("columns", "floors", "images", "statement", "system")
+
+    def __init__(self, columns: Columns, statement: str) -> None:
+        self.columns, self.statement = columns, statement
+        self.system = System()
+        self.images: dict[str, Value] = {}
+        self.floors: dict[tuple[int, Key, int], tuple[Key, int]] = {}
+
+    @staticmethod
+    def of(columns: Columns, statement: str, dims: Sequence[str], values: Sequence[Value], c: Conjunct) -> Piece:
+        """The instances in a conjunct, its last dimensions being the iterators, the others having values."""
+        out = Piece(columns, statement)
+        for d in dims:
+            out.images[d] = (((new_column(), 1),), 0, 1)
+        out.take(c, [*values, *out.images.values()])
+        return out
+
+    def copy(self) -> Piece:
+        """One that can be changed."""
+        out = Piece(self.columns, self.statement)
+        out.system, out.images, out.floors = self.system.copy(), dict(self.images), dict(self.floors)
+        return out
+
+    # ---- constraints
+
+    def take(self, c: Conjunct, values: Sequence[Value]) -> None:
+        """Keep the instances in a conjunct whose dimensions have these values."""
+        table: list[Value] = [((), 1, 1), *values]
+        for div in c.divs:
+            if div is None:
+                table.append((((new_column(), 1),), 0, 1))
+            else:
+                key, const, den = total(zip(div[1], table, strict=False))
+                table.append((*self.floor(div[0] * den, key, const), 1))
+        for row in c.eqs:
+            self.system.eq(*total(zip(row, table, strict=False))[:2])
+        for row in c.ineqs:
+            self.system.ge(*total(zip(row, table, strict=False))[:2])
+        self.settle()
+
+    def equate(self, col: int, e: Aff) -> None:
+        """Let a column be the value of an expression in iterators, parameters and names."""
+        key, const, den = self.value(e)
+        self.system.eq(plus(1, key, -den, ((col, 1),)), const)
+        self.settle()
+
+    def restrict(self, rows: System) -> None:
+        """Keep the instances for which the rows of a system hold."""
+        self.system.add(rows)
+        self.settle()
+
+    def settle(self) -> None:
+        """Use the equalities."""
+        if self.system.tied:
+            self.system.untie()
+        if self.system.eqs:
+            solve(self.system, LOCAL.__le__, self.replace)
+
+    def replace(self, col: int, image: Key, shift: int, den: int = 1) -> None:
+        """Put `col = (image + shift)/den` everywhere."""
+        self.system.replace(col, image, shift, den)
+        for d, (key, const, own) in self.images.items():
+            if coefficient(key, col):
+                self.images[d] = (*put(key, const, col, image, shift, den), own * den)
+        moved = [f for f, v in self.floors.items() if coefficient(f[1], col) or coefficient(v[0], col)]
+        for f, value in [(f, self.floors.pop(f)) for f in moved]:  # all go first: the image may hold `col` itself
+            d, key, const = f
+            if coefficient(value[0], col):
+                if den != 1:
+                    continue
+                value = put(*value, col, image, shift)
+            if coefficient(key, col):
+                key, const = put(key, const, col, image, shift, den)
+                d *= den
+            self._define(d, key, const, value)
+
+    def _define(self, den: int, key: Key, const: int, value: tuple[Key, int]) -> None:
+        """Note that a floor is a row; where that is known already, or no floor is left, it is an equality."""
+        whole, shift, d, rest, c = reduced_floor(den, key, const)
+        value = plus(1, value[0], -1, whole), value[1] - shift
+        old = ((), 0) if d == 1 else self.floors.setdefault((d, rest, c), value)
+        if old != value:
+            self.system.eq(plus(1, old[0], -1, value[0]), old[1] - value[1])
+
+    # ---- values
+
+    def value(self, e: Aff) -> Value:
+        """An expression in iterators, parameters and names."""
+        parts: list[tuple[int, Value]] = [(e.const, ((), 1, 1))]
+        for atom, c in e.terms:
+            if isinstance(atom, str):
+                image = self.images.get(atom)
+                parts.append((c, image or (((self.columns.ids[atom], 1),), 0, 1)))
+            elif isinstance(atom, Floor):
+                key, const, den = self.value(atom.num)
+                parts.append((c, (*self.floor(den * atom.den, key, const), 1)))
+            else:
+                parts.append((c, self.value(Aff(((atom, 1),)).without_xor())))
+        return total(parts)
+
+    def floor(self, den: int, key: Key, const: int) -> tuple[Key, int]:
+        """floor((key . x + const)/den) as a row; a new local column where it is none yet."""
+        whole, shift, d, rest, c = reduced_floor(den, key, const)
+        if d == 1:
+            return whole, shift
+        found = self.floors.get((d, rest, c))
+        if found is None:
+            col = new_column()
+            found = self.floors[d, rest, c] = (((col, 1),), 0)
+            low = plus(1, rest, -d, found[0])
+            self.system.ge(low, c)
+            self.system.ge(negated(low), d - 1 - c)
+        return plus(1, whole, 1, found[0]), shift + found[1]
+
+    def promote(self, outer: Callable[[int], bool]) -> bool:
+        """Make outer columns of local floors whose arguments are outer; whether there was one."""
+        found = False
+        while not self.system.empty:  # a floor may be the argument of another
+            f = next((f for f, v in self.floors.items() if local(v[0]) and all(outer(c) for c, _ in f[1])), None)
+            if f is None:
+                return found
+            key, const = self.floors[f]
+            column, shift = self.columns.quotient(*f)
+            self.system.eq(plus(1, key, -1, column), const - shift)
+            self.floors[f] = column, shift
+            self.settle()
+            found = True
+        return found
+
+    def locals(self) -> set[int]:
+        """The local columns in the constraints."""
+        return {c for c in self.system.columns() if c >= LOCAL}
+
+
+def system_of(columns: Columns, c: Conjunct, values: Sequence[tuple[Key, int]]) -> System:
+    """A conjunct over outer columns, its dimensions given as rows; local columns are left for unknown divs alone."""
+    piece = Piece.of(columns, "", (), [(*v, 1) for v in values], c)
+    piece.promote(LOCAL.__gt__)
+    if not c.known or not piece.locals():
+        return piece.system
+    out = System()  # equalities have tied floors together: as it stands, then
+    table: list[Value] = [((), 1, 1), *((*v, 1) for v in values)]
+    for div in filter(None, c.divs):
+        key, const, _ = total(zip(div[1], table, strict=False))
+        table.append((*columns.quotient(div[0], key, const), 1))
+    for row in c.eqs:
+        out.eq(*total(zip(row, table, strict=False))[:2])
+    for row in c.ineqs:
+        out.ge(*total(zip(row, table, strict=False))[:2])
+    return out
+
+
+def total(parts: Iterable[tuple[int, Value]]) -> Value:
+    """The sum of multiples of values."""
+    sums: dict[int, int] = {}
+    const, den = 0, 1
+    for v, (key, shift, d) in parts:
+        if not v:
+            continue
+        if d != den:
+            if den % d:
+                for c in sums:
+                    sums[c] *= d
+                const *= d
+                den *= d
+            v *= den // d
+        const += v * shift
+        for c, w in key:
+            sums[c] = sums.get(c, 0) + v * w
+    return tuple(sorted([t for t in sums.items() if t[1]])), const, den

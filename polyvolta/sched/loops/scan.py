@@ -1,0 +1,125 @@
+"""From a schedule tree to loops.
+
+The tree is walked from the root (`walk`) with the instances that come each way, as pieces (`instances`, `pieces`):
+conjunctions in which every band member above is a column, solved for as soon as it is met. The loops of a band come
+from the projections of its pieces (`lanes`), which are grouped and ordered along each member (`groups`), bounded
+(`bounds`) and written (`members`). What loops and conditions ensure is known below (`known`), so that nothing is tested
+twice, and a condition is written where the columns in it are all outside.
+
+A leaf calls its statements. Iterators that no member determines get loops of their own there, in any order.
+
+Where a projection is not exact the loop runs too far, never too short, and the condition that it lost is tested
+inside: what is called is exact whatever the loops are.
+
+Quilleré, Rajopadhye and Wilde (Int. J. of Parallel Programming 28, 2000) and Bastoul (PACT 2004) scan unions of
+polyhedra by separation; the types of loops, isolation and schedule trees as the input are those of Grosser,
+Verdoolaege and Cohen, "Polyhedral AST generation is more than scanning polyhedra" (TOPLAS 37, 2015). Here the default
+shares a loop between statements whose values interleave and tests inside; `separate` asks for loops without tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from operator import index
+
+from polyvolta.sched.errors import BadArgument, NotScannable
+from polyvolta.sched.loops.instances import instances
+from polyvolta.sched.loops.names import mapped_names
+from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.tidy import tidied
+from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.widths import largest
+from polyvolta.sched.structure import names_of
+from polyvolta.sched.tree import Domain, Extension, Schedule
+from polyvolta.sets import Set, UnknownName, nearest
+from polyvolta.sets.budgets import metered
+from polyvolta.sets.errors import kind_of
+
+__all__ = ["Scan", "scan"]
+
+
+@metered
+def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[str, int] | None = None) -> Scan:
+    """Loops that visit exactly the instances of a schedule tree in its order.
+
+    Loop variables are called c0, c1, ... by their depth; one that the tree has as a name of something else gets an
+    underscore.
+
+    Parameters
+    ----------
+    context : what may be assumed of the parameters, a set without dimensions, or its text.
+    extents : numbers of values of names that members are mapped to, where they are given and not inferred.
+
+    Raises
+    ------
+    NotScannable : an unbounded loop, or one that is to be unrolled and has no constant number of iterations.
+    BadSchedule : a statement that a band has no expression for, or that no child of a sequence takes; a context, a
+        guard or what is isolated has other dimensions than there are members.
+    UnknownName : an extent is given of a name that no member is mapped to.
+    BadArgument : this is no schedule, the context no set, an extent no integer.
+    BudgetExceeded : the tree is too large for the steps of one operation; `with budget(...)` allows more.
+
+    Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
+    `separate` by the cells of a union, of which there are at most 24; beyond those, or beyond 6 different ranges, the
+    statements share a loop with conditions inside, as by default, and the notes say so.
+
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
+    >>> from polyvolta.sets import Set, var
+    >>> band = Band((Member((("S", var("i") // 32),)), Member((("S", var("i")),))))
+    >>> tree = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), band))
+    >>> outer, = scan(tree).body
+    >>> inner, = outer.body
+    >>> print(*inner.lower, *inner.upper, *inner.body[0].args)
+    32*c0 N - 1 32*c0 + 31 c1
+    """
+    if not isinstance(schedule, Schedule):
+        orders = hasattr(schedule, "schedule")  # a program, which has one
+        hint = "scan(program.schedule) is the order as written, scan(schedule(program)) a better one" if orders else ""
+        raise BadArgument(f"scan takes a Schedule, not {kind_of(schedule)}", hint=hint)
+    if not isinstance(schedule.root, Domain):
+        raise NotScannable("a tree starts with its Domain", where=str(schedule))
+    context = _context(context)
+    given = _extents(extents or {})
+    names = mapped_names(schedule.root)
+    for name in given:
+        if name not in names:
+            raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
+    scanner = Scanner(schedule, context, given)
+    scanner.columns.avoid(_statements(schedule))
+    state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
+    body = scanner.visit(schedule.root.child, (0,), state)
+    ranges = {**scanner.ranges, **scanner.seen}
+    made = Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
+    return replace(made, largest=largest(made))
+
+
+def _context(context: object) -> Set | None:
+    """The context as a set."""
+    if isinstance(context, str):
+        context = Set(context)
+    if context is None or isinstance(context, Set):
+        return context
+    hint = 'such as "[N] -> { : N >= 1 }"'
+    raise BadArgument(f"a context is a Set or its text, not {kind_of(context)}", where=repr(context), hint=hint)
+
+
+def _extents(given: object) -> dict[str, int]:
+    """The extents as integers."""
+    hint = 'such as extents={"blockIdx.x": 16}'
+    if not isinstance(given, Mapping):
+        raise BadArgument(f"extents are numbers by name, not {kind_of(given)}", where=repr(given), hint=hint)
+    try:
+        return {str(n): index(v) for n, v in given.items()}
+    except TypeError:
+        raise BadArgument("an extent is an integer", where=repr(dict(given)), hint=hint) from None
+
+
+def _statements(schedule: Schedule) -> set[str]:
+    """The statements of a tree, those of its extensions, too."""
+    found = set(names_of(schedule.domain))
+    for _, node in schedule.walk():
+        if isinstance(node, Extension):
+            found.update(names_of(node.extension.range()))
+    return found

@@ -1,0 +1,49 @@
+"""What is known on the way down the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, System
+from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.tree import Path
+from polyvolta.sets import Aff, PolyvoltaError
+
+if TYPE_CHECKING:
+    from polyvolta.sched.loops.walk import Scanner
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The instances that come this way, what holds here, and the values of the band members above."""
+
+    pieces: tuple[Piece, ...]
+    known: Known
+    prefix: tuple[Aff, ...] = ()
+
+    def outer(self, col: int) -> bool:
+        """Whether a column stands for something outside of this place."""
+        return col < LOOP + len(self.prefix) or FLOOR <= col < LOCAL
+
+    def below(self, value: Aff) -> State:
+        """The state below a band member that has a value."""
+        return replace(self, prefix=(*self.prefix, value))
+
+    def knowing(self, rows: System) -> State:
+        """The state where some rows hold, too."""
+        return replace(self, known=self.known.given(rows))
+
+    def with_pieces(self, pieces: list[Piece]) -> State:
+        """The state with other instances."""
+        return replace(self, pieces=tuple(pieces))
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The statements that come this way, in order."""
+        return tuple(dict.fromkeys(p.statement for p in self.pieces))
+
+    def fail(self, scanner: Scanner, at: Path, kind: type[PolyvoltaError], what: str, hint: str) -> NoReturn:
+        """Refuse the tree, its node marked."""
+        raise kind(what, where=scanner.schedule.marked(at), hint=hint)

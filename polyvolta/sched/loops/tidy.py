@@ -1,0 +1,54 @@
+"""Conditions where they first hold: what neighbours test alike is tested once, outside of loops where it can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
+
+
+def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """The same code with neighbouring conditions joined and conditions hoisted out of loops."""
+    out: list[Ast] = []
+    for inside in body:
+        node = _inside(inside)
+        last = out[-1] if out else None
+        if isinstance(node, If) and isinstance(last, If):
+            shared = tuple(c for c in last.conditions if c in node.conditions)
+            if shared:
+                inner = (*_rest(last, shared), *_rest(node, shared))
+                out[-1] = If(shared, tidied(inner) if len(inner) > 1 else inner, last.at)
+                continue
+        out.append(node)
+    return tuple(out)
+
+
+def _inside(node: Ast) -> Ast:
+    """A statement with what is in it tidied, and conditions around rather than inside it."""
+    if isinstance(node, Call):
+        return node
+    body = tidied(node.body)
+    inner = body[0] if len(body) == 1 else None
+    if isinstance(node, For):
+        node = replace(node, body=body)
+        if isinstance(inner, If):
+            fixed = tuple(c for c in inner.conditions if not _mentions(c, node.var))
+            if fixed:
+                return If(fixed, (replace(node, body=_rest(inner, fixed)),), inner.at)
+        return node
+    if isinstance(node, If) and isinstance(inner, If):
+        new = tuple(c for c in inner.conditions if c not in node.conditions)
+        return If((*node.conditions, *new), inner.body, node.at)
+    return replace(node, body=body)
+
+
+def _rest(node: If, without: tuple[Condition, ...]) -> tuple[Ast, ...]:
+    """The condition less some of its tests."""
+    left = tuple(c for c in node.conditions if c not in without)
+    return (replace(node, conditions=left),) if left else node.body
+
+
+def _mentions(condition: Condition, name: str) -> bool:
+    if isinstance(condition, AnyOf):
+        return any(_mentions(c, name) for case in condition.alternatives for c in case)
+    return name in condition[1].names()

@@ -1,0 +1,325 @@
+"""The walk of a tree: what each node does to the instances that come its way.
+
+A filter lets some pass, an extension adds some, a context adds to what is known, a guard becomes a condition, a band
+becomes loops (`members`), and a leaf calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from polyvolta.sched.errors import BadSchedule, NotScannable
+from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
+from polyvolta.sched.loops.conditions import any_of, beyond, exactly, fewer, guarded, has_rows, loosened, stated
+from polyvolta.sched.loops.instances import disjoint, instances, parameters, rows, systems
+from polyvolta.sched.loops.members import Nest
+from polyvolta.sched.loops.names import extents, mapped_names
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.groups import difference
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import System, local
+from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.tidy import tidied
+from polyvolta.sched.loops.writer import Writer
+from polyvolta.sched.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    Mark,
+    Member,
+    Node,
+    Path,
+    Schedule,
+    SetNode,
+)
+from polyvolta.sched.tree import (
+    Sequence as SequenceNode,
+)
+from polyvolta.sets import Aff, Map, Set, nearest, var
+from polyvolta.sets.conjuncts.conjunct import uses
+
+
+class Scanner(Writer):
+    """One walk of a tree: its columns, and the ranges of what has a name."""
+
+    def __init__(self, schedule: Schedule, context: Set | None, given: Mapping[str, int]) -> None:
+        self.schedule = schedule
+        names = mapped_names(schedule.root)
+        params = dict.fromkeys([*(context.param_names if context is not None else ()), *parameters(schedule.root)])
+        self.params = tuple(params)
+        self.columns = Columns([*params, *names])
+        self.known = Known(self.columns)
+        if context is not None:
+            self.known = self.assuming(self.known, context, ())
+        node = schedule.root.child if isinstance(schedule.root, Domain) else schedule.root
+        while isinstance(node, Context):  # what the tree assumes of everything counts as if it had been given
+            if not node.context.space.n_out:
+                self.known = self.assuming(self.known, node.context, ())
+            node = node.child
+        super().__init__(self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
+        self.notes: list[str] = []
+        self.extents: dict[str, Aff] = {}
+        if names:
+            self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)
+
+    def assuming(self, known: Known, s: Set, prefix: Sequence[Aff]) -> Known:
+        """What is known in a context besides."""
+        if len(s.parts) == 1 and len(s.parts[0][1]) > 1:
+            s = s.simple_hull()
+        found = systems(self.columns, s, prefix, self.schedule)
+        if len(found) != 1:
+            return known
+        return known.given(found[0])
+
+    # ---- the walk
+
+    def visit(self, node: Node, at: Path, state: State) -> tuple[Ast, ...]:
+        """The code for a subtree."""
+        if not state.pieces:
+            return ()
+        match node:
+            case Leaf():
+                return self.leaf(at, state)
+            case Band():
+                return self.band(node, at, state)
+            case Filter(_, child):
+                return self.visit(child, (*at, 0), state.with_pieces(list(self.filtered(node, at, state))))
+            case SequenceNode() | SetNode():
+                self.check_children(node, at, state)
+                return tuple(a for k, child in enumerate(node.children) for a in self.visit(child, (*at, k), state))
+            case Mark(name, child):
+                body = self.visit(child, (*at, 0), state)
+                return (Block(name, tidied(body), at),) if body else ()
+            case Context(context, child):
+                return self.context(context, child, at, state)
+            case Guard(guard, child):
+                return self.guard(guard, child, at, state)
+            case Extension(extension, child):
+                return self.visit(child, (*at, 0), self.extended(extension, state))
+        raise NotScannable(f"a {type(node).__name__} node cannot be scanned", where=self.schedule.marked(at))
+
+    def filtered(self, node: Filter, at: Path, state: State) -> Iterator[Piece]:
+        """The pieces that a filter lets pass."""
+        for piece in state.pieces:
+            if piece.statement not in node.statements:
+                continue
+            if node.instances is None:
+                yield piece
+                continue
+            part = node.instances.only(piece.statement)
+            for space, conjuncts in part.parts:
+                values = [(*v, 1) for v in rows(self.columns, part.param_names, ())]
+                for c in disjoint(part, space, conjuncts):
+                    kept = piece.copy()
+                    kept.take(c, [*values, *kept.images.values()])
+                    kept.promote(state.outer)
+                    if not kept.system.empty:
+                        yield kept
+
+    def check_children(self, node: Node, at: Path, state: State) -> None:
+        """Every statement goes some way."""
+        taken = {s for child in node.children if isinstance(child, Filter) for s in child.statements}
+        lost = [s for s in state.statements if s not in taken]
+        if lost and all(isinstance(child, Filter) for child in node.children):
+            raise BadSchedule(
+                f"no child takes the statement {lost[0]}",
+                where=self.schedule.marked(at),
+                hint=nearest(lost[0], sorted(taken)),
+            )
+
+    def reached(self, state: State) -> list[System] | None:
+        """Disjoint conditions for there being an instance here, None if there is one wherever this code runs.
+
+        Loops may run too far; then what is true or done once for each place of the tree needs such a condition.
+        """
+        out: list[System] = []
+        for piece in state.pieces:
+            piece = piece.copy()
+            piece.promote(state.outer)
+            for s in exactly(self.columns, piece.system):
+                s = beyond(state.known, s)
+                if not has_rows(s):
+                    return None
+                parts = [] if state.known.excludes_exactly(s) else [s]
+                for old in out:
+                    gone = list(self.columns.without_mods(old).every_ge())
+                    parts = [part for x in parts for part in difference(state.known, x, gone)]
+                out += parts
+        return out
+
+    def extended(self, extension: Map, state: State) -> State:
+        """The state with the instances that an extension adds."""
+        added = list(instances(self.columns, extension, state.prefix))
+        reached = self.reached(state)
+        if reached is not None:
+            found = []
+            for piece in added:
+                for s in reached:
+                    part = piece.copy()
+                    part.restrict(s)
+                    if not part.system.empty:
+                        found.append(part)
+            added = found
+        return state.with_pieces([*state.pieces, *added])
+
+    def of_sizes(self, floor: int) -> bool:
+        """Whether a floor is a function of parameters alone."""
+        return self.columns.affs[floor].names() <= set(self.params)
+
+    def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
+        """A subtree of which something is known."""
+        reached = None if self.of_sizes_alone(context, state) else self.reached(state)
+        conditions: tuple[Condition, ...] = ()
+        if reached is not None:
+            if not reached:
+                return ()
+            conditions = any_of([stated(self.columns, s, self.tidy) for s in reached])
+            if len(reached) == 1:
+                state = state.knowing(reached[0])
+        state = State(state.pieces, self.assuming(state.known, context, state.prefix), state.prefix)
+        with self.within(state.known):
+            return guarded(conditions, self.visit(child, (*at, 0), state), at)
+
+    def of_sizes_alone(self, context: Set, state: State) -> bool:
+        """Whether a context speaks of parameters alone: of no name, and of no member, even if its value is known.
+
+        What it says of members is nothing where no instance comes by, and at some sizes there may be none.
+        """
+        params = len(context.param_names)
+        if any(uses(c, dim) for space, cs in context.parts for c in cs for dim in range(params, params + space.n_out)):
+            return False
+        sizes = {self.columns.ids[p] for p in self.params} | {c for c in self.columns.floors if self.of_sizes(c)}
+        return all(s.columns() <= sizes for s in systems(self.columns, context, state.prefix, self.schedule))
+
+    def guard(self, guard: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
+        """A subtree under a condition on the members above."""
+        found = self.conditions(systems(self.columns, guard, state.prefix, self.schedule), state)
+        if found is None:
+            return ()
+        conditions, state = found
+        return guarded(conditions, self.visit(child, (*at, 0), state), at)
+
+    def conditions(self, some: list[System], state: State) -> tuple[tuple[Condition, ...], State] | None:
+        """What tests that one of some systems holds, and the state where it does; None where none can."""
+        cases = [beyond(state.known, s) for s in fewer(self.columns, state.known, some)]
+        cases = [s for s in cases if not has_rows(s) or not state.known.excludes_exactly(s)]
+        if not cases:
+            return None
+        if not all(has_rows(s) for s in cases):
+            return (), state
+        if len(cases) == 1:
+            state = state.knowing(cases[0])
+        else:
+            cases = loosened(state.known, cases)
+        return any_of([stated(self.columns, s, self.tidy) for s in cases]), state
+
+    def band(self, node: Band, at: Path, state: State) -> tuple[Ast, ...]:
+        """The loops of a band and what is in them."""
+        depth = len(state.prefix)
+        active = state.statements
+        columns = []
+        for k, m in enumerate(node.members):
+            exprs = dict(m.exprs)
+            lost = [s for s in active if s not in exprs]
+            if lost:
+                raise BadSchedule(
+                    f"member {k} of the band has no expression for the statement {lost[0]}",
+                    where=self.schedule.marked(at),
+                    hint="a filter keeps statements out, or the band gets an expression for it",
+                )
+            first = exprs[active[0]]
+            if m.name:
+                columns.append(self.columns.name(m.name))
+            elif first.is_constant and all(exprs[s] == first for s in active):
+                columns.append(0)
+            else:
+                columns.append(self.columns.loop(depth + k))
+        loops = [0 if m.name else c for m, c in zip(node.members, columns, strict=True)]
+        lanes = self.lanes(state, node.members, columns, loops)
+        regions = self.regions(node, at, columns, loops, state)
+        nest = Nest(self, at, node.members, loops, lambda s: self.visit(node.child, (*at, 0), s), regions, node.child)
+        return nest.visit(0, lanes, state)
+
+    def lanes(
+        self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
+    ) -> list[Lane]:
+        """The pieces with the members of a band equated to their columns, and their shadows."""
+        out = []
+        for piece in state.pieces:
+            piece = piece.copy()
+            for m, col in zip(members, columns, strict=True):
+                if col:
+                    piece.equate(col, m.of(piece.statement))
+            if not piece.system.empty:
+                lane = Lane.of(piece, loops, state.known)
+                if not lane.empty:
+                    out.append(lane)
+        return out
+
+    def regions(
+        self, node: Band, at: Path, columns: Sequence[int], loops: Sequence[int], state: State
+    ) -> list[list[System]]:
+        """The shadows of each piece of what a band isolates."""
+        isolate = node.isolate
+        if isolate is None:
+            return []
+        wanted, found = len(state.prefix) + len(node.members), len(isolate.space.dims)
+        if found != wanted:
+            raise BadSchedule(
+                f"what is isolated has {found} dimensions, not {wanted}",
+                where=f"{isolate}\n{self.schedule.marked(at)}",
+                hint="its dimensions are the members of the bands above, the outermost first, and those of this band",
+            )
+        values = rows(self.columns, isolate.param_names, state.prefix)
+        statement = state.statements[0]
+        for m, col in zip(node.members, columns, strict=True):
+            values.append((((col, 1),), 0) if col else ((), m.of(statement).const))
+        out = []
+        for space, conjuncts in isolate.parts:
+            for c in disjoint(isolate, space, conjuncts):
+                piece = Piece.of(self.columns, "", (), [(*v, 1) for v in values], c)
+                lane = Lane.of(piece, loops, state.known)
+                if not lane.empty:
+                    out.append(lane.shadows)
+        return out
+
+    # ---- leaves
+
+    def leaf(self, at: Path, state: State) -> tuple[Ast, ...]:
+        """Calls of the statements that end here."""
+        out: list[Ast] = []
+        for name in state.statements:
+            out += self.calls(name, at, state.with_pieces([p for p in state.pieces if p.statement == name]))
+        return tuple(out)
+
+    def calls(self, name: str, at: Path, state: State) -> tuple[Ast, ...]:
+        """Calls of one statement, in loops over iterators that are not determined."""
+        pieces = []
+        for piece in state.pieces:
+            piece = piece.copy()
+            piece.promote(state.outer)
+            if not piece.system.empty:
+                pieces.append(piece)
+        free = [d for d in (pieces[0].images if pieces else ()) if any(local(p.images[d][0]) for p in pieces)]
+        if free:
+            members = [Member(((name, var(d)),)) for d in free]
+            columns = [self.columns.loop(len(state.prefix) + k) for k in range(len(free))]
+            state = state.with_pieces(pieces)
+            nest = Nest(self, at, members, columns, lambda s: self.calls(name, at, s))
+            return nest.visit(0, self.lanes(state, members, columns, columns), state)
+        found: dict[tuple[Aff, ...], list[System]] = {}
+        for piece in pieces:
+            args = tuple(self.argument(self.columns.aff(*v)) for v in piece.images.values())
+            found.setdefault(args, []).extend(exactly(self.columns, piece.system))
+        out: list[Ast] = []
+        for args, some in found.items():
+            tested = self.conditions(some, state)
+            if tested is not None:
+                out += guarded(tested[0], (Call(name, args, at),), at)
+        return tuple(out)

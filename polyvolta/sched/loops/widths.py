@@ -1,0 +1,139 @@
+"""How large the numbers get that loops compute: the type that their variables need.
+
+Every expression is bounded from what is known of names, outside in; what is bounded is each term and each sum on the
+way, so that no step of the evaluation leaves the type either. Sizes that are not known count 1: whether a size fits its
+type is for the caller to see, that the loops' own constants do is seen here. `execute` knows the sizes, and asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from polyvolta.sched.errors import BadArgument, NotTranslatable
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Condition, Extreme, For, If
+from polyvolta.sched.loops.result import Scan
+from polyvolta.sets import Aff, nearest
+from polyvolta.sets.values.aff import Atom, Floor
+from polyvolta.sets.values.simplify import Range
+
+BITS = {"int": 32, "long": 64, "long long": 64, "int32_t": 32, "int64_t": 64}  # the types of loop variables
+
+
+def integer_type(scan: Scan, wanted: str | None) -> str:
+    """The type of loop variables: the one that is wanted, else `int` or, for large constants, `long long`.
+
+    Half of a type's range is left to the sizes.
+
+    Raises
+    ------
+    BadArgument : it is no signed type of C.
+    NotTranslatable : a value does not fit it, or no type of 64 bits.
+    """
+    if wanted is not None and wanted not in BITS:
+        raise BadArgument(
+            f"integer={wanted!r} is no signed integer type of C",
+            where=", ".join(BITS),
+            hint=nearest(str(wanted), list(BITS)),
+        )
+    most, what = scan.largest or largest(scan)
+    bits = 32 if most < 2**30 else 64
+    if most >= 2**62 or bits > BITS.get(wanted or "long long", 64):
+        fits = "64 bits" if most >= 2**62 else f"{wanted}, of 32 bits"
+        hint = "to_python and using='python' know no largest integer" if most >= 2**62 else "integer='long long'"
+        raise NotTranslatable(f"a value of the loops does not fit {fits}", where=what, hint=hint)
+    return wanted or ("int" if bits == 32 else "long long")
+
+
+def check_sizes(scan: Scan, params: Mapping[str, int]) -> None:
+    """Refuse parameters with which a value of the loops may leave 64 bits.
+
+    Raises
+    ------
+    BadArgument : there is one, whose expression is shown.
+    """
+    most, what = largest(scan, {p: abs(v) for p, v in params.items()})
+    most, what = max((most, what), *((abs(v), p) for p, v in params.items()), (0, ""))
+    if most >= 2**63:
+        sizes = ", ".join(f"{p}={v}" for p, v in params.items())
+        raise BadArgument(
+            "a value of the loops may not fit 64 bits",
+            where=f"{what}" + (f" with {sizes}" if sizes else ""),
+            hint="using='python' knows no largest integer",
+        )
+
+
+def largest(scan: Scan, params: Mapping[str, int] | None = None) -> tuple[int, str]:
+    """A bound of the magnitude of whatever the loops compute, and the expression that has it.
+
+    Parameters
+    ----------
+    params : magnitudes of parameters; those that are not known count 1.
+
+    Cost: linear, a few microseconds a loop.
+    """
+    walk, known = _Walk(), {**_known(scan.ranges), **(params or {})}
+    sizes = {n: walk.value(e, known) for n, e in scan.extents.items()}
+    walk.block(scan.body, {**known, **sizes})
+    return walk.most, walk.what
+
+
+class _Walk:
+    """Remembers the largest of all values."""
+
+    def __init__(self) -> None:
+        self.most, self.what = 0, ""
+
+    def seen(self, value: int, e: object) -> int:
+        if value > self.most:
+            self.most, self.what = value, str(e)
+        return value
+
+    def value(self, e: Aff, known: Mapping[str, int]) -> int:
+        """The largest magnitude of an expression, one more for comparisons with `<`."""
+        total = abs(e.const) + 1
+        for atom, c in e.terms:
+            total += abs(c) * (known.get(atom, 1) if isinstance(atom, str) else self.atom(atom, known))
+        return self.seen(total, e)
+
+    def atom(self, atom: Atom, known: Mapping[str, int]) -> int:
+        if isinstance(atom, Floor):
+            return self.seen(self.value(atom.num, known) + 2 * atom.den, atom.num) // atom.den + 1
+        return self.value(atom.left, known) + self.value(atom.right, known)  # type: ignore[union-attr]
+
+    def bound(self, b: Bound, known: Mapping[str, int]) -> int:
+        return max([self.bound(t, known) for t in b.terms]) if isinstance(b, Extreme) else self.value(b, known)
+
+    def condition(self, c: Condition, known: Mapping[str, int]) -> None:
+        if isinstance(c, AnyOf):
+            for case in c.alternatives:
+                self.conditions(case, known)
+        else:
+            self.value(c[1], known)
+
+    def conditions(self, some: Iterable[Condition], known: Mapping[str, int]) -> None:
+        for c in some:
+            self.condition(c, known)
+
+    def block(self, body: Sequence[Ast], known: Mapping[str, int]) -> None:
+        for node in body:
+            match node:
+                case Call(args=args):
+                    for e in args:
+                        self.value(e, known)
+                case For(v, lower, upper, step, body=inner):
+                    # between the greatest lower and the least upper bound, and one step beyond
+                    ends = [min([self.bound(b, known) for b in bounds]) for bounds in (lower, upper)]
+                    most = max(ends)
+                    if v in known:
+                        most = min(most, known[v])
+                    self.block(inner, {**known, v: self.seen(most + step, v)})
+                case If(conditions, inner):
+                    self.conditions(conditions, known)
+                    self.block(inner, known)
+                case _:
+                    self.block(node.body, known)
+
+
+def _known(ranges: Mapping[str, Range]) -> dict[str, int]:
+    """The magnitudes of names with both ends."""
+    return {n: max(abs(low), abs(high)) for n, (low, high) in ranges.items() if low is not None and high is not None}

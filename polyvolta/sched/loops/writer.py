@@ -1,0 +1,101 @@
+"""Expressions as the loops write them: simplified by what is known of names and loop variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from polyvolta.sched.loops.ast import Bound
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.simplify import Range, simplify
+
+Ranges = dict[str, Range]
+UNKNOWN: Range = (None, None)
+
+
+class Writer:
+    """The ranges of what has a name while the loops are made.
+
+    Parameters
+    ----------
+    ranges : of parameters, of names that members are mapped to, and of the loop variables outside.
+    """
+
+    def __init__(self, columns: Columns, ranges: Ranges) -> None:
+        self.columns, self.ranges = columns, ranges
+        self.seen: Ranges = {}  # of loop variables, over all loops of that name
+        self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
+
+    def tidy(self, e: Aff) -> Aff:
+        """An expression simplified by the ranges of names and loop variables, its floors upright."""
+        for atom, _ in e.terms:
+            if not isinstance(atom, str):
+                break
+            low, high = self.ranges.get(atom, UNKNOWN)
+            if low is not None and low == high:
+                break
+        else:
+            return e
+        return self.columns.upright(simplify(e, self.ranges))
+
+    def argument(self, e: Aff) -> Aff:
+        """`tidy`, for what is known of strides, too: a loop variable is `residue + step * integer`."""
+        counted = {v: aff(r) + s * var(v) for v, (s, r) in self.strides.items() if v in e.names()}
+        if not counted:
+            return self.tidy(e)
+        ranges = dict(self.ranges)
+        for v, (s, r) in self.strides.items():
+            low, high = ranges[v]
+            ranges[v] = (None if low is None else (low - r) // s, None if high is None else (high - r) // s)
+        e = simplify(e, ranges, counted)
+        whole, rest = aff(0), aff(e.const)
+        for atom, c in e.terms:
+            if isinstance(atom, str) and atom in counted and c % self.strides[atom][0] == 0:
+                step, residue = self.strides[atom]
+                whole = whole + c // step * (var(atom) - residue)
+            else:
+                rest = rest + Aff(((atom, c),))
+        rest = rest.subs({v: (var(v) - r) // s for v, (s, r) in self.strides.items() if v in counted})
+        return self.columns.upright(whole + rest)
+
+    @contextmanager
+    def within(self, known: Known) -> Iterator[None]:
+        """What is known of names besides while a part of the loops is made."""
+        outer = self.ranges
+        self.ranges = {v: _both(old, known.range(self.columns.ids[v])) for v, old in outer.items()}
+        yield
+        self.ranges = outer
+
+    @contextmanager
+    def ranging(
+        self, name: str, low: Sequence[Bound], high: Sequence[Bound], step: int, residue: Aff
+    ) -> Iterator[None]:
+        """What is known of a loop's variable while its body is made."""
+        now: Range = (
+            max((e.const for e in low if isinstance(e, Aff) and e.is_constant), default=None),
+            min((e.const for e in high if isinstance(e, Aff) and e.is_constant), default=None),
+        )
+        if now[0] is not None and now[1] is not None and now[0] > now[1]:  # it never runs
+            now = (now[0], now[0])
+        self.ranges[name], self.seen[name] = now, _either(self.seen.get(name, now), now)
+        if step > 1 and residue.is_constant:
+            self.strides[name] = (step, residue.const)
+        yield
+        del self.ranges[name]  # the next loop of that name has its own range and stride
+        self.strides.pop(name, None)
+
+
+def _either(a: Range, b: Range) -> Range:
+    """The range that holds both."""
+    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
+    high = None if a[1] is None or b[1] is None else max(a[1], b[1])
+    return low, high
+
+
+def _both(a: Range, b: Range) -> Range:
+    """What two ranges share, the first of them where that is nothing."""
+    lows, highs = [e for e in (a[0], b[0]) if e is not None], [e for e in (a[1], b[1]) if e is not None]
+    low, high = max(lows, default=None), min(highs, default=None)
+    return a if low is not None and high is not None and low > high else (low, high)

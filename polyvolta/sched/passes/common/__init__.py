@@ -1,0 +1,1 @@
+"""What transformations share: arguments, places, subtrees, and the check at the end."""

@@ -1,0 +1,1 @@
+"""Transformations of statements' order: sequences made, hoisted, sunk, distributed, fused, reordered, pipelined."""

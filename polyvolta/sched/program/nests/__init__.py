@@ -1,0 +1,1 @@
+"""Programs read from loop nests in Python."""

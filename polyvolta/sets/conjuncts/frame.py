@@ -1,0 +1,177 @@
+"""Several conjuncts over the same columns, so that their rows can be compared and put into one tableau.
+
+Each conjunct has columns for its own divs. A *frame* lists every distinct known div once, by its definition, and
+rewrites all rows over (const, dims, those divs); a known div is a function of the point, so its two defining rows
+hold wherever it is mentioned. Unknown divs are existentials of one conjunct and keep columns of their own.
+
+Most questions between two conjuncts are then answered without a search: the same linear part with another
+constant implies or contradicts (`Member.least`), a linear program decides most of the rest (`Member.tableau`), and
+only what is left, where the rational vertex is not an integer point, is an integer program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from ..engine import integer
+from ..engine.rows import Row, complement, evaluate, negate
+from ..engine.simplex import Tableau
+from .conjunct import Conjunct, Div, defining_rows, normalise
+
+
+class Frame:
+    """Common columns of some conjuncts over the same dimensions; `members` are those conjuncts in them.
+
+    >>> from polyvolta.sets import Set
+    >>> ((_, cs),) = Set("{ [i] : i mod 4 = 0; [i] : i mod 4 = 1; [i] : i mod 6 = 0 }").parts
+    >>> frame = Frame(cs)
+    >>> frame.divs, [m.eqs for m in frame.members]
+    ([(4, (0, 1, 0, 0)), (6, (0, 1, 0, 0))], [((0, 1, -4, 0),), ((-1, 1, -4, 0),), ((0, 1, 0, -6),)])
+    """
+
+    def __init__(self, conjuncts: Sequence[Conjunct]) -> None:
+        self.n = conjuncts[0].n
+        base = 1 + self.n
+        divs = conjuncts[0].divs
+        if None not in divs and all(c.divs == divs for c in conjuncts):
+            places = [tuple(range(len(divs)))] * len(conjuncts)
+            self.divs: list[Div] = list(divs)
+        else:
+            self.divs, places = [], []
+            seen: dict[tuple, int] = {}
+            for c in conjuncts:
+                places.append(self._place(c, seen))
+        self.width = base + len(self.divs)
+        self.divs = [None if d is None else (d[0], self._padded(d[1])) for d in self.divs]
+        self.given = [
+            row for k, d in enumerate(self.divs) if d is not None for row in defining_rows(d, base + k, self.width)
+        ]
+        self.members = [
+            Member(self, [self._moved(r, p) for r in c.eqs], [self._moved(r, p) for r in c.ineqs])
+            for c, p in zip(conjuncts, places, strict=True)
+        ]
+
+    def _place(self, c: Conjunct, seen: dict[tuple, int]) -> tuple[int, ...]:
+        """Where the divs of a conjunct stand in the frame; new ones are appended."""
+        base = 1 + c.n
+        places: list[int] = []
+        for div in c.divs:
+            if div is None:
+                places.append(len(self.divs))
+                self.divs.append(None)
+                continue
+            row = [*div[1][:base], *[0] * len(self.divs)]
+            for k, v in enumerate(div[1][base:]):
+                if v:
+                    row[base + places[k]] = v
+            while len(row) > base and not row[-1]:
+                row.pop()
+            key = (div[0], tuple(row))
+            if key not in seen:
+                seen[key] = len(self.divs)
+                self.divs.append((div[0], tuple(row)))
+            places.append(seen[key])
+        return tuple(places)
+
+    def _padded(self, row: Row) -> Row:
+        return row + (0,) * (self.width - len(row))
+
+    def _moved(self, row: Row, places: tuple[int, ...]) -> Row:
+        base = 1 + self.n
+        if len(row) == self.width and places == tuple(range(len(places))):
+            return row
+        out = [*row[:base], *[0] * (self.width - base)]
+        for k, v in enumerate(row[base:]):
+            out[base + places[k]] = v
+        return tuple(out)
+
+    def conjunct(self, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:
+        """The normal conjunct of rows over the frame's columns."""
+        return normalise(self.n, self.divs, eqs, ineqs)
+
+    def tableau(self, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Tableau:
+        """A tableau of these rows and of the definitions of the divs; slack ~k is the k-th of these rows."""
+        tab = Tableau(self.width - 1)
+        for row in eqs:
+            tab.add_eq(row)
+        for row in ineqs:
+            tab.add_ineq(row)
+        for row in self.given:
+            tab.add_ineq(row)
+        return tab
+
+    def is_empty(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
+        """Whether no integer point satisfies the rows; exact."""
+        return integer.is_empty(self.width - 1, eqs, (*ineqs, *self.given))
+
+
+class Member:
+    """One conjunct in a frame; what is learnt of it is kept."""
+
+    def __init__(self, frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row]) -> None:
+        self.frame, self.eqs, self.ineqs = frame, tuple(eqs), tuple(ineqs)
+        self._known: dict[tuple[Row, bool], bool] = {}
+
+    @cached_property
+    def statements(self) -> tuple[Row, ...]:
+        """All rows as inequalities, an equality as two."""
+        return (*self.ineqs, *self.eqs, *map(negate, self.eqs))
+
+    @cached_property
+    def least(self) -> dict[Row, int]:
+        """For each linear part the smallest constant with which a row states it."""
+        out: dict[Row, int] = {}
+        for row in self.statements:
+            key = row[1:]
+            if out.get(key, row[0]) >= row[0]:
+                out[key] = row[0]
+        return out
+
+    @cached_property
+    def tableau(self) -> Tableau:
+        """The rational polyhedron."""
+        return self.frame.tableau(self.eqs, self.ineqs)
+
+    def implies(self, row: Row, exact: bool = True) -> bool:
+        """Whether `row >= 0` at every integer point of this conjunct, which has one.
+
+        By comparison of constants, else by a linear program, else, where an exact answer is asked for, by an integer
+        one; without that a True is a proof and a False is not.
+        """
+        const = self.least.get(row[1:])
+        if const is not None and const <= row[0]:
+            return True
+        if (row, exact) not in self._known:
+            opposite = self.least.get(negate(row[1:]))
+            self._known[row, exact] = not (opposite is not None and opposite + row[0] < 0) and self._searched(
+                row, exact
+            )
+        return self._known[row, exact]
+
+    def _searched(self, row: Row, exact: bool) -> bool:
+        tab = self.tableau
+        if tab.implies(row):
+            return True
+        if _integral_below(tab, row):
+            return False
+        low = tab.minimum(row)
+        if low is not None and low[0] > -low[1]:
+            return True
+        if _integral_below(tab, row):
+            return False
+        return exact and self.frame.is_empty(self.eqs, (*self.ineqs, complement(row)))
+
+    def minimum(self, row: Row) -> int | None:
+        """A lower bound of the row's integer values, the rational minimum rounded up; None if unbounded."""
+        const = self.least.get(row[1:])
+        if const is not None:
+            return row[0] - const
+        low = self.tableau.minimum(row)
+        return None if low is None else -(-low[0] // low[1])
+
+
+def _integral_below(tab: Tableau, row: Row) -> bool:
+    """Whether the tableau's vertex is an integer point with a negative value of the row."""
+    point = tab.sample()
+    return all(den == 1 for _, den in point) and evaluate(row, [v for v, _ in point]) < 0

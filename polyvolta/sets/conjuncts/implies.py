@@ -1,0 +1,132 @@
+"""Implication, which constraints of one conjunct hold at every point of another, and differences of conjuncts.
+
+`r >= 0` holds on A when A with `-r - 1 >= 0` has no integer point. Most such systems are refuted in one step, so
+that is tried first: the equalities of A are substituted, the negated row is tightened, and it is added to each row
+of A so that one variable vanishes. Tightened again, a contradiction with a parallel row is seen by comparing two
+constants. So `i >= 0` and `i <= 128a + 127` give `a >= 0`, and `i = 16q` gives `i = 8 floor(i/8)`, without a linear
+program. What is left goes to `integer.is_empty`, which decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ..budgets import spend
+from ..engine import integer
+from ..engine.rows import Row, complement, negate, normal_ineq, replaced, strongest
+from .conjunct import Conjunct, conjoin, juxtaposed, normalise, shared_divs
+from .normal import defining_rows
+
+
+@lru_cache(maxsize=1 << 14)
+def implied(a: Conjunct, b: Conjunct) -> bool:
+    """Whether every point of `a` is a point of `b`, whose divs must be known.
+
+    Exact. O(rows of both) sums of rows for each of b, and an emptiness test where those decide nothing.
+    """
+    facts, rows = _read(a, b)
+    return all(facts.plainly_imply(row) or facts.imply(row) for row in rows)
+
+
+@lru_cache(maxsize=1 << 14)
+def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
+    """The rows `>= 0` of `b` (an equality is two) that `a` does not plainly imply, over `juxtaposed(a, b)`.
+
+    They may be implied all the same: no search is made. O(rows of both) sums of rows for each of b.
+    """
+    facts, rows = _read(a, b)
+    return tuple([row for row in rows if not facts.plainly_imply(row)])
+
+
+def _read(a: Conjunct, b: Conjunct) -> tuple[_Facts, list[Row]]:
+    both = juxtaposed(a, b)
+    eqs = both.eqs[len(a.eqs) :]
+    return _Facts(a, both), [*both.ineqs[len(a.ineqs) :], *eqs, *map(negate, eqs)]
+
+
+def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
+    """Disjoint conjuncts whose union is the points of `a` that are not in `b`, whose divs must be known.
+
+    Each inequality of `b` that `a` does not imply gives at most one piece, each equality two.
+    """
+    spend(2 + len(b.ineqs) + len(b.eqs))
+    rows = doubtful(a, b)
+    if not rows:
+        return []
+    both = conjoin(a, b)
+    if both is None or both.is_empty:
+        return [a]
+    divs = shared_divs(a, b)[0]
+    pieces, ineqs = [], list(a.ineqs)
+    for row in rows:
+        piece = normalise(a.n, divs, a.eqs, [*ineqs, complement(row)])
+        if piece is not None and not piece.is_empty:
+            pieces.append(piece)
+            ineqs.append(row)
+    return pieces
+
+
+class _Facts:
+    """What a conjunct says, its equalities substituted; `best` has the least constant of each normal."""
+
+    def __init__(self, a: Conjunct, both: Conjunct) -> None:
+        base, width = 1 + both.n, 1 + both.n + len(both.divs)
+        self.width = width
+        self.images: list[tuple[int, Row]] = []
+        ineqs = list(both.ineqs[: len(a.ineqs)])
+        for k, div in enumerate(both.divs):
+            if div is not None:
+                ineqs += defining_rows(div, base + k, width)
+        for eq in both.eqs[: len(a.eqs)]:
+            eq = self.solved(eq)
+            at = next((c for c in range(width - 1, 0, -1) if eq[c] in (1, -1)), 0)
+            if not at:
+                ineqs += [eq, negate(eq)]
+                continue
+            image = tuple([0 if c == at else -eq[at] * v for c, v in enumerate(eq)])
+            self.images = [(c, replaced(r, at, image)) for c, r in self.images]
+            self.images.append((at, image))
+        best = strongest(map(self.solved, ineqs) if self.images else ineqs)
+        self.empty, self.best = best is None, best or {}
+
+    def solved(self, row: Sequence[int]) -> Sequence[int]:
+        """The row after the equalities are substituted."""
+        for at, image in self.images:
+            row = replaced(row, at, image)
+        return row
+
+    def plainly_imply(self, row: Row) -> bool:
+        """Whether `row >= 0` at every integer point can be seen without a search."""
+        row = normal_ineq(self.solved(row))
+        if isinstance(row, bool) or self.empty:
+            return self.empty or row is True
+        normal = row[1:]
+        known = self.best.get(normal)
+        if known is not None and known <= row[0]:
+            return True
+        return self.refuted(-row[0] - 1, [-v for v in normal])
+
+    def imply(self, row: Row) -> bool:
+        """Whether `row >= 0` at every integer point."""
+        known = [(const, *key) for key, const in self.best.items()]
+        return self.empty or integer.is_empty(self.width - 1, (), [*known, complement(self.solved(row))])
+
+    def refuted(self, const: int, normal: list[int]) -> bool:
+        """Whether the sum with some row, one variable gone and tightened, contradicts a row or itself."""
+        terms = [(k, v) for k, v in enumerate(normal) if v]
+        for key, other in self.best.items():
+            for k, p in terms:
+                q = key[k]
+                if p * q < 0:
+                    up, down = abs(q), abs(p)
+                    row = normal_ineq(
+                        (up * const + down * other, *[up * x + down * y for x, y in zip(normal, key, strict=True)])
+                    )
+                    if row is False:
+                        return True
+                    if row is not True:
+                        opposite = self.best.get(tuple([-v for v in row[1:]]))
+                        if opposite is not None and opposite + row[0] < 0:
+                            return True
+        return False

@@ -1,0 +1,241 @@
+"""Affine lattices: the grids on which integer points lie.
+
+The integer solutions of equalities are `origin + sum t_j * basis[j]` over integers t (`integer.solve_equalities`).
+So are, with a smaller lattice, the integer points of a polyhedron: it may be flat, because inequalities hold with
+equality everywhere (a linear program each tells), or because it is so thin that all its integer points lie in a
+subspace that the rational ones leave. The latter is found by looking for integer points on either side of a form
+that is constant on all points seen: each such question raises the dimension of what is seen, or lowers that of
+what is left, so n of them do. A polyhedron that holds a unit cube needs none of this, and that is one linear
+program.
+
+Joining lattices adds the difference of their origins to the generators, which is how strides arise: the join of
+the points 0 and 4 is `i mod 4 = 0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, reduce
+
+from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
+from ..engine.rows import Row, dot, evaluate, negate, normal_ineq, replaced, substitute
+from ..engine.simplex import Tableau, tight_slacks
+from . import conjunct as cj
+from .conjunct import Conjunct
+
+
+def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | None:
+    """The lattice that the equalities give which hold at all integer points; None when there is no point.
+
+    Exact: its affine span is the least that contains the points. The points need not generate the lattice.
+
+    >>> of_points(2, (), ((2, 3, -3), (1, -3, 3), (0, 1, 0)))
+    ((0, 0), ((1, 1),))
+    """
+    found = solve_equalities(n, eqs)
+    if found is None:
+        return None
+    origin, basis = found
+    m = len(basis)
+    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
+    rows = []
+    for row in ineqs:
+        tight = normal_ineq(substitute(row, images, m))
+        if tight is False:
+            return None
+        if tight is not True:
+            rows.append(tight)
+    inner = _of_full(m, list(dict.fromkeys(rows)))
+    if inner is None or (len(inner[1]) == m and not any(inner[0])):
+        return inner and found
+    return _composed(found, inner)
+
+
+def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
+    """`of_points` without equalities."""
+    everything = ((0,) * n, tuple([tuple([int(i == j) for i in range(n)]) for j in range(n)]))
+    upright = _along_slabs(n, ineqs)
+    if _has_corner(n, upright):
+        return everything
+    fat = Tableau(n)
+    for row in upright:
+        sizes = [abs(v) for v in row[1:]]
+        fat.add_ineq((row[0] - (sum(sizes) + 1) // 2 - max(sizes), *row[1:]))
+        if fat.empty:
+            break
+    else:
+        return everything  # a point, rounded, and its neighbours along all axes are inside
+    tab = Tableau(n)
+    for row in ineqs:
+        tab.add_ineq(row)
+    if tab.empty:
+        return None
+    tight = [row for row, t in zip(ineqs, tight_slacks(tab, 0, len(ineqs)), strict=True) if t]
+    if tight:
+        return of_points(n, tight, ineqs)
+    first = sample(n, (), ineqs)
+    if first is None:
+        return None
+    moves: list[Row] = []
+    while True:
+        _, still = solve_equalities(n, [(0, *d) for d in moves])  # the forms that are constant on what is seen
+        if not still:
+            return everything
+        form = still[0]
+        value = dot(form, first)
+        for row in ((-value - 1, *form), (value - 1, *negate(form))):
+            other = sample(n, (), (*ineqs, row))
+            if other is not None:
+                moves.append(tuple([y - x for x, y in zip(first, other, strict=True)]))
+                break
+        else:
+            return of_points(n, [(-value, *form)], ineqs)
+
+
+def _has_corner(n: int, ineqs: Sequence[Row]) -> bool:
+    """Whether a point is at hand that has, along each axis, a neighbour on one of its sides. No proof if not.
+
+    It is looked for where rows are not nearly tight, but between the two sides of a slab, which may be one step apart.
+    O(size), no linear program.
+
+    >>> _has_corner(2, [(0, 1, 0), (3, -1, 0), (0, 0, 1), (1, 0, -1)]), _has_corner(1, [(0, 1), (0, -1)])
+    (True, False)
+    """
+    normals = {row[1:] for row in ineqs}
+    point = pushed(n, [r if negate(r[1:]) in normals else (r[0] - max(map(abs, r[1:])), *r[1:]) for r in ineqs], 4)
+    if point is None:
+        return False
+    rows = [(evaluate(row, point), row) for row in ineqs]
+    return all(v >= 0 for v, _ in rows) and all(
+        all(v + row[i] >= 0 for v, row in rows) or all(v - row[i] >= 0 for v, row in rows) for i in range(1, n + 1)
+    )
+
+
+def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
+    """The rows in coordinates in which slabs 0 <= f <= c are parallel to an axis, where a unit coefficient allows.
+
+    So a tile 0 <= i - 128a <= 127 has the size that it has, and is not thin in the direction of a. Thin slabs come
+    first: of a tile within a tile the inner one.
+    """
+    used: set[int] = set()
+    known = {row[1:]: row[0] for row in ineqs}
+    width = {key: c + known[negate(key)] for key, c in known.items() if negate(key) in known and key.count(0) < n - 1}
+    for key in sorted(width, key=lambda key: width[key]):
+        if not any(row[1:] == key for row in ineqs):
+            continue
+        at = next((j for j, v in enumerate(key, 1) if abs(v) == 1 and j not in used), 0)
+        if at:
+            used.add(at)
+            image = [0, *[-key[at - 1] * v for v in key]]
+            image[at] = key[at - 1]  # x_at = f - the rest
+            ineqs = [tuple(replaced(row, at, image)) for row in ineqs]
+    return ineqs
+
+
+def _composed(outer: Lattice, inner: Lattice) -> Lattice:
+    """The lattice of the outer one's points whose coordinates are in the inner one."""
+    origin, basis = outer
+
+    def image(t: Point) -> Point:
+        return tuple([sum([c * b[i] for c, b in zip(t, basis, strict=True)]) for i in range(len(origin))])
+
+    start = tuple([o + s for o, s in zip(origin, image(inner[0]), strict=True)])
+    return start, tuple([image(t) for t in inner[1]])
+
+
+def echelon(vectors: Iterable[Point]) -> tuple[Point, ...]:
+    """A basis of what the vectors generate over the integers, each leading entry positive and below the last one's.
+
+    Euclid's algorithm on rows; entries above a leading one are reduced by it.
+
+    >>> echelon([(4, 2), (6, 3), (0, 5)])
+    ((2, 1), (0, 5))
+    """
+    rows = [list(v) for v in vectors if any(v)]
+    out: list[list[int]] = []
+    for col in range(len(rows[0]) if rows else 0):
+        live = [r for r in rows if r[col]]
+        if not live:
+            continue
+        rest = [r for r in rows if not r[col]]
+        while len(live) > 1:
+            lead = min(live, key=lambda r: abs(r[col]))
+            left = [lead]
+            for r in live:
+                if r is not lead:
+                    q = r[col] // lead[col]
+                    r = [x - q * y for x, y in zip(r, lead, strict=True)]
+                    (left if r[col] else rest).append(r)
+            live = left
+        lead = live[0] if live[0][col] > 0 else [-v for v in live[0]]
+        for at, r in enumerate(out):
+            q = r[col] // lead[col]
+            if q:
+                out[at] = [x - q * y for x, y in zip(r, lead, strict=True)]
+        out.append(lead)
+        rows = [r for r in rest if any(r)]
+    return tuple(map(tuple, out))
+
+
+def joined(lattices: Sequence[Lattice]) -> Lattice:
+    """The least lattice with the points of all.
+
+    >>> joined([((0, 0), ((0, 4),)), ((0, 2), ((0, 4),))])
+    ((0, 0), ((0, 2),))
+    """
+    origin = lattices[0][0]
+    generators = [b for _, basis in lattices for b in basis]
+    generators += [tuple([y - x for x, y in zip(origin, o, strict=True)]) for o, _ in lattices[1:]]
+    return origin, echelon(generators)
+
+
+def index(lattice: Lattice) -> tuple[int, int]:
+    """(dimension, product of the leading entries of its echelon basis): equal for translates."""
+    basis = echelon(lattice[1])
+    return len(basis), reduce(lambda a, b: a * b, (next(v for v in b if v) for b in basis), 1)
+
+
+@lru_cache(maxsize=1 << 12)
+def of_conjunct(c: Conjunct) -> Lattice | None:
+    """The lattice of the dimensions' values; None for an empty conjunct."""
+    found = of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())
+    if found is None:
+        return None
+    return found[0][: c.n], echelon([b[: c.n] for b in found[1]])
+
+
+def equalities(n: int, lattice: Lattice) -> list[Row]:
+    """The equalities of the least affine subspace with the lattice's points; they say nothing of strides.
+
+    >>> equalities(2, ((1, 3), ((2, 4),)))
+    [(-1, -2, 1)]
+    """
+    origin, basis = lattice
+    _, forms = solve_equalities(n, [(0, *b) for b in basis])
+    return [(-dot(f, origin), *f) for f in forms]
+
+
+def conjunct(n: int, lattice: Lattice) -> Conjunct:
+    """The points of a lattice, as a conjunct of equalities.
+
+    >>> conjunct(2, ((1, 3), ((1, 2),))).eqs
+    ((1, 2, -1),)
+    """
+    origin, vectors = lattice
+    basis = echelon(vectors)
+    leads = [next(k for k, v in enumerate(b) if v) for b in basis]
+    if all(b[k] == 1 for b, k in zip(basis, leads, strict=True)):  # the leading coordinates are the parameters t
+        eqs = []
+        for i in set(range(n)) - set(leads):
+            row = [-origin[i], *[int(k == i) for k in range(n)]]
+            for b, k in zip(basis, leads, strict=True):
+                row[0] += b[i] * origin[k]
+                row[1 + k] -= b[i]
+            eqs.append(tuple(row))
+        return cj.normalise(n, (), eqs, ()) or cj.nothing(n)
+    eqs = equalities(n, lattice)
+    _, whole = solve_equalities(n, [(0, *row[1:]) for row in eqs])
+    if index((origin, whole)) == index(lattice):  # no strides
+        return cj.normalise(n, (), eqs, ()) or cj.nothing(n)
+    eqs = [(-origin[i], *[int(k == i) for k in range(n)], *[-b[i] for b in basis]) for i in range(n)]
+    return cj.normalise(n, [None] * len(basis), eqs, ()) or cj.nothing(n)

@@ -1,0 +1,389 @@
+"""The normal form of a conjunction: what two spellings of the same constraints have in common.
+
+Six rewritings, each of which keeps the integer points, repeated until nothing changes:
+
+1. *Equalities are solved.* One with a unit coefficient replaces a column everywhere. The column is the one
+   that stands latest: an output is a function of inputs, not the other way round. A known div ranks just
+   behind the latest dimension in it, so `o = floor(i/8)` stays a floor when o comes after i, while `b =
+   floor(i/8)` with b before i becomes `8b <= i <= 8b + 7` and the div is gone.
+2. *Unknown divs in an equality become known.* Euclid's algorithm on their columns leaves one, with a factor
+   g; `g*q = e` says q = floor(e/g).
+3. *Divs are reduced.* Nested floors flatten, multiples of the divisor leave, the gcd cancels, the first
+   coefficient is positive; equal divs merge. `floor((8a + x)/16)` with 0 <= x < 8 is floor(a/2).
+4. *Inequalities are tightened*: divided by the gcd of their coefficients, constants rounded down; of
+   parallel ones the strongest stays; opposite ones may make an equality.
+5. *Intervals round.* With 0 <= x <= 127, `128q + x >= 0` says no more and no less than q >= 0.
+6. *Quotients are recognised* (module `recognise`): `0 <= i - 8q <= 7` with q after i is q = floor(i/8).
+
+No linear program takes part: the cost is about rows^2 * columns, tens of microseconds for a typical conjunct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+
+from ..budgets import spend
+from ..engine.columns import Columns, Div, defining_rows, replace_column
+from ..engine.rows import Row, normal_eq, normal_ineq, strongest
+from .recognise import Intervals, Quotient, from_equality, from_pair
+from .rounding import round_rows, rounded
+
+ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
+_TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
+
+
+def normal_form(
+    n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]
+) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
+    """Divs, equalities and inequalities in normal form; None when they are plainly contradictory.
+
+    Parameters
+    ----------
+    n : number of dimensions; rows are over (const, dims, divs), short ones are padded.
+    divs : (den, row) of each known div, None for an unknown one, in any order without cycles.
+    """
+    eqs, ineqs = tuple(eqs), tuple(ineqs)
+    rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
+    spend(1 + rows * width * (1 + rows // 32) // 16)
+    if not divs and not eqs:
+        plain = _inequalities(ineqs)
+        if plain is not False:
+            return None if plain is None else ((), (), plain)
+    work = _Work(n, divs, eqs, ineqs)
+    return work.frozen() if work.run() else None
+
+
+def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
+    """The normal form of inequalities over dimensions alone.
+
+    None for a contradiction, False where an equality or a quotient is among them and it takes more.
+    """
+    best = strongest(ineqs)
+    if best is None:
+        return None
+    if len(best) > 1 and not round_rows(best, Intervals(best, ())):
+        return None
+    for key, const in best.items():
+        other = best.get(tuple([-v for v in key]))
+        if other is not None:
+            gap = const + other
+            if gap < 0:
+                return None
+            if gap == 0 or gap + 1 in key or -gap - 1 in key:
+                return False
+    return tuple(sorted([(const, *key) for key, const in best.items()]))
+
+
+def strengthened(
+    n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Iterable[Row]
+) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
+    """A normal form of a conjunction in normal form with more inequalities: its equalities are solved already.
+
+    As a rule that of `normal_form`; where two rewritings undo each other, an equal one.
+    """
+    if not divs and not eqs:
+        return normal_form(n, divs, eqs, [*ineqs, *more])
+    work = _Work(n, divs, eqs, more)
+    spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
+    if not work.resume(ineqs):
+        return normal_form(n, divs, eqs, [*ineqs, *more])
+    return work.frozen() if work.tighten() and (work.settled() or work.run()) else None
+
+
+def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
+    """`row` times a positive number, less a multiple of `pivot_row`, so that column `col` vanishes."""
+    pivot = pivot_row[col]
+    g = gcd(row[col], pivot)
+    up, down = abs(pivot) // g, row[col] // g * (1 if pivot > 0 else -1)
+    return [up * a - down * b for a, b in zip(row, pivot_row, strict=True)]
+
+
+class _Work(Columns):
+    """The mutable state of one normalisation, and its rewritings; those of divs are in `Columns`."""
+
+    def run(self) -> bool:
+        """Rewrite until nothing changes; False for a contradiction."""
+        self.tidy_divs()
+        for _ in range(ROUNDS):
+            if self.unsolved and not self.solve():
+                return False
+            self.tidy_divs()
+            if self.unsolved:
+                continue
+            if not self.tighten():
+                return False
+            if self.settled():
+                return True
+        for _ in range(ROUNDS):  # it stays as it is, but equal divs must be one: others rely on it
+            if self.unsolved and not self.solve():
+                return False
+            self.tidy_divs()
+            if not self.unsolved:
+                break
+        return self.tighten()
+
+    def settled(self) -> bool:
+        """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
+        if self.unsolved or self.round_divs() or self.recognise():
+            return False
+        if not all(any(r[col] for r in (*self.eqs, *self.ineqs)) for col in range(self.base, self.width)):
+            self.sort_divs()  # a row that was dropped may have been the last to use a div
+        return True
+
+    def resume(self, ineqs: Sequence[Row]) -> bool:
+        """Substitute equalities in normal form in the new inequalities, and add those that they hold with."""
+        for eq in self.eqs:
+            kind, _, col = self.pivot(tuple(eq))
+            if kind != _DIMENSION or sum([1 for r in self.eqs if r[col]]) > 1:
+                return False
+            self.pivots.add(col)
+            value = [-eq[col] * v for v in eq]
+            value[col] = 0
+            self.ineqs = [replace_column(r, col, value) if r[col] else r for r in self.ineqs]
+        self.ineqs[:0] = [[*r, *[0] * (self.width - len(r))] for r in ineqs]
+        self.unsolved = False
+        return True
+
+    # ---- equalities
+
+    def solve(self) -> bool:
+        """Reduced echelon form of the equalities, substituted into everything."""
+        self.pivots = set()
+        self.solved = []
+        self.forget()
+        while self.eqs:
+            uses = [self.use(row) for row in self.eqs]
+            if False in uses:
+                return False
+            at = min(range(len(uses)), key=uses.__getitem__)
+            kind, _, col, row = uses[at]
+            del self.eqs[at]
+            if kind == _TRIVIAL:
+                continue
+            if kind == _IDENTIFY:
+                self.eqs.insert(0, list(row))
+                self.identify_unknown()
+                self.forget()
+            elif kind == _CROSS:
+                for rows in (self.eqs, self.solved, self.ineqs):
+                    rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
+                self.solved.append(list(row))
+                if col < self.base:
+                    self.pivots.add(col)
+            else:
+                self.use_pivot(list(row), col)
+        solved = [normal_eq(row) for row in self.solved]  # a non-unit pivot may have shown them unsolvable
+        self.eqs, self.solved = [list(r) for r in solved if type(r) is tuple], []
+        self.unsolved = False
+        return False not in solved
+
+    def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
+        """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
+        known = self.uses.get(id(row))
+        if known is not None and known[0] is row:
+            return known[1]
+        primitive = normal_eq(row)
+        if primitive is True:
+            found = (_TRIVIAL, 0, 0, tuple(row))
+        else:
+            found = primitive and (*self.pivot(primitive), primitive)
+        self.uses[id(row)] = (row, found)
+        return found
+
+    def pivot(self, row: Row) -> tuple[int, int, int]:
+        """(kind, effort, column) of the column that a primitive equality is solved for."""
+        base = self.base
+        unknown = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
+        if unknown:
+            unit = next((c for c in unknown if row[c] in (1, -1)), 0)
+            return (_UNKNOWN if unit else _IDENTIFY, 0, unit)
+        used = [c for c in range(1, self.width) if row[c]]
+        units = [c for c in used if row[c] in (1, -1)]
+        for col in sorted(units, key=self.rank, reverse=True):
+            if col < base:
+                return (_DIMENSION, -col, col)
+            if not any(self.mentions(j - base, col) for j in used if j >= base and j != col):
+                return (_DIV, len(used), col)
+        col = min(used, key=lambda c: (abs(row[c]), -c))
+        return (_CROSS, abs(row[col]), col)
+
+    def rank(self, col: int) -> tuple[int, int]:
+        """How late a column stands: a dimension at its place, a div behind the latest dimension in it."""
+        if col < self.base:
+            return (col, 0)
+        found = self.memo.get(col)
+        if found is None:
+            div = self.divs[col - self.base]
+            found = (self.base, 0)
+            if div is not None:
+                last, depth = max((self.rank(c) for c, v in enumerate(div[1]) if c and v), default=(0, 0))
+                found = (last, depth + 1)
+            self.memo[col] = found
+        return found
+
+    def use_pivot(self, row: list[int], col: int) -> None:
+        """Replace `col`, which has a unit coefficient in the equality `row`, everywhere; a div disappears."""
+        value = [-row[col] * v for v in row]
+        value[col] = 0
+        k = col - self.base
+        if k < 0:
+            self.substitute(col, value)
+            self.pivots.add(col)
+            self.solved.append(row)
+            return
+        known = self.divs[k] is not None
+        if known:
+            self.ineqs += [list(r) for r in defining_rows(self.divs[k], col, self.width)]
+        self.substitute(col, value)
+        if known:
+            self.divs[k] = None  # no row mentions it any more
+            self.forget()
+
+    def identify_unknown(self) -> None:
+        """The first equality has unknown divs, none with a unit coefficient: mix them into one, now known."""
+        base = self.base
+        row = self.eqs[0]
+        cols = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
+        while len(cols) > 1:  # Euclid on the columns: x_a := x_a - q x_b keeps the integer lattice
+            cols.sort(key=lambda c: abs(row[c]))
+            small, big = cols[0], cols[-1]
+            q = row[big] // row[small]
+            for rows in (self.eqs, self.solved, self.ineqs):
+                for r in rows:
+                    r[big] -= q * r[small]
+            cols = [c for c in cols if row[c]]
+        (col,) = cols
+        den = abs(row[col])
+        if den > 1:
+            value = list(row) if row[col] < 0 else [-v for v in row]  # den * q = value
+            value[col] = 0
+            self.divs[col - base] = (den, value)
+
+    # ---- inequalities
+
+    def tighten(self) -> bool:
+        """Reduce inequalities, keep the strongest of parallel ones; False for a contradiction."""
+        best: dict[Row, int] = {}
+        for row in self.ineqs:
+            r = normal_ineq(row)
+            if r is not True and r is not False and self.divs:
+                r = self.without_unit_divs(r)
+            if r is False:
+                return False
+            if r is not True and best.get(r[1:], r[0]) >= r[0]:
+                best[r[1:]] = r[0]
+        if len(best) > 1 and not round_rows(best, self.bounds(best)):
+            return False
+        for key, const in list(best.items()):
+            opposite = tuple([-v for v in key])
+            other = best.get(opposite)
+            if other is None or const + other > 0 or key not in best:
+                continue
+            if const + other < 0:
+                return False
+            self.eqs.append([const, *key])
+            self.unsolved = True
+            del best[key], best[opposite]
+        for k, div in enumerate(self.divs):
+            if div is not None:
+                low, high = defining_rows(div, self.base + k, self.width)
+                above, below = best.get(low[1:]), best.get(high[1:])
+                if (above is not None and above + high[0] < 0) or (below is not None and below + low[0] < 0):
+                    return False
+                if above is not None and above >= low[0]:
+                    del best[low[1:]]
+                if below is not None and below >= high[0]:
+                    del best[high[1:]]
+        self.ineqs = [[c, *key] for key, c in best.items()]
+        return True
+
+    def without_unit_divs(self, row: Row) -> Row | bool:
+        """`f + floor(e/d) >= 0` as d*f + e >= 0, and `f - floor(e/d) >= 0` as d*f + d - 1 - e >= 0."""
+        for col in range(self.width - 1, self.base - 1, -1):
+            if row[col] not in (1, -1):
+                continue
+            div = self.divs[col - self.base]
+            if div is None or any(div[1][p] for p in self.pivots):
+                continue
+            den, numerator = div
+            if row[col] == 1:
+                out = [den * f + e for f, e in zip(row, numerator, strict=True)]
+            else:
+                out = [den * f - e for f, e in zip(row, numerator, strict=True)]
+                out[0] += den - 1
+            out[col] = 0
+            row = normal_ineq(out)
+            if row is True or row is False:
+                return row
+        return row
+
+    def round_divs(self) -> bool:
+        """Simplify a div by the intervals of its argument; whether there was one."""
+        if not self.divs:
+            return False
+        best = {tuple(r[1:]): r[0] for r in self.ineqs}
+        bounds = self.bounds(best)
+        for k, div in enumerate(self.divs):
+            if div is None:
+                continue
+            den, row = div
+            bounds.limit = self.base + k
+            below, above = best.get(tuple(row[1:])), best.get(tuple([-v for v in row[1:]]))
+            if below is not None and above is not None and (row[0] - below) // den == (row[0] + above) // den:
+                self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
+                return True
+            for g in {gcd(den, v) for v in row[1:] if v} | {den}:
+                value = rounded(row, g, bounds) if g > 1 else None
+                if value is not None:  # floor((g*U + R)/den) = floor((U + floor(R/g)) / (den/g))
+                    self.divs[k] = (den // g, value)
+                    return True
+        return False
+
+    def recognise(self) -> bool:
+        """Write one quotient as a floor (see `recognise`); whether there was one."""
+        best = {tuple(r[1:]): r[0] for r in self.ineqs}
+        self.forget()
+        place = [0, *[self.rank(col)[0] for col in range(1, self.width)]]
+        found = from_pair(best, place)
+        if found is not None:
+            for key in found[:2]:
+                del best[key]
+            self.ineqs = [[c, *key] for key, c in best.items()]
+            self.define(found[2])
+            return True
+        if not any(abs(v) > 1 for row in self.eqs for v in row[1:]):
+            return False
+        bounds = self.bounds(best)
+        for row in self.eqs:
+            quotient = from_equality(row, place, bounds)
+            if quotient is not None:
+                self.define(quotient)
+                return True
+        return False
+
+    def bounds(self, best: dict[Row, int]) -> Intervals:
+        """What bounds forms, by these inequalities and the divs."""
+        divs = [(self.base + k, *d) for k, d in enumerate(self.divs) if d is not None]
+        return Intervals(best, divs[::-1])
+
+    def define(self, q: Quotient) -> None:
+        """Add the equality `form = floor(numerator/den)`, its floor in a new column."""
+        for rows in (self.eqs, self.ineqs):
+            for row in rows:
+                row.append(0)
+        self.divs = [None if d is None else (d[0], [*d[1], 0]) for d in self.divs]
+        self.divs.append((q.den, [*q.numerator, 0]))
+        self.eqs.append([*q.form, -1])
+        self.width += 1
+        self.unsolved = True
+
+    def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
+        """The result, sorted."""
+        base = self.base
+        divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
+        eqs = tuple(sorted(normal_eq(r) for r in self.eqs))
+        return divs, eqs, tuple(sorted(tuple(r) for r in self.ineqs))
+
+
+# ---- intervals

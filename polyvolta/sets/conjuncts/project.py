@@ -1,0 +1,231 @@
+"""Projection: removing existentials from a conjunct, exactly over the integers.
+
+`eliminate` removes one existential e at a time from
+
+    a_i e + alpha_i >= 0   (a_i > 0)        -b_j e + beta_j >= 0   (b_j > 0)
+
+Over the integers an e exists when ceil(-alpha_i / a_i) <= floor(beta_j / b_j) for every pair. A pair with a
+unit coefficient is Fourier and Motzkin's affine row; any other is affine in one new known div,
+floor(alpha_i / a_i) or floor(beta_j / b_j), as long as that bound holds no other existential. So a single
+existential always goes, at the price of divs and never of a case split. Several that are knotted together by
+non-unit coefficients stay; `with_known_divs` unties those by parametric lexmin, at the price of pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from ..budgets import spend
+from ..engine import lexopt, simplex
+from ..errors import Unbounded
+from . import conjunct as cj
+from .conjunct import Conjunct, Div, Row, defining_rows, normalise
+
+ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself
+
+
+@lru_cache(maxsize=1 << 15)
+def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
+    """The conjunct over the other dimensions; `drop` are positions of dimensions, ascending.
+
+    Exact: the result has a point exactly where `c` has one above it. It may keep unknown divs.
+    """
+    return _project(c, drop) if drop else c
+
+
+@lru_cache(maxsize=1 << 15)
+def compose(
+    a: Conjunct, b: Conjunct, n: int, first: tuple[int, ...], second: tuple[int, ...], drop: tuple[int, ...]
+) -> Conjunct | None:
+    """Both over `n` dimensions, theirs standing at `first` and `second`, without the dimensions `drop`.
+
+    Exact, as `project`; the conjunction between is never brought to its normal form.
+    """
+    return _project(cj.juxtaposed(cj.placed(a, n, first), cj.placed(b, n, second)), drop)
+
+
+def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
+    gone = set(drop)
+    kept = [1 + d for d in range(c.n) if d not in gone]
+    lost = [1 + d for d in drop]
+    base = 1 + c.n
+    width = base + len(c.divs)
+
+    # Known divs that lean on a dropped dimension become unknown, with their definition spelt out as rows.
+    tainted: set[int] = set()
+    for k, div in enumerate(c.divs):
+        if (
+            div is None
+            or any(div[1][col] for col in lost)
+            or any(v for j, v in enumerate(div[1][base:]) if j in tainted)
+        ):
+            tainted.add(k)
+    ineqs = list(c.ineqs)
+    for k in sorted(tainted):
+        if c.divs[k] is not None:
+            ineqs += defining_rows(c.divs[k], base + k, width)
+    # column order of the result: kept dims, known divs, then lost dims and tainted divs as unknown divs
+    known = [k for k in range(len(c.divs)) if k not in tainted]
+    unknown = lost + [base + k for k in sorted(tainted)]
+    columns = [0, *kept, *(base + k for k in known), *unknown]
+    divs: list[Div] = []
+    for k in known:
+        den, row = c.divs[k]
+        wide = [*row, *[0] * (width - len(row))]
+        divs.append((den, tuple([wide[col] for col in columns])))
+    divs += [None] * len(unknown)
+    eqs = [tuple([r[col] for col in columns]) for r in c.eqs]
+    return eliminate(normalise(len(kept), divs, eqs, [tuple([r[col] for col in columns]) for r in ineqs]))
+
+
+def eliminate(c: Conjunct | None) -> Conjunct | None:
+    """The same set with as few unknown divs as one-at-a-time elimination leaves."""
+    before = 0 if c is None else len(c.ineqs)
+    while c is not None and not c.known:
+        step = _best_step(c)
+        if step is None:
+            break
+        c = _remove(c, *step)
+    if c is not None and len(c.ineqs) >= max(ROWS_WORTH_PRUNING, before + 1):
+        c = prune(c)
+    return c
+
+
+def _best_step(c: Conjunct) -> tuple[int, list, list] | None:
+    """The unknown div that goes at the least cost: (column, lower rows, upper rows)."""
+    base = 1 + c.n
+    unknown = [base + k for k, d in enumerate(c.divs) if d is None]
+    best, best_cost = None, None
+    for col in unknown:
+        if any(r[col] for r in c.eqs):
+            continue
+        others = [u for u in unknown if u != col]
+        lower = [r for r in c.ineqs if r[col] > 0]
+        upper = [r for r in c.ineqs if r[col] < 0]
+        cost = len(lower) * len(upper) - len(lower) - len(upper)
+        spend(1 + len(lower) * len(upper) // 4)
+        for low in lower:
+            for up in upper:
+                kind = _pair_kind(low, up, col, others)
+                if kind is None:
+                    cost = None
+                    break
+                cost += 4 * (kind == "div")
+            if cost is None:
+                break
+        if cost is not None and (best_cost is None or cost < best_cost):
+            best, best_cost = (col, lower, upper), cost
+    return best
+
+
+def _pair_kind(low: Row, up: Row, col: int, others: Sequence[int]) -> str | None:
+    a, b = low[col], -up[col]
+    if a == 1 or b == 1:
+        return "rows"
+    if (
+        a == b
+        and all(x + y == 0 for k, (x, y) in enumerate(zip(low, up, strict=True)) if k)
+        and low[0] + up[0] >= a - 1
+    ):
+        return "free"
+    if not any(low[u] for u in others) or not any(up[u] for u in others):
+        return "div"
+    return None
+
+
+def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjunct | None:
+    """Eliminate the unknown div in `col`, for which `_best_step` found every pair to be exact."""
+    base, width = 1 + c.n, 1 + c.n + len(c.divs)
+    others = [base + k for k, d in enumerate(c.divs) if d is None and base + k != col]
+    rows = [list(r) for r in c.ineqs if not r[col]]
+    new_divs: dict[tuple[int, Row], int] = {}
+
+    def div_of(den: int, row: Sequence[int]) -> int:
+        value = tuple(0 if k == col else v for k, v in enumerate(row))
+        return new_divs.setdefault((den, value), width + len(new_divs))
+
+    for low in lower:
+        for up in upper:
+            a, b = low[col], -up[col]
+            kind = _pair_kind(low, up, col, others)
+            if kind == "rows":
+                rows.append([b * x + a * y for x, y in zip(low, up, strict=True)])
+            elif kind == "div":
+                use_low = not any(low[u] for u in others)
+                den, bound, other, factor = (a, low, up, b) if use_low else (b, up, low, a)
+                at = div_of(den, bound)
+                row = list(other) + [0] * (at + 1 - width)
+                row[col] = 0
+                row[at] = factor
+                rows.append(row)
+    divs = [*c.divs, *((den, row) for (den, row) in new_divs)]
+    columns = [k for k in range(width + len(new_divs)) if k != col]
+
+    def shrink(row: Sequence[int]) -> tuple[int, ...]:
+        wide = list(row) + [0] * (width + len(new_divs) - len(row))
+        return tuple(wide[k] for k in columns)
+
+    kept = [None if d is None else (d[0], shrink(d[1])) for k, d in enumerate(divs) if base + k != col]
+    kept, eqs, ineqs = _ordered(c.n, kept, [shrink(r) for r in c.eqs], [shrink(r) for r in rows])
+    return normalise(c.n, kept, eqs, ineqs)
+
+
+def _ordered(n: int, divs: list, eqs: list[Row], ineqs: list[Row]) -> tuple[list, list[Row], list[Row]]:
+    """Known divs moved before unknown ones; the new ones at the end depend on known ones only."""
+    base = 1 + n
+    order = [k for k, d in enumerate(divs) if d is not None] + [k for k, d in enumerate(divs) if d is None]
+    columns = [*range(base), *(base + k for k in order)]
+    move = lambda row: tuple(row[col] for col in columns)  # noqa: E731
+    return (
+        [None if divs[k] is None else (divs[k][0], move(divs[k][1])) for k in order],
+        [move(r) for r in eqs],
+        [move(r) for r in ineqs],
+    )
+
+
+@lru_cache(maxsize=1 << 15)
+def prune(c: Conjunct) -> Conjunct | None:
+    """Drop inequalities that the others imply over the rationals: one small linear program each."""
+    if c.is_empty:
+        return None
+    flags = simplex.redundant_rows(c.n + len(c.divs), c.eqs, c.ineqs, given=c.div_rows())
+    kept = [r for r, gone in zip(c.ineqs, flags, strict=True) if not gone]
+    return c if len(kept) == len(c.ineqs) else normalise(c.n, c.divs, c.eqs, kept)
+
+
+def _with_moduli(n_param: int, n: int, eqs: Iterable[Row], ineqs: Iterable[Row]) -> tuple[tuple[Row, ...], ...]:
+    """The rows with new variables z_k >= |x_k| before the variables x: these have a least value, whatever the x do."""
+    split, gap = 1 + n_param, (0,) * n
+    wide_eqs = [(*r[:split], *gap, *r[split:]) for r in eqs]
+    wide = [(*r[:split], *gap, *r[split:]) for r in ineqs]
+    for k in range(n):
+        for sign in (1, -1):
+            row = [0] * (split + 2 * n)
+            row[split + k], row[split + n + k] = 1, sign
+            wide.append(tuple(row))
+    return tuple(wide_eqs), tuple(wide)
+
+
+@lru_cache(maxsize=1 << 14)
+def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
+    """Disjoint conjuncts without unknown divs whose union is `c`; exact, by parametric lexmin."""
+    if c.known:
+        return (c,)
+    base = 1 + c.n
+    known = [base + k for k, d in enumerate(c.divs) if d is not None]
+    unknown = [base + k for k, d in enumerate(c.divs) if d is None]
+    columns = [*range(base), *known, *unknown]
+    divs = []
+    for k, col in enumerate(known):
+        den, row = c.divs[col - base]
+        divs.append((den, tuple([row[at] for at in columns[: base + k]])))
+    eqs = tuple([tuple([r[col] for col in columns]) for r in c.eqs])
+    ineqs = tuple([tuple([r[col] for col in columns]) for r in c.ineqs])
+    try:
+        pieces = lexopt.lexmin(c.n, len(unknown), eqs, ineqs, divs)
+    except Unbounded:
+        wide = _with_moduli(c.n + len(divs), len(unknown), eqs, ineqs)
+        pieces = lexopt.lexmin(c.n, 2 * len(unknown), *wide, divs)
+    out: Iterable[Conjunct | None] = (normalise(c.n, p.divs, p.eqs, p.ineqs) for p in pieces)
+    return tuple(p for p in out if p is not None)

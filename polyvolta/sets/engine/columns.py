@@ -1,0 +1,241 @@
+"""The columns of a conjunct under normalisation: replacing them, and keeping the divs in their one form.
+
+A div is reduced: nested floors flatten, multiples of the divisor leave the floor, the gcd cancels, the first
+coefficient is positive. Equal divs merge, constant and unused ones go, the rest are sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+
+from .rows import Row
+
+Div = tuple[int, Row] | None
+
+_GONE = (1, [])  # a div that has been replaced everywhere
+
+
+def defining_rows(div: tuple[int, Sequence[int]], col: int, width: int) -> list[Row]:
+    """`0 <= row - den*q <= den - 1` for the div in column `col`."""
+    den, row = div
+    low = list(row) + [0] * (width - len(row))
+    low[col] = -den
+    high = [-v for v in low]
+    high[0] += den - 1
+    return [tuple(low), tuple(high)]
+
+
+def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[int]:
+    """The row with column `col` replaced by the affine `value`, which may mention the column itself."""
+    c = row[col]
+    out = [a + c * b for a, b in zip(row, value, strict=True)]
+    out[col] = c * value[col]
+    return out
+
+
+class Columns:
+    """The mutable state of one normalisation; rows and div definitions all have full width."""
+
+    def __init__(self, n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> None:
+        self.base = 1 + n
+        self.width = width = self.base + len(divs)
+        self.divs = [None if d is None else (d[0], [*d[1], *[0] * (width - len(d[1]))]) for d in divs]
+        self.eqs = [[*r, *[0] * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
+        self.ineqs = [[*r, *[0] * (width - len(r))] for r in ineqs]
+        self.solved: list[list[int]] = []
+        self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
+        self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
+        self.pivots: set[int] = set()  # columns of dimensions that the equalities give
+        self.unsolved = bool(self.eqs)  # whether an equality has changed since they were solved
+
+    def forget(self) -> None:
+        """A div has changed."""
+        self.memo.clear()
+        self.uses.clear()
+
+    # ---- replacing columns
+
+    def substitute(self, col: int, value: Sequence[int]) -> None:
+        """Replace a column by an affine value in every row, and in the divs unless the value mentions it itself.
+
+        A dimension that is a multiple, i = 4*floor(i/4), so stays i in every div.
+        """
+        for rows in (self.eqs, self.solved, self.ineqs):
+            for at, row in enumerate(rows):
+                if row[col]:
+                    rows[at] = replace_column(row, col, value)
+                    if rows is self.eqs:
+                        self.unsolved = True
+        users = [k for k, d in enumerate(self.divs) if d is not None and d[1] and d[1][col]]
+        base = self.base
+        for j in range(len(self.divs)) if users else ():
+            if value[base + j] and base + j != col and (self.divs[j] is None or self.mentions(j, col)):
+                return  # nor do known divs ever depend on unknown ones
+        for k in users:
+            self.divs[k] = (self.divs[k][0], replace_column(self.divs[k][1], col, value))
+            self.forget()
+
+    def mentions(self, j: int, col: int) -> bool:
+        """Whether a column takes part in the definition of div j, directly or by way of other divs."""
+        seen, stack = {j}, [j]
+        while stack:
+            div = self.divs[stack.pop()]
+            if div is None or not div[1]:
+                continue
+            if div[1][col]:
+                return True
+            for m, v in enumerate(div[1][self.base :]):
+                if v and m not in seen:  # divs share divs: without this the walk is exponential
+                    seen.add(m)
+                    stack.append(m)
+        return False
+
+    def rename_columns(self, order: list[int]) -> None:
+        """Keep the divs `order`, in that order."""
+        columns = [*range(self.base), *[self.base + k for k in order]]
+        for rows in (self.eqs, self.solved, self.ineqs):
+            rows[:] = [[r[c] for c in columns] for r in rows]
+        kept = [self.divs[k] for k in order]
+        self.divs = [None if d is None else (d[0], [d[1][c] for c in columns]) for d in kept]
+        self.width = len(columns)
+
+    # ---- divs
+
+    def tidy_divs(self) -> None:
+        """Reduce every known div, replace constant ones, merge equal ones, drop unused ones, sort."""
+        if not self.divs:
+            return
+        self.sort_divs()
+        seen: dict[tuple, int] = {}
+        changed = False
+        for k, div in enumerate(self.divs):
+            if div is None:
+                continue
+            changed |= self.reduce_div(k)
+            den, row = self.divs[k]
+            key = (den, tuple(row))
+            value = [0] * self.width
+            if not any(row[1:]):
+                value[0] = row[0] // den
+            elif key in seen:
+                value[self.base + seen[key]] = 1
+            else:
+                seen[key] = k
+                continue
+            self.substitute(self.base + k, value)
+            self.divs[k] = _GONE
+            changed = True
+        if self.settle_strides() or changed:
+            self.sort_divs()
+
+    def reduce_div(self, k: int) -> bool:
+        """q = floor(row/den): flatten nested floors, cancel the gcd, reduce coefficients, the first > 0.
+
+        Whether there was something to do.
+        """
+        den, row = before = self.divs[k]
+        base, col = self.base, self.base + k
+        while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]:
+            if len(nested) > 1:
+                break
+            inner_den, inner = self.divs[nested[0]]
+            row = [v * inner_den for v in row]
+            row[base + nested[0]] = 0
+            row = [a + b for a, b in zip(row, inner, strict=True)]
+            den *= inner_den
+        g = gcd(den, *row[1:])
+        if g > 1:
+            row, den = [v // g for v in row], den // g
+        quotient = [0] * self.width
+        quotient[0] = row[0] // den
+        for j in range(1, self.width):
+            if row[j]:
+                quotient[j] = (row[j] + (den - 1) // 2) // den  # the rest lies in (-den/2, den/2]
+        if any(quotient):
+            row = [v - den * q for v, q in zip(row, quotient, strict=True)]
+        sign = 1
+        if next((v for v in row[1:] if v), 0) < 0:  # floor(-e/d) = -floor((e + d - 1)/d)
+            sign = -1
+            row = [-v for v in row]
+            row[0] += den - 1
+            quotient[0] -= row[0] // den
+            row[0] %= den
+        if den == 2 and row[0] == 1:  # floor((x + 1)/2) = x - floor(x/2)
+            quotient = [q + sign * v for q, v in zip(quotient, row, strict=True)]
+            quotient[0] -= sign
+            row[0], sign = 0, -sign
+        self.divs[k] = (den, row)
+        if sign < 0 or any(quotient):
+            quotient[col] = sign
+            self.substitute(col, quotient)
+            return True
+        return (den, row) != before
+
+    def settle_strides(self) -> bool:
+        """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0."""
+        changed = False
+        for k, div in enumerate(self.divs):
+            if div is None or not div[1]:
+                continue
+            den, row = div
+            col = self.base + k
+            want = row.copy()
+            want[col] = -den
+            opposite = [-v for v in want]
+            for eq in self.eqs:
+                if eq[1:] != want[1:] and eq[1:] != opposite[1:]:
+                    continue
+                residue = -eq[0] if eq[1:] == want[1:] else eq[0]
+                if not 0 <= residue + row[0] < den:  # q would differ from itself
+                    self.ineqs.append([-1] + [0] * (self.width - 1))
+                elif row[0]:
+                    self.divs[k] = (den, [0, *row[1:]])
+                    value = [0] * self.width
+                    value[0], value[col] = -(residue // den), 1
+                    if value[0]:
+                        self.substitute(col, value)
+                    changed = True
+                break
+        return changed
+
+    def sort_divs(self) -> None:
+        """Drop unused divs; put each behind those it depends on, unknown ones last, ties by definition."""
+        base, divs = self.base, self.divs
+        used: set[int] = set()
+        for rows in (self.eqs, self.ineqs):
+            for r in rows:
+                tail = r[base:]
+                if any(tail):
+                    used.update([k for k, v in enumerate(tail) if v])
+        inner: dict[int, list[int]] = {}  # what each known div depends on
+        stack = list(used)
+        while stack:
+            k = stack.pop()
+            div = divs[k]
+            if div is not None and k not in inner:
+                tail = div[1][base:]
+                inner[k] = [j for j, v in enumerate(tail) if v] if any(tail) else []
+                used.update(inner[k])
+                stack += inner[k]
+        if any(inner.values()):
+            order = self.ordered(used, inner)
+        else:
+            order = [k for *_, k in sorted([(divs[k][0], divs[k][1][:base], k) for k in inner])]
+            order += sorted(used - inner.keys())
+        if order != list(range(len(divs))):
+            self.rename_columns(order)
+
+    def ordered(self, used: set[int], inner: dict[int, list[int]]) -> list[int]:
+        """The used divs, each behind those it depends on; the least definition first among those that can be next."""
+        base, left, order = self.base, set(used), []
+        while left:
+            ready = []
+            for k in left & inner.keys():
+                if left.isdisjoint(inner[k]):
+                    den, row = self.divs[k]
+                    ready.append((den, row[:base], [row[base + j] for j in order], k))
+            k = min(ready)[-1] if ready else min(left)
+            order.append(k)
+            left.discard(k)
+        return order

@@ -1,0 +1,93 @@
+"""The double description of polyhedral cones (Motzkin, Raiffa, Thompson and Thrall 1953).
+
+A cone is the solutions of inequalities `row . y >= 0`, or the nonnegative combinations of *rays* and all
+combinations of *lines*. `generators` goes from the first to the second, one inequality at a time: while some line
+crosses the new hyperplane, one such line becomes a ray and everything else is moved into the hyperplane along it;
+then the rays on the wrong side go, and each adjacent pair of rays on either side leaves one on the hyperplane. Rays
+are adjacent when no third one lies on every hyperplane that both lie on.
+
+A polyhedron is the cone of (x0, x) with the rows' constants as coefficients of x0, and x0 >= 0. The cone of the
+valid inequalities of some generators is described by those generators as rows, so the same procedure leads back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+
+from ..budgets import spend
+from .rows import Row, dot, negate
+
+Generators = tuple[list[Row], list[Row]]
+
+
+def generators(n: int, rows: Iterable[Row]) -> Generators:
+    """(lines, rays) of the cone of the y in n dimensions with all `row . y >= 0`; rays extreme modulo lines.
+
+    Exact; at worst exponential in n, quadratic in the rays a step, which the budget counts.
+
+    >>> generators(2, [(1, 0), (1, 1)])
+    ([], [(1, -1), (0, 1)])
+    """
+    lines: list[Row] = [tuple([int(i == j) for i in range(n)]) for j in range(n)]
+    rays: list[tuple[Row, int]] = []  # with the set of rows that vanish on it, as bits
+    for k, row in enumerate(rows):
+        bit = 1 << k
+        crossing = next((at for at, line in enumerate(lines) if dot(row, line)), None)
+        if crossing is not None:
+            pivot = lines.pop(crossing)
+            if dot(row, pivot) < 0:
+                pivot = negate(pivot)
+            lines = [_onto(row, line, pivot) for line in lines]
+            rays = [(_onto(row, ray, pivot), zeros | bit) for ray, zeros in rays]
+            rays.append((pivot, bit - 1))
+            continue
+        values = [(dot(row, ray), ray, zeros) for ray, zeros in rays]
+        above = [v for v in values if v[0] > 0]
+        below = [v for v in values if v[0] < 0]
+        if not below:
+            rays = [(ray, zeros | bit if not v else zeros) for v, ray, zeros in values]
+            continue
+        kept = [(ray, zeros) for _, ray, zeros in above]
+        kept += [(ray, zeros | bit) for v, ray, zeros in values if not v]
+        spend(1 + len(above) * len(below) * len(rays) // 64)
+        for v, ray, zeros in above:
+            for w, other, there in below:
+                common = zeros & there
+                if sum([common & z == common for _, _, z in values]) == 2:
+                    mixed = [v * y - w * x for x, y in zip(ray, other, strict=True)]
+                    kept.append((_primitive(mixed), common | bit))
+        rays = kept
+    return lines, [ray for ray, _ in rays]
+
+
+def _onto(row: Row, vector: Row, pivot: Row) -> Row:
+    """The vector moved along the pivot, on which the row is positive, until the row vanishes on it."""
+    v, p = dot(row, vector), dot(row, pivot)
+    return _primitive([p * x - v * y for x, y in zip(vector, pivot, strict=True)]) if v else vector
+
+
+def _primitive(vector: Sequence[int]) -> Row:
+    g = gcd(*vector)
+    return tuple([x // g for x in vector]) if g > 1 else tuple(vector)
+
+
+def of_polyhedron(n: int, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Generators:
+    """The generators (x0, x) of a polyhedron: those with x0 > 0 are its vertices x / x0, the others directions.
+
+    >>> of_polyhedron(1, (), [(0, 1), (3, -2)])
+    ([], [(1, 0), (2, 3)])
+    """
+    both = [r for row in eqs for r in (row, negate(row))]
+    return generators(n + 1, [(1, *[0] * n), *both, *ineqs])
+
+
+def to_polyhedron(n: int, lines: Iterable[Row], rays: Iterable[Row]) -> tuple[list[Row], list[Row]]:
+    """(equalities, inequalities) of the least closed polyhedron with these generators (x0, x).
+
+    >>> to_polyhedron(1, [], [(1, 0), (2, 3)])
+    ([], [(3, -2), (0, 1)])
+    """
+    rows = [*dict.fromkeys(rays), *[r for line in dict.fromkeys(lines) for r in (line, negate(line))]]
+    eqs, ineqs = generators(n + 1, rows)
+    return eqs, [r for r in ineqs if any(r[1:])]

@@ -1,0 +1,362 @@
+"""Lexicographic optima by back substitution, where bounds allow it.
+
+Most optima asked in practice need no simplex: loop bounds and footprints bound every dimension by its predecessors
+with unit coefficients. Two passes solve such a system, and everything else is left to `lexopt`:
+
+1. Backwards, from the last variable to the first, Fourier and Motzkin's elimination, as long as it is exact over the
+   integers: of a lower bound `a*x >= l` and an upper bound `b*x <= u`, one has a or b equal to 1, or both are the two
+   sides of a floor. The bounds of each variable, in terms of its predecessors, are kept. What is left at the end are
+   the parameters with a solution.
+2. Forwards, from the first variable to the last: given its predecessors, the least value of a variable is the
+   greatest of its lower bounds, `ceil(l/a)`, and every value within the bounds can be completed to a solution, for
+   the elimination was exact. Bounds that the domain implies to be slack are left out; where several remain, the
+   domain is split by which of them is greatest.
+
+An equality whose last variable has coefficient 1 or -1 defines this variable by its predecessors, which is compatible
+with the order. Any step that would not be exact ends the attempt: the answer is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+
+from . import integer
+from .lexopt import Piece
+from .rows import Row, combine, normal_eq, normal_ineq, replaced
+
+MOST_ROWS = 48  # of an elimination, and
+MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way
+
+Divs = tuple[tuple[int, Row], ...]
+SEVERAL: Row = ()  # stands for a value that is the least or greatest of several
+
+
+class _Inexact(Exception):
+    """The system is not of the kind that this module solves."""
+
+
+def optimum(
+    n_param: int, n_var: int, eqs: Sequence[Row], ineqs: Sequence[Row], given: Sequence[Row], n_wanted: int, sign: int
+) -> list[Piece] | None:
+    """The lexicographic minimum (sign -1) or maximum of the first `n_wanted` variables, or None.
+
+    Parameters
+    ----------
+    n_param, n_var, eqs, ineqs : as for `lexopt.lexmin`.
+    given : inequalities of the parameters alone, which hold anyway and are not to be repeated in the answer.
+
+    Notes
+    -----
+    Exact where it answers; O(rows^2) combinations a variable.
+
+    >>> optimum(2, 1, (), ((0, -1, 0, 1), (0, 0, -1, 2)), (), 1, -1)[0].values  # x >= a, 2x >= b: where a is greater
+    ((0, 1, 0, 0),)
+    >>> optimum(1, 2, (), ((0, 0, 2, -3),), (), 2, -1) is None  # unbounded
+    True
+    """
+    try:
+        system = _Backwards(n_param, n_var, eqs, ineqs, n_wanted, sign)
+        return [] if system.empty(given) else _forwards(system, given)
+    except _Inexact:
+        return None
+
+
+def folded(
+    n_param: int, n_var: int, eqs: Sequence[Row], ineqs: Sequence[Row], given: Sequence[Row], n_wanted: int, sign: int
+) -> list[tuple[Piece, list[tuple[Row, ...]]]] | None:
+    """The optimum as at most one piece (its values are to be ignored) with, for each wanted variable, the rows of
+    which its value is the greatest (sign -1) or least one. None where `optimum` has to be asked.
+
+    >>> folded(2, 1, (), ((0, -1, 0, 1), (0, 0, -1, 1)), (), 1, -1)[0][1]  # x >= a, x >= b
+    [((0, 1, 0), (0, 0, 1))]
+    """
+    try:
+        system = _Backwards(n_param, n_var, eqs, ineqs, n_wanted, sign)
+        return [] if system.empty(given) else [_folded(system)]
+    except _Inexact:
+        return None
+
+
+class _Backwards:
+    """The first pass: rows, as {coefficients: constant} so that the tightest of parallel rows stays."""
+
+    def __init__(
+        self, n_param: int, n_var: int, eqs: Sequence[Row], ineqs: Sequence[Row], n_wanted: int, sign: int
+    ) -> None:
+        self.n, self.n_wanted, self.sign = n_param, n_wanted, sign
+        self.contradictory = False
+        self.rows: dict[Row, int] = {}
+        self.eqs: list[Row] = []
+        self.kept: dict[int, tuple[bool, list[Row]]] = {}  # column -> (is it an equality, rows that give the value)
+        for row in self._solved(eqs, list(ineqs)):
+            self.add(row)
+        for col in range(n_param + n_var, n_param, -1):
+            self.eliminate(col)
+        self._prune()
+
+    def _solved(self, eqs: Sequence[Row], ineqs: list[Row]) -> list[Row]:
+        """The inequalities after every equality has been solved for its last variable."""
+        left = list(eqs)
+        while left:
+            row = normal_eq(left.pop())
+            if row is True:
+                continue
+            if row is False:
+                self.contradictory = True
+                return []
+            last = max(col for col, v in enumerate(row) if v)
+            if last <= self.n:
+                self.eqs.append(row)
+                continue
+            if abs(row[last]) != 1:
+                raise _Inexact
+            image = [-row[last] * v for v in row]
+            image[last] = 0
+            left = [replaced(r, last, image) for r in left]
+            ineqs = [tuple(replaced(r, last, image)) for r in ineqs]
+            self.kept = {c: (e, [tuple(replaced(r, last, image)) for r in rs]) for c, (e, rs) in self.kept.items()}
+            self.kept[last] = (True, [tuple(image)])
+        return ineqs
+
+    def add(self, row: Sequence[int]) -> None:
+        tight = normal_ineq(row)
+        if tight is True:
+            return
+        if tight is False:
+            self.contradictory = True
+            return
+        const = self.rows.get(tight[1:])
+        if const is None or tight[0] < const:
+            self.rows[tight[1:]] = tight[0]
+
+    def eliminate(self, col: int) -> None:
+        """Project one variable out, after its bounds are kept; exact or `_Inexact`."""
+        if col in self.kept:
+            return
+        lower = [(c, *k) for k, c in self.rows.items() if k[col - 1] > 0]
+        upper = [(c, *k) for k, c in self.rows.items() if k[col - 1] < 0]
+        bounds = lower if self.sign < 0 else upper
+        if col - self.n <= self.n_wanted:
+            if not bounds:
+                raise _Inexact
+            self.kept[col] = (False, bounds)
+        self.rows = {k: c for k, c in self.rows.items() if not k[col - 1]}
+        for low in lower:
+            for up in upper:
+                a, b = low[col], -up[col]
+                row = combine(b, low, a, up)
+                if a == 1 or b == 1:
+                    self.add(row)
+                elif a != b or any(row[1:]) or low[0] + up[0] < a - 1:
+                    raise _Inexact
+        if len(self.rows) > MOST_ROWS:
+            raise _Inexact
+
+    def _prune(self) -> None:
+        """Drop rows of the parameters that are the sum of two others, which is what eliminations leave behind."""
+        for col in range(self.n):
+            lower = [k for k in self.rows if k[col] > 0]
+            for up in [k for k in self.rows if k[col] < 0]:
+                for low in lower:
+                    if low in self.rows and up in self.rows:
+                        a, b = low[col], -up[col]
+                        tight = normal_ineq(combine(b, (self.rows[low], *low), a, (self.rows[up], *up)))
+                        if not isinstance(tight, bool) and tight[1:] not in (low, up):
+                            if self.rows.get(tight[1:], tight[0] - 1) >= tight[0]:
+                                del self.rows[tight[1:]]
+
+    def domain(self) -> list[Row]:
+        """The inequalities of the parameters."""
+        return [(c, *k[: self.n]) for k, c in self.rows.items()]
+
+    def equalities(self) -> list[Row]:
+        return [r[: self.n + 1] for r in self.eqs]
+
+    def empty(self, given: Sequence[Row]) -> bool:
+        """Whether there is no solution for any parameters."""
+        if self.contradictory or not (self.rows or self.eqs):
+            return self.contradictory
+        if not self.eqs and not given and _plainly_solvable(list(self.rows)):
+            return False
+        return integer.is_empty(self.n, self.equalities(), [*self.domain(), *given])
+
+
+def _plainly_solvable(rows: list[Row]) -> bool:
+    """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
+    while rows:
+        for column in zip(*rows, strict=True):
+            if (min(column) >= 0 or max(column) <= 0) and any(column):
+                rows = [r for r, v in zip(rows, column, strict=True) if not v]
+                break
+        else:
+            return False
+    return True
+
+
+def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
+    """The second pass without splits, as long as no bound mentions a value that has several options."""
+    n = system.n
+    leaf = Piece((), tuple(system.equalities()), tuple(system.domain()), ())
+    options: list[tuple[Row, ...]] = []
+    for col in range(n + 1, n + 1 + system.n_wanted):
+        divs, values = _candidates(system, leaf, col)
+        options.append(tuple(values))
+        leaf = Piece(divs, leaf.eqs, leaf.ineqs, (*leaf.values, values[0] if len(values) == 1 else SEVERAL))
+    width = n + 1 + len(leaf.divs)
+    eqs, ineqs = (tuple([_fitted(r, width) for r in rows]) for rows in (leaf.eqs, leaf.ineqs))
+    return Piece(leaf.divs, eqs, ineqs, ()), [tuple([_fitted(v, width) for v in values]) for values in options]
+
+
+def _forwards(system: _Backwards, given: Sequence[Row]) -> list[Piece]:
+    """The second pass: pieces as far as they are known, one more variable at a time."""
+    n = system.n
+    leaves: list[Piece] = [Piece((), tuple(system.equalities()), tuple(system.domain()), ())]
+    for col in range(n + 1, n + 1 + system.n_wanted):
+        grown = []
+        for leaf in leaves:
+            grown += _split(leaf, n, *_candidates(system, leaf, col), given, system.sign)
+            if len(grown) > MOST_PIECES:
+                raise _Inexact
+        leaves = grown
+    return [_unused_left_out(leaf, n) for leaf in leaves]
+
+
+def _without(row: Row, col: int) -> Row:
+    return (*row[:col], 0, *row[col + 1 :])
+
+
+def _placed(row: Row, n: int, leaf: Piece) -> Row:
+    """A row over (parameters, variables so far) as one over (parameters, divs)."""
+    out = [*row[: n + 1], *[0] * len(leaf.divs)]
+    for c, value in zip(row[n + 1 :], leaf.values, strict=False):
+        if c:
+            if value is SEVERAL:
+                raise _Inexact
+            for k, v in enumerate(value):
+                out[k] += c * v
+    return tuple(out)
+
+
+def _with(leaf: Piece, divs: Divs, value: Row, more: Iterable[Row]) -> Piece:
+    return Piece(divs, leaf.eqs, _tightest((*leaf.ineqs, *more)), (*leaf.values, value))
+
+
+def _tightest(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows, the tightest of parallel ones."""
+    out: dict[Row, int] = {}
+    for row in rows:
+        key = row[1 : _length(row)]
+        out[key] = min(row[0], out.get(key, row[0]))
+    return tuple((c, *k) for k, c in out.items())
+
+
+def _fitted(row: Row, width: int) -> Row:
+    """The row with zeros up to a width."""
+    return row if len(row) == width else (*row, *[0] * (width - len(row)))
+
+
+def _length(row: Row) -> int:
+    """The length without zeros at the end, which stand for divs that came later."""
+    n = len(row)
+    while n > 1 and not row[n - 1]:
+        n -= 1
+    return n
+
+
+def _candidates(system: _Backwards, leaf: Piece, col: int) -> tuple[Divs, list[Row]]:
+    """What the next variable is the greatest of, or for sign 1 the least of: `ceil(-row / a)` or `floor(row / a)` for
+    its bounds `a*x + row >= 0` or `-a*x + row >= 0`, and the divs of these values."""
+    n, sign = system.n, system.sign
+    plain, rows = system.kept[col]
+    if plain:
+        return leaf.divs, [_placed(rows[0], n, leaf)]
+    divs, values = leaf.divs, []
+    for bound in rows:
+        a, row = abs(bound[col]), _placed(_without(bound, col), n, leaf)
+        up = row if sign > 0 else tuple(-v for v in row)
+        if a > 1:
+            divs, up = _quotient(divs, n, (up[0] + (a - 1 if sign < 0 else 0), *up[1:]), a)
+        values.append(up)
+    if len(values) > 1:
+        values = _undominated([_fitted(v, n + 1 + len(divs)) for v in values], leaf, sign)
+    return divs, values
+
+
+def _split(leaf: Piece, n: int, divs: Divs, values: list[Row], given: Sequence[Row], sign: int) -> list[Piece]:
+    """The leaf with the next variable's value, one for each candidate that is the best somewhere."""
+    if len(values) == 1:
+        return [_with(leaf, divs, values[0], ())]
+    out = []
+    for k, v in enumerate(values):
+        gaps = [tuple((x - y) * -sign for x, y in zip(v, w, strict=True)) for w in values]
+        more = [(g[0] - (j < k), *g[1:]) for j, g in enumerate(gaps) if j != k]
+        more = [normal_ineq(r) for r in more]
+        if False in more:
+            continue
+        piece = _with(leaf, divs, v, (r for r in more if not isinstance(r, bool)))
+        if not _empty_piece(piece, n, given):
+            out.append(piece)
+    if len(out) == 1:  # the others are never best
+        return [_with(leaf, divs, out[0].values[-1], ())]
+    return out
+
+
+def _quotient(divs: Divs, n: int, row: Row, den: int) -> tuple[Divs, Row]:
+    """floor(row / den) as a row, which may need one more div."""
+    g = gcd(den, *row[1:])
+    row, den = tuple(v // g for v in row), den // g
+    if den == 1:
+        return divs, row
+    div = (den, row)
+    if div not in divs:
+        divs = (*divs, (den, (*row, *[0] * (n + 1 + len(divs) - len(row)))))
+        div = divs[-1]
+    at = n + 1 + divs.index(div)
+    return divs, tuple(int(k == at) for k in range(n + 1 + len(divs)))
+
+
+def _undominated(values: list[Row], leaf: Piece, sign: int) -> list[Row]:
+    """The different values without those that a row of the domain says are never the best."""
+    values = list(dict.fromkeys(values))
+    known = {r[1 : _length(r)]: r[0] for r in leaf.ineqs}
+    out = values
+    for v in values:
+        for w in out:
+            if v is w:
+                continue
+            gap = normal_ineq(tuple((y - x) * -sign for x, y in zip(v, w, strict=True)))  # w is as good as v
+            if gap is True or (gap is not False and known.get(gap[1 : _length(gap)], gap[0] + 1) <= gap[0]):
+                out = [x for x in out if x is not v]
+                break
+    return out
+
+
+def _empty_piece(piece: Piece, n: int, given: Sequence[Row]) -> bool:
+    width = n + 1 + len(piece.divs)
+    rows = [_fitted(r, width) for r in (*piece.ineqs, *given)]
+    for k, (den, row) in enumerate(piece.divs):
+        low = [*_fitted(row, width)]
+        low[n + 1 + k] -= den
+        rows += [tuple(low), (den - 1 - low[0], *(-v for v in low[1:]))]
+    return integer.is_empty(width - 1, [_fitted(r, width) for r in piece.eqs], rows)
+
+
+def _unused_left_out(leaf: Piece, n: int) -> Piece:
+    """The piece with rows of one length and without divs that nothing mentions."""
+    rows = [*leaf.ineqs, *leaf.values]
+    used = [any(len(r) > n + 1 + k and r[n + 1 + k] for r in rows) for k in range(len(leaf.divs))]
+    for k in range(len(leaf.divs) - 1, -1, -1):
+        if used[k]:
+            for j, v in enumerate(leaf.divs[k][1][n + 1 :]):
+                used[j] = used[j] or bool(v)
+    kept = [n + 1 + k for k, u in enumerate(used) if u]
+
+    def fit(row: Row) -> Row:
+        return (*row[: n + 1], *[0] * (n + 1 - len(row)), *(row[k] if k < len(row) else 0 for k in kept))
+
+    divs = tuple(
+        (den, fit(row)[: n + 1 + i])
+        for i, (den, row) in enumerate(d for d, u in zip(leaf.divs, used, strict=True) if u)
+    )
+    return Piece(divs, tuple(map(fit, leaf.eqs)), tuple(map(fit, leaf.ineqs)), tuple(map(fit, leaf.values)))

@@ -1,0 +1,1 @@
+"""Fewer constraints or fewer pieces: hulls, boxes, gist, coalescing."""

@@ -1,0 +1,187 @@
+"""Gist: what is left to say of a set once a context is known.
+
+`gist(A, C)` is any simpler set with gist(A, C) & C == A & C. A constraint of A goes when the context and the
+constraints of A that stay imply it, over the integers. Three passes decide that, each for what the one before it
+left: a comparison of constants, a linear program (one warm tableau for each piece of the context), an integer
+emptiness test.
+
+What stays may still say too much: in the context `i mod 4 = 0`, the stride `i mod 12 = 0` says no more than
+`i mod 3 = 0`. The modulus of a stride is therefore divided by each of its prime factors for as long as the context
+makes up for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.frame import Frame, Member
+from ..conjuncts.implies import subtract
+from ..engine.rows import Row, complement, negate
+from ..engine.simplex import Tableau
+
+if TYPE_CHECKING:
+    from ..values.relation import Relation
+
+R = TypeVar("R", bound="Relation")
+
+
+def gist(self: R, context: R) -> R:
+    """A simpler relation that agrees with this one wherever `context` holds.
+
+    Exact: O(rows x pieces of the context) linear programs, and emptiness tests for the rows that stay; it never has
+    more constraints than this.
+
+    Raises
+    ------
+    SpaceMismatch : a set in the context of a map, or the other way round.
+    BudgetExceeded : the emptiness tests took too many steps.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N and i < 10 }").gist(Set("[N] -> { [i] : i >= 0 and N <= 10 }")))
+    [N] -> { [i] : i < N }
+    >>> print(Set("{ [i] : i mod 12 = 8 }").gist(Set("{ [i] : i mod 4 = 0 }")))
+    { [i] : i mod 3 = 2 }
+    """
+    self._check_space(context, "a gist")
+    a, b = self._aligned(context)
+    parts = []
+    for space, cs in a.parts:
+        known = b._find(space.key)
+        simple = [gist_conjunct(c, known) for c in cs]
+        parts.append((space, tuple(c for c in simple if c is not None)))
+    return a._of(a.param_names, parts)
+
+
+def irredundant(c: Conjunct) -> Conjunct:
+    """The conjunct, which has a point, without rows that the others imply over the integers."""
+    found = gist_conjunct(c, (cj.universe(c.n),))
+    return c if found is None else found
+
+
+@lru_cache(maxsize=1 << 12)
+def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None:
+    """The conjunct without what every piece of the context implies; None when they exclude it.
+
+    Equalities are tried after inequalities, so that a bound does not outlive the equality that implies it.
+    """
+    if context == (c,):
+        return cj.universe(c.n)
+    frame = Frame((c, *context))
+    own, *pieces = frame.members
+    meeting = [_meet(frame, own, k) for k in pieces]
+    if not any(meeting):
+        return None
+    free = [r for r in own.ineqs if not all(_plainly(k, r) for k in pieces)]
+    ineqs = list(_needed(frame, own.eqs, free, pieces)) if all(meeting) else free
+    for row in list(ineqs):
+        rest = [r for r in ineqs if r is not row]
+        if _implied(frame, own.eqs, rest, row, pieces):
+            ineqs = rest
+    eqs = [r for r in own.eqs if not all(_plainly(k, r) and _plainly(k, negate(r)) for k in pieces)]
+    for row in list(eqs):
+        rest = [r for r in eqs if r is not row]
+        if all(_implied(frame, rest, ineqs, r, pieces) for r in (row, negate(row))):
+            eqs = rest
+    left = c
+    if len(eqs) < len(c.eqs) or len(ineqs) < len(c.ineqs):
+        left = frame.conjunct(eqs, ineqs)
+    if any(k.eqs for k in pieces):
+        left = _with_smaller_strides(left, context)
+    return left
+
+
+def _plainly(k: Member, row: Row) -> bool:
+    const = k.least.get(row[1:])
+    return const is not None and const <= row[0]
+
+
+def _meet(frame: Frame, a: Member, b: Member) -> bool:
+    """Whether two members have a point in common."""
+    tab = frame.tableau((*a.eqs, *b.eqs), (*a.ineqs, *b.ineqs))
+    if tab.empty:
+        return False
+    return all(den == 1 for _, den in tab.sample()) or not frame.is_empty((*a.eqs, *b.eqs), (*a.ineqs, *b.ineqs))
+
+
+def _needed(frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row], pieces: list[Member]) -> Iterator[Row]:
+    """The inequalities that are left after those that the others and each piece imply over the rationals."""
+    tabs = [frame.tableau((), ineqs) for _ in pieces]
+    for tab, k in zip(tabs, pieces, strict=True):
+        for row in (*eqs, *k.eqs):
+            tab.add_eq(row)
+        for row in k.ineqs:
+            tab.add_ineq(row)
+    for at, row in enumerate(ineqs):
+        if not _dropped(tabs, ~at):
+            yield row
+
+
+def _dropped(tabs: list[Tableau], slack: int) -> bool:
+    """Whether in each tableau the others imply a constraint; then it is dropped from all."""
+    tokens = [(tab, tab.mark()) for tab in tabs[:-1]]
+    if all(tab._relaxed_implies(slack) for tab in tabs):
+        return True
+    for tab, token in tokens:
+        tab.rollback(token)
+    return False
+
+
+def _implied(frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row], row: Row, pieces: list[Member]) -> bool:
+    """Whether these rows and each piece imply `row >= 0`, over the integers."""
+    return all(frame.is_empty((*eqs, *k.eqs), (*ineqs, complement(row), *k.ineqs)) for k in pieces)
+
+
+# ---- strides
+
+
+def _with_smaller_strides(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct:
+    """The conjunct, the modulus of each stride divided by what the context knows."""
+    base = 1 + c.n
+    for at, row in enumerate(c.eqs):
+        for k, div in enumerate(c.divs):
+            if div is None or abs(row[base + k]) != div[0] or any(any(d[1][base + k :]) for d in c.divs if d):
+                continue
+            for p in _primes(div[0]):
+                weaker = _weaker(c, at, k, p)
+                if weaker is not None and _same_within(c, weaker, context):
+                    return _with_smaller_strides(weaker, context)
+    return c
+
+
+def _weaker(c: Conjunct, at: int, k: int, p: int) -> Conjunct | None:
+    """The conjunct with equality `at`, which holds div k in no other row, read modulo den / p."""
+    col = 1 + c.n + k
+    others = (*c.eqs[:at], *c.eqs[at + 1 :])
+    if any(r[col] for r in (*others, *c.ineqs)):
+        return None
+    width = 1 + c.n + len(c.divs)
+    row = [*c.eqs[at], 0]
+    row[width] = row[col] // p
+    row[col] = 0
+    found = cj.normalise(c.n, [*c.divs, None], [*others, tuple(row)], c.ineqs)
+    if found is None or len(found.eqs) + len(found.ineqs) > len(c.eqs) + len(c.ineqs):
+        return None
+    return found if found.known else None
+
+
+def _same_within(c: Conjunct, weaker: Conjunct, context: tuple[Conjunct, ...]) -> bool:
+    """Whether the weaker conjunct has no further points in the context."""
+    both = (cj.conjoin(weaker, k) for k in context)
+    return not any(subtract(b, c) for b in both if b is not None)
+
+
+def _primes(n: int) -> Iterator[int]:
+    """The distinct prime factors of a modulus, by trial division up to 1000."""
+    for p in range(2, 1000):
+        if p * p > n:
+            break
+        if n % p == 0:
+            yield p
+            while n % p == 0:
+                n //= p
+    if 1 < n < 1000000:
+        yield n

@@ -1,0 +1,205 @@
+"""Hulls: one conjunct around a union, as tight as its kind allows.
+
+- The *affine hull* has equalities only. It is computed on the grid of integer points (module `lattice`), so it is
+  the least affine subspace that contains them, and it keeps strides: the hull of the points 0 and 4 is `i mod 4 = 0`.
+- The *simple hull* has translates of the constraints at hand: each is moved out until it holds on every piece.
+  The *unshifted* one has only those that hold as they are. Both take linear programs alone.
+- The *convex hull* is the rational one: of the rational solutions of all pieces, existentials forgotten. It is exact
+  as such, by double description (module `cone`), which can take exponentially many rays.
+- The *polyhedral hull* is the affine and the convex hull together.
+
+Parameters count as dimensions: a hull may relate them. Hulls are taken of each space of a relation on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts import lattice
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.frame import Frame
+from ..conjuncts.project import prune, with_known_divs
+from ..engine import cone
+from ..engine.rows import Row
+
+if TYPE_CHECKING:
+    from ..values.relation import Relation
+
+R = TypeVar("R", bound="Relation")
+
+
+def remove_redundancies(self: R) -> R:
+    """Each conjunct without the inequalities that its others imply over the rationals.
+
+    Exact; a linear program each. Constraints that only integrality makes redundant go with `gist` in the universe.
+
+    Raises
+    ------
+    BudgetExceeded : the linear programs took too many steps.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] : 0 <= i <= j <= 9 and i + j >= -3 }").remove_redundancies())
+    { [i, j] : i >= 0 and i <= j <= 9 }
+    """
+    return self._map_conjuncts(lambda c: None if c.is_empty else prune(c))
+
+
+def detect_equalities(self: R) -> R:
+    """Each conjunct with the equalities that all its integer points satisfy, said as equalities.
+
+    Exact over the integers: a linear program each, and a few samples where all integer points of a full-dimensional
+    polyhedron lie in a subspace.
+
+    Raises
+    ------
+    BudgetExceeded : a search for integer points took too many steps.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] : 0 <= 3i - 3j <= 2 and 0 <= j <= 9 }").detect_equalities())
+    { [i, j] : j = i and 0 <= i <= 9 }
+    """
+    return self._map_conjuncts(_with_equalities)
+
+
+def _with_equalities(c: Conjunct) -> Conjunct | None:
+    found = lattice.of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())
+    if found is None or len(found[1]) == c.n + len(c.divs) - len(c.eqs):
+        return found and c
+    flat = cj.normalise(c.n, c.divs, (*c.eqs, *lattice.equalities(c.n + len(c.divs), found)), c.ineqs)
+    return flat and prune(flat)
+
+
+def affine_hull(self: R) -> R:
+    """The equalities and strides that all points satisfy, as one conjunct in each space.
+
+    Exact over the integers: the least affine subspace with the points, parameters counted as dimensions. Strides are
+    kept, those that equalities of the pieces and differences between pieces give, where isl's hull of a union
+    forgets them: it is contained in isl's. A linear program for each inequality, few integer points to sample.
+
+    Raises
+    ------
+    BudgetExceeded : a search for integer points took too many steps.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] : j = i + 1 and i <= 9; [20, 21] }").affine_hull())
+    { [i, j] : j = i + 1 }
+    >>> print(Set("{ [1]; [7]; [10] }").affine_hull())
+    { [i0] : i0 mod 3 = 1 }
+    """
+    return _hull(self, _affine)
+
+
+def simple_hull(self: R) -> R:
+    """One conjunct in each space around the points, of translates of the constraints at hand.
+
+    It contains the points, the equalities of their affine hull hold, and it is no convex hull. Existentials are
+    spelt out first. A linear program for each inequality and piece.
+
+    Raises
+    ------
+    BudgetExceeded : spelling out existentials, or the linear programs, took too many steps.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] : 0 <= i <= 3 and 0 <= j <= i; [i, j] : 5 <= i <= 7 and j = 9 }").simple_hull())
+    { [i, j] : 0 <= i <= 7 and 0 <= j <= 9 and j <= i + 4 }
+    """
+    return _hull(self, lambda cs: _simple(cs, shift=True))
+
+
+def unshifted_simple_hull(self: R) -> R:
+    """One conjunct in each space around the points, of those constraints at hand that hold on all of them.
+
+    It contains the simple hull. Existentials are spelt out first. A linear program for each inequality and piece.
+
+    Raises
+    ------
+    BudgetExceeded : as `simple_hull`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i] : 0 <= i <= 3; [i] : 5 <= i }").unshifted_simple_hull())
+    { [i] : i >= 0 }
+    """
+    return _hull(self, lambda cs: _simple(cs, shift=False))
+
+
+def convex_hull(self: R) -> R:
+    """The integer points of the rational convex hull, as one conjunct without existentials in each space.
+
+    Of the rational solutions: exact as such, closed, and not the hull of the integer points alone. Double
+    description, exponential at worst, after Motzkin et al. (1953).
+
+    Raises
+    ------
+    BudgetExceeded : the hull has too many vertices or facets.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [0, 0]; [i, j] : 0 <= j <= 4 and i = 3 }").convex_hull())
+    { [i0, i1] : i0 <= 3 and 0 <= 3*i1 <= 4*i0 }
+    """
+    return _hull(self, _convex)
+
+
+def polyhedral_hull(self: R) -> R:
+    """The convex hull within the affine hull, which knows about integers: both as one conjunct in each space.
+
+    Raises
+    ------
+    BudgetExceeded : as `convex_hull` and `affine_hull`.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [4]; [12]; [0] }").polyhedral_hull().is_equal(Set("{ [i] : 0 <= i <= 12 and i mod 4 = 0 }"))
+    True
+    """
+    return _hull(self, lambda cs: _joined(_affine(cs), _convex(cs)))
+
+
+def _hull(self: R, of: Callable[[list[Conjunct]], Conjunct]) -> R:
+    parts = []
+    for space, cs in self.parts:
+        pieces = [c for c in cs if lattice.of_conjunct(c) is not None]
+        parts.append((space, (of(pieces),) if pieces else ()))
+    return self._of(self.param_names, parts)
+
+
+def _joined(a: Conjunct, b: Conjunct) -> Conjunct:
+    return cj.conjoin(a, b) or cj.nothing(a.n)
+
+
+def _affine(cs: list[Conjunct]) -> Conjunct:
+    found = [grid for grid in map(lattice.of_conjunct, cs) if grid is not None]
+    return lattice.conjunct(cs[0].n, lattice.joined(found))
+
+
+def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
+    cs = [p for c in cs for p in with_known_divs(c) if not p.is_empty]
+    frame = Frame(cs)
+    best: dict[Row, int] = {}
+    for member in frame.members:
+        for row in member.statements:
+            key = row[1:]
+            if key in best and best[key] <= row[0]:
+                continue
+            if all(m.implies(row) for m in frame.members):
+                best[key] = row[0]
+            elif shift and key not in best:
+                lows = [low for m in frame.members if (low := m.minimum((0, *key))) is not None]
+                if len(lows) == len(frame.members):
+                    best[key] = -min(lows)
+    hull = frame.conjunct((), [(c, *key) for key, c in best.items()]) or cj.nothing(frame.n)
+    if len(cs) > 1:
+        hull = prune(hull) or hull
+    return _joined(_affine(cs), hull) if shift else hull
+
+
+def _convex(cs: list[Conjunct]) -> Conjunct:
+    n = cs[0].n
+    lines: list[Row] = []
+    rays: list[Row] = []
+    for c in cs:
+        more_lines, more_rays = cone.of_polyhedron(n + len(c.divs), c.eqs, c.all_ineqs())
+        lines += [line[: 1 + n] for line in more_lines if any(line[: 1 + n])]
+        rays += [ray[: 1 + n] for ray in more_rays if any(ray[: 1 + n])]
+    eqs, ineqs = cone.to_polyhedron(n, lines, rays)
+    return cj.normalise(n, (), eqs, ineqs) or cj.nothing(n)

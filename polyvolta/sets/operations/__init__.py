@@ -1,0 +1,1 @@
+"""What makes relations from relations: algebra, composition, products, dimensions, orders, closures."""

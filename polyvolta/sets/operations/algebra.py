@@ -1,0 +1,142 @@
+"""Boolean algebra of relations: methods of `Set` and `Map`.
+
+Union is a concatenation, intersection conjoins every piece with every piece, and a difference removes the rows
+of one operand one at a time, so that its pieces are disjoint. Comparisons are emptiness tests of differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.implies import implied
+from ..conjuncts.implies import subtract as subtract_conjunct
+from ..values.space import Space
+
+if TYPE_CHECKING:
+    from ..values.relation import Relation
+
+R = TypeVar("R", bound="Relation")
+
+
+def union(self: R, other: R) -> R:
+    """All points of either. O(m + n); nothing is merged but equal conjuncts (see `coalesce`)."""
+    self._check_kind(other, "a union")
+    a, b = self._aligned(other)
+    return a._of(a.param_names, [*a.parts, *b.parts])
+
+
+def intersect(self: R, other: R) -> R:
+    """The points in both. O(m n) conjunctions."""
+    self._check_space(other, "an intersection")
+    a, b = self._aligned(other)
+    parts = []
+    for space, cs in a.parts:
+        found = b._find(space.key)
+        parts.append((space, conjoin_all(cs, found)))
+    return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
+
+
+def subtract(self: R, other: R) -> R:
+    """The points of this and not of the other, exactly; O(m n rows) emptiness tests.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i] : 0 <= i < 10 }") - Set("{ [i] : 3 <= i < 5 }"))
+    { [i] : 0 <= i <= 2; [i] : 5 <= i <= 9 }
+    """
+    self._check_space(other, "a difference")
+    a, b = self._aligned(other)
+    parts = []
+    for space, cs in a.parts:
+        left = list(cs)
+        for knife in (k for c in b._find(space.key) for k in pj.with_known_divs(c)):
+            left = [piece for c in left for piece in subtract_conjunct(c, knife)]
+        parts.append((space, tuple(left)))
+    return a._of(a.param_names, parts)
+
+
+def symmetric_difference(self: R, other: R) -> R:
+    """The points in exactly one of both; two subtractions."""
+    return self.subtract(other).union(other.subtract(self))
+
+
+def is_empty(self: Relation) -> bool:
+    """Whether there is no integer point for any parameter values; exact, at most m emptiness tests.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y - 1 >= 0 }").is_empty()
+    True
+    """
+    return next(live(self), None) is None
+
+
+def is_subset(self: R, other: R) -> bool:
+    """Whether every point is a point of the other; exact, O(m n) implications, subtraction from a union."""
+    self._check_kind(other, "a comparison")
+    if self == other:
+        return True
+    a, b = self._aligned(other)
+    return all(_covered(c, b._find(space.key)) for space, cs in a.parts for c in cs)
+
+
+def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
+    """Whether every point of `c` is a point of one of the others."""
+    knives = [k for d in others for k in pj.with_known_divs(d)]
+    if c in others or any(implied(c, k) for k in knives):
+        return True
+    left = [c]
+    for knife in knives if len(knives) > 1 else ():
+        left = [piece for rest in left for piece in subtract_conjunct(rest, knife)]
+    return all(piece.is_empty for piece in left)
+
+
+def is_equal(self: R, other: R) -> bool:
+    """Whether both have the same points; exact, two subtractions."""
+    return self.is_subset(other) and other.is_subset(self)
+
+
+def is_strict_subset(self: R, other: R) -> bool:
+    """Whether every point is a point of the other, which has more; exact, two subtractions."""
+    return self.is_subset(other) and not other.is_subset(self)
+
+
+def is_superset(self: R, other: R) -> bool:
+    """Whether every point of the other is a point of this; see `is_subset`."""
+    self._check_kind(other, "a comparison")
+    return other.is_subset(self)
+
+
+def is_strict_superset(self: R, other: R) -> bool:
+    """Whether every point of the other is a point of this, which has more; see `is_strict_subset`."""
+    self._check_kind(other, "a comparison")
+    return other.is_strict_subset(self)
+
+
+def is_disjoint(self: R, other: R) -> bool:
+    """Whether no point is in both; exact, O(m n) emptiness tests."""
+    return self.intersect(other).is_empty()
+
+
+def without_empty(self: R) -> R:
+    """Without conjuncts that hold no integer point; exact, m emptiness tests."""
+    return self._map_conjuncts(lambda c: None if c.is_empty else c)
+
+
+def live(self: Relation) -> Iterator[tuple[Space, Conjunct]]:
+    """The conjuncts that hold an integer point, with their spaces."""
+    return ((s, c) for s, cs in self.parts for c in cs if not c.is_empty)
+
+
+def conjoin_all(left: Iterable[Conjunct], right: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
+    """The conjunctions of every piece with every piece; empty ones are dropped where there are several."""
+    right = tuple(right)
+    return filled([cj.conjoin(a, b) for a in left for b in right])
+
+
+def filled(pieces: Sequence[Conjunct | None]) -> tuple[Conjunct, ...]:
+    """The pieces that are not plainly contradictory; where there are several, not the empty ones either."""
+    found = [c for c in pieces if c is not None]
+    return tuple([c for c in found if not c.is_empty] if len(pieces) > 1 else found)

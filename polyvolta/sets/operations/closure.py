@@ -1,0 +1,282 @@
+"""Powers and the transitive closure of a map.
+
+The closure R+ is the union of all powers R^k, k >= 1. It need not be a Presburger set, so the answer is a superset
+with a flag that says whether it has been *proved* equal. In order of cost:
+
+1. One conjunct that moves every point by the same offset: its paths are known exactly (module `paths`).
+2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact.
+3. Failing that: squaring until R . R adds nothing, where few pieces do; or splitting off one conjunct A with an exact
+   closure: (A + B)+ = A+ + A* (B A*)+; or, for finitely many pairs, a search from every point.
+4. Else P without its k is returned, marked inexact.
+
+Maps over several tuples are closed tuple by tuple, by Kleene's elimination, which needs closures of loops alone.
+
+Sources: Verdoolaege, Cohen, Beletska, "Transitive closures of affine integer tuple relations and their
+overapproximations", SAS 2011; Kelly, Pugh, Rosser, Shpeisman, "Transitive closure of infinite graphs and its
+applications", 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from ..budgets import budget, spend
+from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
+from ..counting.count import points
+from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
+from ..values.shape import pair, spaced
+from ..values.space import Space, Tuple, whole
+from .compose import apply_range, domain, identity, range_, reverse
+from .make import from_points
+from .paths import continued, is_exact, scaled, translated
+
+if TYPE_CHECKING:
+    from ..values.map import Map
+
+SHARE = 10_000  # steps that one way to an exact closure may spend
+ROUNDS = 8  # squarings
+MANY = 40  # pieces at which squaring is given up
+FINITE = 4000  # pairs of a relation that is searched
+DEPTH = 2  # conjuncts split off one inside the other
+
+T = TypeVar("T")
+
+
+# ---- powers
+
+
+def fixed_power(self: Map, exponent: int) -> Map:
+    """The map composed with itself: `exponent` times, of its reverse where negative, the identity of its points at 0.
+
+    Exact; O(log exponent) compositions.
+
+    >>> from polyvolta.sets import Map
+    >>> step = Map("{ [i] -> [i + 3] : 0 <= i < 30 }")
+    >>> print(step.fixed_power(4))
+    { [i] -> [i + 12] : 0 <= i <= 20 }
+    >>> step.fixed_power(-2).is_equal(Map("{ [i] -> [i - 6] : 6 <= i <= 32 }"))
+    True
+
+    Raises
+    ------
+    SpaceMismatch : the exponent is no integer, or the outputs are in no input space.
+    """
+    k = whole(exponent)
+    if k is None:
+        raise SpaceMismatch(f"an exponent is an integer, not {exponent!r}", where=str(self))
+    if k == 0:
+        return identity(domain(self) | range_(self))
+    square = self if k > 0 else reverse(self)
+    result, k = None, abs(k)
+    while True:
+        if k & 1:
+            result = square if result is None else apply_range(result, square)
+        k >>= 1
+        if not k:
+            return result
+        square = apply_range(square, square)
+
+
+def power(self: Map) -> tuple[Map, bool]:
+    """{ [k] -> [x -> y] : a path of k >= 1 steps leads from x to y }, and whether it is exact; else a superset.
+
+    For a map of one tuple; cost and source as `transitive_closure`.
+
+    >>> from polyvolta.sets import Map
+    >>> found, exact = Map("{ [i] -> [i + 3] : 0 <= i < 30 }").power()
+    >>> exact, found.is_equal(Map("{ [k] -> [[i] -> [j]] : j = i + 3k and k >= 1 and i >= 0 and j <= 32 }"))
+    (True, True)
+
+    Raises
+    ------
+    SpaceMismatch : the map has several tuples, or inputs and outputs of different spaces.
+    """
+    space = self.space
+    _check_loop(space)
+    live = self.without_empty()
+    paths, exact = _paths(live)
+    if paths is None:
+        paths = scaled(live)
+    n_par, n = len(self.param_names), space.n_in
+    places = (*range(n_par), *range(n_par + 1, n_par + 1 + 2 * n), n_par)
+    parts = tuple(cj.reindex(c, c.n, places) for _, cs in paths.parts for c in cs)
+    target = spaced(Tuple(None, ("k",)), pair(space.inp, space.out), self.param_names)
+    return self._of(self.param_names, [(target, parts)]), exact
+
+
+def reaching_path_lengths(self: Map) -> tuple[Map, bool]:
+    """{ [x -> y] -> [k] : a path of k >= 1 steps leads from x to y }, and whether it is exact; see `power`.
+
+    >>> from polyvolta.sets import Map
+    >>> lengths, exact = Map("{ [i] -> [i + 2]; [i] -> [i + 3] }").reaching_path_lengths()
+    >>> print(lengths.intersect_domain(Map("{ [0] -> [12] }").wrap()).range(), exact)
+    { [k] : 4 <= k <= 6 } True
+    """
+    found, exact = power(self)
+    return reverse(found), exact
+
+
+def _check_loop(space: Space) -> None:
+    if space.inp.key != space.out.key:
+        raise SpaceMismatch("a power needs inputs and outputs in one space", where=f"{space.inp}\n{space.out}")
+
+
+# ---- closure
+
+
+def transitive_closure(self: Map) -> tuple[Map, bool]:
+    """{ x -> y : a path of one or more steps leads from x to y }, and whether it is exact; else a superset.
+
+    Exact for translations on convex domains with strides and parameters, for unions of translations and steps in a
+    box where the domain is one conjunct, and wherever few compositions reach the end. True is a proof; False says
+    only that none was found. A few projections where translations go, else subset tests under a budget.
+
+    >>> from polyvolta.sets import Map
+    >>> found, exact = Map("[N] -> { S[i] -> S[i + 2] : 0 <= i < N }").transitive_closure()
+    >>> exact, found.is_equal(Map("[N] -> { S[i] -> S[j] : 0 <= i < j < N + 2 and (j - i) mod 2 = 0 }"))
+    (True, True)
+    >>> Map("{ [i] -> [2i] : i > 0 }").transitive_closure()[1]
+    False
+    """
+    loops = {s.inp.key for s, _ in self.parts} & {s.out.key for s, _ in self.parts}
+    if not loops:
+        return self, True
+    if len(self.parts) == 1:
+        return _closed(self, DEPTH)
+    return _over_tuples(self, loops)
+
+
+def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
+    """Kleene's elimination: paths through one tuple after the other."""
+    edges = {(s.inp.key, s.out.key): self._of(self.param_names, [(s, cs)]) for s, cs in self.parts}
+    all_exact = True
+    for key in [s.inp.key for s, _ in self.parts if s.inp.key in loops]:
+        if key not in loops:
+            continue
+        loops.discard(key)
+        loop, exact = (None, True)
+        if (key, key) in edges:
+            loop, exact = _closed(edges[key, key], DEPTH)
+            edges[key, key] = loop
+        all_exact &= exact
+        into = {a: m for (a, b), m in edges.items() if b == key != a}
+        onward = {b: m for (a, b), m in edges.items() if a == key != b}
+        if loop is not None:
+            into = {a: m | apply_range(m, loop) for a, m in into.items()}
+            edges.update({(a, key): m for a, m in into.items()})
+        for a, first in into.items():
+            for b, second in onward.items():
+                through = apply_range(first, second)
+                edges[a, b] = (edges[a, b] | through if (a, b) in edges else through).coalesce()
+        if loop is not None:
+            edges.update({(key, b): m | apply_range(loop, m) for b, m in onward.items()})
+    return self._of(self.param_names, [p for m in edges.values() for p in m.parts]), all_exact
+
+
+def _closed(self: Map, depth: int) -> tuple[Map, bool]:
+    """The closure of a map whose one space has equal sides."""
+    found = translated(self)
+    if found is not None:
+        return _without_length(found, self), True
+    live = self.without_empty()
+    if not live.parts[0][1]:
+        return live, True
+    paths, exact = _paths(live)
+    if exact:
+        closed = _attempt(lambda: _without_length(paths, self))
+        if closed is not None:
+            return closed, True
+    ways = [_squared, lambda m: _split(m, depth), _searched] if depth else [_squared]
+    for way in ways:
+        better = _attempt(lambda way=way: way(live))
+        if better is not None:
+            return better, True
+    rough = None if paths is None else _attempt(lambda: _without_length(paths, self))
+    return domain(live).product(range_(live)).unwrap() if rough is None else rough, False
+
+
+def _paths(self: Map) -> tuple[Map | None, bool]:
+    """A superset of { x -> (y, k) : k steps lead from x to y }, and whether it is proved to be equal.
+
+    None where the budget's share does not suffice for one.
+    """
+    found = translated(self)
+    if found is not None:
+        return found, True
+    rough = None
+    for describe in (scaled, continued):
+        paths = _attempt(lambda describe=describe: describe(self))
+        if paths is not None and _attempt(lambda paths=paths: is_exact(self, paths)):
+            return paths, True
+        rough = paths if rough is None else rough
+    return rough, False
+
+
+def _attempt(f: Callable[[], T]) -> T | None:
+    """What `f` returns, or None when it spends its share of the budget first."""
+    try:
+        with budget(SHARE):
+            return f()
+    except BudgetExceeded:
+        return None
+
+
+def _without_length(paths: Map, like: Map) -> Map:
+    """Paths x -> (y, k) as pairs x -> y of the space of `like`."""
+    last = len(paths.param_names) + len(paths.space.dims) - 1
+    done = (pj.project(c, (last,)) for c in paths.parts[0][1])
+    closed = like._of(like.param_names, [(like.space, tuple(c for c in done if c is not None))])
+    return closed if len(closed.parts[0][1]) < 2 else closed.coalesce()
+
+
+def _squared(self: Map) -> Map | None:
+    total = self.coalesce()
+    for _ in range(ROUNDS):
+        new = apply_range(total, total) - total
+        if new.is_empty():
+            return total
+        total = (total | new).coalesce()
+        if len(total.parts[0][1]) > MANY:
+            return None
+    return None
+
+
+def _split(self: Map, depth: int) -> Map | None:
+    pieces = self.pieces
+    for k, a in enumerate(pieces if len(pieces) > 1 else ()):
+        plus, exact = _closed(a, 0)
+        if not exact:
+            continue
+        rest = self._of(self.param_names, [p for j, b in enumerate(pieces) if j != k for p in b.parts])
+        inner, exact = _closed((rest | apply_range(rest, plus)).coalesce(), depth - 1)
+        if exact:
+            return (plus | inner | apply_range(plus, inner)).coalesce()
+    return None
+
+
+def _searched(self: Map) -> Map | None:
+    """The closure of finitely many pairs, by a search from every input."""
+    n = self.space.n_in
+    onward: dict[tuple, list[tuple]] = {}
+    try:
+        for p in islice(points(self), FINITE + 1):
+            onward.setdefault(p[:n], []).append(p[n:])
+    except Unbounded:
+        return None
+    if sum(map(len, onward.values())) > FINITE:
+        return None
+    pairs = []
+    for start, first in onward.items():
+        seen, todo = set(first), list(first)
+        while todo:
+            for y in onward.get(todo.pop(), ()):
+                if y not in seen:
+                    seen.add(y)
+                    todo.append(y)
+        spend(len(seen))
+        pairs += [start + y for y in seen]
+    found = from_points(type(self), self.space, pairs).align_params(self.param_names)
+    return found if len(found.parts[0][1]) > MANY else found.coalesce()

@@ -1,0 +1,341 @@
+"""The two sides of a map, restriction by them, and composition: methods of `Map` (and `Set.apply`).
+
+A map relates inputs to outputs. Its domain and range are projections; restricting a side conjoins a set there;
+composing two maps puts them side by side over a common middle tuple, which is then projected out. A map is a
+function when x -> y and x -> z only with y = z, that is when (reversed, then itself) lies in the identity.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
+from ..errors import SpaceMismatch
+from ..values.aff import Aff
+from ..values.shape import all_spaces, linked, need_map, need_set, rearranged, spaced
+from ..values.space import Space, Tuple
+from .algebra import conjoin_all, filled
+
+if TYPE_CHECKING:
+    from ..values.map import Map
+    from ..values.relation import Relation
+    from ..values.set import Set
+
+
+# ---- sides
+
+
+def domain(self: Map) -> Set:
+    """The inputs that are related to something; exact, m projections."""
+    from ..values.set import Set
+
+    return rearranged(Set, self, lambda s: (None, s.inp, range(s.n_in)))
+
+
+def range_(self: Map) -> Set:
+    """The outputs that something is related to; exact, m projections."""
+    from ..values.set import Set
+
+    return rearranged(Set, self, lambda s: (None, s.out, range(s.n_in, len(s.dims))))
+
+
+def reverse(self: Map) -> Map:
+    """Inputs and outputs swapped. Linear.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> [i + 1] }").reverse())
+    { [i0] -> S[i0 - 1] }
+    """
+    origin = getattr(self, "_origin", None)
+    if origin is not None:
+        return origin
+    turned = rearranged(type(self), self, lambda s: (s.out, s.inp, (*range(s.n_in, len(s.dims)), *range(s.n_in))))
+    turned._origin = self  # what gave outputs plainly may be lost in the normal form with inputs and outputs swapped
+    return turned
+
+
+def identity(self: Set) -> Map:
+    """The map from each point of the set to itself; linear."""
+    from ..values.map import Map
+
+    parts = []
+    n_par = len(self.param_names)
+    for space, cs in self.parts:
+        n = space.n_out
+        equal = linked(n_par + 2 * n, [(n_par + d, n_par + n + d) for d in range(n)])
+        wide = (cj.reindex(c, n_par + 2 * n, tuple(range(n_par + n))) for c in cs)
+        parts.append((spaced(space.out, space.out, self.param_names), conjoin_all(wide, [equal])))
+    return Map._of(self.param_names, parts)
+
+
+# ---- restriction
+
+
+def _meet(a: Relation, side: str, b: Relation) -> None:
+    """Whether one space of a side of `a` can be a space of the set `b`; several may lack a counterpart.
+
+    Raises
+    ------
+    SpaceMismatch : both have one space and these differ.
+    """
+    if len(a.parts) == 1 == len(b.parts):
+        here, there = getattr(a.parts[0][0], "inp" if side == "domain" else "out"), b.parts[0][0].out
+        if here.key != there.key:
+            raise SpaceMismatch(f"the set is not in the space of the {side}", where=f"{side}: {here}\nset: {there}")
+
+
+def _restricted(self: Map, sets: Set, side: str, keep: bool) -> Map:
+    need_set(sets, f"a restriction of the {side}")
+    _meet(self, side, sets)
+    a, b = self._aligned(sets)
+    n_par = len(a.param_names)
+    parts = []
+    for space, cs in a.parts:
+        tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+        places = (*range(n_par), *range(first, first + len(tup.dims)))
+        wide = [cj.reindex(c, n_par + len(space.dims), places) for c in b._find((None, tup.key))]
+        if keep:
+            parts.append((space, conjoin_all(cs, wide)))
+        else:
+            knife = a._of(a.param_names, [(space, tuple(wide))])
+            parts += a._of(a.param_names, [(space, cs)]).subtract(knife).parts
+    return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
+
+
+def intersect_domain(self: Map, sets: Set) -> Map:
+    """The pairs whose input is in the set; O(m n) conjunctions, exact.
+
+    Raises
+    ------
+    SpaceMismatch : both have one tuple there and these differ.
+    """
+    return _restricted(self, sets, "domain", True)
+
+
+def intersect_range(self: Map, sets: Set) -> Map:
+    """The pairs whose output is in the set; see `intersect_domain`."""
+    return _restricted(self, sets, "range", True)
+
+
+def subtract_domain(self: Map, sets: Set) -> Map:
+    """The pairs whose input is not in the set; exact, a subtraction.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ [i] -> [i + 1] : 0 <= i < 9 }").subtract_domain(Set("{ [i] : i >= 4 }")))
+    { [i] -> [i + 1] : 0 <= i <= 3 }
+
+    Raises
+    ------
+    SpaceMismatch : both have one tuple there and these differ.
+    """
+    return _restricted(self, sets, "domain", False)
+
+
+def subtract_range(self: Map, sets: Set) -> Map:
+    """The pairs whose output is not in the set; see `subtract_domain`."""
+    return _restricted(self, sets, "range", False)
+
+
+# ---- composition
+
+
+def apply(self: Set, relation: Map) -> Set:
+    """The image under a map; exact, O(m n) projections.
+
+    Raises
+    ------
+    SpaceMismatch : no tuple of this set is in the map's domain.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Set("{ S[i] : 0 <= i < 70 }").apply(Map("{ S[i] -> [floor(i/32)] }")))
+    { [i0] : 0 <= i0 <= 2 }
+    """
+    if not getattr(relation, "_is_map", False):
+        raise SpaceMismatch("a set is applied to a Map", where=str(relation))
+    need_set(self, "a map applied to something")
+    spaces = {s.out.key for s, _ in self.parts} & {s.inp.key for s, _ in relation.parts}
+    if self.parts and relation.parts and not spaces:
+        raise SpaceMismatch(
+            "no tuple of the set is in the map's domain",
+            where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
+        )
+    a, b = self._aligned(relation)
+    n_par = len(a.param_names)
+    parts = []
+    for space, cs in b.parts:
+        n = n_par + len(space.dims)
+        everywhere, inside = tuple(range(n)), tuple(range(n_par + space.n_in))
+        found = a._find((None, space.inp.key))
+        done = [pj.compose(c, d, n, everywhere, inside, inside[n_par:]) for c in cs for d in found]
+        parts.append((spaced(None, space.out, a.param_names), filled(done)))
+    return self._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
+
+
+def apply_range(self: Map, other: Map) -> Map:
+    """First this, then the other: { x -> z : x -> y here and y -> z there }. O(m n) projections; exact.
+
+    Raises
+    ------
+    SpaceMismatch : no range tuple of this is a domain tuple of the other.
+    """
+    self._check_kind(other, "a composition")
+    a, b = self._aligned(other)
+    n_par = len(a.param_names)
+    parts = []
+    for left, cs in a.parts:
+        for right, ds in b.parts:
+            if left.out.key != right.inp.key:
+                continue
+            n_in, n_mid, n_out = left.n_in, left.n_out, right.n_out
+            width = n_par + n_in + n_out + n_mid
+            mid = tuple(range(n_par + n_in + n_out, width))
+            first = (*range(n_par + n_in), *mid)
+            second = (*range(n_par), *mid, *range(n_par + n_in, n_par + n_in + n_out))
+            done = [pj.compose(c, d, width, first, second, mid) for c in cs for d in ds]
+            parts.append((spaced(left.inp, right.out, a.param_names), filled(done)))
+    if not parts and a.parts and b.parts:
+        raise SpaceMismatch(
+            "nothing of the first map's range is in the second map's domain",
+            where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}",
+        )
+    return self._of(a.param_names, parts)
+
+
+def apply_domain(self: Map, other: Map) -> Map:
+    """Replace inputs by their images: { z -> y : x -> y here and x -> z there }; see `apply_range`."""
+    need_map(other, "a composition")
+    return reverse(apply_range(reverse(self), other))
+
+
+# ---- functions
+
+
+def is_single_valued(self: Map) -> bool:
+    """Whether no input has two outputs.
+
+    Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, this^-1 .
+    this must lie in the identity.
+    """
+    from ..layouts.recognise_layout import injective_by_digits
+    from ..optima.lexrel import solved_outputs
+
+    apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
+    if apart and all(solved_outputs(c, len(self.param_names), s) is not None for s, cs in self.parts for c in cs):
+        return True
+    known = None if self.param_names else injective_by_digits(reverse(self))
+    return apply_range(reverse(self), self).is_subset(identity(range_(self))) if known is None else known
+
+
+def is_injective(self: Map) -> bool:
+    """Whether no output has two inputs; exact. By its digits, if it is a layout; else see `is_single_valued`."""
+    from ..layouts.recognise_layout import injective_by_digits
+
+    known = injective_by_digits(self)
+    return is_single_valued(reverse(self)) if known is None else known
+
+
+def is_bijective(self: Map) -> bool:
+    """Whether inputs and outputs are in one-to-one correspondence; exact, see `is_single_valued`.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ S[i] -> [floor(i/32), i mod 32] }").is_bijective()
+    True
+    """
+    return is_single_valued(self) and is_injective(self)
+
+
+def is_identity(self: Map) -> bool:
+    """Whether every pair is a point and itself; exact, one subtraction. The empty map is one.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ [i] -> [4*floor(i/4) + i mod 4] : i >= 0 }").is_identity()
+    True
+    """
+    return all(s.inp.key == s.out.key or not any(not c.is_empty for c in cs) for s, cs in self.parts) and (
+        self.is_subset(identity(domain(self)))
+    )
+
+
+def as_affs(self: Map) -> tuple[Aff, ...]:
+    """The outputs as quasi-affine expressions of the inputs and parameters.
+
+    Exact wherever the map is defined. Free where equalities give the outputs, else one parametric lexmin.
+
+    >>> from polyvolta.sets import Map
+    >>> print(*Map("{ [a, b] -> [32a + b] : 0 <= b < 32 }").reverse().as_affs())
+    floor(i0/32) i0 mod 32
+
+    Raises
+    ------
+    NotAFunction : some input has several outputs, or no single expression gives them.
+    """
+    from ..optima.lexrel import output_affs
+
+    return output_affs(self)
+
+
+# ---- differences
+
+
+def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
+    """Per part its space, the conjuncts over (params, in, out, out - in), and the tuple of the difference."""
+    n_par = len(self.param_names)
+    found = []
+    for space, cs in self.parts:
+        n = space.n_in
+        if n != space.n_out:
+            raise SpaceMismatch("differences need as many inputs as outputs", where=str(space))
+        if space.inp.name != space.out.name and space.inp.name and space.out.name:
+            raise SpaceMismatch(
+                "differences need inputs and outputs of one name",
+                where=f"inputs: {space.inp}\noutputs: {space.out}",
+                hint="rename_domain or rename_range gives them one",
+            )
+        width = n_par + 3 * n
+        rows = [
+            (0, *[(k == n_par + d) - (k == n_par + n + d) + (k == n_par + 2 * n + d) for k in range(width)])
+            for d in range(n)
+        ]
+        knife = cj.normalise(width, (), rows, ())
+        both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [knife])
+        name = space.out.name if space.inp.key == space.out.key else None
+        found.append((space, both, Tuple(name, tuple(f"d{d}" for d in range(n)))))
+    return found
+
+
+def deltas(self: Map) -> Set:
+    """{ y - x } over all pairs x -> y; exact, m projections.
+
+    The tuple's name stays where both sides have it, as in isl; where one side has none, the differences have none.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i, j] -> S[i + 1, j - 2] }").deltas())
+    { S[1, -2] }
+
+    Raises
+    ------
+    SpaceMismatch : some pair has more inputs than outputs, or fewer, or both sides have names, and these differ.
+    """
+    from ..values.set import Set
+
+    n_par = len(self.param_names)
+    parts = []
+    for space, both, out in _difference(self):
+        done = (pj.project(c, tuple(range(n_par, n_par + 2 * space.n_in))) for c in both)
+        parts.append((spaced(None, out, self.param_names), tuple(c for c in done if c is not None)))
+    return Set._of(self.param_names, parts)
+
+
+def deltas_map(self: Map) -> Map:
+    """{ [x -> y] -> y - x } over all pairs; linear. See `deltas`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> S[i + 3] }").deltas_map())
+    { [S[i] -> S[i0]] -> S[3] : i0 = i + 3 }
+    """
+    parts = []
+    for space, both, out in _difference(self):
+        wrapped = Tuple(None, space.dims, space)
+        parts.append((spaced(wrapped, out, self.param_names), both))
+    return self._of(self.param_names, parts)

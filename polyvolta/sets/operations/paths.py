@@ -1,0 +1,233 @@
+"""Paths of a map with their length: x -> (y, k) where k >= 1 steps lead from x to y.
+
+Two descriptions, of which `closure` makes powers and closures:
+
+- `translated`, exact, of one conjunct that moves every point by the same offset d. Along such a path every row of the
+  conjunct changes by the same amount at each step, so where its floors do too, rows that grow need to hold at the
+  first step alone and rows that shrink at the last: convexity gives the steps between.
+- `scaled`, a superset in general: k steps move a point by a sum of k differences y - x, which satisfies the rows of
+  the differences with their constants taken k times; and a path starts in the domain and ends in the range.
+  `continued` bounds the path without its last step instead, which ends in the domain.
+
+`is_exact` proves of a superset P that it is no more than the powers of R: P(1) lies in R, and P(k) in P(k - 1) . R
+for all k >= 2; by induction every P(k) then lies in R^k. Both are subset tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
+from ..conjuncts.conjunct import Conjunct, Row
+from ..values.shape import spaced
+from ..values.space import Space, Tuple
+from .compose import apply_range, deltas, domain, range_
+
+if TYPE_CHECKING:
+    from ..values.map import Map
+    from ..values.set import Set
+
+
+def _lengths_space(self: Map) -> Space:
+    """The space of paths: flat tuples, the length as the last dimension."""
+    space = self.space
+    return spaced(Tuple(None, space.inp.dims), Tuple(None, (*space.out.dims, "k")), self.param_names)
+
+
+def is_exact(self: Map, paths: Map) -> bool:
+    """Whether P(1) lies in R and P(k) in P(k - 1) . R; then P(k) is R^k, by induction."""
+    space = paths.space
+    k = len(space.dims) - 1
+    once = paths.fix({k: 1}).project_out(k)
+    if not once.is_subset(self._of(self.param_names, [(once.space, self.parts[0][1])])):
+        return False
+    return paths.lower_bound(k, 2).is_subset(apply_range(paths, _counted(self, space.out)))
+
+
+def _counted(self: Map, counted: Tuple) -> Map:
+    """{ (x, k) -> (y, k + 1) : x -> y }."""
+    n_par, n = len(self.param_names), self.space.n_in
+    width = n_par + 2 * n + 2
+    places = (*range(n_par + n), *range(n_par + n + 1, n_par + 2 * n + 1))
+    count = [0] * (1 + width)
+    count[0], count[1 + n_par + n], count[width] = 1, 1, -1
+    knife = cj.normalise(width, (), [tuple(count)], ())
+    steps = (cj.conjoin(cj.reindex(c, width, places), knife) for c in self.parts[0][1])
+    space = spaced(counted, counted, self.param_names)
+    return self._of(self.param_names, [(space, tuple(c for c in steps if c is not None))])
+
+
+def translated(self: Map) -> Map | None:
+    """The paths of one conjunct that is a translation throughout, exactly; None for any other map."""
+    space, cs = self.space, self.parts[0][1]
+    n_par, n = len(self.param_names), space.n_in
+    if len(cs) != 1 or not cs[0].known or (offset := _offset(cs[0], n_par, n)) is None or not any(offset):
+        return None
+    (c,) = cs
+    change = _change(c, n_par, offset)
+    if change is None or any(_along(r, change) for r in c.eqs):
+        return None
+    rows = [(r, _along(r, change) >= 0) for r in c.ineqs]
+    both = {True, *(at_start for _, at_start in rows)}
+    # columns: const, params, x, y, k, then the divs at the first step, then those at the last
+    base, count = 1 + n_par + 2 * n, len(c.divs)
+    width = base + 1 + count * len(both)
+    shift = {True: base + 1, False: base + 1 + count}
+
+    def placed(row: Row, at_start: bool) -> tuple[int, ...]:
+        out = [0] * width
+        out[: 1 + n_par] = row[: 1 + n_par]
+        for d in range(n):
+            a, b = row[1 + n_par + d], row[1 + n_par + n + d]
+            out[1 + n_par + (0 if at_start else n) + d] = a + b
+            out[0] += b * offset[d] if at_start else -a * offset[d]
+        for j, v in enumerate(row[base:]):
+            out[shift[at_start] + j] = v
+        return tuple(out)
+
+    divs = [(den, placed(row, side)) for side in sorted(both, reverse=True) for den, row in c.divs]
+    eqs = [_moved_by(d, offset[d], n_par, n, width) for d in range(n)] + [placed(r, True) for r in c.eqs]
+    ineqs = [placed(r, side) for r, side in rows]
+    ineqs.append(tuple(-1 if col == 0 else int(col == base) for col in range(width)))
+    paths = cj.normalise(base, divs, eqs, ineqs)
+    return self._of(self.param_names, [(_lengths_space(self), () if paths is None else (paths,))])
+
+
+def _moved_by(d: int, step: int, n_par: int, n: int, width: int) -> Row:
+    """The equality y_d = x_d + step * k."""
+    row = [0] * width
+    row[1 + n_par + d], row[1 + n_par + n + d], row[1 + n_par + 2 * n] = 1, -1, step
+    return tuple(row)
+
+
+def _offset(c: Conjunct, n_par: int, n: int) -> list[int] | None:
+    """The numbers y - x, where the equalities of the conjunct imply that each is one."""
+    solved: list[tuple[int, Row]] = []  # (column, row with it), triangular
+    for row in c.eqs:
+        row = _cleared(row, solved)[0]
+        if any(row[1:]):
+            solved.append((next(col for col in range(len(row) - 1, 0, -1) if row[col]), row))
+    found = []
+    for d in range(n):
+        row = [0] * (1 + c.n + len(c.divs))
+        row[1 + n_par + d], row[1 + n_par + n + d] = -1, 1
+        rest, scale = _cleared(row, solved)
+        if any(rest[1:]) or rest[0] % scale:
+            return None
+        found.append(rest[0] // scale)
+    return found
+
+
+def _cleared(row: Sequence[int], solved: Sequence[tuple[int, Row]]) -> tuple[Sequence[int], int]:
+    """A multiple of the row, plus multiples of the solved rows, without their columns; and which multiple."""
+    scale = 1
+    for col, pivot in solved:
+        if row[col]:
+            up, down = pivot[col], row[col]
+            row = [up * v - down * w for v, w in zip(row, pivot, strict=True)]
+            scale *= up
+    return row, scale
+
+
+def _change(c: Conjunct, n_par: int, offset: Sequence[int]) -> list[int] | None:
+    """By how much every column changes when both ends of a pair move by the offset; None where a floor wavers."""
+    change = [0] * (1 + n_par) + [*offset, *offset]
+    for den, row in c.divs:
+        total = _along(row, change)
+        if total % den:
+            return None
+        change.append(total // den)
+    return change
+
+
+def _along(row: Row, change: Sequence[int]) -> int:
+    return sum([v * w for v, w in zip(row, change, strict=False)])
+
+
+def scaled(self: Map) -> Map:
+    """Paths of k steps: the rows of the differences scaled by k, ends in the domain and the range."""
+    return _ended(self, range_(self), 1)
+
+
+def continued(self: Map) -> Map:
+    """Paths of k - 1 scaled steps that end in the domain, and one step more; closer where ranges don't coincide."""
+    return apply_range(_ended(self, domain(self), 0), _counted(self, _lengths_space(self).out))
+
+
+def _ended(self: Map, ends: Set, least: int) -> Map:
+    """Sums of k >= `least` differences that start in the domain and end in a set."""
+    n_par, n = len(self.param_names), self.space.n_in
+    steps = deltas(self).coalesce().parts[0][1]
+    path = pj.eliminate(_sums(steps, n_par, n, least))
+    width = n_par + 2 * n + 1
+    head = tuple(range(n_par))
+    found = []
+    for a in domain(self).coalesce().parts[0][1] if path is not None else ():
+        start = cj.conjoin(path, cj.reindex(a, width, (*head, *range(n_par, n_par + n))))
+        for b in ends.coalesce().parts[0][1] if start is not None else ():
+            found.append(cj.conjoin(start, cj.reindex(b, width, (*head, *range(n_par + n, n_par + 2 * n)))))
+    kept = tuple(c for c in found if c is not None and not c.is_empty)
+    return self._of(self.param_names, [(_lengths_space(self), kept)])
+
+
+def _sums(steps: Sequence[Conjunct], n_par: int, n: int, least: int) -> Conjunct | None:
+    """Over (params, x, y, k): y - x is a sum of k >= `least` differences, as far as scaled rows say."""
+    base = 2 + n_par + 2 * n
+    k_col = base - 1
+    alone = len(steps) == 1
+    sizes = [len(c.divs) if alone else 1 + n + len(c.divs) for c in steps]
+    width = base + sum(sizes)
+    eqs: list[Row] = []
+    ineqs: list[Row] = [_sparse({0: -least, k_col: 1}, width)]
+    total_k, totals = {k_col: -1}, [{1 + n_par + d: 1, 1 + n_par + n + d: -1} for d in range(n)]
+    first = base
+    for c, size in zip(steps, sizes, strict=True):
+        count = k_col if alone else first
+        difference = None if alone else range(first + 1, first + 1 + n)
+        floors = first if alone else first + 1 + n
+        for row, is_eq in [*((r, True) for r in c.eqs), *((r, False) for r in c.all_ineqs())]:
+            for form, times, sign, still_eq in _constants(c, row, n_par, alone and least == 1, is_eq):
+                entries = {**form, count: times}
+                for d, v in enumerate(row[1 + n_par : 1 + n_par + n]):
+                    if difference is None:
+                        entries[1 + n_par + d], entries[1 + n_par + n + d] = -v * sign, v * sign
+                    else:
+                        entries[difference[d]] = v * sign
+                entries.update({floors + j: v * sign for j, v in enumerate(row[1 + n_par + n :])})
+                (eqs if still_eq else ineqs).append(_sparse(entries, width))
+        if not alone:
+            ineqs.append(_sparse({count: 1}, width))
+            total_k[count] = 1
+            for d in range(n):
+                totals[d][difference[d]] = 1
+        first += size
+    if not alone:
+        eqs += [_sparse(t, width) for t in (total_k, *totals)]
+    return cj.normalise(base - 1, [None] * sum(sizes), eqs, ineqs)
+
+
+def _sparse(entries: dict[int, int], width: int) -> Row:
+    row = [0] * width
+    for col, v in entries.items():
+        row[col] = v
+    return tuple(row)
+
+
+def _constants(c: Conjunct, row: Row, n_par: int, alone: bool, is_eq: bool) -> list[tuple[dict, int, int, bool]]:
+    """What stands for the constant of a row in a sum of k rows: (columns, coefficient of k, sign, is an equality).
+
+    A number is taken k times. A form b in the parameters that is never positive is at most its own k-fold, so it may
+    stand once; any other row is left out. Where k may be 0, as beside other differences, that does not hold.
+    """
+    if not any(row[1 : 1 + n_par]):
+        return [({}, row[0], 1, is_eq)]
+    found = []
+    for sign in (1, -1) if is_eq else (1,):
+        form = tuple(sign * v for v in row[: 1 + n_par])
+        positive = (form[0] - 1, *form[1:], *[0] * (len(row) - 1 - n_par))
+        reaches = cj.normalise(c.n, c.divs, c.eqs, [*c.ineqs, positive]) if alone else c
+        if reaches is None or reaches.is_empty:
+            found.append((dict(enumerate(form)), 0, sign, False))
+    return found

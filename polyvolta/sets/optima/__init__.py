@@ -1,0 +1,1 @@
+"""Least and greatest points and values of relations, and how far they reach."""

@@ -1,0 +1,355 @@
+"""Lexicographic optima of relations, and reading a single-valued map as expressions.
+
+The optimum of one conjunct is parametric integer programming (`lexopt`): parameters and inputs are its
+parameters, outputs its unknowns, and the conjunct's own existentials come last, where they cannot influence
+the order. The optimum of a union keeps from each piece's optimum what no other piece beats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import TYPE_CHECKING, TypeVar
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct, Row, defining_rows
+from ..conjuncts.project import project, prune
+from ..engine import lexopt, triangular
+from ..errors import NotAFunction, Unbounded
+from ..functions.cells import Cell, Piece
+from ..functions.extreme import Extreme
+from ..operations.algebra import live
+from ..values.aff import Aff, Floor
+from ..values.build import affs_of, expression
+from ..values.space import Space
+
+if TYPE_CHECKING:
+    from ..values.map import Map
+    from ..values.relation import Relation
+
+R = TypeVar("R", bound="Relation")
+
+
+def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Row], int, tuple]:
+    """The rows of `c` with what depends on the first `n_fixed` dimensions alone in front.
+
+    Returns equalities, inequalities, what defines the leading divs, the number of parameters, and the leading divs.
+    """
+    base = 1 + c.n
+    if not c.divs:
+        return list(c.eqs), list(c.ineqs), [], n_fixed, ()
+    lead: list[int] = []
+    for k, div in enumerate(c.divs):
+        if div is None or any(div[1][1 + n_fixed : base]):
+            continue
+        if all(base + j - base in lead for j in range(k) if base + j < len(div[1]) and div[1][base + j]):
+            lead.append(k)
+    rest = [k for k in range(len(c.divs)) if k not in lead]
+    columns = [
+        *range(1 + n_fixed),
+        *(base + k for k in lead),
+        *range(1 + n_fixed, base),
+        *(base + k for k in rest),
+    ]
+    eqs = [tuple(r[col] for col in columns) for r in c.eqs]
+    ineqs = [tuple(r[col] for col in columns) for r in c.ineqs]
+    width = base + len(c.divs)
+    divs = []
+    for k in lead:
+        den, row = c.divs[k]  # pyright: ignore[reportGeneralTypeIssues]
+        wide = list(row) + [0] * (width - len(row))
+        divs.append((den, tuple(wide[col] for col in columns[: 1 + n_fixed + len(lead)])))
+    given: list[Row] = []  # over constant and parameters
+    for k, div in enumerate(c.divs):
+        if div is not None:
+            rows = [tuple([r[col] for col in columns]) for r in defining_rows(div, base + k, width)]
+            (given if k in lead else ineqs).extend(r[: 1 + n_fixed + len(lead)] if k in lead else r for r in rows)
+    return eqs, ineqs, given, n_fixed + len(lead), tuple(divs)
+
+
+def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
+    """The optimum of the dimensions after the first `n_fixed`: pieces with all their divs and the values."""
+    eqs, ineqs, given, n_par, lead = _programme(c, n_fixed)
+    n_var, n_wanted = c.n + len(c.divs) - n_par, c.n - n_fixed
+    pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
+    if pieces is None:
+        solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
+        own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
+        pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own), ()
+    out = []
+    for piece in pieces:
+        out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
+    return out
+
+
+def folded_optimum(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], space: object) -> list[Piece]:
+    """As `optimum_cells`, but minima and maxima stay whole where that is possible."""
+    eqs, ineqs, given, n_par, lead = _programme(c, n_fixed)
+    n_var, n_wanted = c.n + len(c.divs) - n_par, c.n - n_fixed
+    pieces = triangular.folded(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
+    if pieces is None:
+        cells = optimum_cells(c, n_fixed, sign, names, space)
+        return [(d, tuple(Extreme((e,)) for e in values)) for d, values in cells]
+    out = []
+    for piece, options in pieces:
+        divs = (*lead, *piece.divs)
+        domain = cj.normalise(n_fixed, divs, piece.eqs, piece.ineqs)
+        if domain is not None:
+            table = affs_of(Conjunct(n_fixed, divs, (), ()), names)
+            found = ([tidy(expression(v, table)) for v in values] for values in options)
+            out.append((domain, tuple([Extreme(tuple(v), -sign if len(v) > 1 else 0) for v in found])))
+    return out
+
+
+def optimum_cells(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], space: object) -> list[Cell]:
+    """The optimum of the dimensions after the first `n_fixed`, called `names`: disjoint domains and expressions."""
+    cells = []
+    for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
+        domain = cj.normalise(n_fixed, divs, piece.eqs, piece.ineqs)
+        if domain is not None:
+            table = affs_of(Conjunct(n_fixed, divs, (), ()), names)
+            cells.append((domain, tuple([tidy(expression(v, table)) for v in values])))
+    return cells
+
+
+def tidy(e: Aff) -> Aff:
+    """An equal expression that writes `i - floor(3i/4)`, which is ceil(i/4), as floor((i + 3)/4).
+
+    >>> from polyvolta.sets import var
+    >>> print(tidy(var("i") - 3 * var("i") // 4))
+    floor((i + 3)/4)
+    """
+    for atom, c in e.terms:
+        if c == -1 and isinstance(atom, Floor):
+            num, den = atom.num, atom.den
+            other = ((e + Aff(((atom, 1),))) * den - num + (den - 1)).floordiv(den)
+            if _reading(other) < _reading(e):
+                return tidy(other)
+    return e
+
+
+def _reading(e: Aff) -> tuple[int, int]:
+    """How many terms, and how many of them negative, a reader meets."""
+    return len(e.terms), sum(c < 0 for _, c in e.terms)
+
+
+def _bounded_optimum(c: Conjunct, n_fixed: int, sign: int, space: object) -> list:
+    try:
+        return conjunct_optimum(c, n_fixed, sign)
+    except Unbounded:
+        what = "lexicographically least" if sign < 0 else "lexicographically greatest"
+        raise Unbounded(f"there is no {what} point", where=str(space), hint="bound the dimensions first") from None
+
+
+def lexmin(self: R) -> R:
+    """The lexicographically smallest point (of each image, for a map), for each parameter values.
+
+    Exact: m parametric integer programs and, for a union, m^2 comparisons of their pieces.
+
+    Raises
+    ------
+    Unbounded : some parameters have points but no smallest one.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("[N] -> { [i] -> [j] : i <= 4j and j < N }").lexmin())
+    [N] -> { [i] -> [floor((i + 3)/4)] : i <= 4*N - 4 }
+    """
+    return optimum(self, -1)
+
+
+def lexmax(self: R) -> R:
+    """The lexicographically largest point (of each image, for a map); see `lexmin`."""
+    return optimum(self, 1)
+
+
+def sample(self: R) -> R:
+    """One point, as a set or map that holds just it; empty when there is none. Exact, one search.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [x, y] : 3x + 5y = 1 and 0 <= x < 9 }").sample())
+    { [2, -1] }
+    """
+    for space, c in live(self):
+        point = cj.sample(c)
+        if point is not None:
+            return self._of(self.param_names, [(space, (_at(point),))])
+    return self._of(self.param_names, [(s, ()) for s, _ in self.parts])
+
+
+def _at(point: Sequence[int]) -> Conjunct:
+    """The conjunct of one point; its rows are in normal form already."""
+    n = len(point)
+    rows = [(-v, *(0,) * d, 1, *(0,) * (n - d - 1)) for d, v in enumerate(point)]
+    return Conjunct(n, (), tuple(sorted(rows)), ())
+
+
+def optimum(relation: R, sign: int) -> R:
+    """lexmin (sign -1) or lexmax (+1) of a relation, as a relation."""
+    n_par = len(relation.param_names)
+    parts = []
+    for space, cs in relation.parts:
+        n_fixed = n_par + space.n_in
+        best: R | None = None
+        for c in cs:
+            pieces = []
+            for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
+                pieces.append(_pinned(c.n, n_fixed, divs, values, piece))
+            one = relation._of(relation.param_names, [(space, tuple(p for p in pieces if p is not None))])
+            best = one if best is None else _better(best, one, sign)
+        parts.append((space, best.parts[0][1] if best is not None else ()))
+    return relation._of(relation.param_names, parts)
+
+
+def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
+    """The conjunct `domain of the piece, and the free dimensions equal their values`."""
+    if not n_fixed:
+        return _at([row[0] for row in values])
+    gap = (0,) * (n - n_fixed)
+
+    def wide(row: Row) -> Row:
+        return (*row[: 1 + n_fixed], *gap, *row[1 + n_fixed :])
+
+    eqs = [wide(r) for r in piece.eqs]
+    for k, value in enumerate(values):
+        row = list(wide(value))
+        row[1 + n_fixed + k] = -1
+        eqs.append(tuple(row))
+    return cj.normalise(n, [(den, wide(r)) for den, r in divs], eqs, [wide(r) for r in piece.ineqs])
+
+
+def _better(a: R, b: R, sign: int) -> R:
+    """From two optima over the same space, the better one at each input."""
+    return _unbeaten(a, b, sign, ties=True) | _unbeaten(b, a, sign, ties=False)
+
+
+def _unbeaten(mine: R, theirs: R, sign: int, ties: bool) -> R:
+    """The points of `mine` at whose input `theirs` has nothing better (or nothing as good, without ties)."""
+    space = mine.parts[0][0]
+    n_fixed = len(mine.param_names) + space.n_in
+    n_out = space.n_out
+    rows = _lex_rows(n_fixed, n_out, sign, strict=ties)
+    width = n_fixed + 2 * n_out
+    places = (*range(n_fixed), *range(n_fixed + n_out, width))
+    beaten = []
+    for c in theirs.parts[0][1]:
+        wide = cj.reindex(c, width, places)
+        for eqs, ineqs in rows:
+            both = cj.normalise(
+                width,
+                wide.divs,
+                [*wide.eqs, *(_pad(r, wide) for r in eqs)],
+                [*wide.ineqs, *(_pad(r, wide) for r in ineqs)],
+            )
+            if both is not None:
+                done = project(both, tuple(range(n_fixed + n_out, width)))
+                if done is not None:
+                    beaten.append(done)
+    left = mine - mine._of(mine.param_names, [(space, tuple(beaten))])
+    return left._map_conjuncts(prune)
+
+
+def _pad(row: Row, c: Conjunct) -> Row:
+    return row + (0,) * len(c.divs)
+
+
+def _lex_rows(n_fixed: int, n_out: int, sign: int, strict: bool) -> list[tuple[list[Row], list[Row]]]:
+    """`theirs` before `mine` in the order (for lexmin), as conjuncts over (fixed, mine, theirs)."""
+    width = 1 + n_fixed + 2 * n_out
+
+    def difference(k: int, const: int) -> Row:
+        row = [0] * width
+        row[0], row[1 + n_fixed + k], row[1 + n_fixed + n_out + k] = const, -sign, sign
+        return tuple(row)
+
+    out = []
+    for k in range(n_out):
+        out.append(([difference(j, 0) for j in range(k)], [difference(k, -1)]))
+    if not strict:
+        out.append(([difference(j, 0) for j in range(n_out)], []))
+    return out
+
+
+# ---- single-valued maps as expressions
+
+
+def solved_outputs(c: Conjunct, n_params: int, space: Space) -> list[Row] | None:
+    """For each output the row that gives it from columns that hold no output, if equalities say so plainly.
+
+    Divs that lean on an output are unknowns here: Gaussian elimination, divs first, solves
+    `b = floor(i/32), p = i mod 32` for i = 32b + p.
+    """
+    n_fixed = n_params + space.n_in
+    base = 1 + c.n
+    outputs = range(1 + n_fixed, base)
+    bound = set(outputs)
+    for k, div in enumerate(c.divs):
+        if div is None or any(div[1][col] for col in bound if col < len(div[1])):
+            bound.add(base + k)
+    rows, solved = list(c.eqs), {}
+    for col in sorted(bound, reverse=True):
+        pivot = min((r for r in rows if r[col]), key=lambda r: abs(r[col]), default=None)
+        if pivot is None:
+            continue
+        rows = [_cleared(r, pivot, col) for r in rows if r is not pivot]
+        solved = {k: _cleared(r, pivot, col) for k, r in solved.items()}
+        solved[col] = pivot
+    found: list[Row] = []
+    for col in outputs:
+        row = solved.get(col)
+        if row is None or abs(row[col]) != 1 or any(row[b] for b in bound if b != col):
+            return None
+        value = [-row[col] * v for v in row]
+        value[col] = 0
+        found.append(tuple(value))
+    return found
+
+
+def _cleared(row: Row, pivot: Row, col: int) -> Row:
+    """A primitive combination of the row with the pivot row in which column `col` vanishes."""
+    if not row[col]:
+        return row
+    g = gcd(row[col], pivot[col])
+    up, down = pivot[col] // g, row[col] // g
+    out = [up * a - down * b for a, b in zip(row, pivot, strict=True)]
+    g = gcd(*out)
+    return tuple(v // g for v in out) if g else tuple(out)
+
+
+def output_affs(relation: Map) -> tuple[Aff, ...]:
+    """See `Map.as_affs`."""
+    from ..layouts.recognise_layout import inverse_affs
+
+    space = relation.space
+    if not relation.param_names and [solved_outputs(c, 0, space) for c in relation.parts[0][1]] == [None]:
+        back = inverse_affs(relation)
+        if back is not None:
+            return back
+    pieces = [c for c in relation.parts[0][1] if not c.is_empty]
+    if not pieces:
+        raise not_a_function(relation, "an empty relation says nothing of its outputs")
+    found = {_piece_affs(relation, space, c) for c in pieces}
+    if len(found) > 1:
+        raise not_a_function(relation, f"{len(pieces)} pieces cannot be read as one expression")
+    return found.pop()
+
+
+def _piece_affs(relation: Map, space: Space, c: Conjunct) -> tuple[Aff, ...]:
+    names = (*relation.param_names, *space.dims[: space.n_in])
+    rows = solved_outputs(c, len(relation.param_names), space)
+    if rows is not None:
+        table = affs_of(c, (*names, *space.out.dims))
+        return tuple(expression(r, table) for r in rows)
+    if not relation._of(relation.param_names, [(space, (c,))]).is_single_valued():
+        raise not_a_function(relation, "some input has several outputs")
+    optima = conjunct_optimum(c, len(names), -1)
+    found = set()
+    for divs, values, _ in optima:
+        table = affs_of(Conjunct(len(names), tuple(divs), (), ()), names)
+        found.add(tuple(expression(v, table) for v in values))
+    if len(found) != 1:
+        raise not_a_function(relation, "the outputs need more than one expression")
+    return found.pop()
+
+
+def not_a_function(relation: Map, why: str) -> NotAFunction:
+    return NotAFunction(why, where=str(relation), hint="use lexmin() to choose one output")

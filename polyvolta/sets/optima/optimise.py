@@ -1,0 +1,186 @@
+"""The least and greatest value of an expression over a relation: methods of `Set` and `Map`.
+
+The expression becomes a dimension of its own, everything that is optimised away is projected out, and the optimum of
+the one dimension that is left is parametric integer programming, or less (`lexrel.cells_of_optimum`). What stays are
+the parameters, and for a map its inputs. A union takes the better of its pieces' optima.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
+from ..conjuncts.conjunct import Conjunct
+from ..counting.count import concrete
+from ..errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
+from ..operations.algebra import live
+from ..text.parse import parse_cases
+from ..values.aff import Aff, aff, var
+from ..values.build import RowBuilder
+from ..values.space import Space, Tuple, position
+from .lexrel import folded_optimum
+
+if TYPE_CHECKING:
+    from ..functions.cells import Piece
+    from ..functions.pwaff import PwAff
+    from ..values.relation import Relation
+    from ..values.set import Set
+
+Expression = Aff | str | int
+
+
+def min_(self: Relation, expression: Expression) -> int | PwAff:
+    """The least value of an expression: a number, or for a set with parameters (for a map: per input) a `PwAff`.
+
+    Exact; one projection and one parametric integer program a conjunct.
+
+    Parameters
+    ----------
+    expression : an `Aff`, or a text such as "i + 2*j - N" in the names of dimensions and parameters.
+
+    Raises
+    ------
+    Unbounded : there is no least value.
+    EmptySet : there is no point, and no parameter.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [i, j] : 0 <= i < 8 and i <= j < 9 }").min("j - 2i")
+    -7
+    >>> print(Set("[N] -> { [i, j] : 0 <= i < N and i <= j < 9 }").min("j - 2i"))
+    [N] -> { [(max(1 - N, -8))] : N >= 1 }
+    """
+    return _best(self, expression, -1)
+
+
+def max_(self: Relation, expression: Expression) -> int | PwAff:
+    """The greatest value of an expression; see `min`.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [i, j] : 0 <= i < 8 and i <= j < 9 }").max("i + 2*j")
+    23
+    """
+    return _best(self, expression, 1)
+
+
+def dim_min(self: Relation, dim: str | int) -> PwAff:
+    """The least value of a dimension as a function of the parameters; for a map, that of an output per input.
+
+    Exact; see `min`. A set without parameters has a function without arguments: `S.min(dim)` gives its number. Where
+    there is no point the function has no value; that of an empty set prints as `{ }`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { S[i, j] : 0 <= i < N and i < j < 10 }").dim_max("i"))
+    [N] -> { [(min(N - 1, 8))] : N >= 1 }
+    """
+    return _best_dim(self, dim, -1)
+
+
+def dim_max(self: Relation, dim: str | int) -> PwAff:
+    """The greatest value of a dimension as a function of the parameters or inputs; see `dim_min`."""
+    return _best_dim(self, dim, 1)
+
+
+def sample_point(self: Set, **params: int) -> tuple[int, ...]:
+    """The coordinates of one point, for the given parameter values; exact, one search.
+
+    Raises
+    ------
+    Unbounded : a parameter has no value.
+    EmptySet : there is no point.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [x, y] : 3x + 5y = 1 and 0 <= x < 9 }").sample_point()
+    (2, -1)
+    """
+    _ = self.space
+    for _, c in live(concrete(self, params)):
+        point = cj.sample(c)
+        if point is not None:
+            return point
+    raise _no_point(self)
+
+
+def overall(f: PwAff, sign: int) -> int:
+    """See `PwAff.min_val`: parameters are optimised over like inputs."""
+    found = [cell for c, (e,) in f.cells for cell in extremal_pieces(c, f.names, e, 0, sign, str(f))]
+    if not found:
+        raise EmptySet("the function has an empty domain", where=str(f))
+    return max((e.options[0].const for _, (e,) in found), key=lambda v: v * sign)
+
+
+def extremal_pieces(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, sign: int, where: str) -> list[Piece]:
+    """The least (sign -1) or greatest value of an expression over a conjunct: cells over the first dimensions."""
+    n = c.n
+    wide = cj.reindex(c, n + 1, tuple(range(n)))
+    graph = RowBuilder((*names, "?")).conjunct([("eq", e - var("?"))])
+    both = None if graph is None else cj.conjoin(wide, graph)
+    if both is None or both.is_empty:
+        return []
+    alone = pj.project(both, tuple(range(n_fixed, n)))
+    try:
+        return folded_optimum(alone, n_fixed, sign, names[:n_fixed], where) if alone is not None else []
+    except Unbounded:
+        what, bound = ("least", ">=") if sign < 0 else ("greatest", "<=")
+        hint = f"add a bound such as '{e} {bound} ...' to the constraints"
+        raise Unbounded(f"{e} has no {what} value", where=where, hint=hint) from None
+
+
+def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:
+    space = self.space
+    names = (*self.param_names, *space.dims)
+    n_fixed = len(self.param_names) + space.n_in
+    cases = expression_cases(self, expression, names)
+    cells = []
+    for c in self.parts[0][1]:
+        for when, e in cases:
+            more = RowBuilder(names).conjunct(when)
+            part = None if more is None else cj.conjoin(c, more)
+            cells += [extremal_pieces(part, names, e, n_fixed, sign, str(self))] if part is not None else []
+    if n_fixed:
+        return _function(self, cells, sign)
+    values = [e.options[0].const for found in cells for _, (e,) in found]
+    if not values:
+        raise _no_point(self)
+    return max(values, key=lambda v: v * sign)
+
+
+def expression_cases(self: Relation, expression: Expression, names: tuple[str, ...]) -> list:
+    """(when, value) pairs of an expression that a user gave, checked against the names of a relation."""
+    if isinstance(expression, str):
+        return parse_cases(expression, names)
+    if not isinstance(expression, (Aff, int)):
+        raise SpaceMismatch(f"an expression is an Aff or a text, not {expression!r}", where=str(self))
+    e = aff(expression)
+    for name in e.names():
+        if name not in names:
+            raise UnknownName(
+                f"no dimension or parameter is called {name!r}", where=str(self), hint=nearest(name, names)
+            )
+    return [((), e)]
+
+
+def _best_dim(self: Relation, dim: str | int, sign: int) -> PwAff:
+    space = self.space
+    name = space.out.dims[position(dim, space.out.dims, str(space.out))]
+    names = (*self.param_names, *space.dims)
+    n_fixed = len(self.param_names) + space.n_in
+    where = str(self)
+    cells = [extremal_pieces(c, names, var(name), n_fixed, sign, where) for c in self.parts[0][1]]
+    return _function(self, cells, sign)
+
+
+def _function(self: Relation, groups: list[list[Piece]], sign: int) -> PwAff:
+    """The better of some functions of the parameters and inputs."""
+    from ..functions.pwaff import ONE, PwAff
+
+    space = Space(self.space.inp or Tuple(None, ()), ONE)
+    best = PwAff._of_folded(self.param_names, space, groups[0] if groups else ())
+    for pieces in groups[1:]:
+        other = PwAff._of_folded(self.param_names, space, pieces)
+        best = best.union_max(other) if sign > 0 else best.union_min(other)
+    return best.coalesce() if len(groups) > 1 else best
+
+
+def _no_point(self: Relation) -> EmptySet:
+    return EmptySet("the set has no point", where=str(self), hint="ask is_empty() first")

@@ -1,0 +1,104 @@
+"""From expressions to rows: `RowBuilder` gives every floor of an `Aff` a known div column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..conjuncts.conjunct import Conjunct, Div, Row, normalise
+from ..errors import UnknownName, nearest
+from .aff import Aff, Atom, Floor, linear, var
+
+Constraint = tuple[str, Aff]  # ("eq", e) for e = 0, ("ge", e) for e >= 0
+
+
+class RowBuilder:
+    """Collects constraints on named dimensions and makes a conjunct of them.
+
+    Parameters
+    ----------
+    names : the dimensions, in column order.
+    unknown : names of existentials, which become unknown divs.
+    """
+
+    def __init__(self, names: Sequence[str], unknown: Sequence[str] = ()) -> None:
+        self.names, self.unknown = tuple(names), tuple(unknown)
+        self.column = {name: 1 + k for k, name in enumerate((*self.names, *self.unknown))}
+        self.floors: dict[Floor, int] = {}
+        self.divs: list[tuple[int, dict[int, int]]] = []
+
+    def sparse(self, e: Aff) -> dict[int, int]:
+        row = {0: e.const}
+        for atom, c in e.terms:
+            col = self.column_of(atom)
+            row[col] = row.get(col, 0) + c
+        return row
+
+    def column_of(self, atom: object) -> int:
+        if isinstance(atom, str):
+            if atom not in self.column:
+                raise UnknownName(f"{atom!r} is not a dimension here", hint=nearest(atom, self.column))
+            return self.column[atom]
+        assert isinstance(atom, Floor), "exclusive-ors are written out before rows are built"
+        if atom not in self.floors:
+            definition = self.sparse(atom.num)
+            self.floors[atom] = len(self.column) + 1 + len(self.divs)
+            self.divs.append((atom.den, definition))
+        return self.floors[atom]
+
+    def conjunct(self, constraints: Iterable[Constraint]) -> Conjunct | None:
+        """The conjunction of `e = 0` and `e >= 0`; None when plainly contradictory.
+
+        A floor of an existential is no function of the point: it becomes an unknown div with its two rows.
+        """
+        rows = [(kind, self.sparse(e.without_xor())) for kind, e in constraints]
+        n, m = len(self.names), len(self.unknown)
+        first = 1 + n + m
+        tainted = set(range(1 + n, first))
+        for k, (_, definition) in enumerate(self.divs):
+            if tainted & definition.keys():
+                tainted.add(first + k)
+        order = [*range(1 + n), *(first + k for k in range(len(self.divs)) if first + k not in tainted)]
+        order += sorted(tainted)
+        place = {col: k for k, col in enumerate(order)}
+
+        def dense(sparse: dict[int, int]) -> Row:
+            row = [0] * len(order)
+            for col, v in sparse.items():
+                row[place[col]] = v
+            return tuple(row)
+
+        eqs = [dense(row) for kind, row in rows if kind == "eq"]
+        ineqs = [dense(row) for kind, row in rows if kind == "ge"]
+        divs: list[Div] = []
+        for k, (den, definition) in enumerate(self.divs):
+            if first + k in tainted:
+                low = {**definition, first + k: -den}
+                high = {col: -v for col, v in low.items()}
+                high[0] = high.get(0, 0) + den - 1
+                ineqs += [dense(low), dense(high)]
+            else:
+                divs.append((den, dense(definition)))
+        return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
+
+
+def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff | None]:
+    """For every column of a conjunct the expression it stands for; None for unknown divs."""
+    table: dict[int, Aff | None] = {1 + k: var(name) for k, name in enumerate(names)}
+    base = 1 + c.n
+    for k, div in enumerate(c.divs):
+        table[base + k] = None if div is None else expression(div[1], table).floordiv(div[0])
+    return table
+
+
+def expression(row: Sequence[int], table: Mapping[int, Aff | None]) -> Aff:
+    """The expression that a row stands for, columns read from `table`."""
+    sums: dict[Atom, int] = {}
+    const = row[0]
+    for col in range(1, len(row)):
+        c = row[col]
+        if c:
+            e = table[col]
+            const += c * e.const
+            for atom, k in e.terms:
+                sums[atom] = sums.get(atom, 0) + c * k
+    return linear(sums, const)

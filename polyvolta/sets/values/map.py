@@ -1,0 +1,62 @@
+"""Maps: relations between integer points."""
+
+from __future__ import annotations
+
+from ..budgets import metered_class
+from ..functions import multi_pwaff
+from ..operations import closure, compose, dimensions, make, order, product
+from ..text import plot as plotting
+from .relation import Relation
+from .set import Set
+
+
+@metered_class
+class Map(Relation):
+    """A relation between integer points, from isl's notation.
+
+    >>> T = Map("{ S[i, j] -> [floor(i/32), j mod 8] }")
+    >>> T.is_single_valued()
+    True
+    """
+
+    __slots__ = ()
+    _is_map = True
+
+    def __call__(self, sets: Set) -> Set:
+        """The image of a set; see `Set.apply`."""
+        return compose.apply(sets, self)
+
+    # ---- methods: one module a theme
+
+    domain, range, reverse = compose.domain, compose.range_, compose.reverse
+    intersect_domain, intersect_range = compose.intersect_domain, compose.intersect_range
+    subtract_domain, subtract_range = compose.subtract_domain, compose.subtract_range
+    apply_range, apply_domain = compose.apply_range, compose.apply_domain
+    is_single_valued, is_injective = compose.is_single_valued, compose.is_injective
+    is_bijective, is_identity = compose.is_bijective, compose.is_identity
+    as_affs, deltas, deltas_map = compose.as_affs, compose.deltas, compose.deltas_map
+    rename_domain, rename_range = dimensions.rename_domain, dimensions.rename_range
+
+    fixed_power, power, transitive_closure = closure.fixed_power, closure.power, closure.transitive_closure
+    reaching_path_lengths = closure.reaching_path_lengths
+
+    identity, from_affs = classmethod(make.identity), classmethod(make.from_affs)
+    from_domain_and_range = classmethod(make.from_domain_and_range)
+
+    lex_lt, lex_le = classmethod(order.lex_lt), classmethod(order.lex_le)
+    lex_gt, lex_ge = classmethod(order.lex_gt), classmethod(order.lex_ge)
+    lex_lt_map, lex_le_map = order.lex_lt_map, order.lex_le_map
+    lex_gt_map, lex_ge_map = order.lex_gt_map, order.lex_ge_map
+
+    domain_product, range_product = product.domain_product, product.range_product
+    flat_domain_product, flat_range_product = product.flat_domain_product, product.flat_range_product
+    wrap, curry, uncurry, zip = product.wrap, product.curry, product.uncurry, product.zip_
+    domain_reverse, range_reverse = product.domain_reverse, product.range_reverse
+    domain_is_wrapping, range_is_wrapping = product.domain_is_wrapping, product.range_is_wrapping
+    flatten_domain, flatten_range = product.flatten_domain, product.flatten_range
+    domain_map, range_map = product.domain_map, product.range_map
+    factor_domain, factor_range = product.factor_domain, product.factor_range
+    domain_factor_domain, domain_factor_range = product.domain_factor_domain, product.domain_factor_range
+    range_factor_domain, range_factor_range = product.range_factor_domain, product.range_factor_range
+    as_multi_pw_aff = as_pw_multi_aff = multi_pwaff.as_multi_pw_aff
+    plot = plotting.plot_map

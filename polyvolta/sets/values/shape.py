@@ -1,0 +1,91 @@
+"""Moving the dimensions of a relation into other tuples.
+
+Wrapping, currying, reversing and products change which tuple a dimension stands in and in which order, and
+nothing else. A part of a relation then keeps its rows: they are reindexed to the new order, and the new space gets
+dimension names that are distinct, because text and names need that where rows don't.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
+from ..conjuncts.conjunct import Conjunct
+from ..errors import SpaceMismatch, kind_of
+from .space import Space, Tuple, distinct, renamed
+
+if TYPE_CHECKING:
+    from .map import Map
+    from .relation import Relation
+
+R = TypeVar("R", bound="Relation")
+
+
+def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...]) -> Space:
+    """A space of these tuples whose dimension names are distinct from one another and from the parameters."""
+    head = inp.dims if inp else ()
+    names = distinct((*head, *out.dims), params)
+    return Space(renamed(inp, names[: len(head)]) if inp else None, renamed(out, names[len(head) :]))
+
+
+def pair(left: Tuple, right: Tuple) -> Tuple:
+    """The wrapped tuple `[left -> right]`."""
+    return Tuple(None, left.dims + right.dims, Space(left, right))
+
+
+def flat(*tuples: Tuple) -> Tuple:
+    """One anonymous tuple with the dimensions of all."""
+    return Tuple(None, tuple(d for t in tuples for d in t.dims))
+
+
+def rearranged(kind: type[R], self: Relation, change: Callable[[Space], tuple]) -> R:
+    """A relation of `kind` whose parts are those of `self` in other tuples.
+
+    `change(space)` gives the new input tuple or None, the new output tuple, and for each new dimension the position
+    of the old one, inputs first. Old dimensions that it leaves out are projected out. Linear, projections aside.
+    """
+    n_par = len(self.param_names)
+    parts = []
+    for space, cs in self.parts:
+        inp, out, order = change(space)
+        moved = (_taken(c, n_par, order) for c in cs)
+        parts.append((spaced(inp, out, self.param_names), tuple(c for c in moved if c is not None)))
+    return kind._of(self.param_names, parts)
+
+
+def _taken(c: Conjunct, n_par: int, order: Sequence[int]) -> Conjunct | None:
+    """The conjunct over its parameters and the dimensions `order`, in that order."""
+    kept = sorted(order)
+    drop = tuple(n_par + k for k in range(c.n - n_par) if k not in kept)
+    done = pj.project(c, drop)
+    if done is None:
+        return None
+    rank = {k: at for at, k in enumerate(order)}
+    return cj.reindex(done, done.n, (*range(n_par), *(n_par + rank[k] for k in kept)))
+
+
+def linked(n: int, pairs: Iterable[tuple[int, int]]) -> Conjunct:
+    """The conjunct over `n` dimensions in which the dimensions of each pair are equal."""
+    rows = [(0, *[(k == a) - (k == b) for k in range(n)]) for a, b in pairs]
+    return cj.normalise(n, (), rows, ())
+
+
+def all_spaces(self: Relation) -> str:
+    """The spaces of a relation as a text, for messages."""
+    return "; ".join(str(s) for s, _ in self.parts) or "nothing"
+
+
+def need_map(value: object, what: str) -> Map:
+    """`value`, which must be a Map."""
+    if isinstance(value, type) or not getattr(value, "_is_map", False):
+        raise SpaceMismatch(f"{what} needs a Map, not {kind_of(value)}", where=str(value))
+    return value
+
+
+def need_set(value: object, what: str) -> Relation:
+    """`value`, which must be a Set."""
+    if isinstance(value, type) or getattr(value, "_is_map", True):
+        raise SpaceMismatch(f"{what} needs a Set, not {kind_of(value)}", where=str(value))
+    return value

@@ -1,0 +1,142 @@
+"""Spaces: which tuple of which arity a point lives in, with names for people.
+
+`S[i, j]` is a `Tuple`; a set lives in a `Space` with one tuple (`out`), a map in one with two. Two tuples are
+the same space when their names and arities agree (`key`); the names of the dimensions are for addressing and
+printing and do not take part, as in isl. A wrapped relation `[S[i] -> A[j]]` is a tuple whose dimensions are
+those of both sides, with `inner` remembering where the arrow is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from operator import index
+
+from ..errors import UnknownName, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A named tuple of named dimensions: `S[i, j]`; `name` is None for an anonymous one."""
+
+    name: str | None
+    dims: tuple[str, ...]
+    inner: Space | None = None
+
+    @property
+    def key(self) -> tuple:
+        """What decides whether two tuples are the same space."""
+        return (self.name, len(self.dims), self.inner.key if self.inner else None)
+
+    def __str__(self) -> str:
+        if self.inner is not None:
+            return f"{self.name or ''}[{self.inner}]"
+        return f"{self.name or ''}[{', '.join(self.dims)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The space of a set (`inp` is None) or of a map from `inp` to `out`."""
+
+    inp: Tuple | None
+    out: Tuple
+
+    @property
+    def key(self) -> tuple:
+        return (self.inp.key if self.inp else None, self.out.key)
+
+    @property
+    def n_in(self) -> int:
+        return len(self.inp.dims) if self.inp else 0
+
+    @property
+    def n_out(self) -> int:
+        return len(self.out.dims)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """All dimension names, the input's first."""
+        return (self.inp.dims if self.inp else ()) + self.out.dims
+
+    def __str__(self) -> str:
+        return f"{self.inp} -> {self.out}" if self.inp else str(self.out)
+
+
+def fresh(name: str, taken: Iterable[str]) -> str:
+    """`name`, primed as often as it takes to differ from all `taken`."""
+    taken = set(taken)
+    while name in taken:
+        name += "'"
+    return name
+
+
+def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """`names` made distinct from one another and from `taken`: old primes are dropped where they can be."""
+    used, out = set(taken), []
+    for name in names:
+        out.append(fresh(name.rstrip("'"), used))
+        used.add(out[-1])
+    return tuple(out)
+
+
+def renamed(tup: Tuple, dims: Iterable[str]) -> Tuple:
+    """The tuple with other dimension names, inside a wrapped relation too."""
+    dims = tuple(dims)
+    if tup.inner is None:
+        return replace(tup, dims=dims)
+    inner = tup.inner
+    split = inner.n_in
+    inp = renamed(inner.inp, dims[:split]) if inner.inp else None
+    return Tuple(tup.name, dims, Space(inp, renamed(inner.out, dims[split:])))
+
+
+def apart(space: Space, taken: Iterable[str]) -> Space:
+    """The space, each dimension that is called like one of `taken` primed until no two names are equal."""
+    taken = frozenset(taken)
+    if taken.isdisjoint(space.dims):
+        return space
+    used = taken.union(space.dims)
+    dims: list[str] = []
+    for name in space.dims:
+        dims.append(fresh(name, used) if name in taken else name)
+        used |= {dims[-1]}
+    n = space.n_in
+    return Space(renamed(space.inp, dims[:n]) if space.inp else None, renamed(space.out, dims[n:]))
+
+
+def without(tup: Tuple, gone: Iterable[int]) -> Tuple:
+    """The tuple without the dimensions at some positions, inside a wrapped relation too."""
+    gone = set(gone)
+    inner = tup.inner
+    if inner is not None:
+        split = inner.n_in
+        inner = Space(inner.inp and without(inner.inp, gone), without(inner.out, {k - split for k in gone}))
+    return Tuple(tup.name, tuple(d for k, d in enumerate(tup.dims) if k not in gone), inner)
+
+
+def whole(value: object) -> int | None:
+    """A value that is an integer, numpy's ones too, as an `int`; None for others, truth values among them."""
+    try:
+        return None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def position(dim: str | int, dims: tuple[str, ...], where: str, what: str = "dimension") -> int:
+    """The position of a dimension given by name or by position.
+
+    Raises
+    ------
+    UnknownName : there is no such dimension; the hint names the nearest.
+    """
+    if not isinstance(dim, str):
+        number = whole(dim)
+        if number is None:
+            raise UnknownName(f"a {what} is given by its name or position, not by {dim!r}", where=where)
+        if -len(dims) <= number < len(dims):
+            return number % len(dims)
+        count = f"there is 1 {what}" if len(dims) == 1 else f"there are {len(dims)} {what}s"
+        raise UnknownName(f"position {dim} is out of range", where=where, hint=count)
+    if dim in dims:
+        return dims.index(dim)
+    raise UnknownName(f"no {what} is called {dim!r}", where=where, hint=nearest(dim, dims))

@@ -1,0 +1,133 @@
+"""An IR that means nothing is refused, by the verifier and by the interpreter, with what and where."""
+
+from dataclasses import replace
+
+import pytest
+
+from polyvolta.cuda.ir.kernel_ir import (
+    Barrier,
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    GlobalLoad,
+    GlobalStore,
+    KernelIR,
+    Loop,
+    Mma,
+    Pointwise,
+    SharedStore,
+    Zero,
+)
+from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.ir.well_formed import IllFormed, check
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.verify.verify import verify
+from polyvolta.graph.functions.formula import Input
+from polyvolta.sets import aff, var
+from tests.cuda.verify.edited import KERNELS, concrete, kernel
+
+
+def first(kind, ir=None):
+    """The first statement of a kind, with its path."""
+    return next((p, s) for p, s in walk((ir or kernel("split K").ir).body) if isinstance(s, kind))
+
+
+def edited(kind, **fields) -> KernelIR:
+    """The first statement of a kind with other fields, each a function of the statement."""
+    ir = kernel("split K").ir
+    path, s = first(kind)
+    new = replace(s, **{n: f(s) for n, f in fields.items()})
+    return replace(ir, body=replaced(ir.body, path, (new,)))
+
+
+def tile(**fields) -> KernelIR:
+    ir = kernel("split K").ir
+    return replace(ir, tiles=(replace(ir.tiles[0], **fields), *ir.tiles[1:]))
+
+
+def register(name, **fields) -> KernelIR:
+    ir = kernel("split K").ir
+    return replace(ir, registers=tuple(replace(r, **fields) if r.name == name else r for r in ir.registers))
+
+
+def exchange(of, **fields) -> KernelIR:
+    return edited(of, exchange=lambda s: replace(s.exchange, **fields))
+
+
+def _moved() -> KernelIR:
+    """A load out of the loops whose variables it needs."""
+    ir = kernel("split K").ir
+    _, load = first(FragmentLoad)
+    return replace(ir, body=(load, *ir.body))
+
+
+def _steps() -> KernelIR:
+    def beyond(s):
+        one, *more = s.macro.steps
+        return replace(s.macro, steps=(replace(one, a=(*one.a[:-1], 16)), *more))
+
+    return edited(Mma, macro=beyond)
+
+
+WRONG = {
+    "c9 has no value there": _moved(),
+    "nothing has no value there": edited(GlobalLoad, index=lambda s: (var("nothing"), *s.index[1:])),
+    "the layout of shared_A has 2 dimensions, and the order": tile(order=(0, 5)),
+    "takes 1 indices to 2, not 1 to 1": tile(
+        layout=IndexMap((("i", 32),), (("x", var("i")), ("y", aff(0)))), order=(0,)
+    ),
+    "0 buffers": tile(buffers=0),
+    "40 threads are no whole warps": replace(kernel("plain").ir, threads=40),
+    "an element of run_C has 16 values, not 8": register("run_C", width=16),
+    "a lane has 8 values of operand d of m16n16k8": register("hmma_C", width=16),
+    "0 half values": register("hmma_A", width=0),
+    "with 12 values each": register("hmma_A", width=12),
+    "hmma_B has float values, where half values belong": register("hmma_B", kind="float"),
+    "hmma_C has half values, where float values belong": register("hmma_C", kind="half"),
+    "no register array is called 'nobody'": edited(Zero, target=lambda s: Element("nobody", (aff(0),))),
+    "hmma_C has 2 dimensions, not 1": edited(Zero, target=lambda s: Element("hmma_C", (aff(0),))),
+    "no tensor is called 'Z'": edited(GlobalLoad, tensor=lambda s: "Z"),
+    "A has no dimension 2": edited(GlobalLoad, along=lambda s: 2),
+    "A is no output": edited(GlobalStore, tensor=lambda s: "A"),
+    "exchange has no layout": edited(SharedStore, tile=lambda s: "exchange"),
+    "no tile is called 'shared'": edited(FragmentLoad, tile=lambda s: "shared"),
+    "an operand is a or b": edited(FragmentLoad, operand=lambda s: "c"),
+    "2, 4 or 8 values at once": edited(FragmentLoad, access=lambda s: 3),
+    "not 16 of 8": edited(FragmentLoad, access=lambda s: 16),
+    "a step takes the values": _steps(),
+    "of the 8 of hmma_C": exchange(ExchangeStore, pieces=((0, 8),) * 4),
+    "no accesses of one width": exchange(ExchangeStore, pieces=((0, 1, 2), (3,))),
+    "half or float values": exchange(ExchangeLoad, kind="double"),
+    "a run has the words": exchange(ExchangeLoad, words=(0,) * 7),
+    "runs along dimension None": exchange(ExchangeStore, along=None),
+    "a sum of 0 parts": edited(ExchangeLoad, parts=lambda s: 0),
+    "its formula takes number 7": edited(Pointwise, formula=lambda s: Input(7)),
+    "no scalar is called 'gamma'": edited(Pointwise, operands=lambda s: ("gamma", *s.operands[1:])),
+    "in steps of 0": edited(Loop, step=lambda s: 0),
+    "not of a grid": edited(Barrier, scope=lambda s: "grid"),
+    "warp is M, and M has no value": replace(kernel("plain").ir, derived=(("warp", var("M")),)),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_whole_kernels(name):
+    check(kernel(name).ir)
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_refused(words):
+    ir, whole = WRONG[words], kernel("split K")
+    with pytest.raises(IllFormed, match=r"PV549") as refused:
+        check(ir)
+    assert words in str(refused.value)
+    with pytest.raises(IllFormed):
+        verify(ir, whole.graph, whole.stages)
+    with pytest.raises(IllFormed):
+        concrete(ir, {"M": 32, "N": 32, "K": 32})
+
+
+def test_says_which_statement():
+    with pytest.raises(IllFormed) as refused:
+        check(edited(Loop, step=lambda s: -1))
+    assert f"statement {first(Loop)[0]}" in str(refused.value)

@@ -1,0 +1,151 @@
+"""Accumulator exchanges: what is stored arrives, once, where the plan says, without a bank conflict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from polyvolta.cuda.layouts.bank_model import phases
+from polyvolta.cuda.layouts.exchange import NoExchange, conflicts, moves, plan_exchange
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.sets import aff, var
+from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS, interleaved, macro_mma
+
+BYTES = {"half": 2, "float": 4}
+ROW, COL = (0, 1), (1, 0)
+ALL = list(product(MACRO_MMAS, BYTES, (ROW, COL)))
+
+
+def run_through(ex, macro, fragment):
+    """[row, col] -> what arrives there when every lane stores its values and loads its runs, in plain Python."""
+    per_vector = 16 // BYTES[ex.kind]
+    buffer = {}
+    for lane in range(32):
+        for piece, place in zip(ex.pieces, ex.store.evaluate({"lane": lane}), strict=True):
+            for k, i in enumerate(piece):
+                at = place * len(piece) + k
+                assert at not in buffer, "two values in one place"
+                buffer[at] = fragment[macro.d.evaluate({"lane": lane, "i": i})]
+    assert sorted(buffer) == list(range(ex.chunks * 16 // BYTES[ex.kind])), "the buffer has gaps"
+    arrived = {}
+    for lane, r in product(range(32), range(ex.rounds)):
+        vectors = ex.load.evaluate({"lane": lane, "round": r})
+        values = [buffer[v * per_vector + k] for v in vectors for k in range(per_vector)]
+        row, col = ex.owns.evaluate({"lane": lane, "round": r})
+        for v in range(8):
+            place = (row + v, col) if ex.along == 0 else (row, col + v)
+            assert place not in arrived, "an element comes twice"
+            arrived[place] = values[ex.words[v]]
+    return arrived
+
+
+@pytest.mark.parametrize(("name", "kind", "order"), ALL)
+def test_everything_arrives(name, kind, order):
+    macro = MACRO_MMAS[name]()
+    ex = plan_exchange(macro, kind, order)
+    fragment = np.random.default_rng(0).standard_normal(macro.shape[:2])
+    arrived = run_through(ex, macro, fragment)
+    assert len(arrived) == fragment.size
+    assert all(fragment[place] == value for place, value in arrived.items())
+
+
+@pytest.mark.parametrize(("name", "kind", "order"), ALL)
+def test_nothing_conflicts(name, kind, order):
+    ex = plan_exchange(MACRO_MMAS[name](), kind, order)
+    lanes, width = np.arange(32), len(ex.pieces[0]) * BYTES[kind]
+    for k in range(len(ex.pieces)):
+        places = np.broadcast_to(ex.store.exprs[k].evaluate({"lane": lanes}), 32)
+        assert set(phases(width * places, width)) == {1}
+    for e, r in product(ex.load.exprs, range(ex.rounds)):
+        assert set(phases(16 * e.evaluate({"lane": lanes, "round": r}), 16)) == {1}
+
+
+@pytest.mark.parametrize(("name", "kind", "order"), ALL)
+def test_neighbouring_lanes_take_neighbouring_runs(name, kind, order):
+    """A round's runs follow one another line by line, so global stores are coalesced."""
+    macro = MACRO_MMAS[name]()
+    ex = plan_exchange(macro, kind, order)
+    line, run = order
+    assert ex.along == run
+    for r in range(ex.rounds):
+        owned = [ex.owns.evaluate({"lane": lane, "round": r}) for lane in range(32)]
+        numbers = [at[line] * macro.shape[run] + at[run] for at in owned]
+        assert numbers == [8 * (32 * r + lane) for lane in range(32)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "order", "values"),
+    [
+        ("m16n16k8", "half", ROW, 4),  # the paper's: 64 bits
+        ("m16n16k8", "half", COL, 2),
+        ("m16n16k8", "float", ROW, 4),
+        ("m16n16k8", "float", COL, 2),
+        *[("m32n32k8", kind, order, 4) for kind in BYTES for order in (ROW, COL)],
+    ],
+)
+def test_pieces_are_as_wide_as_what_a_lane_has_of_a_run(name, kind, order, values):
+    macro = MACRO_MMAS[name]()
+    ex = plan_exchange(macro, kind, order)
+    held = {}
+    for i in range(macro.values[2]):
+        at = macro.d.evaluate({"lane": 5, "i": i})
+        held.setdefault((at[order[0]], at[order[1]] // 8), []).append(i)
+    assert {len(v) for v in held.values()} == {values}
+    assert sorted(ex.pieces) == sorted(map(tuple, held.values()))
+
+
+@pytest.mark.parametrize(("name", "kind", "order"), ALL)
+def test_pieces_go_to_one_place_and_constants(name, kind, order):
+    """The places of a lane's pieces are the first one's, with a few numbers: exclusive-or and sum."""
+    ex = plan_exchange(MACRO_MMAS[name](), kind, order)
+    first, *others = (np.broadcast_to(e.evaluate({"lane": np.arange(32)}), 32) for e in ex.store.exprs)
+    flips = {tuple(set((first ^ other).tolist())) for other in others}
+    assert all(len(f) == 1 for f in flips)
+
+
+@pytest.mark.parametrize(("name", "kind", "order"), ALL)
+def test_the_plan_fits_its_buffer(name, kind, order):
+    macro = MACRO_MMAS[name]()
+    ex = plan_exchange(macro, kind, order)
+    m, n, _ = macro.shape
+    assert 16 * ex.chunks == m * n * BYTES[kind]
+    assert ex.rounds == m * n // 256
+    assert plan_exchange(macro, kind, order) is ex
+
+
+OTHERS = [(n, r, c) for n, p in COMPOSITIONS.items() for r in p.orders(0) for c in p.orders(1)]
+
+
+@pytest.mark.parametrize(("name", "rows", "cols"), OTHERS[1::5])
+def test_other_interleaves_have_exchanges_too(name, rows, cols):
+    macro = macro_mma(name, "row", "col", interleaved(name, rows, cols))
+    for kind, order in product(BYTES, (ROW, COL)):
+        ex = plan_exchange(macro, kind, order)
+        assert moves(ex, macro)
+        assert conflicts(ex) == 1
+
+
+def test_the_simulation_notices_what_is_wrong():
+    macro = MACRO_MMAS["m16n16k8"]()
+    ex = plan_exchange(macro, "half", ROW)
+    assert moves(ex, macro)
+    assert not moves(replace(ex, words=tuple(range(8))), macro)
+    elsewhere = IndexMap(ex.owns.inputs, (("row", 15 - ex.owns["row"]), ("col", ex.owns["col"])))
+    assert not moves(replace(ex, owns=elsewhere), macro)
+    same_place = IndexMap(ex.store.inputs, (("piece0", ex.store.exprs[0]), ("piece1", ex.store.exprs[0])))
+    assert not moves(replace(ex, store=same_place), macro)
+    plain = IndexMap(ex.store.inputs, (("piece0", 2 * var("lane")), ("piece1", 2 * var("lane") + 1)))
+    assert conflicts(replace(ex, store=plain)) == 2
+
+
+def test_a_map_without_bits_is_refused():
+    macro = MACRO_MMAS["m16n16k8"]()
+    rotated = IndexMap(macro.d.inputs, (("row", (macro.d["row"] + var("i")) % 16), ("col", macro.d["col"])))
+    with pytest.raises(NoExchange, match="m16n16k8 has no exchange"):
+        plan_exchange(replace(macro, d=rotated), "half", ROW)
+    twice = IndexMap(macro.d.inputs, (("row", macro.d["row"]), ("col", aff(0))))
+    with pytest.raises(NoExchange):
+        plan_exchange(replace(macro, d=twice), "half", ROW)

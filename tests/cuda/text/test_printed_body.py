@@ -1,0 +1,291 @@
+"""The body as printed against the IR: every argument, condition and bound, for many threads and loop values."""
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+from polyvolta.cuda.ir.kernel_ir import (
+    Barrier,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    GlobalLoad,
+    GlobalStore,
+    Loop,
+    Mma,
+    Pointwise,
+    Scale,
+    SharedStore,
+    When,
+    Zero,
+)
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.text.printer import print_cuda
+from tests.cuda.text.golden_texts import CASES
+
+
+def split(inside):
+    """Arguments at their own commas."""
+    out, depth, start = [], 0, 0
+    for at, char in enumerate(inside):
+        depth += (char in "([") - (char in ")]")
+        if char == "," and not depth:
+            out.append(inside[start:at].strip())
+            start = at + 1
+    return [*out, inside[start:].strip()]
+
+
+def value(text, names):
+    """A printed expression, read as C reads it where nothing that is divided is negative."""
+    code = text.replace("&&", " and ").replace("blockIdx_", "blockIdx.")
+    code = re.sub(r"^(.*) \? (.*) : (.*)$", r"(\2) if (\1) else (\3)", code)
+    code = code.replace("/", "//")
+    for name in sorted(names, key=len, reverse=True):
+        code = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", str(names[name]), code)
+    return eval(code, {"min": min, "max": max})  # noqa: S307
+
+
+def element(text, names):
+    """`array[i][j]` as (array, indices)."""
+    array, *indices = re.split(r"[\[\]]+", text.strip())
+    return array, tuple(value(i, names) for i in indices if i)
+
+
+def place(text, names):
+    """`array + offset` as (array, offset)."""
+    array, _, offset = text.partition(" + ")
+    return array, value(offset, names) if offset else 0
+
+
+def body(source):
+    """The statements and heads of the kernel's body, one line each."""
+    joined = re.sub(r",\s*\n\s+", ", ", source[source.index('extern "C"') :])
+    joined = re.sub(r"\n\s+(?=([-+*/?:]|&&) )", " ", joined)
+    lines = [x.strip() for x in joined.splitlines()]
+    start = max(n for n, x in enumerate(lines) if re.match(r"(half8|float) \w+[\[;]", x))
+    return [x for x in lines[start + 1 :] if x and not x.startswith(("//", "#pragma"))]
+
+
+def moving(lines):
+    """The lines without those of pointers; {pointer: (tensor, line and run of its start, its step)}."""
+    left, starts, steps = [], {}, {}
+    for n, x in enumerate(lines):
+        if found := re.fullmatch(r"const fp16 \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
+            starts[found[1]] = found[2], found[3] or "0", found[4] or "0"
+        elif found := re.fullmatch(r"(\w+) \+= (?:(\d+)LL \* ld\w+)?(?: \+ )?(\d+)?;", x):
+            steps[found[1]] = int(found[2] or 0), int(found[3] or 0)
+            assert any(f"({found[1]}," in y for y in lines[:n]) and not any(f"({found[1]}," in y for y in lines[n:])
+        else:
+            left.append(x)
+    assert starts.keys() == steps.keys()
+    return left, {name: (*start, steps[name]) for name, start in starts.items()}
+
+
+def pointed(start, args, names):
+    """Tensor, line and run of a load from a pointer that has moved on in each trip of its loop."""
+    tensor, *at, step = start
+    return tensor, tuple(value(a, names) + d * names["trips"] + value(x, names) for a, d, x in zip(at, step, args))
+
+
+def walk(stmts):
+    """The IR in the order of the text: heads, operations, and what closes."""
+    for s in stmts:
+        match s:
+            case Loop():
+                yield s
+                yield from walk(s.body)
+                yield "}"
+            case When():
+                yield s
+                yield from walk(s.body)
+                if s.orelse:
+                    yield "} else {"
+                    yield from walk(s.orelse)
+                yield "}"
+            case _:
+                yield s
+
+
+def in_memory_order(ir, name, index):
+    order = ir.tile(name).order if name.startswith("shared") else ir.tensor(name).order
+    return tuple(index[d] for d in order)
+
+
+def printed_and_meant(ir, line, op, names, pointers):
+    """What a line says and what the operation says: two tuples that must be equal."""
+    at = lambda exprs: tuple(e.evaluate(names) for e in exprs)  # noqa: E731
+    single = {r.name for r in ir.registers if set(r.shape) <= {1}}  # printed without an index
+    of = lambda e: (e.array, () if e.array in single else at(e.index))  # noqa: E731
+    assigned, _, call = line.rpartition(" = ") if re.match(r"\w+(\[[^=]*\])* = ", line) else ("", "", line)
+    function, _, inside = call.removesuffix(";").removesuffix(")").partition("(")
+    args = split(inside)
+    target = (element(assigned, names),) if assigned else ()
+    read = lambda texts: tuple(value(a, names) for a in texts)  # noqa: E731
+    match op:
+        case Zero(t):
+            return (function, element(args[0], names)), ("hmma_zero", of(t))
+        case Scale(t, factor):
+            got = (function, element(args[0], names), float(args[1].removesuffix("f")))
+            return got, ("hmma_scale", of(t), factor)
+        case GlobalLoad() | GlobalStore():
+            t = ir.tensor(op.tensor)
+            rank = len(t.dims)
+            store = isinstance(op, GlobalStore)
+            kind = "one" if op.along is None else "run" if op.along == t.order[-1] else "line"
+            kind = {"run": str(16 * t.align), "line": "strided", "one": "broadcast"}[kind]
+            name = f"{'store' if store else 'load'}_{'global' if rank == 2 else 'vector'}_{kind}"
+            name += "_guarded" if op.guarded else ""
+            where = args[0], read(args[1 : 1 + rank])
+            where = pointed(pointers[args[0]], args[1:3], names) if args[0] in pointers else where
+            got = (function, *where, args[1 + rank : len(args) - store])
+            rest = ([t.ld] if rank == 2 else []) + ([str(t.dims[d]) for d in t.order] if op.guarded else [])
+            meant = (name, op.tensor, at(in_memory_order(ir, op.tensor, op.index)), rest)
+            if store:
+                packed = ir.register(op.source.array).kind == "float"
+                text = re.fullmatch(r"pack_half8\((.*)\)", args[-1])[1] if packed else args[-1]
+                return (*got, element(text, names)), (*meant, of(op.source))
+            return (*got, *target), (*meant, of(op.target))
+        case SharedStore(source, tile, index, buffer):
+            t = ir.tile(tile)
+            got = (place(args[0], names), element(args[1], names), read(args[2:]))
+            start = buffer.evaluate(names) * t.chunks
+            return got, ((tile, start), of(source), at(in_memory_order(ir, tile, index)))
+        case FragmentLoad(t, tile, origin, operand, _, _, buffer):
+            start = buffer.evaluate(names) * ir.tile(tile).chunks
+            assert function.startswith(f"hmma_load_{operand}_")
+            got = (element(args[0], names), place(args[1], names), read(args[2:4]), args[4])
+            return got, (of(t), (tile, start), at(in_memory_order(ir, tile, origin)), "lane")
+        case Mma(d, a, b, macro):
+            got = (function, *(element(x, names) for x in args))
+            return got, ("hmma_" + "_".join(macro.instruction.layouts), of(d), of(a), of(b))
+        case ExchangeStore(source, buffer, slot, exchange):
+            got = (place(args[0], names), element(args[1], names), args[2])
+            return got, ((buffer, slot.evaluate(names) * exchange.chunks), of(source), "lane")
+        case ExchangeLoad(t, buffer, slot, exchange, number, parts):
+            args = args if target else args[1:]
+            target = target or (element(split(inside)[0], names),)
+            rounds = read(args[1:-1])
+            meant = (of(t), (buffer, slot.evaluate(names) * exchange.chunks), args[-1])
+            assert ("sum" in function) == (parts > 1)
+            assert rounds == (at((number,)) if exchange.rounds > 1 else ())
+            return (*target, place(args[0], names), "lane"), meant
+        case Pointwise(t, name, _, operands, inside_):
+            args = args if target else args[1:]
+            target = target or (element(split(inside)[0], names),)
+            count = ()
+            if inside_ is not None:
+                *args, text = args
+                count = (min(8, max(0, value(text, names))),)
+            got = (function.removesuffix("_inside"), *target, *count)
+            got += tuple(x if x in ir.scalars else element(x, names) for x in args)
+            extents, first = at(inside_.extents) if inside_ else (), at(inside_.index) if inside_ else ()
+            inner = [
+                all(x + (v if d == inside_.along else 0) < n for d, (x, n) in enumerate(zip(first, extents)))
+                for v in range(8)
+            ] if inside_ else []  # fmt: skip
+            meant = (name, of(t), *((sum(inner),) if inside_ else ()))
+            assert inner == sorted(inner, reverse=True)
+            return got, meant + tuple(x if isinstance(x, str) else of(x) for x in operands)
+        case Barrier(scope):
+            return line, "__syncthreads();" if scope == "block" else "__syncwarp();"
+    raise TypeError(type(op).__name__)
+
+
+def compare_loop(line, s, names):
+    head = re.fullmatch(r"for \(int (\w+) = (.*?); \w+ (<=?) (.*?); \w+ \+= (\d+)\) \{", line)
+    low, high = (tuple(e.evaluate(names) for e in bounds) for bounds in (s.lower, s.upper))
+    strict = head[3] == "<"
+    assert (head[1], value(head[2], names), value(head[4], names) - strict, int(head[5])) == (
+        s.var, max(low), min(high), s.step)  # fmt: skip
+
+
+def some_names(ir, rng):
+    """Sizes, a thread and loop values, such as they may be together or not: expressions must agree all the same."""
+    names = {n: rng.randint(1, 1000) for n in ir.sizes} | {f"blockIdx.{axis}": rng.randint(0, 4) for axis in "xyz"}
+    names["linearId"] = rng.randrange(ir.threads)
+    for name, e in ir.derived:
+        names[name] = e.evaluate(names)
+    return names
+
+
+def with_loops(names, loops, rng):
+    for s in loops:
+        low, high = max(e.evaluate(names) for e in s.lower), min(e.evaluate(names) for e in s.upper)
+        trips = rng.randint(0, max((high - low) // s.step, 0))
+        names[s.var] = low + s.step * trips
+        names["trips"] = names.get("trips", 0) if s.unroll else trips
+    return names
+
+
+def near(names, e, rng):
+    """The same with a size changed so that a condition `e >= 0` just holds or just does not."""
+    for size, c in e.terms:
+        if isinstance(size, str) and size.isupper() and c in (1, -1):
+            changed = names[size] - c * (e.evaluate(names) - rng.choice((-1, 0)))
+            return {**names, size: changed} if changed > 0 else names
+    return names
+
+
+def check(ir, source, tries=8):
+    (lines, pointers), parts = moving(body(source)), list(walk(ir.body))
+    assert lines[-1] == "}"
+    assert len(lines) - 1 == len(parts)
+    rng, loops = random.Random(0), []
+    for line, part in zip(lines, parts):
+        if isinstance(part, str):
+            assert line == part
+            if part == "}":
+                loops.pop()
+            continue
+        around = [s for s in loops if isinstance(s, Loop)]
+        conditions = [e for s in loops if isinstance(s, When) and not s.orelse for e in s.conditions]
+        seen, wanted = 0, 5 * tries if isinstance(part, When) else tries
+        for _ in range(20 * wanted):
+            names = with_loops(some_names(ir, rng), around, rng)
+            if any(e.evaluate(names) < 0 for e in conditions):
+                continue
+            seen += 1
+            match part:
+                case Loop():
+                    compare_loop(line, part, names)
+                case When():
+                    names = near(names, rng.choice(part.conditions), rng)
+                    test = re.fullmatch(r"if \((.*)\) \{", line)[1]
+                    assert bool(value(test, names)) == all(e.evaluate(names) >= 0 for e in part.conditions), line
+                case _:
+                    got, meant = printed_and_meant(ir, line, part, names, pointers)
+                    assert got == meant, f"{line}\n{part}\n{names}"
+            if seen == wanted:
+                break
+        assert seen
+        if isinstance(part, Loop | When):
+            loops.append(part)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_printed_argument_is_the_irs(name):
+    kernel = CASES[name].kernel()
+    check(kernel.ir, kernel.source)
+
+
+def test_accesses_are_as_wide_as_the_tensors_alignment():
+    kernel = CASES["epilogue_gelu_residual"].kernel()
+    for align, bits in ((8, 128), (4, 64), (2, 32), (1, 16)):
+        ir = replace(kernel.ir, tensors=tuple(replace(t, align=align) for t in kernel.ir.tensors))
+        source = print_cuda(ir)
+        check(ir, source, 3)
+        wide = {int(b) for b in re.findall(r"(?:load|store)_global_(\d+)", source)}
+        assert wide == {bits}
+
+
+def test_every_kind_of_operation_was_seen():
+    kinds = set()
+    for case in CASES.values():
+        kernel = case.kernel()
+        kinds |= {type(op) for op in operations(kernel.ir.body)}
+    assert kinds == {
+        Zero, Scale, GlobalLoad, GlobalStore, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad, Pointwise,
+        Barrier,
+    }  # fmt: skip

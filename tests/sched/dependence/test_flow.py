@@ -1,0 +1,134 @@
+"""Dataflow against its definition, by enumeration, over random trees and accesses; and where the answer is known."""
+
+import pytest
+from hypothesis import given, settings
+
+from polyvolta.sched.dependence import dataflow
+from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.tree import Band, Domain, Filter, Member, Schedule, Sequence
+from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget, var
+from tests.sched.dependence.draw import programs
+from tests.sched.dependence.oracle import Flow, pairs
+
+
+@given(programs())
+@settings(max_examples=120)
+def test_every_source_is_the_last_one(drawn):
+    try:
+        with budget(20_000):
+            found = dataflow(**drawn.accesses, order=drawn.schedule)
+    except BudgetExceeded:  # one in a hundred of the drawn programs
+        return
+    for ways in drawn.ways:
+        given_pairs = [pairs(m, ways.params) for m in drawn.accesses.values()]
+        for name, expected in Flow(ways, *given_pairs).found.items():
+            assert pairs(getattr(found, name), ways.params) == expected, name
+
+
+DOMAIN = Set("[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }")
+
+
+def on(text):
+    return Map(text).intersect_domain(DOMAIN)
+
+
+def the(flow, name, text):
+    assert getattr(flow, name).is_equal(Map(text)), getattr(flow, name)
+
+
+def test_a_scalar_gets_its_value_from_the_same_iteration():
+    flow = dataflow(on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }"), order=Map("{ S[i] -> [i, 0]; T[i] -> [i, 1] }"))
+    the(flow, "must", "[N] -> { S[i] -> T[i] : 0 <= i < N }")
+    assert flow.may_no_source.is_empty()
+
+
+def test_after_the_loop_it_is_the_last_iteration():
+    flow = dataflow(on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }"), order=Map("{ S[i] -> [0, i]; T[i] -> [1, i] }"))
+    the(flow, "must", "[N] -> { S[N - 1] -> T[i] : 0 <= i < N }")
+
+
+def test_a_possible_write_hides_nothing():
+    order = Map("{ S[i] -> [i, 0]; T[i] -> [i, 1] }")
+    reads, writes = on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }")
+    sure = on("{ S[i] -> a[] : i = 0 }")
+    flow = dataflow(reads, sure, writes, order=order)
+    the(flow, "must", "[N] -> { S[0] -> T[0] : N >= 1 }")
+    the(flow, "may", "[N] -> { S[i] -> T[j] : 0 <= i <= j < N }")
+    assert flow.may_no_source.is_empty()
+    assert dataflow(reads, None, writes, order=order).may_no_source.is_equal(reads)
+
+
+def test_a_kill_hides_and_is_no_source():
+    order = Map("{ S[i] -> [i, 0]; T[i] -> [i, 1] }")
+    reads, writes, kills = on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }"), on("{ T[i] -> a[] : i >= 1 }")
+    flow = dataflow(reads, on("{ S[i] -> a[] : i = 0 }"), kills=kills, order=order)
+    the(flow, "must", "[N] -> { S[0] -> T[i] : 0 <= i <= 1 and i < N }")
+    assert flow.may_no_source.is_empty()  # what was there before is dead, too
+    assert dataflow(reads, kills=kills, order=order).may_no_source.is_equal(on("{ T[i] -> a[] : i <= 1 }"))
+    the(dataflow(reads, writes, kills=kills, order=order), "must", "[N] -> { S[i] -> T[i] : 0 <= i < N }")
+
+
+def test_elements_that_a_reversed_loop_left_behind():
+    # for i: A[i] = ...  backwards; for i: ... = A[i//2]
+    order = Map("[N] -> { S[i] -> [0, N - i]; T[i] -> [1, i] }")
+    flow = dataflow(on("{ T[i] -> A[0] }"), on("{ S[i] -> A[floor(i/2)] }"), order=order)
+    the(flow, "must", "[N] -> { S[0] -> T[i] : 0 <= i < N }")
+
+
+def test_several_elements_of_one_access_have_their_own_sources():
+    order = Map("{ S[i] -> [0, i]; T[i] -> [1, i] }")
+    flow = dataflow(on("{ T[i] -> A[a] : i <= a <= i + 1 }"), on("{ S[i] -> A[i] }"), order=order)
+    the(flow, "must", "[N] -> { S[a] -> T[i] : i <= a <= i + 1 and 0 <= i < N and a < N }")
+    the(flow, "must_no_source", "[N] -> { T[N - 1] -> A[N] : N >= 1 }")
+
+
+def test_an_order_must_have_a_time_for_every_statement():
+    with pytest.raises(BadProgram, match="no time for T"):
+        dataflow(on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }"), order=Map("{ S[i] -> [i] }"))
+
+
+def test_a_statement_without_instances_needs_no_time():
+    order, nothing = Map("{ S[i] -> [i] }"), Map("[N] -> { T[i] -> a[] : 0 <= 2i < N and 2i >= N }")
+    flow = dataflow(on("{ S[i] -> a[] }"), nothing, order=order)
+    assert flow.must.is_empty() and flow.must_no_source.is_equal(on("{ S[i] -> a[] }"))
+
+
+@pytest.mark.parametrize(
+    "order, error, text",
+    [
+        (Map("{ S[i] -> [t] : i <= t <= i + 1 }"), BadSchedule, "quasi-affine"),
+        (Map("{ S[i] -> [i, 1]; T[i] -> [i] }"), BadSchedule, "has 2 times, .* has 1"),
+        (Map("{ S[i, j] -> [i, j] }"), BadProgram, "the order is one of S.i, j., the accesses are those of S.i."),
+        (Set("{ S[i] }"), BadSchedule, "not a Set"),
+    ],
+)
+def test_an_order_gives_each_instance_one_time_of_one_length(order, error, text):
+    with pytest.raises(error, match=text):
+        dataflow(on("{ S[i] -> a[] }"), on("{ S[i] -> a[] }"), order=order)
+
+
+def test_accesses_are_maps():
+    with pytest.raises(BadProgram, match="accesses are a Map from instances to elements, not a str"):
+        dataflow("{ S[i] -> a[] }", order=Map("{ S[i] -> [i] }"))
+    with pytest.raises(BadProgram, match="not a Set"):
+        dataflow(on("{ S[i] -> a[] }"), Set("{ S[i] }"), order=Map("{ S[i] -> [i] }"))
+
+
+def test_of_infinitely_many_sources_there_may_be_a_last_one():
+    reads, writes = on("{ S[i] -> a[] }"), Map("{ T[i] -> a[] }")
+    backwards = dataflow(reads, writes, order=Map("{ S[i] -> [0]; T[i] -> [-i] }"))
+    the(backwards, "must", "[N] -> { T[1] -> S[i] : 0 <= i < N }")
+    with pytest.raises(Unbounded, match=r"infinitely many T\[i\] access an element of a before S\[i\] does"):
+        dataflow(reads, writes, order=Map("{ S[i] -> [0, 0]; T[i] -> [-1, i] }"))
+
+
+def test_a_map_in_pieces_and_a_tree_that_filters_instances_are_orders_too():
+    pieces = Map("[N] -> { S[i] -> [0, -i] : i >= 2; S[i] -> [1, i] : i < 2 }")
+    flow = dataflow(on("{ S[i] -> a[] }"), on("{ S[i] -> a[] }"), order=pieces)
+    the(flow, "must", "[N] -> { S[i] -> S[i - 1] : 3 <= i < N; S[2] -> S[0] : N >= 3; S[0] -> S[1] : N >= 2 }")
+    early, late = Set("[N] -> { S[i] : i >= 2 }"), Set("[N] -> { S[i] : i < 2 }")
+    loops = [Band((Member((("S", e),)),)) for e in (-var("i"), var("i"))]
+    children = tuple(Filter(("S",), loop, some) for loop, some in zip(loops, (early, late)))
+    tree = Schedule(Domain(DOMAIN.only("S"), Sequence(children)))
+    again = dataflow(on("{ S[i] -> a[] }"), on("{ S[i] -> a[] }"), order=tree)
+    assert again.must.is_equal(flow.must) and again.may_no_source.is_equal(flow.may_no_source)

@@ -1,0 +1,49 @@
+"""Loops of random trees against brute force: exactly the instances, in an order that the tree allows.
+
+A few hundred trees here; `python -m tests.sched.campaign` runs as many as there is time for, and tells more.
+"""
+
+from collections import Counter
+
+from hypothesis import given
+
+from polyvolta.sched.emit.python.text import to_python
+from polyvolta.sched.emit.run import run
+from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.loops.scan import scan
+from tests.sched.campaign import REFUSALS, called, of_loops, of_tree
+from tests.sched.loops.draw import trees
+from tests.sched.loops.oracle import deviation
+from tests.sets.brute import examples
+
+TREES = 120
+
+
+def test_loops_of_random_trees():
+    tally = Counter()
+
+    @examples(TREES)
+    @given(trees())
+    def check(drawn):
+        tally["drawn"] += 1
+        tally.update(of_tree(drawn))
+        try:
+            found = scan(drawn.schedule, drawn.context)
+        except NotScannable as error:
+            assert any(reason in error.message for reason in REFUSALS), error
+            tally["declined"] += 1
+            return
+        tally.update(of_loops(found.body))
+        text = to_python(found)
+        for values in drawn.values:
+            reason = deviation(drawn.schedule, found, values)
+            assert reason is None, f"at {values} {reason}\n{text}"
+            got = run(found, values)
+            assert called(text, values) == got
+            tally["instances"] += len(got)
+
+    check()
+    assert tally["drawn"] >= TREES and tally["declined"] <= TREES // 20, tally
+    assert tally["instances"] >= 10 * TREES, tally
+    for what in ("extension", "guard", "filter of instances", "separate", "unroll", "isolate", "a step", "a condition"):
+        assert tally[what] >= 3, (what, tally)

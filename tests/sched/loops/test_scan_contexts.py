@@ -1,0 +1,41 @@
+"""What a context says of members holds where instances come by; it is no reason to run some where there are none."""
+
+from polyvolta.sched import Schedule
+from polyvolta.sets import Set
+from tests.sched.loops.oracle import assert_scans
+
+ONE = Set("[N] -> { : N >= 1 }")
+
+
+def parsed(domain, band, context):
+    return Schedule.parse(
+        f'{{ domain: "{domain}", child: {{ schedule: "[N] -> [{band}]", child: {{ context: "{context}" }} }} }}'
+    )
+
+
+def test_a_context_of_members_with_known_values_does_not_stand_for_the_domain():
+    """S[i] exists for N = 1 alone; that 2i <= 2 there says nothing about N = 3."""
+    tree = parsed("[N] -> { S[i] : N <= i and i >= 0 and 2*i <= N + 1 }", "{ S[i] -> [(2*i)] }", "{ [p] : p <= 2 }")
+    assert_scans(tree, [{"N": n} for n in (1, 2, 3)], ONE)
+
+
+def test_pieces_of_a_domain_keep_their_conditions_above_a_context():
+    domain = "[N] -> { S[i] : N >= 3 and i = N; S[i] : N <= 1 and i = N }"
+    tree = parsed(domain, "{ S[i] -> [(i + 1)] }", "{ [p] : p = 4 }")
+    assert_scans(tree, [{"N": n} for n in (2, 3)])
+
+
+def test_a_context_of_sizes_is_trusted():
+    tree = parsed("[N] -> { S[i] : 0 <= i < N }", "{ S[i] -> [(i)] }", "[N] -> { [p] : N >= 1 }")
+    found = assert_scans(tree, [{"N": n} for n in (1, 2, 3)])
+    assert "if" not in str(found)
+
+
+def test_a_context_at_the_top_is_as_good_as_one_that_is_given():
+    """With N >= 1 known the quotient is C's own; else it would be floord(N + 3, 4)."""
+    text = (
+        '{ domain: "[N] -> { S[i] : 0 <= i < N }", child: { context: "[N] -> { : N >= 1 }", '
+        'child: { schedule: "[N] -> [{ S[i] -> [(floor(i/4))] }]" } } }'
+    )
+    found = assert_scans(Schedule.parse(text), [{"N": n} for n in (1, 4, 9)])
+    assert "c0 < (N + 3) / 4" in str(found)

@@ -1,0 +1,116 @@
+"""Loops as one would write them by hand: strides, bounds and tests that say nothing twice."""
+
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Context, Domain, Filter, Schedule, Sequence
+from polyvolta.sets import Set
+from tests.sched.loops.oracle import assert_scans
+from tests.sched.loops.test_scan_golden import band
+
+SIZES = [{"N": n} for n in (2, 3, 4, 5, 6, 9, 30)]
+HALVES = "[N] -> { S1[i] : 1 <= i < N - 1 and i mod 2 = 0; S2[i] : 1 <= i < N - 1 and 2*floor(i/2) < i }"
+
+
+def order(*names):
+    return Sequence(tuple(Filter((name,)) for name in names))
+
+
+def text(domain, root, context=None, sizes=SIZES):
+    schedule, context = Schedule(Domain(Set(domain), root)), Set(context) if context else None
+    assert_scans(schedule, sizes, context)
+    return [line for line in to_c(scan(schedule, context)).splitlines() if line and not line.startswith("#define")]
+
+
+def test_an_inequality_that_leaves_one_residue_is_a_stride():
+    assert text("[N] -> { S[i] : 0 <= i < N and i mod 4 >= 3 }", band(S=["i"])) == [
+        "for (int c0 = 3; c0 < N; c0 += 4)",
+        "  S(c0);",
+    ]
+
+
+def test_the_other_branch_of_a_parity_is_a_stride():
+    root = Sequence((Filter(("S1",), band(S1=["i"])), Filter(("S2",), band(S2=["i"]))))
+    assert text(HALVES, root, "[N] -> { : N >= 2 }") == [
+        "for (int c0 = 2; c0 <= N - 2; c0 += 2)",
+        "  S1(c0);",
+        "for (int c0 = 1; c0 <= N - 2; c0 += 2)",
+        "  S2(c0);",
+    ]
+
+
+def test_both_branches_of_a_parity_take_turns():
+    """Counted from the odd values, both have the same lower bound."""
+    assert text(HALVES, band(order("S1", "S2"), S1=["i"], S2=["i"]), "[N] -> { : N >= 2 }") == [
+        "for (int c0 = 1; c0 <= N - 2; c0 += 2) {",
+        "  S2(c0);",
+        "  if (c0 + 3 <= N)",
+        "    S1(c0 + 1);",
+        "}",
+    ]
+
+
+def test_a_congruence_rounds_what_is_known():
+    """Of c0 >= 1 it makes c0 >= 3."""
+    domain = "[N] -> { S[i] : 1 <= i < N and i mod 6 = 1; T[i] : 1 <= i < N and i mod 4 = 3 }"
+    assert text(domain, band(order("S", "T"), S=["i"], T=["i"])) == [
+        "for (int c0 = 1; c0 < N; c0 += 2) {",
+        "  if ((c0 - 1) % 6 == 0)",
+        "    S(c0);",
+        "  if ((c0 + 1) % 4 == 0)",
+        "    T(c0);",
+        "}",
+    ]
+
+
+def test_of_bounds_a_constant_apart_one_is_written():
+    domain = "[K] -> { A[k] : k = 0; S[k] : 0 <= k < K; Z[k] : k = K }"
+    sizes = [{"K": k} for k in range(-3, 4)]
+    assert text(domain, band(order("A", "S", "Z"), A=["k"], S=["k"], Z=["k"]), sizes=sizes)[0] == (
+        "for (int c0 = min(0, K); c0 <= max(0, K); c0 += 1) {"
+    )
+
+
+def test_a_bound_that_rounding_keeps_within_another_is_not_written():
+    """floor((K - 1)/8) is at most floor(K/8)."""
+    domain = "[K] -> { S[i] : i = 1; T[i] : -2 <= i and 8*i <= K; U[i] : -1 <= i and 8*i < K }"
+    sizes = [{"K": k} for k in (-20, -16, -9, -8, -1, 0, 1, 7, 8, 9, 16, 20)]
+    assert text(domain, band(order("S", "T", "U"), S=["i"], T=["i"], U=["i"]), sizes=sizes)[0] == (
+        "for (int c0 = -2; c0 <= max(1, floord(K, 8)); c0 += 1) {"
+    )
+
+
+def test_divisions_that_steps_make_exact_need_no_floor():
+    """c1 starts where c0 + c1 is even and takes steps of 2."""
+    assert text("{ S[i, j] : 0 <= i < 5 and 0 <= j < 5 }", band(S=["-j - 2*i", "j"]), sizes=[{}]) == [
+        "for (int c0 = -12; c0 <= 0; c0 += 1)",
+        "  for (int c1 = max(-c0 - 8, modd(c0, 2)); c1 <= min(4, -c0); c1 += 2)",
+        "    S(-(c0 + c1) / 2, c1);",
+    ]
+    assert text("[N] -> { S[i] : 0 <= i < N }", band(S=["-3*i"])) == [
+        "for (int c0 = -3 * N + 3; c0 <= 0; c0 += 3)",
+        "  S(-c0 / 3);",
+    ]
+
+
+def test_a_context_reduces_residues():
+    filtered = Filter(("S",), band(S=["i"]), Set("[b] -> { S[i] : i mod 4 = b }"))
+    root = Context(Set("[b] -> { [] : 0 <= b < 4 }"), filtered)
+    sizes = [{"N": n, "b": b} for n in (5, 9) for b in range(4)]
+    assert text("[N, b] -> { S[i] : 0 <= i < N }", root, sizes=sizes) == [
+        "for (int c0 = b; c0 < N; c0 += 4)",
+        "  S(c0);",
+    ]
+
+
+def test_an_equality_makes_a_residue():
+    """2*c1 = c0 - 1 where c0 is odd; nothing else is asked."""
+    domain = "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }"
+    assert text(domain, band(order("S", "T"), S=["2*i + 1", "i"], T=["i", "0"])) == [
+        "for (int c0 = 0; c0 < 2 * N; c0 += 1)",
+        "  for (int c1 = 0; c1 < max(1, (c0 + 1) / 2); c1 += 1) {",
+        "    if (2 * c1 + 1 == c0)",
+        "      S((c0 + 1) / 2 - 1);",
+        "    if (c1 == 0 && c0 < N)",
+        "      T(c0);",
+        "  }",
+    ]

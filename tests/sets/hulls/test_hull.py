@@ -1,0 +1,177 @@
+"""Hulls: they contain the points and are no larger than they say."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget
+from polyvolta.sets.conjuncts import lattice
+from polyvolta.sets.engine import cone
+from tests.sets.brute import examples
+from tests.sets.draw import Source
+from tests.sets.laws import LENGTH, one, same
+from tests.sets.tables import WINDOW, points, table
+
+DATA = st.binary(min_size=LENGTH, max_size=LENGTH)
+
+
+def drawn(data, **shape):
+    return one(Source(data), **shape)
+
+
+def around(hull, truth):
+    """Check that one conjunct contains the points of a table; returns the hull's table."""
+    assert len(hull.pieces) <= 1
+    found = table(hull) if hull.pieces else np.zeros_like(truth)
+    assert found[truth].all(), f"points outside: {hull}"
+    return found
+
+
+@given(DATA)
+@examples(60)
+def test_every_hull_contains_the_points(data):
+    a = drawn(data)
+    simple, unshifted = a.r.simple_hull(), a.r.unshifted_simple_hull()
+    around(simple, a.t)
+    around(unshifted, a.t)
+    assert simple.is_subset(unshifted)
+    affine, convex = a.r.affine_hull(), a.r.convex_hull()
+    same(a.r.polyhedral_hull(), around(affine, a.t) & around(convex, a.t))
+
+
+@given(DATA)
+@examples(60)
+def test_the_affine_hull_has_the_rank_of_the_points(data):
+    a = drawn(data, params=())
+    hull = a.r.affine_hull()
+    around(hull, a.t)
+    if a.t.any():
+        at = np.argwhere(a.t)
+        ((_, (c,)),) = hull.parts
+        assert len(lattice.of_conjunct(c)[1]) == np.linalg.matrix_rank(at - at[0])
+
+
+@given(DATA)
+@examples(40)
+def test_the_convex_hull_of_points_is_what_half_planes_cut_out(data):
+    a = drawn(data, params=())
+    corners = points(a.t)
+    if corners:
+        union = Set("{ " + "; ".join(f"S[{x}, {y}]" for x, y in corners) + " }")
+        same(union.convex_hull(), inside(np.array(corners)))
+        same(a.r.convex_hull() & union.convex_hull(), inside(np.array(corners)))
+
+
+def inside(corners):
+    """The table of the convex hull of points of the plane: every half-plane through two of them that holds all."""
+    x, y = np.meshgrid(np.array(WINDOW), np.array(WINDOW), indexing="ij")
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    found = (low[0] <= x) & (x <= high[0]) & (low[1] <= y) & (y <= high[1])
+    for a in corners:
+        for d in corners - a:
+            if d.any() and (d[0] * (corners[:, 1] - a[1]) >= d[1] * (corners[:, 0] - a[0])).all():
+                found &= d[0] * (y - a[1]) >= d[1] * (x - a[0])
+    return found
+
+
+@given(DATA)
+@examples(40)
+def test_tidying_keeps_the_points(data):
+    a = drawn(data)
+    same(a.r.detect_equalities(), a.t)
+    same(a.r.remove_redundancies(), a.t)
+
+
+# ---- each hull on sets that a person can check
+
+SAMPLES = [
+    "{ [0]; [2] }",
+    "{ [i] : i mod 4 = 1; [i] : i mod 4 = 3 }",
+    "{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y + 1 >= 0 }",
+    "{ [x, y] : 0 <= x <= 2 and 2y = x and x != 0 }",
+    "{ [i, j] : j = i + 1 and i <= 9; [20, 21] }",
+    "[N] -> { [i] : N <= i <= N and i >= 3; [i] : i = N and i < 0 }",
+    "[N] -> { [i, j] : i = 2j and 0 <= j < N; [i, j] : i = 2j and j > 2N }",
+    "{ [x, y] : 0 <= y and 300000x - 299999y >= 100000 and -300000x + 299998y + 200000 >= 0 }",
+]
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_the_affine_hull_is_within_isls(text):
+    isl = pytest.importorskip("islpy")
+    ours = isl.Set(str(Set(text).affine_hull()))
+    theirs = isl.Set(text).affine_hull()
+    assert isl.Set(text).is_subset(ours) and ours.is_subset(isl.Set.from_basic_set(theirs))
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_the_other_hulls_are_within_isls(text):
+    isl = pytest.importorskip("islpy")
+    points, ours = isl.Set(text), isl.Set(str(Set(text).simple_hull()))
+    assert points.is_subset(ours) and ours.is_subset(isl.Set.from_basic_set(points.unshifted_simple_hull()))
+
+
+def test_thin_polyhedra_have_thin_hulls():
+    needle = Set("{ [x, y] : 1 <= 3x - 2y <= 1 and 0 <= x <= 9 or 2 <= 6x - 4y <= 3 }")
+    assert needle.affine_hull().is_equal(Set("{ [x, y] : 3x - 2y = 1 }"))
+    tetrahedron = Set("{ [x, y, z] : x >= 0 and y >= 0 and 3z >= 0 and 2z <= 1 and x + y <= 5 }")
+    assert str(tetrahedron.detect_equalities().affine_hull()) == "{ [x, y, 0] }"
+
+
+def test_the_simple_hull_shifts_and_the_other_does_not():
+    union = Set("{ [i, j] : i = 0 and 0 <= j <= 4; [i, j] : i = 3 and 1 <= j <= 2 }")
+    assert union.simple_hull().is_equal(Set("{ [i, j] : 0 <= i <= 3 and 0 <= j <= 4 and i mod 3 = 0 }"))
+    assert union.convex_hull().is_equal(Set("{ [i, j] : 0 <= i <= 3 and i <= 3j <= 12 - 2i }"))
+    assert (
+        Set("{ [i] : i <= 3; [i] : i <= 5 and i mod 2 = 0 }").unshifted_simple_hull().is_equal(Set("{ [i] : i <= 5 }"))
+    )
+
+
+def test_hulls_of_nothing_and_of_several_spaces():
+    nothing = Set("{ [i] : i > 3 and i < 2 }")
+    hulls = ("affine_hull", "simple_hull", "unshifted_simple_hull", "convex_hull", "polyhedral_hull", "bounding_box")
+    for hull in hulls:
+        assert getattr(nothing, hull)().is_empty()
+        assert len(getattr(Set("{ A[1]; A[3]; B[i] : 2 <= i <= 4 }"), hull)().pieces) == 2
+    assert len(Map("{ A[i] -> B[i + 1] : i < 4; A[i] -> B[i + 1] : i > 8 }").affine_hull().pieces) == 1
+
+
+def test_generators_and_rows_are_dual():
+    square = [(0, 1, 0), (0, 0, 1), (4, -1, 0), (4, 0, -1)]
+    lines, rays = cone.of_polyhedron(2, [], square)
+    assert lines == [] and sorted(rays) == [(1, 0, 0), (1, 0, 4), (1, 4, 0), (1, 4, 4)]
+    eqs, ineqs = cone.to_polyhedron(2, lines, rays)
+    assert eqs == [] and sorted(ineqs) == sorted(square)
+
+
+def test_a_cross_polytope_of_many_dimensions_spends_its_budget():
+    n = 12
+    ends = [[k == at and sign for at in range(n)] for k in range(n) for sign in (-1, 1)]
+    union = Set("{ " + "; ".join(f"[{', '.join(str(int(v)) for v in p)}]" for p in ends) + " }")
+    start = time.perf_counter()
+    with budget(20_000), pytest.raises(BudgetExceeded):
+        union.convex_hull()
+    assert time.perf_counter() - start < 20
+
+
+# ---- extents
+
+
+def test_what_is_bounded():
+    assert Set("[N] -> { [i, j] : 0 <= i < N and i <= j <= 2i }").is_bounded()
+    assert not Set("[N] -> { [i, j] : 0 <= i < N and i <= j }").is_bounded()
+    assert Set("{ [i] : i >= 0 and i < 0 }").is_bounded()
+    assert Set("{ [i] : exists e : 3e <= i <= 3e + 1 and 0 <= i <= 9 }").is_bounded()
+    assert not Set("{ [i] : i mod 4 = 0 }").is_bounded()
+    with pytest.raises(Unbounded, match="there is no bound on j"):
+        Set("{ [i, j] : 0 <= i <= 3 and j >= i }").bounding_box()
+
+
+def test_a_bounding_box_is_exact_over_the_integers():
+    thin = Set("{ [i, j] : 1 <= 3i - 3j + 1 <= 2 and 1 <= 2i <= 9 and 7j >= 10 }")
+    assert str(thin.bounding_box()) == "{ [i, j] : 2 <= i <= 4 and 2 <= j <= 4 }"
+    assert not thin.is_box() and Set("{ [i, j] : 2 <= i <= 4 and 3j = 6 }").is_box()
+    assert Set("{ [i] : 5 < 2i < 8 }").is_singleton() and not Set("[N] -> { [i] : i = N }").is_singleton()
