@@ -21,7 +21,6 @@ from polyvolta.cuda.ir.accesses import Operation as Operation
 from polyvolta.cuda.ir.accesses import Work as Work
 from polyvolta.cuda.ir.memories import CHUNK as CHUNK
 from polyvolta.cuda.ir.memories import CHUNK_BYTES as CHUNK_BYTES
-from polyvolta.cuda.ir.memories import LANES as LANES
 from polyvolta.cuda.ir.memories import VALUE_BYTES as VALUE_BYTES
 from polyvolta.cuda.ir.memories import ZERO as ZERO
 from polyvolta.cuda.ir.memories import Element as Element
@@ -43,6 +42,7 @@ from polyvolta.cuda.ir.operations import Pointwise as Pointwise
 from polyvolta.cuda.ir.operations import Scale as Scale
 from polyvolta.cuda.ir.operations import SharedStore as SharedStore
 from polyvolta.cuda.ir.operations import Zero as Zero
+from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.sets import Aff
 
 Op = Operation

@@ -71,7 +71,7 @@ class Targets(Mapping[str, Target]):
         BadTarget : no kernel can be made for it, or another one has its name.
         """
         if not isinstance(target, Target):
-            raise BadTarget(f"{target!r} is no target", hint="polyvolta.cuda.target.Target(name=..., ...) makes one")
+            raise BadTarget(f"{target!r} is no target", hint="make one: Target(name=..., ...)")
         checked(target)
         if self._targets.setdefault(target.name, target) != target:
             raise BadTarget(f"another target is called {target.name!r}", hint="targets stay as they were registered")

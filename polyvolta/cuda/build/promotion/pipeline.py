@@ -16,12 +16,12 @@ order is for the pass to prove: two iterations that touch one slot keep their or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from polyvolta.cuda.build.promotion.footprints import conjunction
 from polyvolta.cuda.build.promotion.model import TILE, Movement
-from polyvolta.cuda.ir.kernel_ir import Memories, Op
+from polyvolta.cuda.ir.kernel_ir import Access, Memories, Op
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.sched.nodes import Band, Filter
 from polyvolta.sched.passes.order.prefetch import prefetch
@@ -50,22 +50,21 @@ def prefetched(
 
     Cost: some small emptiness tests for each loop.
     """
-    loads = _that(arrays, "read", "global")
     for at in k_loops(schedule, movements, arrays) if ahead else ():
         children = schedule.node((*at, 0)).children
-        first = [k for k, c in enumerate(children) if _does(c, movements, loads)]
+        first = [k for k, c in enumerate(children) if _does(c, movements, _that(arrays, "read", "global"))]
         compute = [k for k, c in enumerate(children) if _does(c, movements, _multiplies)]
         rest = [k for k in range(len(children)) if k not in (*first, *compute)]
         by = {s: -ahead for s in schedule.band(at).statements if not _is(movements[s], _multiplies)}
-        found, fences = touched(schedule, at, movements, arrays), fences_of(schedule, at, movements, arrays)
+        found, fences = (of(schedule, at, movements, arrays) for of in (touched, fences_of))
         schedule = prefetch(schedule, at, by, (*first, *compute, *rest), found, fences, context)
     return schedule
 
 
 def k_loops(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> list[Path]:
     """The loops over k tiles: the bands of that level with both the copies and the macro-MMAs of a product."""
-    loops = [(at, schedule.band(at).statements) for at in schedule.find(level=TILE)]
     tests = _that(arrays, "write", "shared"), _multiplies
+    loops = [(at, schedule.band(at).statements) for at in schedule.find(level=TILE)]
     return [at for at, names in loops if all(any(_is(movements[s], test) for s in names) for test in tests)]
 
 
@@ -88,8 +87,9 @@ def touched(
             parts += [(m, added) for m in inner]  # they say the k tile by the name by which the copies do
     out = {}
     for s, parts in own.items():
-        ops = [(m, e, op) for m, e in parts for op in operations(m.ops)]
-        reads, writes = (_together(_slots(m, e, op, kind, arrays) for m, e, op in ops) for kind in ("read", "write"))
+        found = [(m, e, a) for m, e in parts for op in operations(m.ops) for a in op.accesses(arrays)]
+        of_kind = ([_slot(m, e, a) for m, e, a in found if a.kind == kind] for kind in ("read", "write"))
+        reads, writes = map(_together, of_kind)
         out[s] = reads, writes
     return out
 
@@ -99,16 +99,15 @@ def fences_of(
 ) -> dict[str, frozenset[str]]:
     """The barriers of a k loop, and the tiles whose accesses they order: all that the loop stores to."""
     statements = schedule.band(at).statements
-    ops = [op for s in statements for op in operations(movements[s].ops)]
-    stored = frozenset(a.array for op in ops for a in op.accesses(arrays) if a.space == "shared" and a.writes)
+    found = (a for s in statements for op in operations(movements[s].ops) for a in op.accesses(arrays))
+    stored = frozenset(a.array for a in found if a.space == "shared" and a.writes)
     return {s: stored for s in statements if _is(movements[s], _orders)}
 
 
-def _slots(m: Movement, iteration: Aff, op: Op, kind: str, arrays: Memories) -> Iterator[Map]:
-    """{ [iteration] -> array[slot] } of what an operation reads, or writes; arrays without slots have one."""
-    for array, slot in sorted({(a.array, a.slot) for a in op.accesses(arrays) if a.kind == kind}, key=str):
-        params, space, pieces = _graph(m.dims, iteration, slot)
-        yield Map._of(params, [(Space(space.inp, Tuple(array, space.out.dims)), pieces)])
+def _slot(m: Movement, iteration: Aff, access: Access) -> Map:
+    """{ [iteration] -> array[slot] } of an access: slots are the buffers of tiles; other arrays have one."""
+    params, space, pieces = _graph(m.dims, iteration, access.slot)
+    return Map._of(params, [(Space(space.inp, Tuple(access.array, space.out.dims)), pieces)])
 
 
 @lru_cache(maxsize=1024)
@@ -122,9 +121,9 @@ def _graph(dims: tuple[str, ...], x: Aff, y: Aff) -> tuple[tuple[str, ...], Spac
     return params, space, pieces
 
 
-def _together(maps: Iterable[Iterable[Map]]) -> Map:
+def _together(maps: Iterable[Map]) -> Map:
     """All of them, each once."""
-    parts = dict.fromkeys(p for some in maps for m in some for p in m.parts)
+    parts = dict.fromkeys(p for m in maps for p in m.parts)
     return Map._of((), list(parts))
 
 
