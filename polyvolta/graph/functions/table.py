@@ -63,7 +63,11 @@ def _call(function: str, *arguments: Formula | float) -> Call:
 
 _FALLING = _call("exp", _call("neg", _call("abs", X)))
 """exp(-|x|), which overflows nowhere."""
-_SIGMOID = _call("div", _call("where", _call("less", X, 0.0), _FALLING, 1.0), _call("add", 1.0, _FALLING))
+_SIGMOID = _call(
+    "mul",
+    _call("exp", _call("where", _call("less", X, 0.0), X, 0.0)),  # a choice between exponentials takes more registers
+    _call("div", 1.0, _call("add", 1.0, _FALLING)),
+)
 _SOFTPLUS = _call("add", _call("relu", X), _call("log1p", _FALLING))
 _CUBE = _call("mul", _call("mul", _call("mul", 0.044715, X), X), X)
 _TANH = _call("tanh", _call("mul", sqrt(2 / pi), _call("add", X, _CUBE)))
