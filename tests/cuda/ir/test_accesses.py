@@ -31,9 +31,9 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import elements, put, touches
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import macro_mma
 from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.sets import aff, var
+from tests.cuda.macros import macro_mma
 
 T, C, LANE, I, R, Z = var("linearId"), var("c2"), var("lane"), var("i"), var("round"), aff(0)
 MACRO = macro_mma("m16n16k8", "row", "col")
