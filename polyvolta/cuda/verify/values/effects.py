@@ -1,6 +1,6 @@
 """What each operation of a kernel does to memories of tags, and what must hold for it.
 
-The counterpart of `lockstep.operations`: there an operation moves and computes numbers, here tags. What is read must
+The counterpart of `machine.operations`: there an operation moves and computes numbers, here tags. What is read must
 have been written; a fragment must be the tile's elements at its place; operands of a macro-MMA must belong together
 (`products`), parts of a split K be disjoint (`sums`), and what is stored be the graph's (`results`).
 """
