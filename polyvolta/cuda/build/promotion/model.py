@@ -15,8 +15,7 @@ from itertools import count
 from typing import Protocol
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import Loop, Op, RegisterArray, SharedTile
-from polyvolta.cuda.ir.kernel_ir import GlobalTensor
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
@@ -173,20 +172,12 @@ class Promotion:
     ----------
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
-    tiles, registers : shared memory, with its places in it, and the register arrays.
-    tensors : the kernel's.
+    arrays : all that they name: tensors, tiles with their places in shared memory, register arrays.
     """
 
     schedule: Schedule
     movements: Mapping[str, Movement]
-    tiles: tuple[SharedTile, ...]
-    registers: tuple[RegisterArray, ...]
-    tensors: tuple[GlobalTensor, ...]
-
-    @property
-    def arrays(self) -> Arrays:
-        """All that the movements name."""
-        return Arrays(self.tensors, self.tiles, self.registers)
+    arrays: Arrays
 
 
 def free_name(wish: str, taken: Container[str]) -> str:

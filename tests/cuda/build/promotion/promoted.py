@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.compiler.driver import context_of, multiples_of
-from polyvolta.compiler.driver import tensors_of
+from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.options import Options
 from polyvolta.cuda.build.promotion.footprints import nest_of, together, widened
