@@ -20,14 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.epilogue import epilogue
-from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, union, widened
+from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, union, warps_of, widened
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, Barrier, GlobalStore, GlobalTensor, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalStore, GlobalTensor, SharedTile
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
@@ -53,7 +54,7 @@ def promote(
     contracted : the tree to insert into.
     plan : what the statements compute.
     tensors : the kernel's tensors by name.
-    options : tiles, macro-MMA, split of K, buffers.
+    options : macro-MMA and buffers; the tiles are those of the trees.
     context : what may be assumed of the sizes.
     shared_limit : bytes of shared memory that a block can have.
 
@@ -66,15 +67,15 @@ def promote(
     """
     statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
-    operands = operand_pieces(
-        {c.statement.name: nests[c.statement.name] for c in plan.contractions}, plan, options, context
-    )
+    products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
+    warps = warps_of(nests.values())
+    operands = operand_pieces(products, plan, options, LANES * prod(warps), context)
     macro = operands.macros[0]
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
     extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, macro.shape, context)
     name_of = _names([*nests, *(m.statement for p in operands.pieces for m in p.movements)])
-    end = epilogue(plan, fragments, nests, tensors, macro, options.warps, name_of)
+    end = epilogue(plan, fragments, nests, tensors, macro, warps, name_of)
 
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, operands.pieces, strict=True):
@@ -94,7 +95,7 @@ def promote(
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     arrays = (*registers.values(), *accumulators(fragments, plan, macro))
-    return Promotion(tree, movements, tiles, arrays)
+    return Promotion(tree, movements, tiles, arrays, warps)
 
 
 def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:

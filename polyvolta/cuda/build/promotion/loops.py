@@ -55,12 +55,13 @@ from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import distinct
 
 
-def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, context: Set) -> Operands:
+def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, threads: int, context: Set) -> Operands:
     """The k loops of all products.
 
     Parameters
     ----------
     nests : of the products, by statement.
+    threads : of a block.
     context : what may be assumed of the sizes.
 
     Raises
@@ -72,7 +73,7 @@ def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, conte
     sides = []
     for c in plan.contractions:
         nest = nests[c.statement.name]
-        sides.append(tuple(side_of(nest, o, letter, options.threads, labels[o.name])
+        sides.append(tuple(side_of(nest, o, letter, threads, labels[o.name])
                            for o, letter in ((c.left, "a"), (c.right, "b"))))  # fmt: skip
     plans = plan_operands(options.macro_mma, [(a.tile(), b.tile()) for a, b in sides])
     pieces = []

@@ -60,8 +60,8 @@ def prefetched(schedule: Schedule, movements: Mapping[str, Movement], context: S
 
 def k_loops(schedule: Schedule, movements: Mapping[str, Movement]) -> list[Path]:
     """The loops over k tiles: the bands of that level with both the copies and the macro-MMAs of a product."""
-    loops = [(at, schedule.band(at).statements) for at in schedule.find(level=TILE)]
-    return [at for at, names in loops if all(any(_is(movements[s], kind) for s in names) for kind in (SharedStore, Mma))]
+    loops = {at: [movements[s] for s in schedule.band(at).statements] for at in schedule.find(level=TILE)}
+    return [at for at, mine in loops.items() if all(any(_is(m, kind) for m in mine) for kind in (SharedStore, Mma))]
 
 
 def touched(schedule: Schedule, at: Path, movements: Mapping[str, Movement]) -> dict[str, tuple[Map, Map]]:

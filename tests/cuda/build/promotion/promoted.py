@@ -59,7 +59,7 @@ def loops_of(expr, **options) -> Loops:
     context = context_of(graph, idiom, multiples_of(graph, idiom, chosen))
     fine, contracted = decompose(graph, chosen, context)
     nests = {c.statement.name: nest_of(fine, c.statement.name, context) for c in idiom.contractions}
-    operands = operand_pieces(nests, idiom, chosen, context)
+    operands = operand_pieces(nests, idiom, chosen, chosen.threads, context)
     return Loops(graph, idiom, chosen, context, nests, operands, _tree(contracted, nests, operands))
 
 
