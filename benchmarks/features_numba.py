@@ -118,9 +118,8 @@ def _macro_check(name: str, layouts: tuple[str, str]) -> None:
     from numba import cuda
 
     from polyvolta.cuda import numba_helpers as helpers
-    from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 
-    macro = MACRO_MMAS[name](*layouts)
+    macro = pv.targets["sm_70"].macro_mma(name).of(*layouts)
     m, n, k = macro.shape
     values = macro.values[0]
     mma, zero, load = helpers.macro_mma(macro), helpers.zeros(macro), helpers.load_128
@@ -161,13 +160,11 @@ def _macro_check(name: str, layouts: tuple[str, str]) -> None:
 
 @check
 def helpers_macro_mmas() -> str:
-    from polyvolta.cuda.target.macro_mma import MACRO_MMAS
-
-    for name in MACRO_MMAS:
-        for a in ("row", "col"):
-            for b in ("row", "col"):
-                _macro_check(name, (a, b))
-    return f"{', '.join(MACRO_MMAS)} in four layouts"
+    macros = pv.targets["sm_70"].macro_mmas
+    for macro in macros:
+        for layouts in macro.layouts:
+            _macro_check(macro.name, layouts)
+    return f"{', '.join(m.name for m in macros)} in four layouts"
 
 
 @check

@@ -267,7 +267,7 @@ def compile_anyhow(c: Combination) -> Record:
     from dataclasses import replace
 
     import polyvolta as pv
-    from polyvolta.cuda.target.target import target_of
+    from polyvolta.cuda.target.registry import target_of
 
     lenient = replace(target_of("sm_70"), registers=10**4, block_registers=10**7)
     start = time.perf_counter()

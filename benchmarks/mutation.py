@@ -38,7 +38,7 @@ from combinations import Combination, expected, idiom_called
 from matrix import write_csv
 
 from polyvolta.compiler.kernel import Kernel
-from polyvolta.cuda.ir.kernel_ir import CHUNK, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.machine.observe.watch import Watch, names_of
 from polyvolta.cuda.machine.reach import GlobalReach
@@ -150,10 +150,11 @@ class Counting(Watch):
 
     def step(self, m: Any, step: Any) -> None:
         super().step(m, step)
-        if isinstance(step.op, GlobalStore) and isinstance(at := step.reach, GlobalReach):
-            places = at.first[..., None] + at.step * np.arange(CHUNK)
-            count = self.counts.setdefault(step.op.tensor, np.zeros(m.tensors[step.op.tensor].values.size, int))
-            np.add.at(count, (places if at.inside is None else places[at.inside]).ravel(), 1)
+        for at in step.reach:
+            if isinstance(at, GlobalReach) and at.access.writes:
+                name = at.access.array
+                count = self.counts.setdefault(name, np.zeros(m.tensors[name].values.size, int))
+                np.add.at(count, (at.elements if at.inside is None else at.elements[at.inside]).ravel(), 1)
 
 
 @cache

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+import polyvolta as pv
 from polyvolta.cuda.run.launch import gpu_available
-from polyvolta.cuda.target.macro_mma import m16n16k8
 
-macro = m16n16k8("row", "col")
+macro = pv.targets["sm_70"].macro_mma("m16n16k8").of("row", "col")
 print(f"A: {macro.a}\nB: {macro.b}\nC: {macro.d}")
 
 if gpu_available():

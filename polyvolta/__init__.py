@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from polyvolta.compiler.driver import compile as compile
     from polyvolta.compiler.options import Options as Options
     from polyvolta.cuda import pictures as pictures
-    from polyvolta.graph.binding import output as output
+    from polyvolta.cuda.target.registry import targets as targets
+    from polyvolta.graph.dims import sizes as sizes
     from polyvolta.graph.functions.pointwise import ceil as ceil
     from polyvolta.graph.functions.pointwise import clamp as clamp
     from polyvolta.graph.functions.pointwise import cos as cos
@@ -53,9 +54,9 @@ if TYPE_CHECKING:
     from polyvolta.graph.functions.pointwise import square as square
     from polyvolta.graph.functions.pointwise import tanh as tanh
     from polyvolta.graph.functions.pointwise import where as where
+    from polyvolta.graph.outputs import output as output
     from polyvolta.graph.reference import reference as reference
     from polyvolta.graph.tensors import scalar as scalar
-    from polyvolta.graph.tensors import sizes as sizes
     from polyvolta.graph.tensors import tensor as tensor
     from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
 
@@ -67,14 +68,15 @@ _FUNCTIONS = (
     " sqrt square tanh where"
 ).split()
 _HOMES = {
-    "sizes": "polyvolta.graph.tensors",
+    "sizes": "polyvolta.graph.dims",
     "scalar": "polyvolta.graph.tensors",
     "tensor": "polyvolta.graph.tensors",
-    "output": "polyvolta.graph.binding",
+    "output": "polyvolta.graph.outputs",
     **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.functions.pointwise"),
     "reference": "polyvolta.graph.reference",
     "compile": "polyvolta.compiler.driver",
     "Options": "polyvolta.compiler.options",
+    "targets": "polyvolta.cuda.target.registry",
     "PolyvoltaError": "polyvolta.sets.errors",
 }
 _SUBPACKAGES = {"pictures": "polyvolta.cuda.pictures", "sched": "polyvolta.sched", "sets": "polyvolta.sets"}
@@ -121,6 +123,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "sqrt",
     "square",
     "tanh",
+    "targets",
     "tensor",
     "where",
 ]

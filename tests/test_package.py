@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)) + 1)"""
     assert not loaded & set(HEAVY)
 
 
+def test_compiling_a_kernel_imports_what_that_needs():
+    """numpy at most: sympy, networkx and the rest are imported where an expression, a DAG or a GPU is asked for."""
+    code = """import polyvolta as pv
+M, N, K = pv.sizes("M N K")
+kernel = pv.compile(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)) + 0.5 * pv.tensor("bias", (N,))))
+repr(kernel), str(kernel.graph), kernel.source, str(kernel.schedule)"""
+    loaded = modules_after(code)
+    assert "polyvolta" in loaded
+    assert loaded & set(HEAVY) <= {"numpy"}
+
+
 def test_the_public_names_are_there_listed_and_the_same_each_time():
     assert set(polyvolta.__all__) <= set(dir(polyvolta))
     for name in polyvolta.__all__:
@@ -60,6 +72,44 @@ def test_type_checkers_see_the_names_that_users_do():
     parents = {n: home.rpartition(".")[0] for n, home in polyvolta._SUBPACKAGES.items()}
     assert seen == {**polyvolta._HOMES, **parents}
     assert sorted(polyvolta.__all__) == sorted(seen)
+
+
+LAZY = ("sched", "sched/passes", "sched/program", "sched/dependence")
+
+
+@pytest.mark.parametrize("room", LAZY)
+def test_type_checkers_see_the_names_of_a_room_that_users_do(room):
+    package = import_module(f"polyvolta.{room.replace('/', '.')}")
+    tree = ast.parse((PACKAGE / room / "__init__.py").read_text())
+    guarded = next(n for n in tree.body if isinstance(n, ast.If))
+    seen = {}
+    for node in guarded.body:
+        assert isinstance(node, ast.ImportFrom)
+        if node.names[0].name == "*":  # all of another room's
+            inner = import_module(node.module)
+            seen |= {name: f"{node.module}.{home}" for name, home in inner._HOMES.items()}
+        else:
+            assert all(alias.name == alias.asname for alias in node.names)
+            seen |= {alias.asname: node.module for alias in node.names}
+    assert seen == {name: f"{package.__name__}.{home}" for name, home in package._HOMES.items()}
+    assert sorted(package.__all__) == sorted(seen)
+    assert set(package.__all__) <= set(dir(package))
+
+
+@pytest.mark.parametrize("room", LAZY)
+def test_a_name_of_a_room_is_no_module_whatever_was_imported_before(room):
+    """Importing a module binds its name in the package above it, where a function of the same name would be hidden."""
+    package = f"polyvolta.{room.replace('/', '.')}"
+    code = f"""from importlib import import_module
+from pkgutil import walk_packages
+from types import ModuleType
+import {package} as room
+for module in walk_packages(room.__path__, room.__name__ + "."):
+    import_module(module.name)
+assert room.__all__
+for name in room.__all__:
+    assert not isinstance(getattr(room, name), ModuleType), name"""
+    assert "polyvolta" in modules_after(code)
 
 
 FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph", "sched"},

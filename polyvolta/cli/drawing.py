@@ -132,7 +132,7 @@ def every(kernel: Kernel, wanted: Wanted) -> Iterator[tuple[str, Svg]]:
     for tile in ir.tiles:
         yield tile.name, shared_tile(kernel, tile.name, **sizes)
         statements = dict.fromkeys(
-            op.statement for op in operations(ir.body) if tile.name in frozenset().union(*touches(op))
+            op.statement for op in operations(ir.body) if tile.name in frozenset().union(*touches(op, ir))
         )
         for s in statements:
             yield f"{tile.name}-{s}", shared_tile(kernel, tile.name, s, warp=wanted.warp, **sizes)

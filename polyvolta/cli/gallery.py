@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polyvolta.graph.dims import sizes
 from polyvolta.graph.expr import Expr
 from polyvolta.graph.functions.pointwise import relu
-from polyvolta.graph.tensors import Tensor, sizes, tensor
+from polyvolta.graph.tensors import Tensor, tensor
 from polyvolta.sets.errors import PolyvoltaError, nearest
 
 

@@ -49,7 +49,7 @@ WarpTile = Annotated[
 ]
 Macro = Annotated[
     str | None,
-    _of_kernel("--macro-mma", metavar="NAME", help="m16n16k8 or m32n32k8, a warp's step; if missing, chosen."),
+    _of_kernel("--macro-mma", metavar="NAME", help="A warp's step, such as m16n16k8; if missing, chosen."),
 ]
 SplitK = Annotated[
     int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")
@@ -65,7 +65,7 @@ Partial = Annotated[
 Accumulators = Annotated[
     str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
 ]
-Arch = Annotated[str, _of_kernel(metavar="ARCH", help="GPU architecture.")]
+Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture; the first of pv.targets if missing.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
 CubinFile = Annotated[
@@ -121,7 +121,7 @@ class Choice:
     partial: Partial = None
     accumulators: Accumulators = None
     prefetch: Prefetch = None
-    target: Arch = "sm_70"
+    target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
         """The idiom compiled so; a terminal shows each stage's name while it is made."""
@@ -143,7 +143,7 @@ class Choice:
             from polyvolta.cli.gallery import idiom
             from polyvolta.compiler.driver import compile
             from polyvolta.compiler.options import Options
-            from polyvolta.graph.binding import output
+            from polyvolta.graph.outputs import output
 
             graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
             options = Options(**given) if given else None

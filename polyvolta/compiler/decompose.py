@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polyvolta.compiler.options import SHAPES, Options
+from polyvolta.compiler.options import Options, Tile
 from polyvolta.cuda.build.promotion.footprints import WARPS
 from polyvolta.cuda.build.promotion.model import BLOCK, POINT, STRIP, TILE, WARP
 from polyvolta.graph.dag import Graph
@@ -39,13 +39,14 @@ BLOCKS = ("blockIdx.y", "blockIdx.x")
 
 
 def decompose(
-    graph: Graph, options: Options, context: Set, reach: Reach = lambda _, tree: tree
+    graph: Graph, options: Options, shape: Tile, context: Set, reach: Reach = lambda _, tree: tree
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
 
     Parameters
     ----------
-    options : tiles, macro-MMA and split K.
+    options : tiles and split K.
+    shape : rows, columns and depth of the macro-MMA.
     context : what is known of the sizes.
     reach : called with each stage's name and tree; gives the tree with which to go on, which may have other loops.
 
@@ -60,7 +61,7 @@ def decompose(
     for at in tree.find(level=POINT):
         tree = tile(tree, at, options.warp_tile, levels=(WARP, None))
     tree = reach("mapped", mapped(reach("warp_tiled", tree), products, options))
-    m, n, k = SHAPES[options.macro_mma]
+    m, n, k = shape
     for at in tree.find(level=POINT):
         tree = strip_mine(tree, at, {2: k}, level=STRIP)
     fine = reach("strip_mined", tree)

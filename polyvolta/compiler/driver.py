@@ -25,16 +25,18 @@ from polyvolta.compiler.tuning import complete, needs_of
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
-from polyvolta.cuda.target.target import Target, target_of
+from polyvolta.cuda.target.registry import target_of
+from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.dims import Size
 from polyvolta.graph.errors import BadName
-from polyvolta.graph.expr import inputs_of, shape_text, show
+from polyvolta.graph.expr import shape_text, show
 from polyvolta.graph.names import check_name
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Plan
-from polyvolta.graph.tensors import Size
+from polyvolta.graph.tensors import inputs_of
 from polyvolta.sched import Schedule
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sets import Set
@@ -48,7 +50,7 @@ CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kern
 
 def compile(  # noqa: A001
     outputs: Outputs | Graph,
-    target: str | Target = "sm_70",
+    target: str | Target | None = None,
     options: Options | None = None,
     *,
     name: str | None = None,
@@ -59,7 +61,7 @@ def compile(  # noqa: A001
     Parameters
     ----------
     outputs : what the kernel computes: one expression or several, some made by `output`, or by name; or their graph.
-    target : name of the architecture the kernel is made for.
+    target : the architecture the kernel is made for, or its name in `pv.targets`; by default the first of these, sm_70.
     options : tiles and more; what isn't given, the rule of `polyvolta.compiler.tuning` chooses. The kernel's
         `options` are all.
     name : of the C function; "kern0" by default.
@@ -68,7 +70,7 @@ def compile(  # noqa: A001
     Raises
     ------
     Unsupported : a graph outside the idioms: says which operation, and what would be possible.
-    UnknownTarget, BadOption : what the target does not have.
+    UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
     BadName : a name that the kernel uses itself.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
     TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
@@ -105,9 +107,10 @@ def compile(  # noqa: A001
                 progress(stage)
         return schedule
 
-    fine, contracted = decompose(graph, options, context, reach)
+    macro = target.macro_mma(options.macro_mma)
+    fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
-    promotion = promote(fine, contracted, idiom, tensors, options, context, target.shared_bytes)
+    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
     scanned = scan(tree, context, {"linearId": promotion.threads})

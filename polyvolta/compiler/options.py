@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from polyvolta.cuda.target.instruction import LANES
 from polyvolta.sets import PolyvoltaError, nearest
 
 if TYPE_CHECKING:
+    from polyvolta.cuda.target.macro_mma import Composition
     from polyvolta.cuda.target.target import Target
     from polyvolta.graph.dag import Graph
     from polyvolta.graph.expr import Expr
@@ -22,7 +24,7 @@ ACCUMULATORS = ("auto", "one", "separate")
 SPLITS = (1, 2, 4, 8)
 BUFFERS = tuple(range(1, 9))
 AHEAD = tuple(range(8))  # k tiles that copies may run ahead
-SHAPES = {"m16n16k8": (16, 16, 8), "m32n32k8": (32, 32, 8)}  # of the macro-MMAs: rows, columns, depth
+Tile = tuple[int, int, int]
 
 
 class BadOption(PolyvoltaError, ValueError):
@@ -40,7 +42,7 @@ class Options:
     block_tile : (rows, columns, depth) of the result tile of a thread block, and of one step of a warp along K, in
         elements. A split K makes the block's own step `split_k` times as deep.
     warp_tile : likewise for a warp; its depth equals the block's.
-    macro_mma : name of the macro-MMA.
+    macro_mma : name of one of the target's macro-MMAs.
     split_k : parts into which a block splits K, each for warps of its own: 1, 2, 4 or 8.
     buffers : buffers of shared memory for each operand, 1 to 8. One takes two barriers a step; more take turns, tile k
         being in buffer k mod `buffers`, and take one.
@@ -101,9 +103,9 @@ class Options:
         object.__setattr__(self, "given", frozenset(given))
         if len(given) < len(OPTIONS):
             from polyvolta.compiler.tuning import choose
-            from polyvolta.cuda.target.target import target_of
+            from polyvolta.cuda.target.registry import target_of
 
-            chosen = choose(given, Needs(), target_of("sm_70"))
+            chosen = choose(given, Needs(), target_of())
             given = {name: getattr(chosen, name) for name in OPTIONS}
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -117,7 +119,7 @@ class Options:
     def threads(self) -> int:
         """Threads of a block."""
         y, x, z = self.warps
-        return 32 * y * x * z
+        return LANES * y * x * z
 
     @property
     def step(self) -> tuple[int, int, int]:
@@ -125,9 +127,10 @@ class Options:
         return (*self.block_tile[:2], self.block_tile[2] * self.split_k)
 
     @classmethod
-    def space(cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = "sm_70") -> Iterator[Options]:
-        """Every legal combination: tile sizes that are powers of 2 from 16 to 256, both macro-MMAs, split K by 1, 2, 4
-        and 8, one and two buffers. In order: by macro-MMA, block tile, warp tile, split K, buffers, smaller ones first.
+    def space(cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target | None = None) -> Iterator[Options]:
+        """Every legal combination: tile sizes that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by
+        1, 2, 4 and 8, one and two buffers. In order: by macro-MMA, block tile, warp tile, split K, buffers, smaller
+        ones first.
 
         Longer rings are legal and not listed: what is on its way from global memory is one tile in registers, however
         far ahead it is stored, so that they take shared memory and hide no more latency.
@@ -135,10 +138,11 @@ class Options:
         Parameters
         ----------
         graph : outputs, as `compile` takes them, or their graph.
+        target : as `compile` takes it.
 
         Raises
         ------
-        Unsupported, UnknownTarget : as in `compile`.
+        Unsupported, UnknownTarget, NoInstruction : as in `compile`.
 
         Cost: some 15 µs for each of 18,000 combinations.
 
@@ -150,7 +154,7 @@ class Options:
         (3493, (16, 16, 16))
         """
         from polyvolta.compiler.tuning import space
-        from polyvolta.cuda.target.target import target_of
+        from polyvolta.cuda.target.registry import target_of
         from polyvolta.graph.dag import Graph
 
         return space(Graph.of(graph), target_of(target))
@@ -160,26 +164,31 @@ class Options:
         m, n, k = self.step
         return 2 * (m + n) * k * self.buffers
 
-    def exchange_bytes(self, needs: Needs) -> int:
+    def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, in fp16 where it is only stored."""
-        m, n, _ = SHAPES[self.macro_mma]
-        return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // 32)
+        m, n, _ = target.macro_mma(self.macro_mma).shape
+        return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
 
-    def shared_bytes(self, needs: Needs, most: int) -> int:
-        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in `most` bytes."""
-        tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs)
-        return tiles + exchange if tiles + exchange <= most else max(tiles, exchange)
+    def shared_bytes(self, needs: Needs, target: Target) -> int:
+        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in the target's."""
+        tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
+        return tiles + exchange if tiles + exchange <= target.shared_bytes else max(tiles, exchange)
 
-    def registers(self, needs: Needs) -> int:
+    def registers(self, needs: Needs, target: Target) -> int:
         """32-bit registers that hold values in the main loop: accumulators, fragments of one strip, staged copies."""
-        return registers(self.block_tile, self.warp_tile, self.split_k, needs)
+        return registers(self.block_tile, self.warp_tile, target.macro_mma(self.macro_mma), self.split_k, needs)
 
     def problems(self, target: Target, needs: Needs) -> Iterator[str]:
         """Everything that the macro-MMA or the target rules out."""
-        if self.macro_mma not in target.macro_mmas or self.macro_mma not in SHAPES:
+        if self.macro_mma not in target.macro_names:
             yield f"{target.name} has no macro-MMA called {self.macro_mma!r}"
             return
-        found = tuple(self.misfits())
+        macro = target.macro_mma(self.macro_mma)
+        for pair in needs.layouts:
+            if pair not in macro.layouts:
+                yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
+                return
+        found = tuple(self.misfits(macro.shape))
         yield from found
         if found:
             return
@@ -192,9 +201,8 @@ class Options:
                 where = f"block tiles of {block}{more}{split}"
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
 
-    def misfits(self) -> Iterator[str]:
-        """What of the tiles and the macro-MMA does not fit what; the macro-MMA is one of `SHAPES`."""
-        shape = SHAPES[self.macro_mma]
+    def misfits(self, shape: Tile) -> Iterator[str]:
+        """What of the tiles and the macro-MMA, which has that shape, does not fit what."""
         pairs = (
             ("block_tile", self.block_tile, f"the macro-MMA {self.macro_mma}", shape),
             ("warp_tile", self.warp_tile, f"the macro-MMA {self.macro_mma}", shape),
@@ -216,10 +224,10 @@ class Options:
 
     def demands(self, target: Target, needs: Needs) -> tuple[tuple[str, int, int], ...]:
         """(what, how much tiles that fit each other need of it at least, how much the target has)."""
-        registers = self.registers(needs)
+        registers = self.registers(needs, target)
         return (
             ("threads", self.threads, target.threads),
-            ("bytes of shared memory", self.shared_bytes(needs, target.shared_bytes), target.shared_bytes),
+            ("bytes of shared memory", self.shared_bytes(needs, target), target.shared_bytes),
             ("registers a thread", registers, target.registers),
             ("registers a block", registers * self.threads, target.block_registers),
         )
@@ -239,7 +247,7 @@ class Needs:
     exchange : bytes of a value on its way through the exchange buffer: 2 where results are only stored, else 4, as
         with a split K.
     operands : matrices and vectors that the epilogue loads.
-    skew : whether a left operand is column-major or a right one row-major.
+    layouts : the different pairs of layouts of products' left and right operands.
     sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
     """
 
@@ -247,7 +255,7 @@ class Needs:
     loads: tuple[tuple[int, int], ...] = ((1, 1),)
     exchange: int = 2
     operands: int = 0
-    skew: bool = False
+    layouts: tuple[tuple[str, str], ...] = (("row", "col"),)
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
 
 
@@ -262,16 +270,20 @@ def farthest(buffers: int) -> int:
     return max(buffers - 1, 1)
 
 
-def registers(block: tuple[int, int, int], warp: tuple[int, int, int], split_k: int = 1, needs: Needs = Needs()) -> int:
+def registers(block: Tile, warp: Tile, macro: Composition, split_k: int = 1, needs: Needs = Needs()) -> int:
     """32-bit registers of a thread: fp32 accumulators, fp16 fragments of a strip, chunks of 8 fp16 values on their way.
 
-    >>> registers((128, 128, 32), (64, 64, 32))  # 128 of accumulators, 32 of fragments, 32 on their way
+    >>> from polyvolta.cuda.target.registry import targets
+    >>> macro = targets["sm_70"].macro_mma("m16n16k8")
+    >>> registers((128, 128, 32), (64, 64, 32), macro)  # 128 of accumulators, 32 of fragments, 32 on their way
     192
     """
-    threads = 32 * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split_k
+    threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split_k
     chunks = [-(-side * block[2] * split_k // 8 // threads) for side in block[:2]]
     copies = max(a * chunks[0] + b * chunks[1] for a, b in needs.loads)
-    return needs.accumulators * warp[0] * warp[1] // 32 + (warp[0] + warp[1]) // 4 + 4 * copies
+    (m, n, _), (a, b, _) = macro.shape, macro.values
+    fragments = warp[0] * a // m // 2 + warp[1] * b // n // 2
+    return needs.accumulators * warp[0] * warp[1] // LANES + fragments + 4 * copies
 
 
 def _checked(name: str, value: object) -> object:
@@ -287,7 +299,10 @@ def _checked(name: str, value: object) -> object:
             return given
         case "macro_mma":
             if not isinstance(value, str):
-                raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={next(iter(SHAPES))!r}")
+                from polyvolta.cuda.target.registry import target_of
+
+                known = target_of().macro_names[0]
+                raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={known!r}")
         case "split_k" | "buffers" | "prefetch":
             numbers = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD}[name]
             whole = value if isinstance(value, int) and not isinstance(value, bool) else -1

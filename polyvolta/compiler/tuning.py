@@ -2,17 +2,18 @@
 
 Whoever compiles gives all options, some or none. The rule chooses the others; what is given binds it:
 
-1. *Macro-MMA*: m32n32k8 where a left operand is column-major or a right one row-major, as its fragment loads are 128
-   bits wide for those layouts too; else, and where it does not divide the tiles given, m16n16k8.
-2. *Block tile*: 128x128x32, what one multiprocessor computes from few loads. A known size that a side exceeds twofold
-   halves that side, down to the macro-MMA's; then the longer side is halved, down to 64, while there would be fewer
-   blocks than multiprocessors. A size that is not known counts as large. Beside a warp tile given, sides are multiples
-   of its sides, and the depth is its depth.
+1. *Macro-MMA*: of the target's that take the operands' layouts and divide the tiles given, the one whose fragment loads
+   are the widest; the target's first one of several.
+2. *Block tile*: the target's (128x128x32), what one multiprocessor computes from few loads. A known size that a side
+   exceeds twofold halves that side, down to the macro-MMA's; then the longer side is halved, down to half of the
+   target's, while there would be fewer blocks than multiprocessors. A size that is not known counts as large. Beside a
+   warp tile given, sides are multiples of its sides, and the depth is its depth.
 3. *Split K*: by 4 or 2 where blocks are so few that even one for each part would not outnumber the multiprocessors,
    as long as K is known to have at least four steps for each part and the block at most 8 warps.
-4. *Warp tile*: the largest of at most 64x64 with which accumulators, fragments, and what one product at a time loads
-   ahead leave the compiler the registers it needs for addresses (`spare_registers`). Several accumulators or operands
-   of a prologue so make it smaller; where no warp tile does, the block tile's longer side is halved.
+4. *Warp tile*: the largest of at most the target's side (64x64) with which accumulators, fragments, and what one
+   product at a time loads ahead leave the compiler the registers it needs for addresses (`Target.spare`). Several
+   accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
+   halved.
 
 One buffer, copies as far ahead as the buffers allow, guarded edges and accumulators that are shared where possible are
 not weighed up. If every choice leaves too few registers, the legal one is taken that lacks the fewest; if none is
@@ -25,16 +26,18 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler.options import OPTIONS, SHAPES, SPLITS, BadOption, Needs, Options, farthest, registers
-from polyvolta.cuda.target.target import Target, target_of
+from polyvolta.compiler.options import OPTIONS, SPLITS, BadOption, Needs, Options, Tile, farthest, registers
+from polyvolta.cuda.layouts.fragments import narrowest_access
+from polyvolta.cuda.target.instruction import LANES
+from polyvolta.cuda.target.macro_mma import Composition
+from polyvolta.cuda.target.registry import require, target_of
+from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Operand, Plan
 from polyvolta.sets import nearest
 
 TILES = (16, 32, 64, 128, 256)
-WARP = 64  # most rows and columns of a warp's tile
-Tile = tuple[int, int, int]
 
 
 def needs_of(idiom: Plan) -> Needs:
@@ -49,7 +52,7 @@ def needs_of(idiom: Plan) -> Needs:
         tuple((_loads(c.left), _loads(c.right)) for c in idiom.contractions),
         4 if idiom.computes else 2,
         len(loaded),
-        any((c.left.layout, c.right.layout) != ("row", "col") for c in idiom.contractions),
+        tuple(dict.fromkeys((c.left.layout, c.right.layout) for c in idiom.contractions)),
         (rows, cols, min(k or 0 for *_, k in extents)),
     )
 
@@ -62,7 +65,8 @@ def _loads(operand: Operand) -> int:
 def space(graph: Graph, target: Target) -> Iterator[Options]:
     """See `Options.space`."""
     needs = needs_of(plan(graph))
-    names = [n for n in SHAPES if n in target.macro_mmas]
+    require(target, needs.layouts)
+    names = [m.name for m in target.macro_mmas if set(needs.layouts) <= set(m.layouts)]
     for name, m, n, k, y, x in product(names, TILES, TILES, TILES, TILES, TILES):
         if y > m or x > n:
             continue
@@ -72,7 +76,7 @@ def space(graph: Graph, target: Target) -> Iterator[Options]:
                 yield options
 
 
-def default_options(graph: Graph, target: Target | str = "sm_70", options: Options | None = None) -> Options:
+def default_options(graph: Graph, target: Target | str | None = None, options: Options | None = None) -> Options:
     """The options with which `compile` makes a kernel, all of them given; the module says how they are chosen.
 
     Parameters
@@ -104,9 +108,11 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
 
     Raises
     ------
+    NoInstruction : the target has none for operands that lie so.
     BadOption : no choice of the others is one that the target can serve: says for the nearest what is too much, and
         which of those given to change.
     """
+    require(target, needs.layouts)
     given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
     chosen = choose(given, needs, target)
     problem = next(chosen.problems(target, needs), None)
@@ -119,8 +125,8 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
 def _remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Values that work: for each option given one that goes with the others, or for all together."""
     macro = given.get("macro_mma")
-    if macro is not None and (macro not in SHAPES or macro not in target.macro_mmas):
-        return nearest(macro, [n for n in SHAPES if n in target.macro_mmas])
+    if macro is not None and macro not in target.macro_names:
+        return nearest(macro, target.macro_names)
 
     def works(kept: Mapping[str, Any]) -> Options | None:
         found = choose(kept, needs, target)
@@ -146,16 +152,18 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Options:
 
     Cost: some 100 µs, a few ms where nothing fits.
     """
-    macro = given.get("macro_mma") or _macro_mma(given, needs, target)
-    least = SHAPES.get(macro, SHAPES["m16n16k8"])
+    name = given.get("macro_mma")
+    known = name is None or name in target.macro_names
+    macro = target.macro_mma(name) if name and known else _macro_mma(given, needs, target)
     buffers, ahead = _ring(given)
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     tried: list[Options] = []
     for roomy in (True, False):
-        for block in _blocks(given, needs, least, target.multiprocessors):
+        for block in _blocks(given, needs, macro.shape, target):
             for split in _splits(given, block, needs, target.multiprocessors):
                 for warp in _warps(given, block, macro, split, needs, target, roomy):
-                    options = Options(block, warp, macro, split, buffers, *words, ahead)
+                    named = macro.name if known else name
+                    options = Options(block, warp, named, split, buffers, *words, ahead)
                     small = "split_k" in given or split == 1 or options.threads <= 256
                     if small and next(options.problems(target, needs), None) is None:
                         return options
@@ -176,30 +184,34 @@ def _ring(given: Mapping[str, Any]) -> tuple[int, int]:
 
 def _excess(options: Options, needs: Needs, target: Target) -> float:
     """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
-    if options.macro_mma not in SHAPES or any(options.misfits()):
+    if options.macro_mma not in target.macro_names:
+        return float("inf")
+    if any(options.misfits(target.macro_mma(options.macro_mma).shape)):
         return float("inf")
     return max(need / limit for _, need, limit in options.demands(target, needs))
 
 
-def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
-    """The macro-MMA for layouts, if it divides the tiles given."""
-    sides = [side for name in ("block_tile", "warp_tile") for side in given.get(name, ())[:2]]
-    wide = needs.skew and "m32n32k8" in target.macro_mmas and all(side % 32 == 0 for side in sides)
-    return "m32n32k8" if wide else "m16n16k8"
+def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> Composition:
+    """The macro-MMA for the operands' layouts, of those that divide the tiles given if any does."""
+    tiles = [given[name] for name in ("block_tile", "warp_tile") if name in given]
+    taking = [m for m in target.macro_mmas if set(needs.layouts) <= set(m.layouts)] or list(target.macro_mmas)
+    fitting = [m for m in taking if not any(side % s for tile in tiles for side, s in zip(tile, m.shape))]
+    return max(fitting or taking[:1], key=lambda m: min(narrowest_access(m, *pair) for pair in needs.layouts))
 
 
-def _blocks(given: Mapping[str, Any], needs: Needs, least: Tile, wanted: int) -> Iterator[Tile]:
+def _blocks(given: Mapping[str, Any], needs: Needs, least: Tile, target: Target) -> Iterator[Tile]:
     """The block tiles to try, largest first: the one given, or those for a result of known (or unknown) sizes.
 
     Parameters
     ----------
     least : the macro-MMA's shape.
-    wanted : how many blocks there should be, if that takes no tiles below 64.
+    target : how many blocks there should be, if that takes no tiles below half of its own.
     """
     if "block_tile" in given:
         yield given["block_tile"]
         return
-    least = given.get("warp_tile", (*least[:2], 32))
+    *whole, depth = target.block_tile
+    least = given.get("warp_tile", (*least[:2], -(-depth // least[2]) * least[2]))
     depth = least[2]
     rows, cols, _ = needs.sizes
 
@@ -209,14 +221,18 @@ def _blocks(given: Mapping[str, Any], needs: Needs, least: Tile, wanted: int) ->
     def halved(d: int) -> int:
         return multiple(d, sides[d] // 2)
 
-    sides = [multiple(d, 128) for d in (0, 1)]
+    sides = [multiple(d, whole[d]) for d in (0, 1)]
     for d, size in enumerate((rows, cols)):
         while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
             sides[d] = halved(d)
     while True:
         shrinking = [d for d in (0, 1) if sides[d] > least[d]]
-        few = rows is not None and cols is not None and _count((sides[0], sides[1], depth), rows, cols) < wanted
-        if not (few and max(sides) > 64 and shrinking):
+        few = (
+            rows is not None
+            and cols is not None
+            and _count((sides[0], sides[1], depth), rows, cols) < target.multiprocessors
+        )
+        if not (few and max(sides) > max(whole) // 2 and shrinking):
             break
         d = max(shrinking, key=sides.__getitem__)
         sides[d] = halved(d)
@@ -250,38 +266,25 @@ def _splits(given: Mapping[str, Any], block: Tile, needs: Needs, most: int) -> I
 
 
 def _warps(
-    given: Mapping[str, Any], block: Tile, macro: str, split: int, needs: Needs, target: Target, roomy: bool
+    given: Mapping[str, Any], block: Tile, macro: Composition, split: int, needs: Needs, target: Target, roomy: bool
 ) -> list[Tile]:
-    """The warp tiles to try, best first: the one given, or those that divide a block tile, of at most `WARP` rows and
-    columns, the squarer one of two.
+    """The warp tiles to try, best first: the one given, or those that divide a block tile, of at most the target's
+    `warp_side` rows and columns, the squarer one of two.
 
     Parameters
     ----------
     roomy : only those that leave the compiler enough registers; else all, those that lack the fewest first, and for
         want of anything that divides the block tile the macro-MMA's shape.
     """
-    least = SHAPES.get(macro, SHAPES["m16n16k8"])
-    most = WARP if roomy else 4 * WARP
+    least = macro.shape
+    most = target.warp_side if roomy else 4 * target.warp_side
     sides = [[d for d in range(s, min(side, most) + 1, s) if side % d == 0] for side, s in zip(block[:2], least)]
     warps = [(m, n, block[2]) for m, n in product(*sides)] or [(*least[:2], block[2])]
     lacking = {}
     for warp in [given["warp_tile"]] if "warp_tile" in given else warps:
-        threads = 32 * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
+        threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
         spare = min(target.registers, target.block_registers // threads)
-        spare -= registers(block, warp, split, needs)
-        lacking[warp] = max(0, spare_registers(len(needs.loads)) - spare)
+        spare -= registers(block, warp, macro, split, needs)
+        lacking[warp] = max(0, target.spare_registers(len(needs.loads)) - spare)
     fitting = [warp for warp in lacking if not (roomy and lacking[warp])]
     return sorted(fitting, key=lambda t: (lacking[t], -t[0] * t[1], abs(t[0] - t[1]), -t[0]))
-
-
-def spare_registers(products: int) -> int:
-    """Registers that a compiler needs for addresses and indices beside `Options.registers`, so that it spills none.
-
-    Measured with ptxas 12.9 on sm_70: a product with 192 registers of values takes 238 to 252, and with 208 it spills;
-    of two in one accumulator 184 pass and 192 spill, as what the second loop loads from is at hand during the first.
-    More than four need no more than four.
-
-    >>> spare_registers(1), spare_registers(10)
-    (60, 84)
-    """
-    return 60 + 8 * min(products - 1, 3)

@@ -9,8 +9,8 @@ compiler itself uses, as functions of integers; none of them is typed in here.
                                     eight fp16 values at once, number 8 n and on of an array in any memory: four words
     pack_half2(low, high), unpack_half2(word)
                                     two fp32 values as a word, rounded to nearest even, and back
-    mma_m8n8k4_row_col(a, b, c), ..._row_row, ..._col_col, ..._col_row
-                                    c + a @ b in each quad-pair: a and b of 2 words, c and the result of 8 fp32 values
+    mma_m8n8k4_row_col(a, b, c), ... an instruction of a registered target, by shape and layouts: c + a @ b, here in
+                                    each quad-pair, with a and b of 2 words, c and the result of 8 fp32 values
     macro_mma(macro), zeros(macro)  the same for a macro-MMA: a function of its fragments; a c of zeros
     indices(map)                    an index map as a function of integers; its result is a tuple
     swizzled_store(tile)            a function (shared, *index, words): one chunk of a tile at a tile-local index
@@ -33,15 +33,15 @@ from typing import Any
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK, FragmentLoad, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.registry import targets
 from polyvolta.sets import Aff, UnknownName, nearest
 from polyvolta.sets.values.aff import Floor, Xor
 
 WORD = 2  # fp16 values in a word
-INTRINSICS = (
-    "address", "load_128", "store_128", "pack_half2", "unpack_half2",
-    "mma_m8n8k4_row_col", "mma_m8n8k4_row_row", "mma_m8n8k4_col_col", "mma_m8n8k4_col_row",
-)  # fmt: skip
+INTRINSICS = ("address", "load_128", "store_128", "pack_half2", "unpack_half2")
+MADE = ("macro_mma", "zeros", "indices", "swizzled_store", "fragment_load", "with_shared")
 
 
 class NumbaMissing(CudaError, ImportError):
@@ -67,36 +67,84 @@ def __getattr__(name: str) -> Any:
         return _intrinsics()[name]
     if name.startswith("__"):
         raise AttributeError(name)
-    known = [*INTRINSICS, "macro_mma", "zeros", "indices", "swizzled_store", "fragment_load", "with_shared"]
+    products = instructions()
+    if name in products:
+        return _product(products[name])
+    known = [*INTRINSICS, *products, *MADE]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {nearest(name, known)}")
 
 
 # ---- instructions
 
 
+def instructions() -> dict[str, Instruction]:
+    """The tensor-core instructions of all registered targets, by the names of their helpers.
+
+    >>> list(instructions())[0]
+    'mma_m8n8k4_row_col'
+    """
+    found = (i for target in targets.values() for macro in target.macro_mmas for i in macro.instructions)
+    return {f"mma_{i.family}_{'_'.join(i.layouts)}": i for i in found}
+
+
+def _asm(builder: Any, results: Sequence[Any], text: str, constraints: str, arguments: Sequence[Any]) -> Any:
+    """A call of an instruction in inline assembly."""
+    from llvmlite import ir
+
+    returns = results[0] if len(results) == 1 else ir.LiteralStructType(results)
+    kind = ir.FunctionType(returns if results else ir.VoidType(), [a.type for a in arguments])
+    return builder.call(ir.InlineAsm(kind, text, constraints, side_effect=True), arguments)
+
+
+def _spread(builder: Any, values: Any, count: int) -> list[Any]:
+    return [builder.extract_value(values, n) for n in range(count)]
+
+
+def _gathered(context: Any, builder: Any, kind: Any, struct: Any) -> Any:
+    return context.make_tuple(builder, kind, _spread(builder, struct, len(kind)))
+
+
+@cache
+def _product(made: Instruction) -> Any:
+    """The intrinsic of a tensor-core instruction: words of A and B, fp32 values of C and of the result."""
+    require_numba()
+    from llvmlite import ir
+    from numba.cuda import types
+    from numba.cuda.extending import intrinsic
+
+    a, b, d = made.values
+    counts = (a // WORD, b // WORD, d)
+    of_a, of_b, of_d = (
+        types.UniTuple(t, n) for t, n in zip((types.uint32, types.uint32, types.float32), counts, strict=True)
+    )
+    places = iter(f"${n}" for n in range(2 * d + sum(counts[:2])))
+    outs, left, right, ins = (", ".join(next(places) for _ in range(n)) for n in (d, *counts))
+    text = f"{made.name} {{{outs}}}, {{{left}}}, {{{right}}}, {{{ins}}};"
+    constraints = ",".join(["=f"] * d + ["r"] * sum(counts[:2]) + ["f"] * d)
+
+    @intrinsic
+    def instruction(typing: Any, a: Any, b: Any, c: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            parts = [v for x, n in zip(args, counts) for v in _spread(builder, x, n)]
+            results = _asm(builder, [ir.FloatType()] * d, text, constraints, parts)
+            return _gathered(context, builder, of_d, results)
+
+        return of_d(of_a, of_b, of_d), code
+
+    return instruction
+
+
 @cache
 def _intrinsics() -> dict[str, Any]:
-    """The helpers that are instructions, each an intrinsic of numba's: its types, and the LLVM code of a call."""
+    """The helpers that move and convert values: intrinsics of numba's, with types and the LLVM code of a call."""
     require_numba()
     from llvmlite import ir
     from numba.cuda import types
     from numba.cuda.extending import intrinsic
 
     word, f32 = ir.IntType(32), ir.FloatType()
-    words4, words2, floats8 = (types.UniTuple(t, n) for t, n in
-                               ((types.uint32, 4), (types.uint32, 2), (types.float32, 8)))  # fmt: skip
+    words4 = types.UniTuple(types.uint32, 4)
     made: dict[str, Any] = {}
-
-    def asm(builder: Any, results: Sequence[Any], text: str, constraints: str, arguments: Sequence[Any]) -> Any:
-        returns = results[0] if len(results) == 1 else ir.LiteralStructType(results)
-        kind = ir.FunctionType(returns if results else ir.VoidType(), [a.type for a in arguments])
-        return builder.call(ir.InlineAsm(kind, text, constraints, side_effect=True), arguments)
-
-    def spread(builder: Any, values: Any, count: int) -> list[Any]:
-        return [builder.extract_value(values, n) for n in range(count)]
-
-    def gathered(context: Any, builder: Any, kind: Any, struct: Any) -> Any:
-        return context.make_tuple(builder, kind, spread(builder, struct, len(kind)))
 
     def data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
         return context.make_array(kind)(context, builder, array).data
@@ -119,8 +167,8 @@ def _intrinsics() -> dict[str, Any]:
     def load_128(typing: Any, array: Any, number: Any) -> Any:
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             place = at_chunk(context, builder, sig.args, *args)
-            loaded = asm(builder, [word] * 4, "ld.v4.u32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}", [place])
-            return gathered(context, builder, words4, loaded)
+            loaded = _asm(builder, [word] * 4, "ld.v4.u32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}", [place])
+            return _gathered(context, builder, words4, loaded)
 
         return words4(array, number), code
 
@@ -129,8 +177,8 @@ def _intrinsics() -> dict[str, Any]:
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             place = at_chunk(context, builder, sig.args, *args[:2])
             values = [context.cast(builder, v, t, types.uint32)
-                      for v, t in zip(spread(builder, args[2], 4), sig.args[2])]  # fmt: skip
-            asm(builder, [], "st.v4.u32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,~{memory}", [place, *values])
+                      for v, t in zip(_spread(builder, args[2], 4), sig.args[2])]  # fmt: skip
+            _asm(builder, [], "st.v4.u32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,~{memory}", [place, *values])
             return context.get_dummy_value()
 
         return types.none(array, number, words), code
@@ -139,7 +187,7 @@ def _intrinsics() -> dict[str, Any]:
     def pack_half2(typing: Any, low: Any, high: Any) -> Any:
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             text = "{.reg .b16 l, h; cvt.rn.f16.f32 l, $1; cvt.rn.f16.f32 h, $2; mov.b32 $0, {l, h};}"
-            return asm(builder, [word], text, "=r,f,f", args)
+            return _asm(builder, [word], text, "=r,f,f", args)
 
         return types.uint32(types.float32, types.float32), code
 
@@ -147,28 +195,10 @@ def _intrinsics() -> dict[str, Any]:
     def unpack_half2(typing: Any, packed: Any) -> Any:
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             text = "{.reg .b16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h;}"
-            return gathered(context, builder, sig.return_type, asm(builder, [f32] * 2, text, "=f,=f,r", args))
+            return _gathered(context, builder, sig.return_type, _asm(builder, [f32] * 2, text, "=f,=f,r", args))
 
         return types.UniTuple(types.float32, 2)(types.uint32), code
 
-    def mma(layouts: str) -> Any:
-        outs, ins = (", ".join(f"${n}" for n in range(start, start + 8)) for start in (0, 12))
-        text = f"mma.sync.aligned.m8n8k4.{layouts}.f32.f16.f16.f32 {{{outs}}}, {{$8, $9}}, {{$10, $11}}, {{{ins}}};"
-        constraints = ",".join(["=f"] * 8 + ["r"] * 4 + ["f"] * 8)
-
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            parts = [v for x, n in zip(args, (2, 2, 8)) for v in spread(builder, x, n)]
-            return gathered(context, builder, floats8, asm(builder, [f32] * 8, text, constraints, parts))
-
-        @intrinsic
-        def instruction(typing: Any, a: Any, b: Any, c: Any) -> Any:
-            return floats8(words2, words2, floats8), code
-
-        return instruction
-
-    for a in ("row", "col"):
-        for b in ("row", "col"):
-            made[f"mma_m8n8k4_{a}_{b}"] = mma(f"{a}.{b}")
     for helper in (address, load_128, store_128, pack_half2, unpack_half2):
         made[helper.__name__] = helper
     return made
@@ -226,7 +256,7 @@ def _renamed(f: IndexMap, names: Sequence[str]) -> list[str]:
 def indices(f: IndexMap) -> Any:
     """An index map as a device function: integers in, a tuple of integers out.
 
-    For an ownership map such as `m16n16k8().a` that is `(row, k) = f(lane, i)`.
+    For an ownership map such as that of a macro-MMA's A, `macro.a`, that is `(row, k) = f(lane, i)`.
     """
     names = _names(len(f.inputs), "x")
     return _function("indices", names, [f"return ({', '.join(_renamed(f, names))},)"], {})
@@ -234,16 +264,30 @@ def indices(f: IndexMap) -> Any:
 
 def macro_mma(macro: MacroMma) -> Any:
     """A macro-MMA as a device function `d = f(a, b, c)`: operands as tuples of words, c and d of fp32 values."""
-    instruction = _intrinsics()["mma_m8n8k4_" + "_".join(macro.instruction.layouts)]
+    instruction = _product(macro.instruction)
     lines = []
     for number in range(macro.values[2]):
         lines.append(f"d{number} = c[{number}]")
     for step in macro.steps:
-        words = [", ".join(f"{x}[{v // WORD}]" for v in values[::WORD]) for x, values in (("a", step.a), ("b", step.b))]
+        words = ["".join(f"{_word(x, *pair)}, " for pair in zip(values[::WORD], values[1::WORD], strict=True))
+                 for x, values in (("a", step.a), ("b", step.b))]  # fmt: skip
         d = ", ".join(f"d{v}" for v in step.d)
         lines.append(f"{d} = instruction(({words[0]}), ({words[1]}), ({d}))")
     lines.append(f"return ({', '.join(_names(macro.values[2], 'd'))})")
     return _function(f"mma_{macro.name}", ("a", "b", "c"), lines, {"instruction": instruction})
+
+
+def _word(name: str, low: int, high: int) -> str:
+    """The word with two values of a tuple of words, as Python.
+
+    >>> _word("a", 2, 3), _word("a", 1, 4)
+    ('a[1]', '(a[0] >> 16 | a[2] << 16)')
+    """
+    if low % WORD == 0 and high == low + 1:
+        return f"{name}[{low // WORD}]"
+    first = f"{name}[{low // WORD}] >> 16" if low % WORD else f"{name}[{low // WORD}] & 0xFFFF"
+    second = f"({name}[{high // WORD}] & 0xFFFF0000)" if high % WORD else f"{name}[{high // WORD}] << 16"
+    return f"({first} | {second})"
 
 
 def zeros(macro: MacroMma) -> Any:
@@ -279,7 +323,7 @@ def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
     ----------
     tile : of a kernel.
     load : a kernel's operation on that tile: it says who owns what, and how many values one access loads. Where
-        these are four, this loads the eight around them and takes the half that is wanted.
+        these are fewer than eight, this loads the eight around them and takes the part that is wanted.
 
     Raises
     ------
@@ -298,12 +342,29 @@ def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
         lines.append(f"v{first} = load_128(shared, {chunk})")
         if load.access == CHUNK:
             words += [f"v{first}[{n}]" for n in range(CHUNK // WORD)]
-        else:  # the half of the chunk in which the values lie
-            lines.append(f"h{first} = ({places[tile.order[-1]]} % {CHUNK}) // {load.access}")
-            words += [f"(v{first}[{n + 2}] if h{first} else v{first}[{n}])" for n in range(load.access // WORD)]
+        else:  # the part of the chunk in which the values lie
+            lines.append(f"h{first} = {places[tile.order[-1]]} % {CHUNK} // {load.access}")
+            words += _part_of_chunk(first, load.access)
+    if load.access < WORD:
+        words = [f"({low} | {high} << 16)" for low, high in zip(words[::2], words[1::2], strict=True)]
     lines.append(f"return ({', '.join(words)})")
     known = {"load_128": _intrinsics()["load_128"]}
     return _function("fragment_load", ("shared", *names, "lane"), lines, known)
+
+
+def _part_of_chunk(first: int, access: int) -> list[str]:
+    """The words of part number h of a chunk v, as Python; a single value in the low half of one."""
+    part = f"h{first}"
+    if access < WORD:
+        return [f"(v{first}[{part} // 2] >> 16 * ({part} % 2) & 0xFFFF)"]
+    words = []
+    for n in range(access // WORD):
+        *others, last = range(n, CHUNK // WORD, access // WORD)
+        chosen = f"v{first}[{last}]"
+        for k, at in reversed(list(enumerate(others))):
+            chosen = f"(v{first}[{at}] if {part} == {k} else {chosen})"
+        words.append(chosen)
+    return words
 
 
 def _renamed_at(ownership: IndexMap, value: int) -> list[str]:

@@ -1,7 +1,8 @@
 """The graph floor: tensors, expressions, the DAG of statements, and what it all means in float64.
 
-    tensors, expr     what the user types: sizes, tensors, and the expressions that operators build
-    dag, statements   the DAG of operations, each with iteration domain, access relations and expression tree
+    dims, tensors     sizes and tensors
+    expr, outputs     the expressions that operators build, and which of them are asked for
+    dag, statements   the DAG of operations, each with iteration domain, access relations and expression tree (`terms`)
     functions/        what an operation does to one element: functions by name (`table`, `meaning`), users' own
                       functions, read by running them once (`trace`), formulas over numbered inputs, rounding
     plans/            a graph as what a kernel is made from: products, their prologues, pointwise steps
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from polyvolta.graph.binding import Bound as Bound
     from polyvolta.graph.binding import bind as bind
     from polyvolta.graph.dag import Graph as Graph
+    from polyvolta.graph.dims import Size as Size
     from polyvolta.graph.expr import Expr as Expr
     from polyvolta.graph.statements import Access as Access
     from polyvolta.graph.statements import Statement as Statement
-    from polyvolta.graph.tensors import Size as Size
     from polyvolta.graph.tensors import Tensor as Tensor
 
-_HOMES = {"Access": "statements", "Bound": "binding", "Expr": "expr", "Graph": "dag", "Size": "tensors",
+_HOMES = {"Access": "statements", "Bound": "binding", "Expr": "expr", "Graph": "dag", "Size": "dims",
           "Statement": "statements", "Tensor": "tensors", "bind": "binding"}  # fmt: skip
 
 __all__ = ["Access", "Bound", "Expr", "Graph", "Size", "Statement", "Tensor", "bind"]

@@ -8,7 +8,7 @@ stands alone where several statements use it, or where it would be computed agai
 of a product. What follows from inputs alone is computed in every statement that uses it: in
 `relu(A) @ B + relu(A) @ Q` the relu is part of both products. Then arrays, statements and iterators get names that
 clash with nothing of the user's, and last each operation becomes a `Statement`. The result is a networkx graph in
-topological order:
+topological order, made when it is asked for:
 
     A, B    nodes of the inputs,       attribute `tensor`
     S       nodes of the operations,   attributes `statement`, `tensor` (what it writes) and `expr`
@@ -22,15 +22,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, islice
 from string import ascii_lowercase, ascii_uppercase
+from typing import TYPE_CHECKING
 
-import networkx as nx
-
-from polyvolta.graph.binding import Output, as_outputs
 from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text, walk
 from polyvolta.graph.functions.formula import Formula
 from polyvolta.graph.names import fresh_names
+from polyvolta.graph.outputs import Output, as_outputs
 from polyvolta.graph.statements import Statement, extents_of, make_statement, size_names
 from polyvolta.graph.tensors import Tensor, check_names
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Outputs = Expr | Output | Sequence[Expr | Output] | Mapping[str, Expr | Output]
 
@@ -46,7 +48,8 @@ class Graph:
     params : names of the symbolic sizes, in the order in which the statements' loops have them.
     statements : the operations in topological order: `S` alone, or `S1`, `S2`, ...
     roots : the output expressions.
-    dag : the frozen networkx graph.
+    results : what each statement writes.
+    operations : the expression of each statement.
     arguments : inputs and scalars, which have no dimensions, in order of first appearance: the order of a call.
     """
 
@@ -55,8 +58,10 @@ class Graph:
     params: tuple[str, ...]
     statements: tuple[Statement, ...]
     roots: tuple[Expr, ...]
-    dag: nx.DiGraph = field(compare=False, repr=False)
+    results: tuple[Tensor, ...]
+    operations: tuple[Expr, ...]
     arguments: tuple[Tensor, ...] = ()
+    _dag: list[nx.DiGraph] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
     def of(cls, outputs: Outputs | Graph) -> Graph:
@@ -98,8 +103,14 @@ class Graph:
             for name, root in zip(names, roots, strict=True))  # fmt: skip
         results = tuple(arrays[r] for r in roots)
         outputs = tuple(arrays[e] for e in exprs)
-        dag = _networkx(inputs, statements, results, roots)
-        return cls(inputs, outputs, params, statements, exprs, dag, arguments)
+        return cls(inputs, outputs, params, statements, exprs, results, roots, arguments)
+
+    @property
+    def dag(self) -> nx.DiGraph:
+        """The graph as a frozen networkx one, see the module; made once."""
+        if not self._dag:
+            self._dag.append(_networkx(self))
+        return self._dag[0]
 
     @property
     def scalars(self) -> tuple[str, ...]:
@@ -109,7 +120,7 @@ class Graph:
     @property
     def arrays(self) -> dict[str, Tensor]:
         """Every array by name: inputs, what statements write, outputs among them."""
-        return {data["tensor"].name: data["tensor"] for _, data in self.dag.nodes(data=True)}
+        return {t.name: t for t in (*self.inputs, *self.results)}
 
     def writer(self, array: str) -> Statement | None:
         """The statement that writes `array`; None for an input."""
@@ -185,17 +196,14 @@ def _iterators(number: int, taken: set[str]) -> tuple[str, ...]:
     return tuple(islice(fresh_names(chain(letters, (f"i{n}" for n in count())), taken), number))
 
 
-def _networkx(
-    inputs: Sequence[Tensor],
-    statements: Sequence[Statement],
-    results: Sequence[Tensor],
-    roots: Sequence[Expr],
-) -> nx.DiGraph:
+def _networkx(graph: Graph) -> nx.DiGraph:
+    import networkx as nx
+
     dag = nx.DiGraph()
-    for t in inputs:
+    for t in graph.inputs:
         dag.add_node(t.name, tensor=t)
-    maker = {t.name: t.name for t in inputs}
-    for s, result, root in zip(statements, results, roots, strict=True):
+    maker = {t.name: t.name for t in graph.inputs}
+    for s, result, root in zip(graph.statements, graph.results, graph.operations, strict=True):
         dag.add_node(s.name, statement=s, tensor=result, expr=root)
         for name in dict.fromkeys(a.tensor for a in s.reads if a.tensor != s.write.tensor):
             dag.add_edge(maker[name], s.name, array=name)

@@ -21,8 +21,8 @@ from polyvolta.graph.interned import Interned
 from polyvolta.graph.operators import Operators, is_number, no_function
 
 if TYPE_CHECKING:
+    from polyvolta.graph.dims import Dim
     from polyvolta.graph.functions.formula import Formula
-    from polyvolta.graph.tensors import Dim, Tensor
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<=", "greater": ">",
           "greater_equal": ">=", "logical_and": "&", "logical_or": "|"}  # fmt: skip
@@ -270,13 +270,6 @@ def shape_text(expr: Expr) -> str:
         return str(expr)
     dims = ", ".join(map(str, expr.shape)) + ("," if len(expr.shape) == 1 else "")
     return f"{getattr(expr, 'name', '')}({dims})"
-
-
-def inputs_of(outputs: Iterable[Expr]) -> tuple[Tensor, ...]:
-    """The tensors under `outputs`, scalars among them, in order of first appearance."""
-    from polyvolta.graph.tensors import Tensor
-
-    return tuple(e for e in walk(outputs) if isinstance(e, Tensor))
 
 
 def _show_node(node: Expr, operands: list[tuple[str, int]], limit: int) -> tuple[str, int]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyvolta.graph.binding import Bound, Output, as_outputs, bind
+from polyvolta.graph.binding import Bound, bind
 from polyvolta.graph.errors import BadArguments
-from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, inputs_of, walk
+from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, walk
 from polyvolta.graph.functions.formula import Call, Input, Number, evaluate
 from polyvolta.graph.functions.meaning import MEANING
-from polyvolta.graph.tensors import Tensor, check_names
+from polyvolta.graph.outputs import Output, as_outputs
+from polyvolta.graph.tensors import Tensor, check_names, inputs_of
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph, Outputs

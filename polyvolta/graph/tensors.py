@@ -1,22 +1,18 @@
-"""Sizes and tensors: the leaves of every graph.
+"""Tensors: the leaves of every graph, each a name, a shape of sizes and ints, and a layout.
 
-A size is the name of a positive int that is known only when the kernel is called. It is the parameter of
-the integer sets that the graph's statements are made of: `{ S[i, j, k] : 0 <= i < M and ... }` ranges over
-every M at once, which is why one kernel serves all of them. A tensor is a name, a shape of sizes and ints,
-and a layout: which index runs fastest in memory.
+The layout says which index runs fastest in memory.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import index
-from typing import Any
 
+from polyvolta.graph.dims import Dim, Size
 from polyvolta.graph.errors import BadSize, NameClash, UnknownLayout, UnsupportedDtype
-from polyvolta.graph.expr import Expr, shape_text
+from polyvolta.graph.expr import Expr, shape_text, walk
 from polyvolta.graph.names import check_name
 from polyvolta.sets.errors import nearest
 
@@ -25,31 +21,6 @@ DTYPES = ("float16",)
 _ALIASES = {"float16": "float16", "fp16": "float16", "half": "float16", "f2": "float16", "<f2": "float16",
             "f16": "float16", "e": "float16", "float": "float32", "single": "float32", "fp32": "float32",
             "double": "float64", "fp64": "float64", "bf16": "bfloat16"}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Size:
-    """A symbolic positive int; equal to every other `Size` of the same name."""
-
-    name: str
-
-    def __post_init__(self) -> None:
-        check_name(self.name, "size")
-
-    def __str__(self) -> str:
-        return self.name
-
-    def _no_arithmetic(self, other: object) -> Size:
-        raise BadSize(
-            f"there is no arithmetic on sizes: {self.name} with {other!r}",
-            hint="a dimension is one size or one int; give what you would compute a size of its own",
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
-    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __pow__ = _no_arithmetic
-
-
-Dim = int | Size
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -97,29 +68,6 @@ class Tensor(Expr):
         return f'{shape_text(self)} {self.dtype}, layout "{self.layout}"' if self.dims else f"{self.name}, a number"
 
 
-def sizes(names: str) -> Any:
-    """Symbolic sizes from names between blanks or commas: a tuple of `Size`, of a single name the `Size` itself.
-
-    Raises
-    ------
-    BadSize : no name at all, or a name twice.
-    BadName : a name that can't stand in C++ or in a set.
-
-    >>> M, N, K = sizes("M N K")
-    >>> print(M, sizes("batch"))
-    M batch
-    """
-    if not isinstance(names, str):
-        raise BadSize(f"sizes takes one str of names, not {type(names).__name__}", hint='write sizes("M N K")')
-    words = [w for w in re.split(r"[\s,]+", names) if w]
-    if not words:
-        raise BadSize("sizes was given no name", hint='write sizes("M N K")')
-    if twice := [w for n, w in enumerate(words) if w in words[:n]]:
-        raise BadSize(f"sizes was given {twice[0]!r} twice", where=names)
-    made = tuple(Size(w) for w in words)
-    return made[0] if len(made) == 1 else made
-
-
 def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype: object = "float16") -> Tensor:
     """An input of the graph; its array is passed when the kernel is called.
 
@@ -137,6 +85,7 @@ def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype:
     There is no transpose: a tensor is declared as it is multiplied, and a transposed array is the same memory in the
     other layout. `A @ A.T` is the product of A and `tensor("A_t", (K, M), layout="col")`, called with `a` and `a.T`.
 
+    >>> from polyvolta.graph.dims import sizes
     >>> M, K = sizes("M K")
     >>> tensor("A", (M, K)).shape == (M, K)
     True
@@ -167,6 +116,11 @@ def scalar(name: str) -> Tensor:
     alpha * C
     """
     return tensor(name, ())
+
+
+def inputs_of(outputs: Iterable[Expr]) -> tuple[Tensor, ...]:
+    """The tensors under `outputs`, scalars among them, in order of first appearance."""
+    return tuple(e for e in walk(outputs) if isinstance(e, Tensor))
 
 
 def dtype_name(dtype: object) -> str:

@@ -24,44 +24,84 @@ a file), `loops` (from trees to loops), `emit` (loops as C, as Python, as runs),
 `legality` decides whether a tree respects dependences. docs/schedules.md is the guide.
 """
 
-from polyvolta.sched.dependence import (
-    Dependence,
-    Dependences,
-    Flow,
-    dataflow,
-    dependences,
-    draw,
-    flow,
-    live_in,
-    live_out,
-)
-from polyvolta.sched.emit.c.text import to_c
-from polyvolta.sched.emit.execute import Compiled, build, execute
-from polyvolta.sched.emit.python.text import to_python
-from polyvolta.sched.emit.run import run
-from polyvolta.sched.legality import BandFlags, Violation, band_flags, check, violations
-from polyvolta.sched.loops.scan import Scan, scan
-from polyvolta.sched.passes import *  # noqa: F403 (every transformation, by the list in passes)
-from polyvolta.sched.passes import __all__ as _passes
-from polyvolta.sched.program import Access, Program, Statement, instances, nest, nest_from_source
-from polyvolta.sched.scheduler import initial, schedule
-from polyvolta.sched.tree import (
-    Band,
-    Context,
-    Domain,
-    Extension,
-    Filter,
-    Guard,
-    Leaf,
-    Mark,
-    Member,
-    Schedule,
-    Sequence,
-    SetNode,
-)
-from polyvolta.sched.views import Diff, diff
+from __future__ import annotations
 
-__all__ = [
+from typing import TYPE_CHECKING
+
+from polyvolta.sched import passes as _passes
+from polyvolta.sched.lazily import homes, lazily
+
+if TYPE_CHECKING:
+    from polyvolta.sched.dependence.memory import dependences as dependences
+    from polyvolta.sched.dependence.memory import flow as flow
+    from polyvolta.sched.dependence.memory import live_in as live_in
+    from polyvolta.sched.dependence.memory import live_out as live_out
+    from polyvolta.sched.dependence.model import Dependence as Dependence
+    from polyvolta.sched.dependence.model import Dependences as Dependences
+    from polyvolta.sched.dependence.model import Flow as Flow
+    from polyvolta.sched.dependence.picture import draw as draw
+    from polyvolta.sched.dependence.sources import dataflow as dataflow
+    from polyvolta.sched.emit.c.text import to_c as to_c
+    from polyvolta.sched.emit.execute import Compiled as Compiled
+    from polyvolta.sched.emit.execute import build as build
+    from polyvolta.sched.emit.execute import execute as execute
+    from polyvolta.sched.emit.python.text import to_python as to_python
+    from polyvolta.sched.emit.run import run as run
+    from polyvolta.sched.legality import BandFlags as BandFlags
+    from polyvolta.sched.legality import Violation as Violation
+    from polyvolta.sched.legality import band_flags as band_flags
+    from polyvolta.sched.legality import check as check
+    from polyvolta.sched.legality import violations as violations
+    from polyvolta.sched.loops.scan import Scan as Scan
+    from polyvolta.sched.loops.scan import scan as scan
+    from polyvolta.sched.passes import *  # noqa: F403 (every transformation, by the list in passes)
+    from polyvolta.sched.program.interpret import instances as instances
+    from polyvolta.sched.program.model import Access as Access
+    from polyvolta.sched.program.model import Program as Program
+    from polyvolta.sched.program.model import Statement as Statement
+    from polyvolta.sched.program.nests.nest import nest as nest
+    from polyvolta.sched.program.nests.nest import nest_from_source as nest_from_source
+    from polyvolta.sched.scheduler.schedule import initial as initial
+    from polyvolta.sched.scheduler.schedule import schedule as schedule
+    from polyvolta.sched.tree import Band as Band
+    from polyvolta.sched.tree import Context as Context
+    from polyvolta.sched.tree import Domain as Domain
+    from polyvolta.sched.tree import Extension as Extension
+    from polyvolta.sched.tree import Filter as Filter
+    from polyvolta.sched.tree import Guard as Guard
+    from polyvolta.sched.tree import Leaf as Leaf
+    from polyvolta.sched.tree import Mark as Mark
+    from polyvolta.sched.tree import Member as Member
+    from polyvolta.sched.tree import Schedule as Schedule
+    from polyvolta.sched.tree import Sequence as Sequence
+    from polyvolta.sched.tree import SetNode as SetNode
+    from polyvolta.sched.views.diff import Diff as Diff
+    from polyvolta.sched.views.diff import diff as diff
+
+_HOMES = homes(
+    {
+        "dependence.memory": "dependences flow live_in live_out",
+        "dependence.model": "Dependence Dependences Flow",
+        "dependence.picture": "draw",
+        "dependence.sources": "dataflow",
+        "emit.c.text": "to_c",
+        "emit.execute": "Compiled build execute",
+        "emit.python.text": "to_python",
+        "emit.run": "run",
+        "legality": "BandFlags Violation band_flags check violations",
+        "loops.scan": "Scan scan",
+        "program.interpret": "instances",
+        "program.model": "Access Program Statement",
+        "program.nests.nest": "nest nest_from_source",
+        "scheduler.schedule": "initial schedule",
+        "tree": "Band Context Domain Extension Filter Guard Leaf Mark Member Schedule Sequence SetNode",
+        "views.diff": "Diff diff",
+    }
+)
+_HOMES |= {name: f"passes.{home}" for name, home in _passes._HOMES.items()}
+__getattr__, __dir__ = lazily(__name__, _HOMES)
+
+__all__ = [  # noqa: F822 (the names are there on first use)
     "Access",
     "Band",
     "BandFlags",
@@ -106,5 +146,5 @@ __all__ = [
     "to_c",
     "to_python",
     "violations",
-    *_passes,
+    *_passes.__all__,
 ]

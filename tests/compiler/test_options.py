@@ -7,10 +7,9 @@ from itertools import product
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.options import ACCUMULATORS, OPTIONS, SHAPES, BadOption, Needs, Options
-from polyvolta.compiler.tuning import default_options, needs_of, spare_registers
-from polyvolta.cuda.target.macro_mma import MACRO_MMAS
-from polyvolta.cuda.target.target import target_of
+from polyvolta.compiler.options import ACCUMULATORS, OPTIONS, BadOption, Needs, Options
+from polyvolta.compiler.tuning import default_options, needs_of
+from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import ACCUMULATORS as KINDS_OF_ACCUMULATORS
 from polyvolta.graph.plans.idioms import plan
@@ -57,9 +56,8 @@ def test_options_that_mean_nothing(options, words):
         pv.Options(**options)
 
 
-def test_options_know_macro_mmas_and_accumulators_as_their_makers_do():
-    """Options are light and repeat two small tables of modules that they don't import."""
-    assert {name: make("row", "col").shape for name, make in MACRO_MMAS.items()} == SHAPES
+def test_options_know_accumulators_as_their_makers_do():
+    """Options are light and repeat a small table of a module that they don't import."""
     assert ACCUMULATORS == KINDS_OF_ACCUMULATORS
 
 
@@ -119,14 +117,14 @@ def test_limits_are_told_of_what_kernels_really_take(name):
     for options in SEVERAL[:: 5 if name != "sum" else 2]:
         needs = needs_of(plan(graph, options.accumulators))
         ir = pv.compile(graph, options=options).ir
-        assert (options.threads, options.shared_bytes(needs, SM_70.shared_bytes)) == (ir.threads, ir.shared_bytes)
+        assert (options.threads, options.shared_bytes(needs, SM_70)) == (ir.threads, ir.shared_bytes)
 
 
 def test_a_buffer_that_does_not_fit_beside_the_tiles_takes_their_place():
     options = pv.Options((128, 128, 64), (32, 64, 64), "m32n32k8", 1, 2)  # tiles of 64 KB, 8 warps' 32 KB
     needs = Needs(exchange=4)
-    assert options.shared_bytes(needs, 96 * 1024) == 96 * 1024
-    assert options.shared_bytes(needs, 96 * 1024 - 1) == 64 * 1024
+    assert options.shared_bytes(needs, SM_70) == 96 * 1024
+    assert options.shared_bytes(needs, replace(SM_70, shared_bytes=96 * 1024 - 1)) == 64 * 1024
 
 
 # ---- given in part
@@ -269,8 +267,8 @@ def test_defaults_are_legal_and_leave_registers(name, sizes):
         graph = Graph.of({"sum": a @ b + p @ q, "two": (a @ b) * (p @ q), "outputs": [a @ b, p @ q]}.get(name, a @ b))
     options, needs = default_options(graph), needs_of(plan(graph))
     assert not list(options.problems(SM_70, needs))
-    room = min(255, 65536 // options.threads) - options.registers(needs)
-    assert room >= spare_registers(len(needs.loads))
+    room = min(255, 65536 // options.threads) - options.registers(needs, SM_70)
+    assert room >= SM_70.spare_registers(len(needs.loads))
 
 
 def test_sizes_that_are_known_shape_the_default():

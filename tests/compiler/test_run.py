@@ -22,7 +22,7 @@ from polyvolta.cuda.ir.kernel_ir import Element, GlobalStore, GlobalTensor
 from polyvolta.cuda.machine.interpreter import BadHook
 from polyvolta.cuda.run import gpu
 from polyvolta.cuda.run.views import BadArray, widest
-from polyvolta.cuda.target.target import target_of
+from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import UnknownName, aff
 from tests.cuda.ir.ir_example import matmul_ir, rewritten

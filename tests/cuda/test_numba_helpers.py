@@ -19,9 +19,9 @@ from polyvolta.cuda.numba_helpers import NumbaMissing, python_text
 from polyvolta.cuda.run import gpu
 from polyvolta.cuda.run.device_function import NotADeviceFunction, declare, device_text
 from polyvolta.cuda.run.nvrtc import compile_cubin
-from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 from polyvolta.sets import aff, var
 from polyvolta.sets.values.aff import xor
+from tests.cuda.macros import MACRO_MMAS
 
 M, N, K = pv.sizes("M N K")
 X, Y = var("x"), var("y")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.graph import Graph, Size
+from polyvolta.graph.as_sympy import is_operation, leaf
 from polyvolta.graph.errors import BadName, BadOutputs, NameClash, UnknownLayout
 from polyvolta.graph.expr import walk
-from polyvolta.graph.statements import is_operation, leaf
 from polyvolta.sets import Map, Set
 
 M, N, K = pv.sizes("M N K")

@@ -26,7 +26,7 @@ from typing import NoReturn
 from polyvolta.cuda.build.promotion.model import Movement, Promotion
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
-from polyvolta.cuda.ir.walk import put, unguarded
+from polyvolta.cuda.ir.walk import put
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.scan import Scan
 from polyvolta.sched.tree import Schedule
@@ -169,7 +169,7 @@ def without_guards(stmt: Op | Loop) -> Op | Loop:
     """An operation, or a loop of them, where everything is inside of its tensor."""
     if isinstance(stmt, Loop):
         return replace(stmt, body=tuple(map(without_guards, stmt.body)))  # type: ignore[arg-type]
-    return unguarded(stmt)
+    return stmt.unguarded()
 
 
 # ---- loops, conditions, calls

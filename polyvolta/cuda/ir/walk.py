@@ -11,27 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from polyvolta.cuda.ir.kernel_ir import (
-    Element,
-    Exchange,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    GlobalLoad,
-    GlobalStore,
-    Inside,
-    Loop,
-    Mma,
-    Op,
-    Pointwise,
-    Scale,
-    SharedStore,
-    Stmt,
-    When,
-    Zero,
-)
-from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.ir.kernel_ir import Element, Loop, Memories, Op, Part, Stmt, When
 from polyvolta.sets import Aff
 
 
@@ -84,46 +64,25 @@ def put(part: Any, replace_aff: Callable[[Aff], Aff]) -> Any:
             return replace_aff(part)
         case tuple():
             return tuple(put(x, replace_aff) for x in part)
-        case IndexMap() | MacroMma() | Exchange():
-            return part
-        case _ if isinstance(part, Op | Element | Inside | Loop):
+        case Part():
             return replace(part, **{f.name: put(getattr(part, f.name), replace_aff) for f in fields(part)})
     return part
 
 
-def unguarded(op: Op) -> Op:
-    """The operation where no value is outside of its tensor."""
-    match op:
-        case GlobalLoad() | GlobalStore():
-            return replace(op, guarded=False)
-        case Pointwise():
-            return replace(op, inside=None)
-    return op
+def elements(part: Any) -> Iterator[Element]:
+    """The register elements in an operation, or another part of the IR, in the order of its fields."""
+    match part:
+        case Element():
+            yield part
+        case tuple():
+            for x in part:
+                yield from elements(x)
+        case Part():
+            for f in fields(part):
+                yield from elements(getattr(part, f.name))
 
 
-def touches(op: Op) -> tuple[frozenset[str], frozenset[str]]:
+def touches(op: Op, ir: Memories) -> tuple[frozenset[str], frozenset[str]]:
     """The arrays that an operation reads and writes: registers, tiles and tensors by name."""
-    reads: list[str] = []
-    writes: list[str] = []
-    match op:
-        case Zero(target):
-            writes = [target.array]
-        case Scale(target):
-            reads, writes = [target.array], [target.array]
-        case GlobalLoad(target, tensor):
-            reads, writes = [tensor], [target.array]
-        case Pointwise(target=target, operands=operands):
-            reads, writes = [e.array for e in operands if isinstance(e, Element)], [target.array]
-        case SharedStore(source, tile):
-            reads, writes = [source.array], [tile]
-        case FragmentLoad(target, tile):
-            reads, writes = [tile], [target.array]
-        case Mma(d, a, b):
-            reads, writes = [a.array, b.array, d.array], [d.array]
-        case ExchangeStore(source, buffer):
-            reads, writes = [source.array], [buffer]
-        case ExchangeLoad(target, buffer):
-            reads, writes = [buffer], [target.array]
-        case GlobalStore(source, tensor):
-            reads, writes = [source.array], [tensor]
-    return frozenset(reads), frozenset(writes)
+    found = op.accesses(ir)
+    return frozenset(a.array for a in found if not a.writes), frozenset(a.array for a in found if a.writes)

@@ -102,7 +102,7 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     for tile in ir.tiles:
         yield from _of_tile(tile)
     for r in ir.registers:
-        if r.kind not in VALUE_BYTES or r.width < CHUNK or r.width % CHUNK or any(n < 1 for n in r.shape):
+        if r.kind not in VALUE_BYTES or r.width < 1 or any(n < 1 for n in r.shape):
             yield f"{r.name}[{', '.join(map(str, r.shape))}] of {r.width} {r.kind} values"
 
 
@@ -230,8 +230,8 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
     width = _array(ir, op.target).width
     if tuple(n for _, n in op.ownership.inputs) != (LANES, width):
         yield f"the ownership is of {op.ownership.inputs}, not of {LANES} lanes with {width} values each"
-    if op.access not in (4, 8):
-        yield f"fragments are loaded 4 or 8 values at once, not {op.access}"
+    if op.access not in (1, 2, 4, 8) or width % op.access:
+        yield f"fragments are loaded 1, 2, 4 or 8 values at once, not {op.access} of {width}"
 
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:

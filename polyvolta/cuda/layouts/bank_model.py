@@ -33,7 +33,7 @@ def phases(byte_addresses: Sequence[int], width_bytes: int) -> tuple[int, ...]:
     Parameters
     ----------
     byte_addresses : where each of the 32 lanes reads or writes, in bytes; multiples of the width.
-    width_bytes : bytes per lane: 4, 8 or 16.
+    width_bytes : bytes per lane: 2, 4, 8 or 16; a word serves both its halves.
 
     Raises
     ------
@@ -44,20 +44,20 @@ def phases(byte_addresses: Sequence[int], width_bytes: int) -> tuple[int, ...]:
     >>> phases(range(0, 2048, 64), 16)  # chunks 64 bytes apart: every second one meets in the same banks
     (4, 4, 4, 4)
     """
-    if width_bytes not in (4, 8, 16):
-        raise BadAccess(f"a lane moves 4, 8 or 16 bytes, not {width_bytes}")
+    if width_bytes not in (2, 4, 8, 16):
+        raise BadAccess(f"a lane moves 2, 4, 8 or 16 bytes, not {width_bytes}")
     addresses = [int(x) for x in byte_addresses]
     if len(addresses) != LANES:
         raise BadAccess(f"a warp has {LANES} lanes, not {len(addresses)}")
     for lane, x in enumerate(addresses):
         if x < 0 or x % width_bytes:
             raise BadAccess(f"lane {lane} reaches byte {x}, which isn't a multiple of {width_bytes} bytes")
-    group = LANES * WORD // width_bytes
+    group = LANES * WORD // max(width_bytes, WORD)
     return tuple(_degree(addresses[first : first + group], width_bytes) for first in range(0, LANES, group))
 
 
 def _degree(addresses: Sequence[int], width_bytes: int) -> int:
-    words = {x // WORD + w for x in addresses for w in range(width_bytes // WORD)}
+    words = {x // WORD + w for x in addresses for w in range(max(1, width_bytes // WORD))}
     return max(Counter(w % BANKS for w in words).values())
 
 
@@ -117,14 +117,15 @@ def conflict_free(units: np.ndarray, width_bytes: int) -> np.ndarray:
     Parameters
     ----------
     units : [program, access, 32], where each lane reads or writes, counted in widths.
-    width_bytes : bytes per lane: 4, 8 or 16.
+    width_bytes : bytes per lane: 2, 4, 8 or 16.
 
     Returns
     -------
     array [program] of bools.
     """
-    group = LANES * WORD // width_bytes
-    phases_of = units.reshape(len(units), -1, group)
+    width = max(width_bytes, WORD)
+    group = LANES * WORD // width
+    phases_of = (units * width_bytes // width).reshape(len(units), -1, group)
     keys = np.sort(phases_of % group << 32 | phases_of, axis=-1)  # by bank, then by place
     same_bank = keys[..., 1:] >> 32 == keys[..., :-1] >> 32
     return ~(same_bank & (keys[..., 1:] != keys[..., :-1])).any((1, 2))

@@ -5,26 +5,28 @@ one column, when the result is column-major). So each lane stores what it owns o
 buffer, and takes whole runs out again: lane l takes run l in the first round, run 32 + l in the second one, and
 so on, runs being numbered along the result's lines, so that neighbouring lanes write neighbouring addresses.
 
-All of the plan is read off the ownership map { [lane, i] -> [row, col] }: the bits of i that lead along a run are
-the inside of a piece, the other bits of the position in the run number the pieces of the run. A run lies in one
+All of the plan is read off the ownership map { [lane, i] -> [row, col] }, whatever it is. A piece has some *inner* bits
+of the position in a run: as many as there are for which all lanes own whole pieces, in the same values. The other bits
+number the pieces of the run. With no inner bit a piece is a single value, and that any map allows. A run lies in one
 128-bit vector as fp16, in two as fp32; its words come out in the order in which the pieces were put, and are renamed.
 A swizzle of the vectors' numbers, chosen by the bank model, keeps all stores and loads free of conflicts (the
-paper's "Reordering through Shared Memory"). The whole plan is simulated before it is handed out.
+paper's "Reordering through Shared Memory"); where none does, smaller pieces may, and else the one with the fewest is
+taken: `conflicts` tells. The whole plan is simulated before it is handed out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, Exchange
-from polyvolta.cuda.layouts.bank_model import conflict_free, worst_degree
+from polyvolta.cuda.layouts.bank_model import BANKS, WORD, conflict_free, worst_degree
 from polyvolta.cuda.layouts.swizzle import Swizzle, flips, swizzles
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -34,6 +36,8 @@ from polyvolta.sets.values.simplify import simplify
 
 LANE, ROUND = var("lane"), var("round")
 BYTES = {"half": 2, "float": 4}
+POSITION_BITS = (CHUNK - 1).bit_length()  # of a value in its run
+FLIPPED_BITS = (BANKS * WORD // CHUNK_BYTES - 1).bit_length()  # of a vector's number: so many vectors span the banks
 
 
 class NoExchange(CudaError):
@@ -53,43 +57,115 @@ def plan_exchange(macro: MacroMma, kind: str = "half", order: tuple[int, int] = 
 
     Raises
     ------
-    NoExchange : the ownership map is not made of bits, or no swizzle is free of bank conflicts.
+    NoExchange : the map does not give each element to one value, or the fragment has no whole runs for all lanes.
 
-    Cost: a few milliseconds, once for each macro-MMA, kind and order.
+    Cost: a few milliseconds, once for each macro-MMA, kind and order; some tenths of a second where conflicts remain.
     """
-    line_dim, run_dim = order
-    size = macro.shape[:2]
+    _check(macro, order)
+    best: tuple[int, Exchange] | None = None
     per_vector = CHUNK_BYTES // BYTES[kind]
-    inside, outside = _value_bits(macro, order)
-    inside = inside[: (per_vector - 1).bit_length()]
-    pieces = tuple(tuple(base + part for part in _sums([1 << i for i, _ in inside])) for base in _sums(outside))
-    slot_bits = [b for b in range(3) if b not in [x for _, x in inside]]  # of the position in a run: they number pieces
-    per_piece = per_vector // len(pieces[0])  # pieces of a vector
-    runs_of_line = size[run_dim] // CHUNK
-    runs = size[line_dim] * runs_of_line
-    numbering = _Numbering(runs_of_line, runs, per_piece, slot_bits, order)
-    names = tuple(n for n, _ in macro.d.outputs)
-    run = LANES * ROUND + LANE
-    owns = {names[line_dim]: run // runs_of_line, names[run_dim]: CHUNK * (run % runs_of_line)}
-    rounds = runs // LANES
-    for swizzle in _sifted(macro, pieces, numbering, rounds):
-        exchange = Exchange(
-            kind,
-            pieces,
-            IndexMap((("lane", LANES),), _stores(macro, pieces, numbering, swizzle)),
-            _by_round(_loads(numbering, swizzle, rounds), rounds),
-            _words(inside, slot_bits),
-            _by_round(tuple((n, simplify(owns[n], _ranges(rounds))) for n in names), rounds),
-            run_dim,
-            rounds,
-            numbering.vectors,
+    for inner in _inner_bits((per_vector - 1).bit_length()):
+        pieces = _pieces(macro, order, inner)
+        if pieces is None:
+            continue
+        numbering = _numbering(macro, order, per_vector // len(pieces[0]), inner)
+        for swizzle in _sifted(macro, pieces, numbering):
+            exchange = _exchange(macro, kind, pieces, numbering, swizzle, inner)
+            if conflicts(exchange) == 1 and moves(exchange, macro):
+                return exchange
+        found = _exchange(macro, kind, pieces, numbering, _least(macro, pieces, numbering), inner)
+        degree = conflicts(found)
+        if moves(found, macro) and (best is None or degree < best[0]):
+            best = degree, found
+    if best is None:
+        raise NoExchange(f"{macro.name} has no exchange of its accumulators", where=str(macro.d))
+    return best[1]
+
+
+def _check(macro: MacroMma, order: tuple[int, int]) -> None:
+    """Refuse a fragment that cannot be exchanged."""
+    rows, cols, _ = macro.shape
+    what = f"{macro.name} has no exchange of its accumulators"
+    row, col = _places(macro)
+    inside = ((row >= 0) & (row < rows) & (col >= 0) & (col < cols)).all()
+    if not inside or not np.array_equal(np.sort((row * cols + col).ravel()), np.arange(rows * cols)):
+        raise NoExchange(what, where=str(macro.d), hint="each element of the result is one value of one lane")
+    length = (rows, cols)[order[1]]
+    if length % CHUNK or rows * cols // CHUNK % LANES:
+        raise NoExchange(
+            f"{what}: {rows}x{cols} elements are no whole runs of {CHUNK} values for all {LANES} lanes",
+            where=str(macro.d),
+            hint="compose a macro-MMA with more rows or columns",
         )
-        if conflicts(exchange) == 1 and moves(exchange, macro):
-            return exchange
-    raise NoExchange(
-        f"{macro.name} has no exchange of its accumulators",
-        where=str(macro.d),
-        hint="its ownership map does not go bit by bit, or no swizzle of the buffer is free of bank conflicts",
+
+
+def _inner_bits(most: int) -> Iterator[tuple[int, ...]]:
+    """The sets of bits of a position that a piece may have, most bits first.
+
+    >>> list(_inner_bits(1))
+    [(0,), (1,), (2,), ()]
+    """
+    for count in range(most, -1, -1):
+        yield from combinations(range(POSITION_BITS), count)
+
+
+def _places(macro: MacroMma) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of each value, [lane, value]."""
+    (lane, lanes), (value, count) = macro.d.inputs
+    row, col = macro.d.evaluate({lane: np.arange(lanes)[:, None], value: np.arange(count)})
+    return np.broadcast_to(row, (lanes, count)), np.broadcast_to(col, (lanes, count))
+
+
+def _pieces(macro: MacroMma, order: tuple[int, int], inner: tuple[int, ...]) -> tuple[tuple[int, ...], ...] | None:
+    """The values of each piece in order, the same for all lanes; None where some lane owns no whole pieces."""
+    places = _places(macro)
+    line, run = places[order[0]], places[order[1]]
+    rank = _bits_of(run, inner)
+    piece = np.stack([line, run - sum((2**b * (run >> b & 1) for b in inner), np.zeros_like(run))])  # without its bits
+    of_first: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for value in range(line.shape[1]):
+        at = int(piece[0, 0, value]), int(piece[1, 0, value])
+        of_first.setdefault(at, []).append((int(rank[0, value]), value))
+    found = sorted(tuple(value for _, value in sorted(held)) for held in of_first.values())
+    if any(len(values) != 2 ** len(inner) for values in found):
+        return None
+    for values in found:
+        mine = list(values)
+        if (rank[:, mine] != np.arange(len(mine))).any() or (piece[:, :, mine] != piece[:, :, mine[:1]]).any():
+            return None
+    return tuple(found)
+
+
+def _numbering(macro: MacroMma, order: tuple[int, int], per_piece: int, inner: tuple[int, ...]) -> _Numbering:
+    size = macro.shape[:2]
+    runs_of_line = size[order[1]] // CHUNK
+    slot_bits = [b for b in range(POSITION_BITS) if b not in inner]
+    return _Numbering(runs_of_line, size[order[0]] * runs_of_line, per_piece, slot_bits, order)
+
+
+def _exchange(
+    macro: MacroMma,
+    kind: str,
+    pieces: tuple[tuple[int, ...], ...],
+    numbering: _Numbering,
+    swizzle: Swizzle,
+    inner: tuple[int, ...],
+) -> Exchange:
+    """The plan with some pieces and a swizzle."""
+    line_dim, run_dim = numbering.order
+    names = tuple(n for n, _ in macro.d.outputs)
+    rounds, run = numbering.rounds, LANES * ROUND + LANE
+    owns = {names[line_dim]: run // numbering.runs_of_line, names[run_dim]: CHUNK * (run % numbering.runs_of_line)}
+    return Exchange(
+        kind,
+        pieces,
+        IndexMap((("lane", LANES),), _stores(macro, pieces, numbering, swizzle)),
+        _by_round(_loads(numbering, swizzle), rounds),
+        _words(inner, numbering.slot_bits),
+        _by_round(tuple((n, simplify(owns[n], _ranges(rounds))) for n in names), rounds),
+        run_dim,
+        rounds,
+        numbering.vectors,
     )
 
 
@@ -106,6 +182,10 @@ class _Numbering:
     @property
     def vectors(self) -> int:
         return self.runs * (2 ** len(self.slot_bits) // self.per_piece)
+
+    @property
+    def rounds(self) -> int:
+        return self.runs // LANES
 
     def vector(self, place: Sequence[Any]) -> Any:
         """The vector of the piece at an element, in numbers, arrays or expressions."""
@@ -128,27 +208,36 @@ def _by_round(outputs: tuple[tuple[str, Aff], ...], rounds: int) -> IndexMap:
 def _stores(
     macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering, swizzle: Swizzle
 ) -> tuple[tuple[str, Aff], ...]:
-    """Where a lane's pieces go. Places differ from the first piece's by an exclusive-or with a number, or a sum."""
-    first = [e.subs({"i": pieces[0][0]}) for e in macro.d.exprs]
-    vector, part = (simplify(e, _ranges()) for e in (numbering.vector(first), numbering.part(first)))
-    place = simplify(numbering.per_piece * _flipped(vector, swizzle) + part, _ranges())
-    set_bits = np.bitwise_or.reduce(_over_lanes(place))
+    """Where a lane's pieces go. Places that differ from the first piece's by an exclusive-or with a number, and a sum,
+    are written so; others by themselves."""
+    wanted = _stored(macro, pieces, numbering)[1](flips((swizzle,), numbering.vectors))[0]  # [piece, lane]
+    place = _place(macro, pieces[0][0], numbering, swizzle)
+    set_bits = np.bitwise_or.reduce(wanted[0])
     bits = (numbering.vectors * numbering.per_piece - 1).bit_length()
     found = []
     for k, piece in enumerate(pieces):
-        more = numbering.vector(macro.d.evaluate({"lane": 0, "i": piece[0]}))
-        number = numbering.per_piece * (more ^ int(flips((swizzle,), numbering.vectors)[0, more]))
-        found.append((f"piece{k}", xor(place, int(number & set_bits), bits) + int(number & ~set_bits)))
+        apart = int(wanted[k, 0] ^ wanted[0, 0]) if not wanted[0, 0] else -1
+        by_first = None if apart < 0 else xor(place, int(apart & set_bits), bits) + int(apart & ~set_bits)
+        if by_first is None or (_over_lanes(by_first) != wanted[k]).any():
+            by_first = _place(macro, piece[0], numbering, swizzle)
+        found.append((f"piece{k}", by_first))
     return tuple(found)
 
 
-def _loads(numbering: _Numbering, swizzle: Swizzle, rounds: int) -> tuple[tuple[str, Aff], ...]:
+def _place(macro: MacroMma, value: int, numbering: _Numbering, swizzle: Swizzle) -> Aff:
+    """The place of the piece that starts with a value, in terms of the lane."""
+    at = [e.subs({"i": value}) for e in macro.d.exprs]
+    vector, part = (simplify(e, _ranges()) for e in (numbering.vector(at), numbering.part(at)))
+    return simplify(numbering.per_piece * _flipped(vector, swizzle) + part, _ranges())
+
+
+def _loads(numbering: _Numbering, swizzle: Swizzle) -> tuple[tuple[str, Aff], ...]:
     """The vectors that a lane takes in a round."""
-    found = []
+    found, rounds = [], numbering.rounds
     for v in range(numbering.vectors // numbering.runs):
         above = simplify(LANES * ROUND + numbering.runs * v, _ranges(rounds))
         flipping = simplify(swizzle.flips(LANE + above), _ranges(rounds))
-        found.append((f"vector{v}", xor(LANE, flipping, 5) + above))
+        found.append((f"vector{v}", xor(LANE, flipping, (LANES - 1).bit_length()) + above))
     return tuple(found)
 
 
@@ -169,7 +258,11 @@ def _flipped(e: Aff, swizzle: Swizzle) -> Aff:
         else:
             outside = outside + part
     bits = max(int(_over_lanes(meeting).max()), flipped).bit_length()
-    return xor(meeting, flipping, bits) + outside
+    made = xor(meeting, flipping, bits) + outside
+    turned = _over_lanes(swizzle.flips(e)) ^ values
+    if (_over_lanes(made) == turned).all():
+        return made
+    return xor(e, swizzle.flips(e), int(max(values.max(), turned.max())).bit_length())
 
 
 def _summands(e: Aff) -> Iterator[Aff]:
@@ -186,33 +279,6 @@ def _over_lanes(e: Aff) -> np.ndarray:
     return np.broadcast_to(np.asarray(e.evaluate({"lane": np.arange(LANES)})), LANES)
 
 
-def _sums(weights: list[int]) -> list[int]:
-    """Sums of some of the weights, the first one changing fastest."""
-    sums = [0]
-    for w in weights:
-        sums += [s + w for s in sums]
-    return sums
-
-
-def _value_bits(macro: MacroMma, order: tuple[int, int]) -> tuple[list[tuple[int, int]], list[int]]:
-    """The bits of a value's number i that lead along a run, each with the bit of the position; and the others' weights.
-
-    Raises
-    ------
-    NoExchange : a value's number changes its place otherwise than bit by bit.
-    """
-    count = macro.values[2]
-    inside, outside = [], []
-    for i in range((count - 1).bit_length()):
-        place = macro.d.evaluate({"lane": 0, "i": 1 << i})
-        line, run = place[order[0]], place[order[1]]
-        if line == 0 and run in (1, 2, 4):
-            inside.append((i, run.bit_length() - 1))
-        else:
-            outside.append(1 << i)
-    return sorted(inside, key=lambda ix: ix[1]), outside
-
-
 def _bits_of(x: Any, bits: Sequence[int]) -> Any:
     """The number made of some bits of another one."""
     e = 0 * x
@@ -222,28 +288,54 @@ def _bits_of(x: Any, bits: Sequence[int]) -> Any:
     return e
 
 
-def _words(inside: list[tuple[int, int]], slot_bits: list[int]) -> tuple[int, ...]:
+def _words(inner: Sequence[int], slot_bits: list[int]) -> tuple[int, ...]:
     """Where in the 8 values loaded value v of a run stands: pieces in turn, each in its own order."""
-    stored = [x for _, x in inside] + slot_bits
+    stored = [*inner, *slot_bits]
     return tuple(sum((v >> x & 1) << at for at, x in enumerate(stored)) for v in range(CHUNK))
 
 
-def _sifted(
-    macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering, rounds: int
-) -> Iterator[Swizzle]:
-    """Swizzles of the vectors' numbers, high bits flipping low ones, under which nothing conflicts."""
-    elements = _elements(macro)[[p[0] for p in pieces]]
-    firsts = [np.divmod(of_piece, macro.shape[1]) for of_piece in elements]
+Turned = Callable[[np.ndarray], np.ndarray]
+
+
+def _stored(
+    macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering
+) -> tuple[np.ndarray, Turned]:
+    """The vectors that pieces go to, [piece, lane], and their places, [swizzle, piece, lane], for what one flips."""
+    firsts = [np.divmod(of_piece, macro.shape[1]) for of_piece in _elements(macro)[[p[0] for p in pieces]]]
     stored = np.stack([numbering.vector(place) for place in firsts])
     parts = np.stack([numbering.part(place) for place in firsts])
+    return stored, lambda table: (stored ^ table[:, stored]) * numbering.per_piece + parts
+
+
+def _family(numbering: _Numbering) -> tuple[Swizzle, ...]:
+    """Swizzles of the vectors' numbers, high bits flipping low ones."""
+    return swizzles(FLIPPED_BITS, tuple(range(FLIPPED_BITS, (numbering.vectors - 1).bit_length())))
+
+
+def _sifted(macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering) -> Iterator[Swizzle]:
+    """The swizzles under which nothing conflicts."""
+    _, turned = _stored(macro, pieces, numbering)
     loaded = np.arange(numbering.vectors).reshape(-1, LANES)
-    tried = swizzles(3, tuple(range(3, (numbering.vectors - 1).bit_length())))
+    tried = _family(numbering)
     for first in range(0, len(tried), 48):
         table = flips(tried[first : first + 48], numbering.vectors)
-        stores = (stored ^ table[:, stored]) * numbering.per_piece + parts
-        free = conflict_free(stores, CHUNK_BYTES // numbering.per_piece)
+        free = conflict_free(turned(table), CHUNK_BYTES // numbering.per_piece)
         free &= conflict_free(loaded ^ table[:, loaded], CHUNK_BYTES)
         yield from (tried[first + k] for k in np.flatnonzero(free))
+
+
+def _least(macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering) -> Swizzle:
+    """The first swizzle with the least degree of conflicts."""
+    _, turned = _stored(macro, pieces, numbering)
+    loaded = np.arange(numbering.vectors).reshape(-1, LANES)
+    width = CHUNK_BYTES // numbering.per_piece
+
+    def degree(swizzle: Swizzle) -> int:
+        table = flips((swizzle,), numbering.vectors)
+        loads = worst_degree(CHUNK_BYTES * (loaded ^ table[:, loaded]), CHUNK_BYTES)
+        return max(loads, worst_degree(width * turned(table), width))
+
+    return min(_family(numbering), key=degree)
 
 
 def _lane_by_lane(f: IndexMap, rounds: int = 1) -> np.ndarray:

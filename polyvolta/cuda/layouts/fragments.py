@@ -13,15 +13,16 @@ contractions into one kernel share them, whatever their layouts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import gcd
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.layouts.swizzle import Accesses, NoSwizzle, Swizzle, choose
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import INTERLEAVES, Interleave, MacroMma, macro_mma, orders
+from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +62,7 @@ class OperandLayout:
     Parameters
     ----------
     layout : { [element] -> [chunk] } in the tile's dimensions.
-    access : values per access of a fragment load: 8 (128-bit) or 4 (64-bit).
+    access : values per access of a fragment load: 8 (128-bit), 4, 2 or 1.
     swizzle : the one in `layout`.
     """
 
@@ -79,58 +80,59 @@ class OperandPlan:
     b: OperandLayout
 
 
-def plan_operands(name: str, tiles: Sequence[tuple[OperandTile, OperandTile]]) -> tuple[OperandPlan, ...]:
+def plan_operands(made: Composition, tiles: Sequence[tuple[OperandTile, OperandTile]]) -> tuple[OperandPlan, ...]:
     """The plans of a kernel's contractions, whose accumulators have one ownership map.
 
     Parameters
     ----------
-    name : of the macro-MMA.
+    made : the macro-MMA, for all pairs of layouts that there are.
     tiles : for each contraction those of A and B.
 
     Raises
     ------
+    NoInstruction : it does not take operands that lie so.
     NoSwizzle : no candidate interleave has conflict-free swizzles for all operands.
 
     Cost: remembered; a few milliseconds for new tiles.
     """
     keys = tuple((a.key, b.key) for a, b in tiles)
-    return _planned(name, keys)
+    return _planned(made, keys)
 
 
 @lru_cache(maxsize=1024)
-def _planned(name: str, keys: tuple) -> tuple[OperandPlan, ...]:
-    sides = [_side(name, side, tuple(k[side] for k in keys)) for side in (0, 1)]
-    interleave = Interleave(sides[0][0], sides[1][0])
+def _planned(composition: Composition, keys: tuple) -> tuple[OperandPlan, ...]:
+    sides = [_side(composition, side, keys) for side in (0, 1)]
+    interleave = replace(composition.interleave, rows=sides[0][0], cols=sides[1][0])
     plans = []
     for k, (a, b) in enumerate(keys):
-        macro = macro_mma(name, _layout_of(a), _layout_of(b), interleave)
+        macro = composition.of(_layout_of(a), _layout_of(b), interleave)
         plans.append(OperandPlan(macro, sides[0][1][k], sides[1][1][k]))
     return tuple(plans)
 
 
-def _side(name: str, side: int, keys: tuple) -> tuple[tuple[str, ...], tuple[OperandLayout, ...]]:
+def _side(composition: Composition, side: int, keys: tuple) -> tuple[tuple[str, ...], tuple[OperandLayout, ...]]:
     """The interleave of the rows (side 0) or columns (1), and the layouts of all contractions' A or B with it."""
-    preferred = INTERLEAVES[name]
     failed: list[NoSwizzle] = []
-    for bits in orders((preferred.rows, preferred.cols)[side]):
-        interleave = Interleave(bits, preferred.cols) if side == 0 else Interleave(preferred.rows, bits)
+    for bits in composition.orders(side):
+        interleave = replace(composition.interleave, **{("rows", "cols")[side]: bits})
         try:
-            return bits, tuple(_operand(name, side, interleave, key) for key in keys)
+            macros = [composition.of(*map(_layout_of, pair), interleave) for pair in keys]
+            owned = [(m.a, m.b)[side] for m in macros]
+            return bits, tuple(_operand(m.shape, side, own, pair[side]) for m, own, pair in zip(macros, owned, keys))
         except NoSwizzle as error:
             failed.append(error)
     raise failed[0]
 
 
 @lru_cache(maxsize=1024)
-def _operand(name: str, side: int, interleave: Interleave, key: tuple) -> OperandLayout:
-    dims, size, order, shape, stores = key
-    layout = _layout_of(key)
-    macro = macro_mma(name, layout, "col", interleave) if side == 0 else macro_mma(name, "row", layout, interleave)
-    own = (macro.a, macro.b)[side]
-    extents = ((macro.shape[0], macro.shape[2]), (macro.shape[2], macro.shape[1]))[side]
+def _operand(shape: tuple[int, int, int], side: int, own: IndexMap, key: tuple) -> OperandLayout:
+    """An operand's layout for its ownership map in a macro-MMA of that shape."""
+    dims, size, order, stored, stores = key
+    m, n, k = shape
+    extents = ((m, k), (k, n))[side]
     access = access_width(own, order)
     accesses = (
-        Accesses(np.frombuffer(stores, dtype=np.int64).reshape(shape), CHUNK),
+        Accesses(np.frombuffer(stores, dtype=np.int64).reshape(stored), CHUNK),
         Accesses(fragment_loads(own, extents, size, access), access),
     )
     swizzle, found = choose(dims, size, order, accesses, CHUNK)
@@ -144,14 +146,15 @@ def _layout_of(key: tuple) -> str:
 def access_width(own: IndexMap, order: Sequence[int]) -> int:
     """How many consecutive values of a lane lie side by side within a chunk: 8, 4, 2 or 1.
 
-    >>> access_width(macro_mma("m16n16k8", "row").a, (0, 1)), access_width(macro_mma("m16n16k8", "col").a, (1, 0))
+    >>> from polyvolta.cuda.target.volta import M16N16K8
+    >>> access_width(M16N16K8.of("row").a, (0, 1)), access_width(M16N16K8.of("col").a, (1, 0))
     (8, 4)
     """
     (_, lanes), (_, count) = own.inputs
     place = own.evaluate({"lane": np.arange(lanes)[:, None], "i": np.arange(count)[None, :]})
     place = [np.broadcast_to(x, (lanes, count)) for x in place]
     line, run = place[order[0]], place[order[1]]
-    width = CHUNK
+    width = gcd(CHUNK, count)
     while width > 1:
         lines, runs = line.reshape(lanes, -1, width), run.reshape(lanes, -1, width)
         first = runs[..., :1]
@@ -159,6 +162,19 @@ def access_width(own: IndexMap, order: Sequence[int]) -> int:
             break
         width //= 2
     return width
+
+
+@lru_cache(maxsize=256)
+def narrowest_access(composition: Composition, a_layout: str, b_layout: str) -> int:
+    """How many values an access of a fragment load brings, of A or of B, whichever is fewer.
+
+    >>> from polyvolta.cuda.target.volta import M16N16K8
+    >>> narrowest_access(M16N16K8, "row", "row")
+    4
+    """
+    macro = composition.of(a_layout, b_layout)
+    orders = {"row": (0, 1), "col": (1, 0)}
+    return min(access_width(macro.a, orders[a_layout]), access_width(macro.b, orders[b_layout]))
 
 
 def fragment_loads(own: IndexMap, extents: Sequence[int], size: Sequence[int], access: int) -> np.ndarray:

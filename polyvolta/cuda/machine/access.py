@@ -1,10 +1,13 @@
 """Which memory every thread of a batch reaches: computed once, for those who move the data and those who watch.
 
-An operation's places are its own expressions at the names' present values. `reach` evaluates and checks them: for an
-operation on a tensor the first of eight values and the step between them, for one on shared memory a number of units
-for each access that a warp makes, a unit being as many bytes as a lane moves at once. The effects (`operations`) gather
-and scatter there. `accesses` says the same as warp-wide memory instructions, lane by lane in bytes, as the CUDA text
-makes them; observers, stepping and pictures read those.
+An operation says what it touches (`ir.accesses`); its places are these expressions at the names' present values.
+`reaches` evaluates and checks them: of an access to a tensor the first value and the step between values, of one to
+shared memory a number of units for each instruction, a unit being as many bytes as a lane moves at once. The effects
+(`operations`) gather and scatter there. `instructions` says the same as warp-wide memory instructions, lane by lane in
+bytes, as the CUDA text makes them; observers, stepping and pictures read those.
+
+What does not change from one time to the next, ownership maps and layouts as tables, is made once for each operation: a
+`Route` for each access.
 
 A check that fails is an error, unless somebody takes note of it (`Machine.faults`): then the threads in question take
 no part.
@@ -15,26 +18,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES
+from polyvolta.cuda.ir.accesses import Access, Operation
+from polyvolta.cuda.ir.memories import CHUNK_BYTES, LANES, SharedTile
 from polyvolta.cuda.machine.errors import NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.machine import Machine, title
-from polyvolta.cuda.machine.reach import Access, GlobalReach, Index, Mask, Reach, SharedReach, settled
+from polyvolta.cuda.machine.reach import GlobalReach, Index, Mask, Reach, Reaches, SharedReach, WarpAccess, settled
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.sets import Aff
 
-ITEM = 2  # bytes of an fp16 value
-ITEMS = {"half": 2, "float": 4}  # bytes of a value in an exchange buffer
+MOVED = {"read": "loads", "write": "stores"}
 
 
 # ---- warp-wide memory instructions
 
 
-def accesses(m: Machine, op: kir.Op, mask: Mask) -> Iterator[Access]:
+def warp_accesses(m: Machine, op: Operation, mask: Mask) -> Iterator[WarpAccess]:
     """The memory instructions of an operation, in order, at the names' present values; nothing is moved.
 
     Parameters
@@ -43,27 +44,26 @@ def accesses(m: Machine, op: kir.Op, mask: Mask) -> Iterator[Access]:
     op : any operation; one that touches registers alone has none.
     mask : which threads take part, as in `Step`.
     """
-    return instructions(m, op, reach(m, op, mask))
+    return instructions(m, reaches(m, op, mask))
 
 
-def instructions(m: Machine, op: Any, at: Reach) -> Iterator[Access]:
+def instructions(m: Machine, found: Reaches) -> Iterator[WarpAccess]:
     """The memory instructions of an operation whose reach is known, such as from `Step.reach`."""
-    writes = isinstance(op, kir.GlobalStore | kir.SharedStore | kir.ExchangeStore)
-    kind = "write" if writes else "read"
-    if isinstance(at, SharedReach):
-        array = op.buffer if isinstance(op, kir.ExchangeStore | kir.ExchangeLoad) else op.tile
-        for unit in at.units:
-            yield Access("shared", kind, array, np.broadcast_to(unit * at.width, m.shape), at.width, at.mask)
-    elif isinstance(at, GlobalReach):
-        yield from _global_instructions(op.tensor, kind, at)
+    for at in found:
+        a = at.access
+        if isinstance(at, SharedReach):
+            for unit in at.units:
+                yield WarpAccess(a.space, a.kind, a.array, np.broadcast_to(unit * at.width, m.shape), at.width, at.mask)
+        else:
+            yield from _global_instructions(a, at)
 
 
-def _global_instructions(tensor: str, kind: str, at: GlobalReach) -> Iterator[Access]:
+def _global_instructions(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
     """Whole runs in accesses as wide as can be; what a tensor's edge cuts, and values across lines, one by one.
 
-    One value for all eight is loaded once.
+    One value for all is loaded once.
     """
-    count = 1 if at.step == 0 else CHUNK // at.width
+    count = 1 if at.step == 0 else a.values // at.width
     inside = at.inside
     whole: Any = inside if inside is None else inside[..., 0] if at.step == 0 else inside.all(-1)
     if at.width == 1 and at.step != 0:
@@ -71,188 +71,264 @@ def _global_instructions(tensor: str, kind: str, at: GlobalReach) -> Iterator[Ac
     if whole is None or whole.any():
         active = None if whole is None or whole.all() else whole
         for part in range(count):
-            address = ITEM * (at.first + part * at.width * at.step)
-            yield Access("global", kind, tensor, address, ITEM * at.width, active)
+            address = a.item * (at.first + part * at.width * at.step)
+            yield WarpAccess(a.space, a.kind, a.array, address, a.item * at.width, active)
     if whole is None or at.step == 0 or whole.all():
         return
     assert inside is not None
-    for v in range(CHUNK):
+    for v in range(a.values):
         single = inside[..., v] & ~whole
         if single.any():
-            yield Access("global", kind, tensor, ITEM * (at.first + v * at.step), ITEM, single)
+            yield WarpAccess(a.space, a.kind, a.array, a.item * (at.first + v * at.step), a.item, single)
 
 
 # ---- reach
 
 
-def reach(m: Machine, op: kir.Op, mask: Mask) -> Reach:
-    """Where an operation goes in memory, checked; None for one that touches registers alone.
+class Route(Protocol):
+    """An access of an operation to a tensor or a tile, with all that stays the same from one time to the next."""
+
+    def reach(self, m: Machine, mask: Mask) -> Reach:
+        """Where it goes at the names' present values, checked."""
+        ...
+
+
+def reaches(m: Machine, op: Operation, mask: Mask) -> Reaches:
+    """Where an operation goes in memory, checked: a reach for each of its accesses that are not to registers.
 
     Raises
     ------
-    OutOfBounds, NotAChunk : unless the machine's `faults` take note of them.
+    OutOfBounds, NotAChunk : unless the machine's `faults` take note of them. A thread that is refused in one access
+        takes part in none.
     """
-    match op:
-        case kir.GlobalLoad() | kir.GlobalStore():
-            return global_reach(m, op, mask)
-        case kir.SharedStore():
-            return shared_store(m, op, mask)
-        case kir.FragmentLoad():
-            return fragment_load(m, op, mask)
-        case kir.ExchangeStore():
-            return exchange_store(m, op, mask)
-        case kir.ExchangeLoad():
-            return exchange_load(m, op, mask)
-    return None
+    routes = m.routes.get(id(op))
+    if routes is None:
+        made = (_route(m, op, a) for a in m.accesses(op) if a.space != "registers")
+        routes = m.routes[id(op)] = tuple(made)
+    found: list[Reach] = []
+    for route in routes:
+        found.append(route.reach(m, mask))
+        mask = found[-1].mask
+    return tuple(found) if len(found) < 2 else tuple(_narrowed(at, mask) for at in found)
 
 
-def global_reach(m: Machine, op: kir.GlobalLoad | kir.GlobalStore, mask: Mask) -> GlobalReach:
-    """The eight values of a load or a store."""
-    tensor, memory = m.ir.tensor(op.tensor), m.tensors[op.tensor]
-    index = m.at(op.index)
-    if op.guarded:
-        inside, mask = _guarded(m, op, index, memory.shape, mask)
-        inside = None if inside.all() else inside
-    else:
-        mask = within(m, op, op.tensor, index, memory.shape, mask, -1 if op.along is None else op.along)
-        inside = None if mask is None else np.broadcast_to(mask[..., None], (*m.shape, CHUNK))
-    first: Any = 0
-    for x, stride in zip(index, memory.strides, strict=True):
-        first = first + x * stride
-    first = np.broadcast_to(first, m.shape)
-    step = 0 if op.along is None else memory.strides[op.along]
-    if op.along != tensor.order[-1]:
-        return GlobalReach(mask, first, step, inside, 1)
-    found = GlobalReach(mask, first, step, inside, tensor.align)
-    if tensor.align > 1:
-        astray = first % tensor.align != 0
-        astray = astray if inside is None else astray & inside.any(-1)
-        if astray.any():
-            return _aligned(m, op, found, astray)
-    return found
+def _route(m: Machine, op: Operation, access: Access) -> Route:
+    if access.space == "global":
+        return _Tensor(m, op, access)
+    tile = m.ir.tile(access.array)
+    return _Slots(op, access, tile) if access.places is not None else _Tile(op, access, tile)
 
 
-def _aligned(m: Machine, op: kir.GlobalLoad | kir.GlobalStore, at: GlobalReach, astray: np.ndarray) -> GlobalReach:
-    """Without the threads whose wide access starts between two boundaries."""
-    m.refuse(
-        NotAChunk(
-            f"{title(op)}: an access of {at.width} values to {op.tensor} that isn't aligned to {ITEM * at.width} bytes"
-        ),
-        astray,
-    )
-    mask = ~astray if at.mask is None else at.mask & ~astray
-    inside = np.broadcast_to(mask[..., None], (*m.shape, CHUNK))
-    return replace(at, mask=mask, inside=inside if at.inside is None else at.inside & inside)
+def _narrowed(at: Reach, mask: Mask) -> Reach:
+    """For these threads alone."""
+    if mask is at.mask:
+        return at
+    if isinstance(at, GlobalReach) and mask is not None:
+        whole = mask[..., None]
+        inside = np.broadcast_to(whole, at.elements.shape) if at.inside is None else at.inside & whole
+        return replace(at, mask=mask, inside=inside)
+    return replace(at, mask=mask)
 
 
-def shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> SharedReach:
-    """A chunk of a tile."""
-    tile, index = m.ir.tile(op.tile), m.at(op.index)
-    chunk, mask = _chunks(m, op, tile, index, op.buffer, mask)
-    astray = settled(index[tile.order[-1]] % CHUNK, m.shape, mask) != 0
-    if astray.any():
-        mask = _without(m, op, f"a store to tile {tile.name} that doesn't start where a chunk does", astray, mask)
-    return SharedReach(mask, CHUNK_BYTES, (chunk,))
+class _Tensor:
+    """An access to a tensor."""
+
+    def __init__(self, m: Machine, op: Operation, access: Access) -> None:
+        self.op, self.access, self.memory = op, access, m.tensors[access.array]
+        self.step = 0 if access.along is None else self.memory.strides[access.along]
+
+    def reach(self, m: Machine, mask: Mask) -> GlobalReach:
+        a, memory, shape = self.access, self.memory, m.shape
+        index = m.at(a.index)
+        inside: np.ndarray | None
+        if a.guarded:
+            inside, mask = self.guarded(m, index, mask)
+            inside = None if inside.all() else inside
+        else:
+            along = -1 if a.along is None else a.along
+            mask = within(m, self.op, a.array, index, memory.shape, mask, along, a.values)
+            inside = None if mask is None else np.broadcast_to(mask[..., None], (*shape, a.values))
+        first: Any = 0
+        for x, stride in zip(index, memory.strides, strict=True):
+            first = first + x * stride
+        found = GlobalReach(a, mask, np.broadcast_to(first, shape), self.step, inside, a.width)
+        if a.width > 1:
+            astray = found.first % a.width != 0
+            astray = astray if inside is None else astray & inside.any(-1)
+            if astray.any():
+                return self.aligned(m, found, astray)
+        return found
+
+    def aligned(self, m: Machine, at: GlobalReach, astray: np.ndarray) -> GlobalReach:
+        """Without the threads whose wide access starts between two boundaries."""
+        a = self.access
+        what = f"an access of {a.width} values to {a.array} that isn't aligned to {a.bytes} bytes"
+        m.refuse(NotAChunk(f"{title(self.op)}: {what}"), astray)
+        return _narrowed(at, ~astray if at.mask is None else at.mask & ~astray)  # type: ignore[return-value]
+
+    def guarded(self, m: Machine, index: Index, mask: Mask) -> tuple[np.ndarray, Mask]:
+        """Which values are accessed, [block, warp, lane, n]; one below 0, which no guard stops, is refused."""
+        a = self.access
+        inside = which(m, index, self.memory.shape, a.along, mask, a.values)
+        if not any(np.any(np.asarray(x) < 0) for x in index):
+            return inside, mask
+        below = np.zeros(inside.shape, bool)
+        for d, x in enumerate(index):
+            below |= np.asarray(x)[..., None] + (np.arange(a.values) if d == a.along else 0) < 0
+        threads = np.asarray((inside & below).any(-1))
+        if not threads.any():
+            return inside, mask
+        at = tuple(np.argwhere(threads)[0])
+        reached = [int(np.broadcast_to(x, m.shape)[at]) for x in index]
+        m.refuse(
+            OutOfBounds(
+                f"{title(self.op)}: {a.array}{reached} is below 0, and a guard compares with the extents alone",
+                where=f"thread {at[1] * LANES + at[2]} of block {m.block(threads)}",
+                hint="an index expression is wrong",
+            ),
+            threads,
+        )
+        return inside & ~threads[..., None], ~threads if mask is None else mask & ~threads
 
 
-def fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> SharedReach:
-    """The parts of a fragment that a lane loads at once, in the order of its values."""
-    tile, count = m.ir.tile(op.tile), m.ir.register(op.target.array).width
-    own = _owned(op.ownership, count)  # [1, 1, lane, value], of extent 1 where nothing depends on it
-    index = tuple(np.asarray(x)[..., None] + o for x, o in zip(m.at(op.origin), own, strict=True))
-    chunk, mask = _chunks(m, op, tile, index, op.buffer, mask)
-    position = index[tile.order[-1]] % CHUNK
-    parts, units = CHUNK // op.access, []  # accesses in a chunk
-    for g in range(count // op.access):
-        values = slice(g * op.access, (g + 1) * op.access)
-        chunks, at = (np.broadcast_to(x, (*x.shape[:-1], count))[..., values] for x in (chunk, position))
-        apart = (chunks != chunks[..., :1]) | (at != at[..., :1] // op.access * op.access + np.arange(op.access))
-        astray = settled(apart.any(-1), m.shape, mask) != 0
-        if astray.any():
-            what = "chunk" if op.access == CHUNK else f"aligned run of {op.access} values"
-            what = f"the values that a lane loads at once aren't one {what} of {tile.name}"
-            mask = _without(m, op, what, astray, mask)
-        units.append(parts * chunks[..., 0] + at[..., 0] // op.access)
-    return SharedReach(mask, ITEM * op.access, tuple(units))
+class _Tile:
+    """An access to a tile that has a layout."""
+
+    def __init__(self, op: Operation, access: Access, tile: SharedTile) -> None:
+        assert tile.layout is not None
+        self.op, self.access, self.tile = op, access, tile
+        self.extents = [n for _, n in tile.layout.inputs]
+        self.run = tile.order[-1]
+        self.per_chunk = CHUNK_BYTES // access.item
+        self.parts = self.per_chunk // access.width  # instructions' widths in a chunk
+        self.table = chunks_of(tile.layout)
+        self.astray = bool(self.table.size) and not 0 <= self.table.min() <= self.table.max() < tile.chunks
+        self.own = None if access.own is None and access.values == access.width else self.added()
+
+    def added(self) -> tuple[np.ndarray, ...]:
+        """What each value of a lane adds to the index: [1, 1, lane, value], of extent 1 where nothing depends on it."""
+        a = self.access
+        if a.own is not None:
+            return owned(a.own, a.values)
+        none = np.zeros((1, 1, 1, 1), int)
+        return tuple(np.arange(a.values).reshape(1, 1, 1, -1) if d == a.along else none for d in range(len(a.index)))
+
+    def reach(self, m: Machine, mask: Mask) -> SharedReach:
+        a = self.access
+        index = m.at(a.index)
+        if self.own is None:
+            chunk, mask = self.chunks(m, index, mask)
+            start = index[self.run]
+            astray = settled(start % a.width, m.shape, mask) != 0
+            if astray.any():
+                mask = self.without(m, astray, mask)
+            units = (chunk if self.parts == 1 else self.parts * chunk + start % self.per_chunk // a.width,)
+            return SharedReach(a, mask, a.bytes, units)
+        index = tuple(np.asarray(x)[..., None] + o for x, o in zip(index, self.own, strict=True))
+        chunk, mask = self.chunks(m, index, mask)
+        chunk, at = (self.grouped(x) for x in (chunk, index[self.run] % self.per_chunk))
+        first = at[..., :1] // a.width
+        apart = (chunk != chunk[..., :1]) | (at != first * a.width + np.arange(a.width))
+        if apart.any():
+            for g in range(apart.shape[-2]):
+                astray = settled(apart[..., g, :].any(-1), m.shape, mask) != 0
+                if astray.any():
+                    mask = self.without(m, astray, mask)
+        units = chunk[..., 0] if self.parts == 1 else self.parts * chunk[..., 0] + first[..., 0]
+        return SharedReach(a, mask, a.bytes, tuple(units[..., g] for g in range(units.shape[-1])))
+
+    def grouped(self, x: np.ndarray) -> np.ndarray:
+        """A number for each value, by instruction: [..., instruction, value]."""
+        return np.broadcast_to(x, (*x.shape[:-1], self.access.values)).reshape(*x.shape[:-1], -1, self.access.width)
+
+    def chunks(self, m: Machine, index: Index, mask: Mask) -> tuple[np.ndarray, Mask]:
+        """The chunk of a block's memory for each element; the arrays may have one axis more than threads."""
+        tile, op = self.tile, self.op
+        mask = within(m, op, tile.name, index, self.extents, mask)
+        if mask is not None:  # who takes no part may be anywhere
+            index = tuple(np.clip(x, 0, n - 1) for x, n in zip(index, self.extents, strict=True))
+        chunk = self.table[index]
+        number = m.at((self.access.slot,))
+        mask = within(m, op, f"the buffers of {tile.name}", number, [tile.buffers], mask)
+        if self.astray:
+            mask = within(m, op, f"the chunks of {tile.name}", (chunk,), [tile.chunks], mask)
+        first = tile.start + np.asarray(number[0]) * tile.chunks
+        return chunk + (first[..., None] if np.ndim(chunk) == 4 and first.ndim else first), mask
+
+    def without(self, m: Machine, astray: np.ndarray, mask: Mask) -> Mask:
+        """Refuse accesses that aren't one aligned run within a chunk, or go on without their threads."""
+        a, name = self.access, self.tile.name
+        if self.own is None and self.parts == 1:
+            what = f"a {'store to' if a.writes else 'load from'} tile {name} that doesn't start where a chunk does"
+        else:
+            run = "chunk" if self.parts == 1 else f"aligned run of {a.width} values"
+            what = f"the values that a lane {MOVED[a.kind]} at once aren't one {run} of {name}"
+        m.refuse(NotAChunk(f"{title(self.op)}: {what}"), astray)
+        return ~astray if mask is None else mask & ~astray
 
 
-def exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> SharedReach:
-    """The pieces of a fragment, in order."""
-    ex = op.exchange
-    width = len(ex.pieces[0]) * ITEMS[ex.kind]
-    per_chunk = CHUNK_BYTES // width
-    slot, mask = _slot(m, op, m.at((op.slot,))[0], mask)
-    units = []
-    for place in apply(ex.store, np.arange(LANES)):
-        mask = within(m, op, f"a warp's pieces of {op.buffer}", (place,), [per_chunk * ex.chunks], mask)
-        units.append(per_chunk * slot + place)
-    return SharedReach(mask, width, tuple(units))
+class _Slots:
+    """An access to a tile without a layout, whose places in a slot the operation says itself."""
 
+    def __init__(self, op: Operation, access: Access, tile: SharedTile) -> None:
+        assert access.places is not None
+        self.op, self.access, self.tile, self.places = op, access, tile, access.places
+        self.chunks = access.slot_chunks or tile.chunks
+        self.slots = tile.buffers * tile.chunks // self.chunks
+        self.per_chunk = CHUNK_BYTES // access.bytes
+        self.found: dict[tuple[int, ...], tuple[Any, bool]] = {}  # by what is given: the places, and whether all fit
 
-def exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> SharedReach:
-    """The vectors of a run, part by part."""
-    ex = op.exchange
-    vectors = apply(ex.load, np.arange(LANES), m.number(op.round, "the round of an exchange"))
-    mask = within(m, op, f"a warp's chunks of {op.buffer}", vectors, [ex.chunks] * len(vectors), mask)
-    first, units = m.at((op.slot,))[0], []
-    for part in range(op.parts):
-        slot, mask = _slot(m, op, first + part * op.stride, mask)
-        units += [slot + v for v in vectors]
-    return SharedReach(mask, CHUNK_BYTES, tuple(units))
+    def reach(self, m: Machine, mask: Mask) -> SharedReach:
+        a, op = self.access, self.op
+        (slot,) = m.at((a.slot,))
+        mask = within(m, op, f"the slots of {a.array}", (slot,), [self.slots], mask)
+        names = [name for name, _ in self.places.inputs[1:]]
+        given = tuple(m.number(e, f"the {name} of an exchange") for e, name in zip(a.given, names, strict=True))
+        if given not in self.found:
+            self.found[given] = self.at(given)
+        places, fit = self.found[given]
+        if not fit:
+            room = self.per_chunk * self.chunks
+            what = "chunks" if self.per_chunk == 1 else "pieces"
+            mask = within(m, op, f"a warp's {what} of {a.array}", places, [room] * len(places), mask)
+        first = self.per_chunk * (self.tile.start + slot * self.chunks)
+        return SharedReach(a, mask, a.bytes, tuple(first + place for place in places))
+
+    def at(self, given: tuple[int, ...]) -> tuple[Any, bool]:
+        """The places of all lanes, and whether a slot has room for them."""
+        places = apply(self.places, np.arange(LANES), *given)
+        room = self.per_chunk * self.chunks
+        return places, all(0 <= np.min(x) and np.max(x) < room for x in places)
 
 
 # ---- indices and checks
 
 
-def which(m: Machine, index: Index, extents: Any, along: int | None, mask: Mask) -> np.ndarray:
-    """Which of the 8 values at `index` and further along a dimension are below all extents: [block, warp, lane, 8].
+def which(m: Machine, index: Index, extents: Any, along: int | None, mask: Mask, values: int) -> np.ndarray:
+    """Which of so many values at `index` and further along a dimension are below all extents: [block, warp, lane, n].
 
-    That is all that a kernel's text compares; who may be below 0 is a mistake (`_guarded`).
+    That is all that a kernel's text compares; who may be below 0 is a mistake (`_Tensor.guarded`).
     """
     inside: Any = True
     for d, (x, extent) in enumerate(zip(index, extents, strict=True)):
         x, extent = (np.asarray(v)[..., None] for v in (x, extent))
-        x = x + np.arange(CHUNK) if d == along else x
+        x = x + np.arange(values) if d == along else x
         inside = inside & (x < extent)
-    inside = np.broadcast_to(inside, (*m.shape, CHUNK))
+    inside = np.broadcast_to(inside, (*m.shape, values))
     return inside if mask is None else inside & mask[..., None]
 
 
-def _guarded(
-    m: Machine, op: kir.GlobalLoad | kir.GlobalStore, index: Index, extents: Any, mask: Mask
-) -> tuple[np.ndarray, Mask]:
-    """Which values a guarded access makes, [block, warp, lane, 8]; one below 0, which no guard stops, is refused."""
-    inside = which(m, index, extents, op.along, mask)
-    if not any(np.any(np.asarray(x) < 0) for x in index):
-        return inside, mask
-    below = np.zeros(inside.shape, bool)
-    for d, x in enumerate(index):
-        below |= np.asarray(x)[..., None] + (np.arange(CHUNK) if d == op.along else 0) < 0
-    threads = np.asarray((inside & below).any(-1))
-    if not threads.any():
-        return inside, mask
-    at = tuple(np.argwhere(threads)[0])
-    reached = [int(np.broadcast_to(x, m.shape)[at]) for x in index]
-    m.refuse(
-        OutOfBounds(
-            f"{title(op)}: {op.tensor}{reached} is below 0, and a guard compares with the extents alone",
-            where=f"thread {at[1] * LANES + at[2]} of block {m.block(threads)}",
-            hint="an index expression is wrong",
-        ),
-        threads,
-    )
-    return inside & ~threads[..., None], ~threads if mask is None else mask & ~threads
-
-
-def within(m: Machine, op: kir.Op, what: str, index: Index, extents: Any, mask: Mask, along: int = -1) -> Mask:
-    """Refuse indices outside a box; along dimension `along`, the seven next elements belong too.
+def within(
+    m: Machine, op: Operation, what: str, index: Index, extents: Any, mask: Mask, along: int = -1, values: int = 1
+) -> Mask:
+    """Refuse indices outside a box; along dimension `along`, so many elements belong to each.
 
     Returns
     -------
     Which threads take part: all of `mask`, or those whose indices are inside where the others are taken note of.
     """
     for d, (x, extent) in enumerate(zip(index, extents, strict=True)):
-        bad = np.asarray((x < 0) | (x > extent - (CHUNK if d == along else 1)))
+        bad = np.asarray((x < 0) | (x > extent - (values if d == along else 1)))
         if not bad.any():
             continue
         shape = np.broadcast_shapes(m.shape + (1,) * (bad.ndim - 3), *map(np.shape, index))
@@ -262,11 +338,11 @@ def within(m: Machine, op: kir.Op, what: str, index: Index, extents: Any, mask: 
         if bad.any():
             at = tuple(np.argwhere(bad)[0])
             reached = [int(np.broadcast_to(i, bad.shape)[at]) for i in index]
-            values = f" (8 values along dimension {along})" if along >= 0 else ""
+            more = f" ({values} values along dimension {along})" if along >= 0 else ""
             threads = np.asarray(bad.reshape(*m.shape, -1).any(-1))
             m.refuse(
                 OutOfBounds(
-                    f"{title(op)}: {what}{reached}{values} is outside of {what}{list(extents)}",
+                    f"{title(op)}: {what}{reached}{more} is outside of {what}{list(extents)}",
                     where=f"thread {at[1] * LANES + at[2]} of block {m.block(bad)}",
                     hint="an index expression is wrong, or a guard is missing",
                 ),
@@ -276,37 +352,22 @@ def within(m: Machine, op: kir.Op, what: str, index: Index, extents: Any, mask: 
     return mask
 
 
-def _without(m: Machine, op: kir.Op, what: str, astray: np.ndarray, mask: Mask) -> Mask:
-    """Refuse accesses that aren't one chunk, or go on without their threads."""
-    m.refuse(NotAChunk(f"{title(op)}: {what}"), astray)
-    return ~astray if mask is None else mask & ~astray
+# ---- tables
 
 
-def _chunks(
-    m: Machine, op: kir.Op, tile: kir.SharedTile, index: Index, buffer: Aff, mask: Mask
-) -> tuple[np.ndarray, Mask]:
-    """The chunk of a block's memory for each tile-local element; the arrays may have one axis more than threads."""
-    assert tile.layout is not None
-    mask = within(m, op, tile.name, index, [n for _, n in tile.layout.inputs], mask)
-    (chunk,) = apply(tile.layout, *index)
-    number = m.at((buffer,))
-    mask = within(m, op, f"the buffers of {tile.name}", number, [tile.buffers], mask)
-    mask = within(m, op, f"the chunks of {tile.name}", (chunk,), [tile.chunks], mask)
-    first = tile.start + np.asarray(number[0]) * tile.chunks
-    return chunk + (first[..., None] if np.ndim(chunk) == 4 and first.ndim else first), mask
-
-
-def _slot(m: Machine, op: kir.ExchangeStore | kir.ExchangeLoad, slot: Any, mask: Mask) -> tuple[Any, Mask]:
-    """The chunk of a block's shared memory at which an exchange buffer's slot starts."""
-    tile = m.ir.tile(op.buffer)
-    slots = tile.buffers * tile.chunks // op.exchange.chunks
-    mask = within(m, op, f"the slots of {op.buffer}", (slot,), [slots], mask)
-    return tile.start + slot * op.exchange.chunks, mask
+@lru_cache(maxsize=64)
+def chunks_of(layout: IndexMap) -> np.ndarray:
+    """The chunk of every element of a tile's box."""
+    extents = [n for _, n in layout.inputs]
+    (chunk,) = apply(layout, *np.meshgrid(*map(np.arange, extents), indexing="ij", sparse=True))
+    return np.ascontiguousarray(np.broadcast_to(chunk, extents))
 
 
 @lru_cache(maxsize=256)
-def _owned(ownership: IndexMap, count: int) -> tuple[np.ndarray, ...]:
-    return apply(ownership, np.arange(LANES).reshape(1, 1, -1, 1), np.arange(count).reshape(1, 1, 1, -1))
+def owned(ownership: IndexMap, count: int) -> tuple[np.ndarray, ...]:
+    """What each of a lane's values adds to an index: [1, 1, lane, value], of extent 1 where nothing depends on it."""
+    found = apply(ownership, np.arange(LANES).reshape(1, 1, -1, 1), np.arange(count).reshape(1, 1, 1, -1))
+    return tuple(np.asarray(x).reshape(np.shape(x) or (1, 1, 1, 1)) for x in found)
 
 
 def apply(f: IndexMap, *inputs: Any) -> tuple:

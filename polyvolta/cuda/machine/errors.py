@@ -35,6 +35,12 @@ class BadTensor(CudaError, ValueError):
     id = "PV523"
 
 
+class NoProduct(CudaError, ValueError):
+    """An instruction that is to multiply matrices of which its lanes don't have every element."""
+
+    id = "PV526"
+
+
 class TooLong(CudaError, RuntimeError):
     """Interpreting would take longer than the caller is patient for."""
 

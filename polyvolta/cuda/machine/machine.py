@@ -17,13 +17,13 @@ from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
-from polyvolta.cuda.machine.reach import Index, Mask, Reach
+from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.sets import Aff, PolyvoltaError
 
 POISON = {"half": np.uint16(0xFEAD).view(np.float16), "float": np.uint32(0xFFC0DEAD).view(np.float32)}
 
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
-Effect = Callable[["Machine", Any, Mask], Reach]  # moves data, says where in memory
+Effect = Callable[["Machine", Any, Mask], Reaches]  # moves data, says where in memory
 Faults = Callable[["Machine", PolyvoltaError, np.ndarray | None], bool]
 """Called with what is wrong and which threads [block, warp, lane] it is, None for all that take part; says whether it
 took note of it. Else the error is raised."""
@@ -38,14 +38,14 @@ class Step:
     path : where in the kernel's body it stands; see `ir_walk`.
     op : the operation.
     mask : which threads [block, warp, lane] took part, None: all.
-    reach : where in memory, without the threads that were refused; None for what touches registers alone, or was
-        refused as a whole.
+    reach : where in memory, without the threads that were refused: one for each access that is not to registers; ()
+        for what touches registers alone, or was refused as a whole.
     """
 
     path: IrPath
     op: kir.Op
     mask: Mask
-    reach: Reach = None
+    reach: Reaches = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class Machine:
     registers : array -> [block, warp, lane, *shape, width] of fp16 ("half") or fp32 ("float").
     values : name -> a number (sizes, scalars, loop variables) or an array broadcastable to `shape`.
     path : of the statement that is being executed.
+    routes : what `access` keeps of the operations that were reached, by their identity.
     """
 
     def __init__(
@@ -93,6 +94,8 @@ class Machine:
             ir, tensors, blocks, effects, hook, faults,
         )  # fmt: skip
         self.path: IrPath = ()
+        self.routes: dict[int, Any] = {}
+        self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
         self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON["half"])
         self.shared = {t.name: self.memory[:, t.start : t.start + t.buffers * t.chunks] for t in ir.tiles}
@@ -134,12 +137,14 @@ class Machine:
                     self.hook(self, s, self.values)
                 yield Step((*at, k), s, mask, reach)
 
-    def _effect(self, op: kir.Op, mask: Mask) -> Reach:
+    def _effect(self, op: kir.Op, mask: Mask) -> Reaches:
         try:
+            if mask is not None and (group := _TOGETHER.get(op.together)) is not None:
+                self.whole(op, mask, *group)
             return self.effects[type(op)](self, op, mask)
         except (OutOfBounds, Diverged, NotAChunk) as wrong:  # none of the threads can take part
             self.refuse(wrong, mask)
-            return None
+            return ()
 
     def _loop(self, loop: kir.Loop, mask: Mask, at: IrPath) -> Iterator[Step]:
         lower = self._uniform(reduce(np.maximum, self.at(loop.lower)), f"a lower bound of loop {loop.var}")
@@ -182,9 +187,9 @@ class Machine:
             return value
         return per_block if (per_block != per_block[0]).any() else per_block.flat[0].item()
 
-    def whole(self, op: kir.Op, mask: Mask, axes: tuple[int, ...], group: str) -> None:
+    def whole(self, op: kir.Op, mask: np.ndarray, axes: tuple[int, ...], group: str) -> None:
         """Refuse an operation that only some threads of a warp, or of a block, take part in."""
-        if mask is not None and (split := mask.any(axes, keepdims=True) & ~mask).any():
+        if (split := mask.any(axes, keepdims=True) & ~mask).any():
             self.refuse(Diverged(f"{title(op)}: only part of {group} of block {self.block(split)} takes part"), split)
 
     def refuse(self, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
@@ -197,6 +202,13 @@ class Machine:
         return tuple(int(x) for x in self.blocks[:, np.argwhere(where)[0][0]])
 
     # ---- places
+
+    def accesses(self, op: kir.Op) -> tuple[kir.Access, ...]:
+        """What an operation of the kernel touches; asked for once."""
+        found = self._accesses.get(id(op))
+        if found is None:
+            found = self._accesses[id(op)] = op.accesses(self.ir)
+        return found
 
     def loops(self, block: int = 0, warp: int = 0) -> dict[str, int]:
         """The variables of the loops around the statement at hand, outermost first, in one warp of one block."""
@@ -228,6 +240,10 @@ class Machine:
         if any(not 0 <= i < n for i, n in zip(index, extents, strict=True)):
             raise OutOfBounds(f"register {e.array}{index} is outside of {e.array}{extents}")
         return array[(slice(None), slice(None), slice(None), *index)]
+
+
+_TOGETHER = {"warp": ((2,), "the lanes of a warp"), "block": ((1, 2), "the threads")}
+"""Of operations that some threads take together: the axes of a mask, and who they are in words."""
 
 
 def names(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray) -> dict[str, Any]:

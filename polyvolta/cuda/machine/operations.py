@@ -1,6 +1,7 @@
 """What each operation of the kernel IR does to a batch of blocks: gathers, scatters, and a little arithmetic.
 
-Where in memory comes from `access`; each effect gives that back, for those who watch.
+Where in memory comes from `access`; each effect gives that back, for those who watch. An operation that is defined
+elsewhere has its effect entered in `EFFECTS`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,10 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
-from polyvolta.cuda.machine.access import (
-    apply,
-    exchange_load,
-    exchange_store,
-    fragment_load,
-    global_reach,
-    shared_store,
-    which,
-)
+from polyvolta.cuda.machine.access import apply, reaches, which
+from polyvolta.cuda.machine.errors import NoProduct
 from polyvolta.cuda.machine.machine import Effect, Machine
-from polyvolta.cuda.machine.reach import GlobalReach, Mask, SharedReach
+from polyvolta.cuda.machine.reach import Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import evaluate
 
@@ -32,47 +26,47 @@ TYPES = {"half": np.float16, "float": np.float32}
 # ---- global memory
 
 
-def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> GlobalReach:
-    at = global_reach(m, op, mask)
+def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> Reaches:
+    (at,) = found = reaches(m, op, mask)
     memory, target = m.tensors[op.tensor], m.element(op.target)
     if at.inside is None and at.step == 1:
         target[...] = memory.runs[at.first]
-        return at
-    places = at.first[..., None] + at.step * np.arange(CHUNK)
+        return found
     if at.inside is None:
-        target[...] = memory.values[places]
-        return at
+        target[...] = memory.values[at.elements]
+        return found
     values = np.zeros(target.shape, np.float16)
-    values[at.inside] = memory.values[places[at.inside]]
+    values[at.inside] = memory.values[at.elements[at.inside]]
     _write(target, values, at.mask)
-    return at
+    return found
 
 
-def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> GlobalReach:
-    at = global_reach(m, op, mask)
+def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> Reaches:
+    (at,) = found = reaches(m, op, mask)
     memory, values = m.tensors[op.tensor], m.element(op.source).astype(np.float16)  # to nearest even
     if at.inside is None and at.step == 1:
         memory.runs[at.first] = values
-        return at
-    places = at.first[..., None] + at.step * np.arange(CHUNK)
+        return found
     active = ... if at.inside is None else at.inside
-    memory.values[places[active]] = values[active]
-    return at
+    memory.values[at.elements[active]] = values[active]
+    return found
 
 
 # ---- registers
 
 
-def _zero(m: Machine, op: kir.Zero, mask: Mask) -> None:
+def _zero(m: Machine, op: kir.Zero, mask: Mask) -> Reaches:
     _write(m.element(op.target), 0, mask)
+    return ()
 
 
-def _scale(m: Machine, op: kir.Scale, mask: Mask) -> None:
+def _scale(m: Machine, op: kir.Scale, mask: Mask) -> Reaches:
     target = m.element(op.target)
     _write(target, target * np.float32(op.factor), mask)
+    return ()
 
 
-def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> None:
+def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
     operands = [
         m.element(x).astype(np.float32) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands
     ]
@@ -80,36 +74,36 @@ def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> None:
     target = m.element(op.target)
     if op.inside is not None:
         index, extents = m.at(op.inside.index), m.at(op.inside.extents)
-        values = np.where(which(m, index, extents, op.inside.along, None), values, np.float32(0))
+        values = np.where(which(m, index, extents, op.inside.along, None, CHUNK), values, np.float32(0))
     _write(target, values.astype(target.dtype), mask)
+    return ()
 
 
 # ---- shared memory
 
 
-def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> SharedReach:
-    at = shared_store(m, op, mask)
+def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> Reaches:
+    (at,) = found = reaches(m, op, mask)
     _scatter(m.memory.reshape(-1, CHUNK), _rows(m, at, 0), m.element(op.source), at.mask)
-    return at
+    return found
 
 
-def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> SharedReach:
-    at, target = fragment_load(m, op, mask), m.element(op.target)
-    groups = target.reshape(*m.shape, -1, op.access)
+def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> Reaches:
+    (at,) = found = reaches(m, op, mask)
+    groups = m.element(op.target).reshape(*m.shape, -1, op.access)
     for g in range(len(at.units)):
         _write(groups[..., g, :], m.memory.reshape(-1, op.access).take(_rows(m, at, g), 0), at.mask)
-    return at
+    return found
 
 
 # ---- tensor cores
 
 
-def _mma(m: Machine, op: kir.Mma, mask: Mask) -> None:
-    m.whole(op, mask, (2,), "the lanes of a warp")
+def _mma(m: Machine, op: kir.Mma, mask: Mask) -> Reaches:
     d = m.element(op.d)
     a, b = (x.reshape(-1, LANES * x.shape[-1]) for x in (m.element(op.a), m.element(op.b)))
     for values, at_a, at_b, at_d in gathers(op.macro):
-        # [warp, quad-pair, row, k] @ [warp, quad-pair, k, column], back to [warp, lane, value]
+        # [warp, unit, row, k] @ [warp, unit, k, column], back to [warp, lane, value]
         product = a.take(at_a, 1).astype(np.float32) @ b.take(at_b, 1).astype(np.float32)
         product = product.reshape(len(a), -1).take(at_d, 1).reshape(*m.shape, -1)
         if isinstance(values, slice):
@@ -117,6 +111,7 @@ def _mma(m: Machine, op: kir.Mma, mask: Mask) -> None:
         else:
             before = d[..., values]
             d[..., values] = before + product if mask is None else np.where(mask[..., None], before + product, before)
+    return ()
 
 
 @lru_cache(maxsize=64)
@@ -124,21 +119,31 @@ def gathers(macro: MacroMma) -> tuple[tuple[Any, np.ndarray, np.ndarray, np.ndar
     """Each instruction of a macro-MMA as gathers, from the instruction's own ownership maps.
 
     Returns, for each step: the values of the accumulator fragment that it works on, a slice where they are
-    consecutive; where the quad-pairs' matrices A [4, 8, 4] and B [4, 4, 8] lie in a warp's fragments
-    (lane * values of a fragment + value); where each lane's accumulator values [lane, value] lie in the quad-pairs'
-    products [4, 8, 8].
+    consecutive; where the units' matrices A [unit, row, k] and B [unit, k, column] lie in a warp's fragments
+    (lane * values of a fragment + value); where each lane's accumulator values [lane, value] lie in the units'
+    products [unit, row, column].
+
+    Raises
+    ------
+    NoProduct : an element of a unit's A or B is no lane's.
     """
     lane = np.arange(LANES)[:, None]
-    quad_pair = lane % 16 // 4
     instruction, steps = macro.instruction, []
+    (unit,) = apply(instruction.unit, lane)
     rows, cols, depth = instruction.shape
     for step in macro.steps:
-        at = np.empty((4, rows, depth), np.intp), np.empty((4, depth, cols), np.intp)
-        sides = zip(at, (instruction.a, instruction.b), (step.a, step.b), macro.values[:2], strict=True)
-        for matrix, own, values, width in sides:
-            matrix[quad_pair, *apply(own, lane, np.arange(len(values)))] = lane * width + np.array(values)
+        at = np.full((instruction.units, rows, depth), -1), np.full((instruction.units, depth, cols), -1)
+        sides = zip("AB", at, (instruction.a, instruction.b), (step.a, step.b), macro.values[:2], strict=True)
+        for name, matrix, own, values, width in sides:
+            matrix[unit, *apply(own, lane, np.arange(len(values)))] = lane * width + np.array(values)
+            if (matrix < 0).any():
+                number, line, run = (int(x) for x in np.argwhere(matrix < 0)[0])
+                raise NoProduct(
+                    f"{instruction.title}: no lane has {name}[{line}, {run}] of {instruction.scope.name} {number}",
+                    where=str(own),
+                )
         row, col = apply(instruction.d, lane, np.arange(len(step.d)))
-        at_d = (quad_pair * rows + row) * cols + col
+        at_d = (unit * rows + row) * cols + col
         consecutive = step.d == tuple(range(step.d[0], step.d[0] + len(step.d)))
         values = slice(step.d[0], step.d[-1] + 1) if consecutive else np.array(step.d)
         steps.append((values, *at, at_d))
@@ -148,35 +153,29 @@ def gathers(macro: MacroMma) -> tuple[tuple[Any, np.ndarray, np.ndarray, np.ndar
 # ---- exchange
 
 
-def _exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> SharedReach:
-    m.whole(op, mask, (2,), "the lanes of a warp")
+def _exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> Reaches:
     ex, fragment = op.exchange, m.element(op.source).astype(TYPES[op.exchange.kind])
-    at = exchange_store(m, op, mask)
+    (at,) = found = reaches(m, op, mask)
     pieces = m.memory.reshape(-1, CHUNK).view(fragment.dtype).reshape(-1, len(ex.pieces[0]))
     for n, values in enumerate(ex.pieces):
         _scatter(pieces, _rows(m, at, n), fragment[..., values], at.mask)
-    return at
+    return found
 
 
-def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> SharedReach:
-    m.whole(op, mask, (2,), "the lanes of a warp")
+def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> Reaches:
     ex, target = op.exchange, m.element(op.target)
-    at = exchange_load(m, op, mask)
-    vectors = len(at.units) // op.parts  # of one part
+    found = reaches(m, op, mask)
     total: Any = None
-    for first in range(0, len(at.units), vectors):
-        loaded = [m.memory.reshape(-1, CHUNK).take(_rows(m, at, n), 0) for n in range(first, first + vectors)]
+    for at in found:  # a part each
+        loaded = [m.memory.reshape(-1, CHUNK).take(_rows(m, at, n), 0) for n in range(len(at.units))]
         run = np.concatenate([x.view(TYPES[ex.kind]) for x in loaded], -1)[..., ex.words]
         total = run if total is None else total.astype(np.float32) + run
-    _write(target, total.astype(target.dtype), at.mask)
-    return at
+    _write(target, total.astype(target.dtype), found[-1].mask)
+    return found
 
 
-def _barrier(m: Machine, op: kir.Barrier, mask: Mask) -> None:
-    if op.scope == "warp":
-        m.whole(op, mask, (2,), "the lanes of a warp")
-    else:
-        m.whole(op, mask, (1, 2), "the threads")
+def _barrier(m: Machine, op: kir.Barrier, mask: Mask) -> Reaches:
+    return ()  # that all are there is looked at for whatever threads take together
 
 
 EFFECTS: dict[type, Effect] = {

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.memories import CHUNK_BYTES
 
 Index = tuple[Any, ...]  # integers, or integer arrays broadcastable to [block, warp, lane]
 Mask = np.ndarray | None  # which threads [block, warp, lane] take part; None: all
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class WarpAccess:
     """One memory instruction of every warp of a batch.
 
     Parameters
@@ -41,42 +42,51 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class GlobalReach:
-    """Where in a tensor's memory the eight values of a load or a store lie.
+    """Where in a tensor's memory the values of an access lie.
 
     Parameters
     ----------
+    access : whose reach it is; n values a thread.
     mask : which threads [block, warp, lane] take part; None: all.
     first : the number of the first value in the tensor's memory, [block, warp, lane].
-    step : from one value to the next; 0 where all eight are the first one.
-    inside : which values are accessed, [block, warp, lane, 8]; None: all of all threads.
-    width : how many consecutive values one access moves, where all eight are inside.
+    step : from one value to the next; 0 where all are the first one.
+    inside : which values are accessed, [block, warp, lane, n]; None: all of all threads.
+    width : how many consecutive values one instruction moves, where all are inside.
     """
 
+    access: Access
     mask: Mask
     first: np.ndarray
     step: int
     inside: np.ndarray | None
     width: int
 
+    @property
+    def elements(self) -> np.ndarray:
+        """The numbers of all values in the tensor's memory, [block, warp, lane, n]."""
+        return self.first[..., None] + self.step * np.arange(self.access.values)
+
 
 @dataclass(frozen=True, slots=True)
 class SharedReach:
-    """Where in shared memory an operation's accesses go.
+    """Where in shared memory the instructions of an access go.
 
     Parameters
     ----------
+    access : whose reach it is.
     mask : which threads [block, warp, lane] take part; None: all.
-    width : bytes that a lane moves in each access: the unit.
-    units : for each access in order, which unit of the block's shared memory; an array that broadcasts to
+    width : bytes that a lane moves with each instruction: the unit.
+    units : for each instruction in order, which unit of the block's shared memory; an array that broadcasts to
         [block, warp, lane].
     """
 
+    access: Access
     mask: Mask
     width: int
     units: tuple[Any, ...]
 
-    def rows(self, shape: tuple[int, int, int], chunks: int, access: int) -> np.ndarray:
-        """The units of one access counted through the memories of all blocks; 0 for who takes no part.
+    def rows(self, shape: tuple[int, int, int], chunks: int, instruction: int) -> np.ndarray:
+        """The units of one instruction counted through the memories of all blocks; 0 for who takes no part.
 
         Parameters
         ----------
@@ -84,10 +94,13 @@ class SharedReach:
         chunks : of a block's shared memory.
         """
         first = np.arange(shape[0])[:, None, None] * (chunks * CHUNK_BYTES // self.width)
-        return settled(first + self.units[access], shape, self.mask)
+        return settled(first + self.units[instruction], shape, self.mask)
 
 
-Reach = GlobalReach | SharedReach | None
+Reach = GlobalReach | SharedReach
+Reaches = tuple[Reach, ...]
+"""Of an operation: one for each of its accesses to a tensor or a tile, in their order. () where it has none, or was
+refused as a whole."""
 
 
 def settled(value: Any, shape: tuple[int, int, int], mask: Mask) -> np.ndarray:

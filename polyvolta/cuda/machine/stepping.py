@@ -34,7 +34,7 @@ from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.operations import EFFECTS
-from polyvolta.cuda.machine.reach import Access, Reach
+from polyvolta.cuda.machine.reach import Reaches, WarpAccess
 from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touches
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.sched.tree import Schedule
@@ -74,7 +74,7 @@ class TraceStep:
     values: Mapping[str, np.ndarray]
     _machine: Machine = field(repr=False)
     _names: Mapping[str, Any] = field(repr=False)
-    _reach: Reach = field(repr=False)
+    _reach: Reaches = field(repr=False)
 
     @property
     def op(self) -> kir.Op:
@@ -99,9 +99,9 @@ class TraceStep:
         return self._touches[1]
 
     @property
-    def accesses(self) -> tuple[Access, ...]:
+    def accesses(self) -> tuple[WarpAccess, ...]:
         """The warp-wide memory instructions, lane by lane in bytes; one block, so their first axis has extent 1."""
-        return tuple(instructions(self._machine, self.op, self._reach))
+        return tuple(instructions(self._machine, self._reach))
 
     @cached_property
     def _touches(self) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
@@ -263,22 +263,13 @@ def _steps(machine: Machine, places: Places, block: tuple[int, int, int]) -> Ite
 
 def _registers(machine: Machine, step: Step) -> dict[str, np.ndarray]:
     """Copies of the register elements that an operation touches, after it."""
-    match step.op:
-        case kir.Mma(d, a, b):
-            elements: tuple = (d, a, b)
-        case kir.Pointwise(target=target, operands=operands):
-            elements = (target, *operands)
-        case kir.SharedStore(source) | kir.ExchangeStore(source) | kir.GlobalStore(source):
-            elements = (source,)
-        case kir.Barrier():
-            elements = ()
-        case op:
-            elements = (op.target,)
     out = {}
-    for e in elements:
-        if isinstance(e, kir.Element):
-            at = [machine.number(i, f"an index of register array {e.array}") for i in e.index]
-            out[element_text(machine.ir, e.array, at)] = machine.element(e)[0].copy()
+    touched = [a for a in machine.accesses(step.op) if a.space == "registers"]
+    for a in sorted(touched, key=lambda a: not a.writes):
+        at = [machine.number(i, f"an index of register array {a.array}") for i in a.index]
+        name = element_text(machine.ir, a.array, at)
+        if name not in out:
+            out[name] = machine.element(kir.Element(a.array, a.index))[0].copy()
     return out
 
 

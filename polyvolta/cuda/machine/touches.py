@@ -9,15 +9,15 @@ number of values within a box.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
-from polyvolta.cuda.machine.access import ITEM, apply
-from polyvolta.cuda.machine.reach import GlobalReach, Reach, SharedReach
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Access, KernelIR, Op, SharedTile
+from polyvolta.cuda.machine.access import owned
+from polyvolta.cuda.machine.reach import GlobalReach, Reaches, SharedReach
+from polyvolta.sets import Aff
 
 FEW = 4  # ranges of one dimension that are listed
 
@@ -55,9 +55,9 @@ class Touch:
 
 
 def touches(
-    ir: KernelIR, op: kir.Op, names: Mapping[str, Any], reach: Reach, active: np.ndarray
+    ir: KernelIR, op: Op, names: Mapping[str, Any], reach: Reaches, active: np.ndarray
 ) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
-    """What each warp of one block reads and what it writes in an operation.
+    """What each warp of one block reads and what it writes in an operation, in the order of its accesses.
 
     Parameters
     ----------
@@ -68,50 +68,39 @@ def touches(
 
     Cost: linear in the values that are moved.
     """
-    reads: list[Touch] = []
-    writes: list[Touch] = []
-    for warp in np.flatnonzero(active.any(1)):
-        one = _Warp(ir, names, int(warp), active)
-        read, written = _of_warp(one, op, reach)
-        reads += read
-        writes += written
-    return tuple(reads), tuple(writes)
+    found: dict[str, list[Touch]] = {"read": [], "write": []}
+    accesses = op.accesses(ir)
+    if len(reach) == sum(a.space != "registers" for a in accesses):  # else it was refused
+        for warp in np.flatnonzero(active.any(1)):
+            one, left = _Warp(ir, names, int(warp), active), iter(reach)
+            for a in accesses:
+                found[a.kind] += [one.element(a)] if a.space == "registers" else one.memory(next(left))
+    return tuple(found["read"]), tuple(found["write"])
 
 
-def assignment(ir: KernelIR, op: kir.Op, reads: Sequence[Touch], writes: Sequence[Touch]) -> str:
+def assignment(ir: KernelIR, op: Op, reads: Sequence[Touch], writes: Sequence[Touch]) -> str:
     """An operation of one warp in one line, such as "hmma_C[0][1] += hmma_A[0] @ hmma_B[1]".
 
     Parameters
     ----------
     reads, writes : those of the warp.
     """
-    source = [t.text for t in reads]
-    match op:
-        case kir.Barrier("block"):
-            return "waits for all warps of the block"
-        case kir.Barrier():
-            return "its lanes wait for one another"
-        case kir.Mma():
-            d, a, b = source
-            return f"{d} += {a} @ {b}"
-        case kir.Zero():
-            value = "0"
-        case kir.Scale(factor=factor):
-            return f"{writes[0]} *= {factor:g}"
-        case kir.Pointwise(name=name, operands=operands):
-            given = iter(source)
-            value = f"{name}({', '.join(next(given) if isinstance(x, kir.Element) else x for x in operands)})"
-        case kir.ExchangeLoad():
-            value = " + ".join(source)
-        case kir.GlobalLoad() if not source:
-            value = f"0  (all outside of {op.tensor})"
-        case kir.GlobalStore() if not writes:
-            return f"{source[0]} is not stored  (all outside of {op.tensor})"
-        case _:
-            value = source[0]
-    cut = "".join(f"  (0 outside of {t.array})" for t in reads if t.cut)
-    cut += "".join(f"  (nothing outside of {t.array})" for t in writes if t.cut)
-    return f"{writes[0]} = {value}{cut}"
+    left = {"read": list(reads), "write": list(writes)}
+    texts: dict[str, list[str]] = {"read": [], "write": []}
+    notes = []
+    for a in op.accesses(ir):
+        here = left[a.kind]
+        if not here or (here[0].space, here[0].array) != (a.space, a.array):
+            if a.writes:
+                return f"{', '.join(texts['read'])} is not stored  (all outside of {a.array})"
+            texts[a.kind].append("0")
+            notes.append(f"  (all outside of {a.array})")
+            continue
+        touch = here.pop(0)
+        texts[a.kind].append(touch.text)
+        if touch.cut:
+            notes.append(f"  ({'nothing' if a.writes else '0'} outside of {a.array})")
+    return op.sentence(texts["read"], texts["write"]) + "".join(notes)
 
 
 def element_text(ir: KernelIR, array: str, index: Sequence[int]) -> str:
@@ -136,7 +125,7 @@ class _Warp:
         self.ir, self.names, self.warp, self.lanes = ir, names, warp, np.flatnonzero(active[warp])
         self.shape = (1, *active.shape)
 
-    def at(self, e: kir.Aff) -> np.ndarray:
+    def at(self, e: Aff) -> np.ndarray:
         """An expression in the lanes that take part, [lane]."""
         return self.of(e.evaluate(self.names))
 
@@ -146,93 +135,62 @@ class _Warp:
         shape = (*self.shape, *value.shape[3:])
         return np.broadcast_to(value, shape)[0, self.warp, self.lanes]
 
-    def touch(self, kind: str, space: str, array: str, text: str, count: int, chunks: tuple[int, ...] = ()) -> Touch:
-        return Touch(self.warp, kind, space, array, text, count, len(self.lanes), chunks)
+    def touch(self, a: Access, text: str, count: int, chunks: tuple[int, ...] = (), cut: bool = False) -> Touch:
+        return Touch(self.warp, a.kind, a.space, a.array, text, count, len(self.lanes), chunks, cut)
 
-    def element(self, kind: str, e: kir.Element) -> Touch:
+    def element(self, a: Access) -> Touch:
         """A register element, in all lanes that take part."""
-        r = self.ir.register(e.array)
-        text = element_text(self.ir, e.array, [int(self.at(i)[0]) for i in e.index])
-        size = r.width * (2 if r.kind == "half" else 4)
-        return self.touch(kind, "registers", e.array, text, size * len(self.lanes))
+        text = element_text(self.ir, a.array, [int(self.at(i)[0]) for i in a.index])
+        return self.touch(a, text, a.values * a.item * len(self.lanes))
 
+    def memory(self, at: GlobalReach | SharedReach) -> list[Touch]:
+        """What is reached of a tensor or of a tile; nothing where all is outside of the tensor."""
+        if isinstance(at, GlobalReach):
+            return list(self.tensor(at))
+        return [self.tile(at) if at.access.places is None else self.slot(at)]
 
-def _of_warp(w: _Warp, op: kir.Op, reach: Reach) -> tuple[list[Touch], list[Touch]]:
-    """What a warp reads, and what it writes."""
-    match op:
-        case kir.Zero(target):
-            return [], [w.element("write", target)]
-        case kir.Scale(target):
-            return [w.element("read", target)], [w.element("write", target)]
-        case kir.Pointwise(target=target, operands=operands):
-            return [w.element("read", x) for x in operands if isinstance(x, kir.Element)], [w.element("write", target)]
-        case kir.Mma(d, a, b):
-            return [w.element("read", x) for x in (d, a, b)], [w.element("write", d)]
-        case kir.GlobalLoad(target) if isinstance(reach, GlobalReach):
-            return list(_tensor(w, "read", op, reach)), [w.element("write", target)]
-        case kir.GlobalStore(source) if isinstance(reach, GlobalReach):
-            return [w.element("read", source)], list(_tensor(w, "write", op, reach))
-        case kir.SharedStore(source) if isinstance(reach, SharedReach):
-            return [w.element("read", source)], [_tile(w, "write", op, reach)]
-        case kir.FragmentLoad(target) if isinstance(reach, SharedReach):
-            return [_tile(w, "read", op, reach)], [w.element("write", target)]
-        case kir.ExchangeStore(source) if isinstance(reach, SharedReach):
-            return [w.element("read", source)], list(_slots(w, "write", op, reach, 1))
-        case kir.ExchangeLoad(target) if isinstance(reach, SharedReach):
-            return list(_slots(w, "read", op, reach, op.parts)), [w.element("write", target)]
-    return [], []
+    def tensor(self, at: GlobalReach) -> Iterator[Touch]:
+        """The values of a tensor that are accessed; nothing where all are outside."""
+        a = at.access
+        inside = np.ones((len(self.lanes), a.values), bool) if at.inside is None else self.of(at.inside)
+        if not inside.any():
+            return
+        text, count = _region(a.array, [np.broadcast_to(x, inside.shape)[inside] for x in self.index(a)])
+        yield self.touch(a, text, a.item * count, cut=not inside.all())
 
+    def index(self, a: Access) -> list[np.ndarray]:
+        """The elements of a tensor or of a tile that each lane's values are, [lane, value] for each dimension."""
+        index = [self.at(e)[:, None] for e in a.index]
+        if a.own is not None:
+            added = (x[0, 0, self.lanes if x.shape[2] > 1 else slice(None)] for x in owned(a.own, a.values))
+            return [x + o for x, o in zip(index, added, strict=True)]
+        return [x + np.arange(a.values) if d == a.along else x for d, x in enumerate(index)]
 
-def _tensor(w: _Warp, kind: str, op: kir.GlobalLoad | kir.GlobalStore, reach: GlobalReach) -> Iterator[Touch]:
-    """The values of a tensor that are accessed; nothing where all are outside."""
-    inside = np.ones((len(w.lanes), CHUNK), bool) if reach.inside is None else w.of(reach.inside)
-    if not inside.any():
-        return
-    index = [np.broadcast_to(w.at(e)[:, None], inside.shape) for e in op.index]
-    if op.along is not None:
-        index[op.along] = index[op.along] + np.arange(CHUNK)
-    text, count = _region(op.tensor, [x[inside] for x in index])
-    yield replace(w.touch(kind, "global", op.tensor, text, ITEM * count), cut=not inside.all())
+    def tile(self, at: SharedReach) -> Touch:
+        """The elements of a tile, and the buffer."""
+        a = at.access
+        tile = self.ir.tile(a.array)
+        text, count = _region(a.array, [x.reshape(-1) for x in np.broadcast_arrays(*self.index(a))])
+        chunks = self.chunks(tile, at)
+        if tile.buffers > 1:
+            text += f" buffer {int(self.at(a.slot)[0])}"
+            chunks = tuple(c % tile.chunks for c in chunks)
+        return self.touch(a, text, a.item * count, chunks)
 
+    def slot(self, at: SharedReach) -> Touch:
+        """A warp's slot of an exchange buffer, with what tells its places apart: the round."""
+        a = at.access
+        assert a.places is not None
+        bytes_ = len({int(u) for units in at.units for u in self.of(units).reshape(-1)}) * at.width
+        text = f"{a.array} slot {int(self.at(a.slot)[0])}"
+        for (name, extent), e in zip(a.places.inputs[1:], a.given, strict=True):
+            text += f" {name} {int(self.at(e)[0])}" if extent > 1 else ""
+        return self.touch(a, text, bytes_, self.chunks(self.ir.tile(a.array), at))
 
-def _tile(w: _Warp, kind: str, op: kir.SharedStore | kir.FragmentLoad, reach: SharedReach) -> Touch:
-    """The elements of a tile, and the buffer."""
-    tile = w.ir.tile(op.tile)
-    if isinstance(op, kir.FragmentLoad):
-        count = w.ir.register(op.target.array).width
-        own = apply(op.ownership, w.lanes[:, None], np.arange(count))
-        index = [w.at(e)[:, None] + o for e, o in zip(op.origin, own, strict=True)]
-    else:
-        index = [w.at(e)[:, None] for e in op.index]
-        index[tile.order[-1]] = index[tile.order[-1]] + np.arange(CHUNK)
-    text, count = _region(op.tile, [x.reshape(-1) for x in np.broadcast_arrays(*index)])
-    chunks = _chunks(w, tile, reach, range(len(reach.units)))
-    if tile.buffers > 1:
-        text += f" buffer {int(w.at(op.buffer)[0])}"
-        chunks = tuple(c % tile.chunks for c in chunks)
-    return w.touch(kind, "shared", op.tile, text, ITEM * count, chunks)
-
-
-def _slots(
-    w: _Warp, kind: str, op: kir.ExchangeStore | kir.ExchangeLoad, reach: SharedReach, parts: int
-) -> Iterator[Touch]:
-    """The warps' buffers of an exchange; the accesses of a reach are those of one buffer after the other."""
-    tile, each = w.ir.tile(op.buffer), len(reach.units) // parts
-    for part in range(parts):
-        numbers = range(part * each, (part + 1) * each)
-        chunks = _chunks(w, tile, reach, numbers)
-        slot = int(w.at(op.slot)[0]) + part * (op.stride if isinstance(op, kir.ExchangeLoad) else 0)
-        bytes_ = len({int(u) for n in numbers for u in w.of(reach.units[n]).reshape(-1)}) * reach.width
-        text = f"{op.buffer} slot {slot}"
-        if isinstance(op, kir.ExchangeLoad) and op.exchange.rounds > 1:
-            text += f" round {int(w.at(op.round)[0])}"
-        yield w.touch(kind, "shared", op.buffer, text, bytes_, chunks)
-
-
-def _chunks(w: _Warp, tile: kir.SharedTile, reach: SharedReach, numbers: Sequence[int]) -> tuple[int, ...]:
-    """The chunks of a tile that some of the accesses reach."""
-    units = [w.of(reach.units[n]).reshape(-1) * reach.width // CHUNK_BYTES - tile.start for n in numbers]
-    return tuple(np.unique(np.concatenate(units)).tolist())
+    def chunks(self, tile: SharedTile, at: SharedReach) -> tuple[int, ...]:
+        """The chunks of a tile that are reached."""
+        units = [self.of(unit).reshape(-1) * at.width // CHUNK_BYTES - tile.start for unit in at.units]
+        return tuple(np.unique(np.concatenate(units)).tolist())
 
 
 # ---- elements as text

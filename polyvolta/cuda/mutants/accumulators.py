@@ -31,7 +31,8 @@ from polyvolta.cuda.mutants.model import (
     without,
 )
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import macro_mma
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.registry import targets
 from polyvolta.sets import Aff, aff, var, xor
 
 LANE = var("lane")
@@ -117,10 +118,24 @@ def _other_instruction(ir: KernelIR) -> KernelIR:
     """Macro-MMAs by the instruction for the other layout of A."""
 
     def change(s: Any) -> tuple[Stmt]:
-        a, b = s.macro.instruction.layouts
-        return (replace(s, macro=macro_mma(s.macro.name, {"row": "col", "col": "row"}[a], b)),)
+        return (replace(s, macro=_with_other_a(s.macro)),)
 
     return edited(ir, places(ir, Mma), change)
+
+
+def _with_other_a(macro: MacroMma) -> MacroMma:
+    """The macro-MMA with the instruction for the other layout of A.
+
+    Raises
+    ------
+    NothingToBreak : no target has one.
+    """
+    a, b = macro.instruction.layouts
+    wanted = {"row": "col", "col": "row"}[a], b
+    for made in (m for target in targets.values() for m in target.macro_mmas):
+        if macro.instruction in made.instructions and made.name == macro.name and wanted in made.layouts:
+            return made.of(*wanted)
+    raise NothingToBreak(f"{macro.name} has no instruction for {'.'.join(wanted)}")
 
 
 def _crossed_steps(ir: KernelIR) -> KernelIR:

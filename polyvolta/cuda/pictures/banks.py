@@ -22,8 +22,6 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
     LANES,
     Exchange,
-    ExchangeLoad,
-    ExchangeStore,
     KernelIR,
     SharedTile,
 )
@@ -132,8 +130,8 @@ def boxes(tile: SharedTile) -> dict[int, list[list[Sequence[int]]]]:
 
 def _exchange_of(ir: KernelIR, tile: SharedTile) -> Exchange:
     for op in operations(ir.body):
-        if isinstance(op, ExchangeStore | ExchangeLoad) and op.buffer == tile.name:
-            return op.exchange
+        if op.plan is not None and any(a.array == tile.name for a in op.accesses(ir)):
+            return op.plan
     raise NotInKernel(f"nothing touches {tile.name} of {ir.name}")
 
 
@@ -231,7 +229,7 @@ def tile_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool = T
         *more,
         warning=f"{worst}-way bank conflicts" if worst > 1 else "",
     )
-    held = contents(ir, tile, getattr(op, "exchange", None))
+    held = contents(ir, tile, op.plan)
     lanes: dict[int, list[int]] = {}  # by address
     for lane, byte in enumerate(taken.address.tolist()):
         if byte >= 0:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, ExchangeLoad, ExchangeStore, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.kernel_ir import Access, GlobalTensor, KernelIR
 from polyvolta.cuda.machine.stepping import checked_block
 from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
 from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel, TooMuchToDraw
@@ -179,24 +179,24 @@ def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks
     at: dict[tuple[int, int], int] = {}  # which of them the last box belongs to
     owner: dict[int, int] = {}  # the warp whose sums lie in a slot
     for step in machine.steps():
-        op = step.op
         active = np.ones(machine.shape, bool) if step.mask is None else step.mask
-        if isinstance(op, ExchangeStore):
-            given += active.any(-1)
-            slot = np.broadcast_to(machine.at((op.slot,))[0], machine.shape)[0, :, 0]
-            owner |= {int(s): w for w, s in enumerate(slot) if active[:, w].any()}
-        elif isinstance(op, ExchangeLoad):
-            slot = np.broadcast_to(machine.at((op.slot,))[0], machine.shape)[0, :, 0]
-            for w in np.flatnonzero(active.any((0, 2))):
-                slots = [int(slot[w]) + k * op.stride for k in range(op.parts)]
-                parts = [owner[s] for s in slots if s in owner]
+        touched = machine.accesses(step.op)
+        if exchanged := [a for a in touched if a.places is not None]:
+            slots = [np.broadcast_to(machine.at((a.slot,))[0], machine.shape)[0, :, 0] for a in exchanged]
+            if exchanged[0].writes:
+                given += active.any(-1)
+                owner |= {int(s): w for w, s in enumerate(slots[0]) if active[:, w].any()}
+            for w in np.flatnonzero(active.any((0, 2))) if not exchanged[0].writes else ():
+                parts = [owner[int(s[w])] for s in slots if int(s[w]) in owner]
                 found.parts[int(w)] = tuple(sorted({*found.parts.get(int(w), ()), *parts}))
-        elif isinstance(op, GlobalStore) and op.tensor == tensor.name:
-            row, col = (np.broadcast_to(x, machine.shape) for x in machine.at(op.index))
-            high, wide = (CHUNK if op.along == d else 1 for d in (0, 1))
-            inside = _count(found, row[active], col[active], op.along)
+        for a in touched:
+            if not a.writes or (a.space, a.array) != ("global", tensor.name):
+                continue
+            row, col = (np.broadcast_to(x, machine.shape) for x in machine.at(a.index))
+            high, wide = (a.values if a.along == d else 1 for d in (0, 1))
+            inside = _count(found, row[active], col[active], a)
             astray = np.zeros(machine.shape, bool)
-            astray[active] = not op.guarded and ~inside
+            astray[active] = not a.guarded and ~inside
             for b, w in np.argwhere(active.any(-1)).tolist():
                 r, c = row[b, w][active[b, w]], col[b, w][active[b, w]]
                 box = int(r.min()), int(c.min()), int(r.max()) + high, int(c.max()) + wide
@@ -211,10 +211,10 @@ def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks
                     found.bare.add(((x, y, z), w, len(boxes) - 1))
 
 
-def _count(found: Stores, row: np.ndarray, col: np.ndarray, along: int) -> np.ndarray:
-    """Count the elements of runs of eight that are in the matrix; which runs are all inside."""
-    further = np.arange(CHUNK)
-    rows, cols = (x[:, None] + further * (along == d) for d, x in enumerate((row, col)))
+def _count(found: Stores, row: np.ndarray, col: np.ndarray, a: Access) -> np.ndarray:
+    """Count the elements of runs of values that are in the matrix; which runs are all inside."""
+    further = np.arange(a.values)
+    rows, cols = (x[:, None] + further * (a.along == d) for d, x in enumerate((row, col)))
     inside = (rows >= 0) & (rows < found.shape[0]) & (cols >= 0) & (cols < found.shape[1])
     np.add.at(found.count, (rows[inside], cols[inside]), 1)
     return np.asarray(inside.all(-1))

@@ -12,18 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import (
-    Barrier,
-    Element,
-    FragmentLoad,
-    GlobalLoad,
-    KernelIR,
-    Loop,
-    Mma,
-    Op,
-    Pointwise,
-    SharedStore,
-)
+from polyvolta.cuda.ir.kernel_ir import Access, KernelIR, Loop, Op
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
 from polyvolta.sets import Aff
@@ -64,8 +53,9 @@ def k_loops(ir: KernelIR) -> list[tuple[IrPath, Loop]]:
     found: list[tuple[IrPath, Loop]] = []
     for at, s in walk(ir.body):
         if isinstance(s, Loop) and not any(at[: len(outer)] == outer for outer, _ in found):
-            kinds = {type(op) for op in operations(s.body)}
-            if {SharedStore, Mma} <= kinds:
+            inside = tuple(operations(s.body))
+            fills = any(a.writes and a.space == "shared" and not a.places for op in inside for a in op.accesses(ir))
+            if fills and any(op.product is not None for op in inside):
                 found.append((at, s))
     return found
 
@@ -112,8 +102,8 @@ def course(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> Co
     machine, tiles = dry_machine(ir, sizes), 0
     brought: dict[int, int] = {}
     for step in machine.steps():
-        if step.path[: len(at)] == at and isinstance(step.op, GlobalLoad):
-            if (place := _along_k(machine, step.op, loop)) is not None:
+        for a in machine.accesses(step.op) if step.path[: len(at)] == at else ():
+            if _loads(a) and (place := _along_k(machine, a, loop)) is not None:
                 brought.setdefault(machine.value(loop.var), place[0])
                 tiles = max(tiles, place[1])
     machine = dry_machine(ir, sizes)
@@ -134,14 +124,18 @@ def course(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> Co
     return Course(found, tiles)
 
 
-def _along_k(machine: DryMachine, op: GlobalLoad, loop: Loop) -> tuple[int, int] | None:
+def _loads(a: Access) -> bool:
+    return (a.space, a.kind) == ("global", "read")
+
+
+def _along_k(machine: DryMachine, a: Access, loop: Loop) -> tuple[int, int] | None:
     """The k tile that a load brings, and how many its tensor has; None for a load that is the same in every trip."""
     now = machine.values[loop.var]
-    here = machine.at(op.index)
+    here = machine.at(a.index)
     machine.values[loop.var] = now + loop.step
-    there = machine.at(op.index)
+    there = machine.at(a.index)
     machine.values[loop.var] = now
-    for x, y, extent in zip(here, there, machine.ir.tensor(op.tensor).dims, strict=True):
+    for x, y, extent in zip(here, there, machine.ir.tensor(a.array).dims, strict=True):
         if deep := abs(int(np.ravel(y)[0]) - int(np.ravel(x)[0])):
             total = machine.value(extent) if isinstance(extent, str) else extent
             return int(np.min(np.asarray(x))) // deep, -(-total // deep)
@@ -178,37 +172,55 @@ class _Held:
 
     def event(self, machine: DryMachine, op: Op, trip: int) -> Event:
         """Follow one operation."""
-        register = lambda e: (e.array, *(_number(machine, x) for x in e.index))  # noqa: E731
-        start = lambda tile: machine.ir.tile(tile).start  # noqa: E731
-        buffer, tiles = None, NONE
-        match op:
-            case GlobalLoad():
-                place = _along_k(machine, op, self.loop)
-                number = self.brought.get(trip) if place is None else place[0]
-                kind, tiles = "load", NONE if number is None else frozenset({number})
-                self.registers[register(op.target)] = tiles
-            case SharedStore():
-                kind, buffer = "store", _number(machine, op.buffer)
-                tiles = self.registers.get(register(op.source), NONE)
-                before = self.shared.get((start(op.tile), buffer), (None, NONE))
-                self.shared[start(op.tile), buffer] = trip, tiles | (before[1] if before[0] == trip else NONE)
-            case FragmentLoad():
-                kind, buffer = "fetch", _number(machine, op.buffer)
-                tiles = self.shared.get((start(op.tile), buffer), (0, NONE))[1]
-                self.registers[register(op.target)] = tiles
-            case Mma():
-                kind = "mma"
-                tiles = self.registers.get(register(op.a), NONE) | self.registers.get(register(op.b), NONE)
-            case Barrier():
-                kind = "barrier"
-            case Pointwise():
-                kind = "pointwise"
-                operands = [register(x) for x in op.operands if isinstance(x, Element)]
-                tiles = frozenset().union(*(self.registers.get(x, NONE) for x in operands))
-                self.registers[register(op.target)] = tiles
-            case _:
-                kind = "pointwise"
-        return Event(kind, trip, tiles, buffer, {op.statement: None}, 1)
+        touched = machine.accesses(op)
+        adds = {(a.array, a.index) for a in touched if a.writes} if op.product is not None else set()  # d, not a or b
+        tiles: Tiles = NONE
+        for a in touched:
+            if not a.writes and (a.array, a.index) not in adds:
+                tiles |= self.read(machine, a, trip)
+        for a in touched:
+            if a.writes and not adds:
+                self.write(machine, a, trip, tiles)
+        shared = [a for a in touched if a.space == "shared"]
+        buffer = _number(machine, shared[0].slot) if shared else None
+        return Event(_kind(op, touched), trip, tiles, buffer, {op.statement: None}, 1)
+
+    def read(self, machine: DryMachine, a: Access, trip: int) -> Tiles:
+        """What is held where an access reads."""
+        if a.space == "global":
+            place = _along_k(machine, a, self.loop)
+            number = self.brought.get(trip) if place is None else place[0]
+            return NONE if number is None else frozenset({number})
+        if a.space == "shared":
+            return self.shared.get(_buffer(machine, a), (0, NONE))[1]
+        return self.registers.get(_element(machine, a), NONE)
+
+    def write(self, machine: DryMachine, a: Access, trip: int, tiles: Tiles) -> None:
+        """An access that writes puts these there."""
+        if a.space == "shared":
+            before = self.shared.get(_buffer(machine, a), (None, NONE))
+            self.shared[_buffer(machine, a)] = trip, tiles | (before[1] if before[0] == trip else NONE)
+        elif a.space == "registers":
+            self.registers[_element(machine, a)] = tiles
+
+
+def _kind(op: Op, touched: Sequence[Access]) -> str:
+    if op.product is not None:
+        return "mma"
+    if op.orders is not None:
+        return "barrier"
+    if any(map(_loads, touched)):
+        return "load"
+    shared = [a.kind for a in touched if a.space == "shared"]
+    return "store" if "write" in shared else "fetch" if shared else "pointwise"
+
+
+def _element(machine: DryMachine, a: Access) -> tuple:
+    return a.array, *(_number(machine, x) for x in a.index)
+
+
+def _buffer(machine: DryMachine, a: Access) -> tuple[int, int]:
+    return machine.ir.tile(a.array).start, _number(machine, a.slot)
 
 
 def _number(machine: DryMachine, e: Aff) -> int:

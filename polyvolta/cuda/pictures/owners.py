@@ -2,9 +2,10 @@
 
 A at the left, B above, the accumulator between them, as in the paper's figures of the instruction and of the
 macro-MMA: a row of A and a column of B meet in an element of the result. Every cell is drawn from the ownership maps
-{ [lane, i] -> [row, col] }, nothing is placed by hand. Colours tell the quad-pairs apart; the deeper shade is the quad
-of lanes 16 to 31. The numbers are the owning lane and, small, which value i of the lane's fragment the element is.
-Where several lanes hold an element of an operand, its cell has a band for each.
+{ [lane, i] -> [row, col] }, nothing is placed by hand. Colours tell quads apart, of four lanes each; of quads that are
+16 lanes apart, which are a quad-pair where an instruction works in those, the second one has the deeper shade. The
+numbers are the owning lane and, small, which value i of the lane's fragment the element is. Where several lanes hold
+an element of an operand, its cell has a band for each.
 
 Of a kernel A and B are drawn as its fragment loads bring them, the accumulator as its product has it. Where a load
 brings an element to another place than the product takes it from, the cell is red.
@@ -12,78 +13,96 @@ brings an element to another place than the product takes it from, the cell is r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import FragmentLoad, KernelIR, Mma
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Op
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures.dry import ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, RED, TINTS, Canvas, Svg
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import HIGH, LAYOUTS, QUAD_PAIR, Instruction, MacroMma, m8n8k4, macro_mma
+from polyvolta.cuda.target.instruction import LAYOUTS, Instruction
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.registry import target_of
+from polyvolta.cuda.target.target import Target
 from polyvolta.sets import UnknownName, nearest
 
 CELL = 30
 GAP = 34  # between the matrices, for the numbers of rows and columns
+QUAD = 4  # lanes that have one colour
 
 Owners = dict[tuple[int, int], list[tuple[int, int]]]  # element -> (lane, value) of each owner, by lane
 Wrong = Mapping[tuple[int, int], str]  # element that lies elsewhere -> where it should be, in words
 LAYOUT_NAMES = {"row": "row-major", "col": "column-major"}
 
 
-def ownership(macro: Any = "m16n16k8", a: str = "row", b: str = "col", *, statement: str | None = None) -> Svg:
+def ownership(
+    macro: Any = None,
+    a: str = "row",
+    b: str = "col",
+    *,
+    statement: str | None = None,
+    target: str | Target | None = None,
+) -> Svg:
     """Which lanes own which elements of a macro-MMA's A, B and accumulator: the paper's second figure.
 
     Parameters
     ----------
     macro : a name such as "m32n32k8", a `MacroMma`, or a kernel, whose own macro-MMA is drawn, with A and B as the
-        kernel loads them.
+        kernel loads them; by default the target's first one.
     a, b : layouts of A and B, "row" or "col", where `macro` is a name.
     statement : of a kernel's products the one meant, such as "S1"; by default the first.
+    target : whose macro-MMA a name means; by default the first of `pv.targets`.
 
     Raises
     ------
-    UnknownName : no such macro-MMA or layout.
+    UnknownTarget, UnknownName : no such target, macro-MMA or layout.
+    NoInstruction : the macro-MMA has no instruction for these layouts.
     NotInKernel, NothingToDraw : the kernel has no such product, or none at all.
 
     >>> "A[9, 6]: lane 6 value 9, lane 14 value 9" in ownership("m32n32k8", "col", "row")
     True
     """
     loaded: dict[str, IndexMap] = {}
-    if isinstance(macro, str):
-        macro = macro_mma(macro, a, b)
+    if macro is None or isinstance(macro, str):
+        known = target_of(target)
+        macro = (known.macro_mmas[0] if macro is None else known.macro_mma(macro)).of(a, b)
     elif not isinstance(macro, MacroMma):
         ir = ir_of(macro, "a macro-MMA, its name, or a kernel")
         product = _of_kernel(ir, statement)
-        macro, loaded = product.macro, _loaded(ir, product)
+        macro, loaded = product.product, _loaded(ir, product)
     held = {"A": owners(loaded.get("A", macro.a)), "B": owners(loaded.get("B", macro.b)), "D": owners(macro.d)}
     wrong = {name: _differing(held[name], owners(own)) for name, own in (("A", macro.a), ("B", macro.b))}
+    made = macro.instruction
     picture = Canvas(
         f"{macro.name}: who owns what",
-        f"{_layouts(macro.instruction)}; {len(macro.steps)} x mma.m8n8k4, each by all four quad-pairs",
+        f"{_layouts(made)}; {len(macro.steps)} x {made.title}, each by {_all(made)}",
         warning="; ".join(
             f"elements of {name} not loaded where the product takes them from: {len(places)}"
             for name, places in wrong.items()
             if places
         ),
     )
-    return _drawn(picture, macro, held, range(4), wrong)
+    return _drawn(picture, macro, held, range(macro.instruction.units), wrong)
 
 
-def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0) -> Svg:
-    """Which lanes of a quad-pair own which elements of the instruction m8n8k4: the paper's first figure.
+def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0, target: str | Target | None = None) -> Svg:
+    """Which lanes own which elements of a target's instruction: of m8n8k4 the paper's first figure.
 
     Parameters
     ----------
     a, b : layouts of A and B, "row" or "col".
-    quad_pair : 0 to 3; its lanes are 4q to 4q+3 and 16+4q to 16+4q+3.
+    quad_pair : which of the products that the instruction makes side by side: 0 to 3 of m8n8k4, where quad-pair q is
+        lanes 4q to 4q+3 and 16+4q to 16+4q+3; 0 where the whole warp makes one.
+    target : whose first macro-MMA's instruction it is; by default the first of `pv.targets`.
 
     Raises
     ------
-    UnknownName : no such layout.
+    UnknownTarget, UnknownName : no such target or layout.
+    NoInstruction : the target has none for these layouts.
     BadPicture : no such quad-pair.
 
     >>> "D[7, 4]: lane 25 value 6" in instruction(quad_pair=2)
@@ -92,22 +111,29 @@ def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0) -> Svg:
     for layout in (a, b):
         if layout not in LAYOUTS:
             raise UnknownName(f"no layout is called {layout!r}", hint=nearest(layout, LAYOUTS))
-    if isinstance(quad_pair, bool) or quad_pair not in range(4):
-        raise BadPicture(f"there is no quad-pair {quad_pair!r}", hint="a warp has four, 0 to 3")
-    made = m8n8k4(a, b)
-    picture = Canvas(f"mma.m8n8k4, quad-pair {quad_pair}: who owns what", _layouts(made))
-    held = {name: owners(own, (quad_pair,)) for name, own in (("A", made.a), ("B", made.b), ("D", made.d))}
+    made = target_of(target).macro_mmas[0].of(a, b).instruction
+    name = made.scope.name
+    if isinstance(quad_pair, bool) or quad_pair not in range(made.units):
+        hint = f"a warp has {made.units}, 0 to {made.units - 1}" if made.units > 1 else f"there is one {name}, number 0"
+        raise BadPicture(f"there is no {name} {quad_pair!r}", hint=hint)
+    picture = Canvas(
+        f"{made.title}, {f'{name} {quad_pair}' if made.units > 1 else name}: who owns what", _layouts(made)
+    )
+    lanes = made.scope.lanes(quad_pair)
+    held = {name: owners(own, lanes) for name, own in (("A", made.a), ("B", made.b), ("D", made.d))}
     return _drawn(picture, made, held, (quad_pair,))
 
 
-def _of_kernel(ir: KernelIR, statement: str | None) -> Mma:
+def _of_kernel(ir: KernelIR, statement: str | None) -> Op:
     """One of a kernel's products."""
-    found: dict[str, Mma] = {}
+    found: dict[str, Op] = {}
     for op in operations(ir.body):
-        if isinstance(op, Mma):
+        if op.product is not None:
             found.setdefault(op.statement, op)
     if not found:
-        raise NothingToDraw(f"{ir.name} has no macro-MMA", hint="give its name, such as 'm16n16k8'")
+        raise NothingToDraw(
+            f"{ir.name} has no macro-MMA", hint=f"give its name, such as {target_of().macro_names[0]!r}"
+        )
     if statement is None:
         return next(iter(found.values()))
     if statement not in found:
@@ -115,14 +141,18 @@ def _of_kernel(ir: KernelIR, statement: str | None) -> Mma:
     return found[statement]
 
 
-def _loaded(ir: KernelIR, product: Mma) -> dict[str, IndexMap]:
+def _loaded(ir: KernelIR, product: Op) -> dict[str, IndexMap]:
     """For A and B the ownership map with which a product's fragments are loaded; one that is wrong, if there is one."""
+    macro, (_, a, b, *_) = product.product, product.accesses(ir)
+    assert macro is not None
     found: dict[str, IndexMap] = {}
     for op in operations(ir.body):
-        for name, element, own in (("A", product.a, product.macro.a), ("B", product.b, product.macro.b)):
-            if isinstance(op, FragmentLoad) and op.operand.upper() == name and op.target.array == element.array:
-                if name not in found or owners(found[name]) == owners(own):
-                    found[name] = op.ownership
+        *reads, last = op.accesses(ir) or (None,)
+        for name, operand, own in (("A", a, macro.a), ("B", b, macro.b)):
+            for x in reads:
+                if x.own is not None and last.array == operand.array:
+                    if name not in found or owners(found[name]) == owners(own):
+                        found[name] = x.own
     return found
 
 
@@ -134,17 +164,17 @@ def _differing(held: Owners, wanted: Owners) -> dict[tuple[int, int], str]:
     }  # fmt: skip
 
 
-def owners(own: IndexMap, quad_pairs: Any = range(4)) -> Owners:
-    """The owners of every element, from an ownership map { [lane, i] -> [row, col] }.
+def owners(own: IndexMap, of: Sequence[int] | None = None) -> Owners:
+    """The owners of every element, from an ownership map { [lane, i] -> [row, col] }; all lanes, or some.
 
-    >>> owners(m8n8k4("row", "col").d, (0,))[6, 2]
+    >>> from polyvolta.cuda.target.volta import m8n8k4
+    >>> owners(m8n8k4("row", "col").d, (0, 1, 2, 3, 16, 17, 18, 19))[6, 2]
     [(18, 2)]
     """
     (_, lanes), (_, values) = own.inputs
     lane, value = np.meshgrid(np.arange(lanes), np.arange(values), indexing="ij")
     places = [np.broadcast_to(x, lane.shape) for x in own.evaluate({"lane": lane, "i": value})]
-    quad_pair: Any = QUAD_PAIR.evaluate({"lane": lane})
-    mine = np.isin(quad_pair, list(quad_pairs))
+    mine = np.isin(lane, range(lanes) if of is None else of)
     found: Owners = {}
     for l, i, r, c in sorted(zip(*(x[mine].tolist() for x in (lane, value, *places)), strict=True)):
         found.setdefault((r, c), []).append((l, i))
@@ -155,7 +185,7 @@ def owners(own: IndexMap, quad_pairs: Any = range(4)) -> Owners:
 
 
 def _drawn(
-    picture: Canvas, what: MacroMma | Instruction, held: Mapping[str, Owners], quad_pairs: Any,
+    picture: Canvas, what: MacroMma | Instruction, held: Mapping[str, Owners], units: Iterable[int],
     wrong: Mapping[str, Wrong] | None = None,
 ) -> Svg:  # fmt: skip
     """The three matrices and the legend."""
@@ -166,15 +196,26 @@ def _drawn(
     _matrix(picture, "A", held["A"], (a_left, top), (m, k), ("row", "k"), along(what.a), a)
     _matrix(picture, "B", held["B"], (left, b_top), (k, n), ("k", "column"), along(what.b), b)
     _matrix(picture, "D", held["D"], (left, top), (m, n), ("row", "column"), None, {})
-    for q in quad_pairs:
-        lanes = f"{4 * q} to {4 * q + 3}, {16 + 4 * q} to {16 + 4 * q + 3}"
-        picture.key(f"quad-pair {q}: lanes {lanes}", fill=TINTS[q], second=DEEPER[q])
+    for words, fill, second in _keys(what.instruction if isinstance(what, MacroMma) else what, units):
+        picture.key(words, fill=fill, second=second)
     picture.key("the lane that owns an element; small: which value of the lane's fragment it is", sample="17")
     if any(len(lanes) > 1 for name in "AB" for lanes in held[name].values()):
         picture.key("bands: several lanes hold the same element", fill=TINTS[0], second=TINTS[2])
     if a or b:
         picture.key("loaded to other lanes or values than the product takes it from", stroke=RED)
     return picture.svg()
+
+
+def _keys(made: Instruction, units: Iterable[int]) -> Iterator[tuple[str, str, str]]:
+    """What each colour means: words, the colour and its deeper shade."""
+    for unit in units:
+        quads: dict[int, list[int]] = {}  # by colour
+        for lane in made.scope.lanes(unit)[::QUAD]:
+            quads.setdefault(lane // QUAD % len(_COLOURS), []).append(lane)
+        for colour, firsts in quads.items():
+            lanes = ", ".join(f"{first} to {first + QUAD - 1}" for first in firsts)
+            words = f"{made.scope.name} {unit}: lanes {lanes}" if made.units > 1 else f"lanes {lanes}"
+            yield words, TINTS[colour], DEEPER[colour]
 
 
 def along(own: IndexMap) -> int:
@@ -239,9 +280,12 @@ def _cell(
 
 
 def shade(lane: int) -> str:
-    """The colour of a lane: its quad-pair's, deeper for the upper quad."""
-    shades: Any = DEEPER if HIGH.evaluate({"lane": lane}) else TINTS
-    return shades[QUAD_PAIR.evaluate({"lane": lane})]
+    """The colour of a lane: its quad's, deeper for the second one that has it."""
+    quad = lane // QUAD
+    return (DEEPER if quad >= len(_COLOURS) else TINTS)[quad % len(_COLOURS)]
+
+
+_COLOURS = range(4)  # of TINTS and DEEPER
 
 
 def _edges(picture: Canvas, who: Owners, at: tuple[float, float], size: tuple[int, int]) -> None:
@@ -250,7 +294,7 @@ def _edges(picture: Canvas, who: Owners, at: tuple[float, float], size: tuple[in
     drawn: dict[tuple[str, float], list[tuple[float, float, float, float]]] = {(FAINT, 0.8): [], (GREY, 0.8): []}
     for r, c, dr, dc in _borders(rows, cols):
         one, other = ([l for l, _ in who.get(e, ())] for e in ((r, c), (r - dr, c - dc)))
-        if [l // 4 for l in one] != [l // 4 for l in other]:
+        if [l // QUAD for l in one] != [l // QUAD for l in other]:
             style = INK, 1.8
         else:
             style = (GREY, 0.8) if one != other else (FAINT, 0.8)
@@ -268,6 +312,12 @@ def _borders(rows: int, cols: int) -> Iterator[tuple[int, int, int, int]]:
                 yield r, c, 1, 0
             if r < rows:
                 yield r, c, 0, 1
+
+
+def _all(made: Instruction) -> str:
+    """All that work in it, in words."""
+    number = {1: "the whole", 2: "both", 4: "all four"}.get(made.units, f"all {made.units}")
+    return f"{number} {made.scope.name}{'s' if made.units > 1 else ''}"
 
 
 def _layouts(made: Instruction) -> str:

@@ -25,6 +25,7 @@ import secrets
 import struct
 import sys
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from polyvolta.cuda.errors import CudaError
@@ -32,9 +33,10 @@ from polyvolta.cuda.errors import CudaError
 DEFAULT_SIZE = 256 << 20
 KEEP = 0.75  # of the size that stays when entries are deleted, so that not every new one deletes
 ASTRAY_SECONDS = 3600  # off a new file's time: a temporary file so old was left behind, a file so young is of the past
-ENTRIES, TEMPORARY = "*.pvcubin", "*.tmp"  # names in the folder
+ENTRIES, TEMPORARY = ".pvcubin", ".tmp"  # how the names of files end
 MAGIC = b"polyvolta cubin 1\n"
 _HEAD = struct.Struct("<32s32sQQ")  # checksum of the rest, key, bytes of log, bytes of cubin
+File = tuple[str, os.stat_result]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -131,7 +133,7 @@ def write(key: bytes, image: bytes, log: str) -> None:
     try:
         path = _path(key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = path.with_name(f"{path.stem}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+        temporary = path.with_name(f"{path.stem}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY}")
     except (OSError, RuntimeError):
         return
     try:
@@ -153,19 +155,19 @@ def usage() -> Usage:
         where = folder()
     except RuntimeError:
         return Usage(None, 0, 0, 0)
-    sizes = [s.st_size for _, s in _files(where, ENTRIES)]
+    sizes = [s.st_size for _, s in _files(where)[0]]
     return Usage(where, len(sizes), sum(sizes), most)
 
 
 def clear() -> None:
     """Delete every entry, and what was to become one."""
     if (where := usage().folder) is not None:
-        for path, _ in [*_files(where, ENTRIES), *_files(where, TEMPORARY)]:
+        for path, _ in chain(*_files(where)):
             _delete(path)
 
 
 def _path(key: bytes) -> Path:
-    return folder() / f"{key.hex()}.pvcubin"
+    return folder() / f"{key.hex()}{ENTRIES}"
 
 
 def _pack(key: bytes, image: bytes, log: str) -> bytes:
@@ -187,24 +189,25 @@ def _unpack(key: bytes, data: bytes) -> tuple[bytes, str] | None:
     return body[log_size:], body[:log_size].decode(errors="replace")
 
 
-def _files(where: Path, pattern: str) -> list[tuple[Path, os.stat_result]]:
-    """The files of a folder that match, with what the system says of each."""
-    found = []
+def _files(where: Path) -> tuple[list[File], list[File]]:
+    """The entries of a folder, and what is to become one: paths, and what the system says of each; one look at all."""
+    found: dict[str, list[File]] = {ENTRIES: [], TEMPORARY: []}
     try:
-        for path in where.glob(pattern):
-            try:
-                found.append((path, path.stat()))
-            except OSError:
-                continue  # deleted meanwhile
+        with os.scandir(where) as files:
+            for file in files:
+                try:
+                    found.get(os.path.splitext(file.name)[1], []).append((file.path, file.stat()))
+                except OSError:
+                    continue  # deleted meanwhile
     except OSError:
         pass  # no such folder, or one that may not be listed
-    return found
+    return found[ENTRIES], found[TEMPORARY]
 
 
-def _delete(path: Path) -> bool:
+def _delete(path: str | Path) -> bool:
     """Delete a file that may be gone; whether it is."""
     try:
-        path.unlink(missing_ok=True)
+        Path(path).unlink(missing_ok=True)
     except OSError:
         return False  # open in another process on Windows, another user's, or on a read-only file system
     return True
@@ -222,19 +225,19 @@ def _shrink(new: Path, most: int) -> None:
     except OSError:
         return  # another process deletes here
 
-    def age(entry: tuple[Path, os.stat_result]) -> float:
+    def age(entry: File) -> float:
         seconds = now - entry[1].st_mtime
         return seconds if seconds > -ASTRAY_SECONDS else float("inf")
 
-    for path, stat in _files(new.parent, TEMPORARY):
+    entries, temporary = _files(new.parent)
+    for path, stat in temporary:
         if abs(now - stat.st_mtime) > ASTRAY_SECONDS:
             _delete(path)
-    entries = _files(new.parent, ENTRIES)
     total = sum(s.st_size for _, s in entries)
     if total <= most:
         return
     for path, stat in sorted(entries, key=age, reverse=True):
         if total <= KEEP * most:
             return
-        if path != new and _delete(path):
+        if path != str(new) and _delete(path):
             total -= stat.st_size

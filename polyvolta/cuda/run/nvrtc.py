@@ -130,20 +130,44 @@ def _build(path: str) -> str:
     return f"{size} bytes, {digest.hexdigest()[:16]}"
 
 
+def _files(folder: Path) -> list[str]:
+    """The NVRTCs in a folder."""
+    name = "nvrtc64_*0_0.dll" if sys.platform == "win32" else "libnvrtc.so.*"
+    return [str(p) for p in sorted(folder.glob(name))] if folder.is_dir() else []
+
+
+def _wheels(of: str, linux: str, windows: str) -> list[Path]:
+    """The folders where NVIDIA's wheels `of` have their libraries."""
+    inner = windows if sys.platform == "win32" else linux
+    return [Path(p) / "nvidia" / of / inner for p in sys.path if p]
+
+
+def _wheels_of_13() -> list[Path]:
+    return _wheels("cu13", "lib", "bin/x86_64")
+
+
 def _candidates() -> Iterator[str]:
     """Paths of installed NVRTCs: NVIDIA's wheels, CUDA 12 before 13; then conda's, then the toolkit's."""
     windows = sys.platform == "win32"
-    name = "nvrtc64_*0_0.dll" if windows else "libnvrtc.so.*"
     homes = [os.environ.get(v, "") for v in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
-    wheels = [Path(p) / "nvidia" for p in sys.path if p]
-    folders = [w / "cuda_nvrtc" / ("bin" if windows else "lib") for w in wheels]
-    folders += [w / "cu13" / ("bin/x86_64" if windows else "lib") for w in wheels]
+    folders = _wheels("cuda_nvrtc", "lib", "bin") + _wheels_of_13()
     folders += [Path(sys.prefix) / ("Library/bin" if windows else "lib")]
     folders += [Path(h) / ("bin" if windows else "lib64") for h in homes if h]
     for folder in folders:
-        yield from (str(p) for p in sorted(folder.glob(name)) if folder.is_dir())
+        yield from _files(folder)
     if found := ctypes_util.find_library("nvrtc"):
         yield found
+
+
+def _leave_others_theirs() -> None:
+    """Load the NVRTC of CUDA 13's wheels, where there is one, before any other: NVIDIA's Python packages want it.
+
+    They take for theirs what the process has loaded already, CUDA 13's before 12's. So without this, numba with CUDA 13
+    would compile with our NVRTC 12.9 after we did, and for GPUs that only 13 knows not at all.
+    """
+    for folder in _wheels_of_13():
+        for path in _files(folder):
+            _load(path)
 
 
 @cache
@@ -179,6 +203,7 @@ def _nvrtc_for(arch: str) -> _Nvrtc:
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)
     if match is None:
         raise UnsupportedArch(f"{arch!r} is no GPU architecture", hint="write it as 'sm_70' or 'sm_90a'")
+    _leave_others_theirs()
     seen = []
     for nvrtc in filter(None, map(_load, _candidates())):
         if int(match[1]) in nvrtc.targets:

@@ -1,1 +1,24 @@
-"""Targets, instructions and the macro-MMAs composed from them, as data."""
+"""Targets, instructions and the macro-MMAs composed from them, as data.
+
+    Instruction, Scope, WARP, QUAD_PAIR, owned      what a tensor-core instruction multiplies, and who holds what
+    Interleave, Composition, MacroMma               larger products made of it
+    Target                                          an architecture: limits and macro-MMAs
+    targets                                         the registry, `pv.targets`
+
+`docs/extending.md` adds one, and so does `examples/new_target.py`.
+"""
+
+from polyvolta.cuda.target.index_map import IndexMap as IndexMap
+from polyvolta.cuda.target.instruction import QUAD_PAIR as QUAD_PAIR
+from polyvolta.cuda.target.instruction import WARP as WARP
+from polyvolta.cuda.target.instruction import Instruction as Instruction
+from polyvolta.cuda.target.instruction import Scope as Scope
+from polyvolta.cuda.target.instruction import owned as owned
+from polyvolta.cuda.target.macro_mma import Composition as Composition
+from polyvolta.cuda.target.macro_mma import Interleave as Interleave
+from polyvolta.cuda.target.macro_mma import MacroMma as MacroMma
+from polyvolta.cuda.target.macro_mma import NoInstruction as NoInstruction
+from polyvolta.cuda.target.registry import targets as targets
+from polyvolta.cuda.target.target import BadTarget as BadTarget
+from polyvolta.cuda.target.target import Target as Target
+from polyvolta.cuda.target.target import UnknownTarget as UnknownTarget

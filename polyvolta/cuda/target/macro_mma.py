@@ -1,52 +1,43 @@
-"""Tensor-core instructions and the macro-MMAs composed from them.
+"""Macro-MMAs: warp-level products composed of tensor-core instructions.
 
-`mma.sync.m8n8k4` multiplies 8x4 by 4x8 in each of a warp's four quad-pairs: lanes 4q..4q+3 and 16+4q..16+4q+3
-are quad-pair q. A macro-MMA gives every quad-pair one or more such products of a larger tile, its *sub-tiles*, by
-an `Interleave`: which bit of (quad-pair, sub-tile, row of the instruction) is which bit of the tile's row, and
-likewise for columns. Its ownership maps are the instruction's own maps followed by the interleave; nothing about
-the larger tile is typed in. All rows of A and of the result go the same way, so the accumulator's map does not depend
-on the layouts of A and B.
+A macro-MMA gives every unit of the instruction (a quad-pair, or the whole warp) one or more products of a larger tile,
+its *sub-tiles*, in one or more *steps* along k, by an `Interleave`: which bit of (unit, sub-tile, row of the
+instruction) is which bit of the tile's row, likewise for columns, and which bit of (step, the instruction's k) is which
+bit of the tile's k. Its ownership maps are the instruction's own maps followed by the interleave; nothing about the
+larger tile is typed in. All rows of A and of the result go the same way, and so do all k of A and B: the accumulator's
+map does not depend on the layouts of A and B, and the sum over k on no order of k.
 
-A lane's values of an operand are numbered as they lie in memory: values along the contiguous dimension first.
-So eight (or four) consecutive values are what one 128-bit (64-bit) load brings.
+A lane's values of an operand are numbered as they lie in memory: values along the contiguous dimension first. So eight
+(or four) consecutive values are what one 128-bit (64-bit) load brings. An instruction that wants k = 2t, 2t + 1,
+2t + 8 and 2t + 9 in lane t gets four consecutive values, once k is permuted for both operands.
 
-Source: PTX ISA, "Matrix Fragments for mma.m8n8k4"; the paper's section "Macro-MMA" and its second figure.
+Source: the paper's section "Macro-MMA" and its second figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, permutations
 
+from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, owned
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 from polyvolta.sets.values.simplify import simplify
 
-LANE, I = var("lane"), var("i")
-QUAD_PAIR = LANE % 16 // 4
-HIGH = LANE // 16  # whether the lane is in the upper quad of its pair
+
+class NoInstruction(CudaError, ValueError):
+    """No instruction takes operands that lie so."""
+
+    id = "PV517"
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """A warp-wide multiply-accumulate instruction.
+class BadComposition(CudaError, ValueError):
+    """An interleave that doesn't fit its instruction, or instructions that don't fit one another."""
 
-    Parameters
-    ----------
-    name : the PTX mnemonic.
-    shape : (m, n, k) of one quad-pair's product.
-    layouts : of A and B, "row" or "col" each.
-    a, b, d : {[lane, i] -> [row, k]}, {[lane, i] -> [k, col]}, {[lane, i] -> [row, col]} within a quad-pair.
-    """
-
-    name: str
-    shape: tuple[int, int, int]
-    layouts: tuple[str, str]
-    a: IndexMap
-    b: IndexMap
-    d: IndexMap
+    id = "PV518"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +51,52 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Interleave:
-    """Where the bits of a tile's row and column numbers come from, the lowest bit first.
+    """Where the bits of a tile's row, column and k come from, the lowest bit first.
 
     Parameters
     ----------
-    rows, cols : for each bit its source and which bit of it: "r" is the instruction's row (in `cols`: column), "q"
-        the number of the quad-pair, "s" the number of the sub-tile.
+    rows, cols, ks : for each bit its source and which bit of it: "r" is the instruction's own row (column, k), "q" the
+        number of the unit, "s" the number of the sub-tile, of the step along k.
 
-    >>> paper = Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1"))
+    >>> paper = Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1"), ("r0", "r1", "s0"))
     >>> print(paper.row(var("r"), var("q"), var("s")))
     r + 4*floor(r/4) + 4*(q mod 2)
+    >>> paper.shape, paper.subtiles
+    ((16, 16, 8), (1, 1, 2))
     """
 
     rows: tuple[str, ...]
     cols: tuple[str, ...]
+    ks: tuple[str, ...]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(m, n) of the tile."""
-        return 2 ** len(self.rows), 2 ** len(self.cols)
+    def sides(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """The bits of rows, columns and k."""
+        return self.rows, self.cols, self.ks
 
     @property
-    def subtiles(self) -> tuple[int, int]:
-        """How many sub-tiles each quad-pair has along rows and columns."""
-        m, n = (2 ** sum(bit[0] == "s" for bit in bits) for bits in (self.rows, self.cols))
-        return m, n
+    def shape(self) -> tuple[int, int, int]:
+        """(m, n, k) of the tile."""
+        m, n, k = (2 ** len(bits) for bits in self.sides)
+        return m, n, k
+
+    @property
+    def subtiles(self) -> tuple[int, int, int]:
+        """How many sub-tiles each unit has along rows and columns, and steps along k."""
+        m, n, k = (2 ** sum(bit[0] == "s" for bit in bits) for bits in self.sides)
+        return m, n, k
 
     def row(self, r: Aff, q: Aff, s: Aff) -> Aff:
-        """The tile's row of the instruction's row r in sub-tile s of quad-pair q."""
+        """The tile's row of the instruction's row r in sub-tile s of unit q."""
         return _placed(self.rows, {"r": r, "q": q, "s": s})
 
     def col(self, r: Aff, q: Aff, s: Aff) -> Aff:
         """The tile's column, likewise."""
         return _placed(self.cols, {"r": r, "q": q, "s": s})
+
+    def k(self, r: Aff, s: Aff) -> Aff:
+        """The tile's k of the instruction's k in step s."""
+        return _placed(self.ks, {"r": r, "s": s})
 
 
 def _placed(bits: tuple[str, ...], sources: Mapping[str, Aff]) -> Aff:
@@ -134,66 +138,177 @@ class MacroMma:
         """How many values of A, B and D each lane holds."""
         return self.a.inputs[1][1], self.b.inputs[1][1], self.d.inputs[1][1]
 
+    @property
+    def slots(self) -> int:
+        """Issue slots of a warp."""
+        return self.instruction.slots * len(self.steps)
 
-def _own(n: int, **outputs: Aff) -> IndexMap:
-    return IndexMap((("lane", 32), ("i", n)), tuple(outputs.items())).simplified()
-
-
-def m8n8k4(a_layout: str, b_layout: str) -> Instruction:
-    """`mma.sync.aligned.m8n8k4` with fp32 accumulation, for one pair of operand layouts."""
-    in_quad = LANE % 4
-    own_a = {"row": {"row": in_quad + 4 * HIGH, "k": I}, "col": {"row": I + 4 * HIGH, "k": in_quad}}
-    own_b = {"col": {"k": I, "col": in_quad + 4 * HIGH}, "row": {"k": in_quad, "col": I + 4 * HIGH}}
-    bit = lambda x, k: x // 2**k % 2  # noqa: E731
-    return Instruction(
-        f"mma.sync.aligned.m8n8k4.{a_layout}.{b_layout}.f32.f16.f16.f32",
-        (8, 8, 4),
-        (a_layout, b_layout),
-        _own(4, **own_a[a_layout]),
-        _own(4, **own_b[b_layout]),
-        _own(8, row=LANE % 2 + 2 * bit(I, 1) + 4 * HIGH, col=4 * bit(I, 2) + 2 * bit(LANE, 1) + I % 2),
-    )
+    @property
+    def flops(self) -> int:
+        """Operations of a warp, a multiply-add being two."""
+        return self.instruction.flops * len(self.steps)
 
 
-def compose(name: str, interleave: Interleave, k_steps: int, a_layout: str, b_layout: str) -> MacroMma:
-    """The macro-MMA of an interleave: every quad-pair multiplies its sub-tiles, `k_steps` instructions deep each."""
-    instruction = m8n8k4(a_layout, b_layout)
-    _, _, depth = instruction.shape
-    count_m, count_n = interleave.subtiles
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A macro-MMA for every pair of layouts that its instructions take: `of` makes them.
+
+    Parameters
+    ----------
+    instructions : of one shape, scope and types, one for each pair of layouts.
+    interleave : the preferred one.
+
+    Attributes
+    ----------
+    name, shape : of the macro-MMA, such as "m16n16k8" and (16, 16, 8).
+    values : how many values of A, B and D each lane holds.
+
+    >>> from polyvolta.cuda.target.volta import M32N32K8
+    >>> M32N32K8.name, M32N32K8.values, M32N32K8.of("col", "row").slots
+    ('m32n32k8', (16, 16, 32), 32)
+    """
+
+    instructions: tuple[Instruction, ...]
+    interleave: Interleave
+    name: str = field(init=False, compare=False)
+    shape: tuple[int, int, int] = field(init=False, compare=False)
+    values: tuple[int, int, int] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for problem in _misfits(self.instructions, self.interleave):
+            raise BadComposition(problem, where=str(self.interleave), hint="each bit of the instruction stands once")
+        m, n, k = self.interleave.subtiles
+        a, b, d = self.instructions[0].values
+        object.__setattr__(self, "shape", self.interleave.shape)
+        object.__setattr__(self, "name", "m{}n{}k{}".format(*self.interleave.shape))
+        object.__setattr__(self, "values", (a * m * k, b * n * k, d * m * n))
+
+    @property
+    def layouts(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of layouts of A and B that there is an instruction for."""
+        return tuple(i.layouts for i in self.instructions)
+
+    def of(self, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None) -> MacroMma:
+        """The macro-MMA for a pair of operand layouts, "row" or "col" each; by default with the preferred interleave.
+
+        Raises
+        ------
+        UnknownName : no layout is called so.
+        NoInstruction : there is no instruction for the pair.
+        BadComposition : another interleave that doesn't fit.
+        """
+        for layout in (a_layout, b_layout):
+            if layout not in LAYOUTS:
+                raise UnknownName(f"no layout is called {layout!r}", hint=nearest(layout, LAYOUTS))
+        for instruction in self.instructions:
+            if instruction.layouts == (a_layout, b_layout):
+                return compose(instruction, interleave or self.interleave)
+        title, pairs = self.instructions[0].title, " or ".join(".".join(pair) for pair in self.layouts)
+        raise NoInstruction(
+            f"{self.name} is made of {title}, which multiplies {pairs}, not {a_layout}.{b_layout}",
+            hint="a tensor's layout, or another macro-MMA or target",
+        )
+
+    def orders(self, side: int) -> tuple[tuple[str, ...], ...]:
+        """The ways to interleave rows (side 0) or columns (1): the preferred one, then others, least changes first.
+
+        The lowest bits stay that are bits of a lane's own values in some layout: they are what one load brings.
+        """
+        bits = self.interleave.sides[side]
+        own = {f"r{b}" for i in self.instructions for b in _in_lane((i.a, i.b)[side], side)}
+        kept = next((n for n, bit in enumerate(bits) if bit not in own), len(bits))
+        others = permutations(bits[kept:])  # in the order of `bits` first
+        return tuple((*bits[:kept], *rest) for rest in others)
+
+
+def _in_lane(own: IndexMap, dimension: int) -> Iterator[int]:
+    """The bits of an element's coordinate that a lane's own values differ in, of an operand of an instruction."""
+    (lane, _), (value, count) = own.inputs
+    first = own.evaluate({lane: 0, value: 0})[dimension]
+    for b in range((count - 1).bit_length()):
+        apart = own.evaluate({lane: 0, value: 2**b})[dimension] - first
+        if apart > 0 and apart & (apart - 1) == 0:
+            yield apart.bit_length() - 1
+
+
+def _misfits(instructions: tuple[Instruction, ...], interleave: Interleave) -> Iterator[str]:
+    """What of an interleave does not fit the instructions."""
+    if not instructions:
+        yield "a macro-MMA is made of an instruction, and there is none"
+        return
+    first, *others = instructions
+    common = lambda i: (i.shape, i.scope, i.types, i.values, i.d)  # noqa: E731
+    for i in others:
+        if common(i) != common(first):
+            yield f"{i.name} and {first.name} differ in more than their operands' layouts"
+    if len({i.layouts for i in instructions}) < len(instructions):
+        yield f"two of the instructions {first.title} take the same layouts"
+    for size, what in zip((*first.shape, *first.values[:2]), ("m", "n", "k", "values of A", "values of B")):
+        if size & (size - 1):
+            yield f"{first.title} has {what} = {size}, no power of 2"
+    units = first.units.bit_length() - 1
+    wanted = [f"q{b}" for b in range(units)]
+    if sorted(bit for bits in (interleave.rows, interleave.cols) for bit in bits if bit[0] == "q") != wanted:
+        yield f"the bits of {first.units} units are {wanted or 'none'}, each in rows or columns once"
+    for what, bits, size in zip(("rows", "cols", "ks"), interleave.sides, first.shape, strict=True):
+        count = sum(bit[0] == "s" for bit in bits)
+        own = sorted(bit for bit in bits if bit[0] != "q" or what == "ks")
+        fit = sorted([f"r{b}" for b in range(size.bit_length() - 1)] + [f"s{b}" for b in range(count)])
+        if own != fit:
+            yield f"{what} {bits} are no order of the bits {fit}"
+
+
+@lru_cache(maxsize=256)
+def compose(instruction: Instruction, interleave: Interleave) -> MacroMma:
+    """The macro-MMA of an interleave: every unit multiplies its sub-tiles, step by step along k.
+
+    Raises
+    ------
+    BadComposition : the interleave doesn't fit.
+    """
+    for problem in _misfits((instruction,), interleave):
+        raise BadComposition(problem, where=str(interleave))
+    count_m, count_n, k_steps = interleave.subtiles
     inner, s, step = var("inner"), var("s"), var("step")
-    a_row, a_k = (e.subs({"i": inner}) for e in instruction.a.exprs)
-    b_k, b_col = (e.subs({"i": inner}) for e in instruction.b.exprs)
-    d_row, d_col = (e.subs({"i": I % 8}) for e in instruction.d.exprs)
-    a = {"row": interleave.row(a_row, QUAD_PAIR, s), "k": a_k + depth * step}
-    b = {"k": b_k + depth * step, "col": interleave.col(b_col, QUAD_PAIR, s)}
-    a_map, a_at = _operand(a, "k" if a_layout == "row" else "row", count_m, k_steps)
-    b_map, b_at = _operand(b, "k" if b_layout == "col" else "col", count_n, k_steps)
-    d_map = _own(
-        8 * count_m * count_n,
-        row=interleave.row(d_row, QUAD_PAIR, I // (8 * count_n)),
-        col=interleave.col(d_col, QUAD_PAIR, I // 8 % count_n),
+    (unit,) = instruction.unit.at(LANE)
+    a_row, a_k = instruction.a.at(LANE, inner)
+    b_k, b_col = instruction.b.at(LANE, inner)
+    n_d = instruction.values[2]
+    d_row, d_col = instruction.d.at(LANE, I % n_d)
+    a = {"row": interleave.row(a_row, unit, s), "k": interleave.k(a_k, step)}
+    b = {"k": interleave.k(b_k, step), "col": interleave.col(b_col, unit, s)}
+    a_layout, b_layout = instruction.layouts
+    n_a, n_b, _ = instruction.values
+    a_map, a_at = _operand(a, "k" if a_layout == "row" else "row", n_a, count_m, k_steps)
+    b_map, b_at = _operand(b, "k" if b_layout == "col" else "col", n_b, count_n, k_steps)
+    d_map = owned(
+        n_d * count_m * count_n,
+        row=interleave.row(d_row, unit, I // (n_d * count_n)),
+        col=interleave.col(d_col, unit, I // n_d % count_n),
     )
     steps = tuple(
-        Step(a_at[mm, k], b_at[mn, k], tuple(range(8 * (mm * count_n + mn), 8 * (mm * count_n + mn) + 8)))
+        Step(a_at[mm, k], b_at[mn, k], tuple(range(n_d * (mm * count_n + mn), n_d * (mm * count_n + mn + 1))))
         for k in range(k_steps)
         for mm in range(count_m)
         for mn in range(count_n)
     )
-    return MacroMma(name, (*interleave.shape, depth * k_steps), instruction, a_map, b_map, d_map, steps)
+    name = "m{}n{}k{}".format(*interleave.shape)
+    return MacroMma(name, interleave.shape, instruction, a_map, b_map, d_map, steps)
 
 
 def _operand(
-    place: Mapping[str, Aff], run: str, subtiles: int, k_steps: int
+    place: Mapping[str, Aff], run: str, count: int, subtiles: int, k_steps: int
 ) -> tuple[IndexMap, dict[tuple[int, int], tuple[int, ...]]]:
     """An operand's ownership map, and the values that each (sub-tile, k step) multiplies.
 
-    `place` is the element in terms of the lane, the instruction's value `inner`, the sub-tile `s` and the step `step`.
-    The bits of these three are the bits of a value's number, in the order of the places that they lead to.
+    `place` is the element in terms of the lane, which of the instruction's `count` values `inner` is, the sub-tile `s`
+    and the step `step`. The bits of these three are the bits of a value's number, in the order of the places that they
+    lead to.
     """
-    parts = {"inner": 4, "s": subtiles, "step": k_steps}
-    where = IndexMap((("lane", 32), *parts.items()), tuple(place.items()))
+    parts = {"inner": count, "s": subtiles, "step": k_steps}
+    where = IndexMap((("lane", LANES), *parts.items()), tuple(place.items()))
     origin = {"lane": 0, **dict.fromkeys(parts, 0)}
-    bits = [(n, k) for n, count in parts.items() for k in range((count - 1).bit_length())]
+    bits = [(n, k) for n, size in parts.items() for k in range((size - 1).bit_length())]
 
     def distance(bit: tuple[str, int]) -> tuple[int, int]:
         """How far a bit leads across lines, then along them."""
@@ -203,12 +318,11 @@ def _operand(
 
     number = {bit: at for at, bit in enumerate(sorted(bits, key=distance))}
     values = {n: _placed_bits([number[n, k] for k in range((c - 1).bit_length())]) for n, c in parts.items()}
-    count = 2 ** len(bits)
-    ranges = {"lane": (0, 31), "i": (0, count - 1)}
-    own = _own(count, **{d: simplify(e, ranges, values) for d, e in place.items()})
-    part_of = IndexMap((("i", count),), tuple(values.items()))
+    ranges = {"lane": (0, LANES - 1), "i": (0, 2 ** len(bits) - 1)}
+    own = owned(2 ** len(bits), **{d: simplify(e, ranges, values) for d, e in place.items()})
+    part_of = IndexMap((("i", 2 ** len(bits)),), tuple(values.items()))
     held: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for i in range(count):
+    for i in range(2 ** len(bits)):
         inner, s, step = part_of.evaluate({"i": i})
         held.setdefault((s, step), []).append((inner, i))
     return own, {key: tuple(i for _, i in sorted(pairs)) for key, pairs in held.items()}
@@ -221,47 +335,3 @@ def _placed_bits(numbers: list[int]) -> Aff:
         (at, low), *more = run
         e = e + 2**at * (I // 2**low % 2 ** (1 + len(more)))
     return e
-
-
-INTERLEAVES = {
-    "m16n16k8": Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1")),
-    "m32n32k8": Interleave(("r0", "r1", "s0", "q0", "r2"), ("r0", "r1", "s0", "q1", "r2")),
-}
-"""For each macro-MMA the preferred interleave: the paper's second figure; and the one that gives each quad eight
-consecutive rows and columns, so that operands of either layout are loaded 128 bits at a time."""
-K_STEPS = 2
-LAYOUTS = ("row", "col")
-
-
-@lru_cache(maxsize=256)
-def macro_mma(
-    name: str, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None
-) -> MacroMma:
-    """A macro-MMA by name, for one pair of operand layouts ("row" or "col"); by default the preferred interleave.
-
-    Raises
-    ------
-    UnknownName : no macro-MMA is called so, or no layout.
-
-    >>> macro_mma("m32n32k8", "col", "row").shape
-    (32, 32, 8)
-    """
-    if name not in INTERLEAVES:
-        raise UnknownName(f"no macro-MMA is called {name!r}", hint=nearest(name, INTERLEAVES))
-    for layout in (a_layout, b_layout):
-        if layout not in LAYOUTS:
-            raise UnknownName(f"no layout is called {layout!r}", hint=nearest(layout, LAYOUTS))
-    return compose(name, interleave or INTERLEAVES[name], K_STEPS, a_layout, b_layout)
-
-
-def orders(bits: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The ways to interleave the rows (columns) of a macro-MMA: the preferred one, then others, least changes first.
-
-    The two lowest bits stay: they are the four rows that an instruction keeps together.
-    """
-    others = permutations(bits[2:])  # in the order of `bits` first
-    return tuple((*bits[:2], *rest) for rest in others)
-
-
-m16n16k8, m32n32k8 = (partial(macro_mma, name) for name in INTERLEAVES)
-MACRO_MMAS = {"m16n16k8": m16n16k8, "m32n32k8": m32n32k8}

@@ -1,14 +1,17 @@
-"""Targets: what a GPU architecture allows, as data.
-
-Limits are per block or thread, from the CUDA C++ Programming Guide's table of compute capabilities; how many
-multiprocessors there are is the architecture's first product's, from its whitepaper (V100).
-"""
+"""Targets: what a GPU architecture allows, as data."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.instruction import KINDS, LANES, Instruction
+from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.sets import nearest
 
 
@@ -16,6 +19,12 @@ class UnknownTarget(CudaError, ValueError):
     """No target, or no macro-MMA of a target, of that name."""
 
     id = "PV514"
+
+
+class BadTarget(CudaError, ValueError):
+    """A target that no kernel could be made for: says what is wrong with it."""
+
+    id = "PV519"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +39,15 @@ class Target:
     block_registers : registers that a block's threads share.
     shared_bytes : most shared memory of a block.
     grid : most blocks along x, y and z.
-    macro_mmas : names of the macro-MMAs that its instructions make.
+    macro_mmas : what its instructions make; the first one is the default.
     multiprocessors : of a GPU; a grid of fewer blocks leaves some without work.
+    block_tile : the default: what one multiprocessor computes from few loads.
+    warp_side : most rows and columns of a warp's default tile.
+    spare : registers that the compiler needs beside those of values, so that it spills none: for a kernel of one
+        product, how many more for each further product, and for how many of these at most. Measured with ptxas 12.9 on
+        sm_70: a product with 192 registers of values takes 238 to 252, and with 208 it spills; of two in one
+        accumulator 184 pass and 192 spill, as what the second loop loads from is at hand during the first. More than
+        four need no more than four.
     """
 
     name: str
@@ -40,36 +56,96 @@ class Target:
     block_registers: int
     shared_bytes: int
     grid: tuple[int, int, int]
-    macro_mmas: tuple[str, ...]
+    macro_mmas: tuple[Composition, ...]
     multiprocessors: int
+    block_tile: tuple[int, int, int] = (128, 128, 32)
+    warp_side: int = 64
+    spare: tuple[int, int, int] = (60, 8, 3)
+
+    @property
+    def macro_names(self) -> tuple[str, ...]:
+        """The names of the macro-MMAs, the default one first."""
+        return tuple(m.name for m in self.macro_mmas)
+
+    def macro_mma(self, name: str) -> Composition:
+        """A macro-MMA by its name.
+
+        Raises
+        ------
+        UnknownTarget : there is none of that name; suggests the nearest.
+        """
+        for m in self.macro_mmas:
+            if m.name == name:
+                return m
+        raise UnknownTarget(f"{self.name} has no macro-MMA called {name!r}", hint=nearest(str(name), self.macro_names))
+
+    def spare_registers(self, products: int) -> int:
+        """Registers that the compiler needs in a kernel of so many products beside those of values; see `spare`."""
+        first, more, most = self.spare
+        return first + more * min(products - 1, most)
+
+    def check(self) -> None:
+        """Refuse a target that no kernel can be made for.
+
+        Raises
+        ------
+        BadTarget : says what is wrong: a limit, two macro-MMAs of one name, an instruction whose maps do not give every
+            element of its matrices to one value, types that kernels don't have.
+
+        Cost: some milliseconds for each instruction.
+        """
+        for problem in _problems(self):
+            raise BadTarget(f"{self.name!r} is no target: {problem}")
 
 
-TARGETS = {
-    "sm_70": Target(
-        name="sm_70",
-        threads=1024,
-        registers=255,
-        block_registers=65536,
-        shared_bytes=96 * 1024,
-        grid=(2**31 - 1, 65535, 65535),
-        macro_mmas=("m16n16k8", "m32n32k8"),
-        multiprocessors=80,
-    )
-}
+def _problems(t: Target) -> Iterator[str]:
+    if not re.fullmatch(r"sm_\d{2,3}[af]?", t.name):
+        yield "a target is called what the compiler calls it, such as 'sm_80'"
+    limits = ("threads", "registers", "block_registers", "shared_bytes", "multiprocessors", "warp_side")
+    for limit in limits:
+        value = getattr(t, limit)
+        if not isinstance(value, int) or value < 1:
+            yield f"{limit} is {value!r}, no positive int"
+    for limit in ("grid", "block_tile", "spare"):
+        values = getattr(t, limit)
+        if len(values) != 3 or not all(isinstance(v, int) and v >= 0 for v in values):
+            yield f"{limit} is {values!r}, no three ints"
+    if not t.macro_mmas:
+        yield "it has no macro-MMA"
+    if len(set(t.macro_names)) < len(t.macro_mmas):
+        yield f"two of its macro-MMAs have one name: {', '.join(t.macro_names)}"
+    for m in t.macro_mmas:
+        for instruction in m.instructions:
+            yield from (f"{instruction.name}: {problem}" for problem in _of_instruction(instruction))
 
 
-def target_of(name: str | Target) -> Target:
-    """The target of a name.
+def _of_instruction(ins: Instruction) -> Iterator[str]:
+    """What of an instruction's maps is no distribution of its matrices, each element to one value of its unit."""
+    m, n, k = ins.shape
+    for operand, own, shape in (("A", ins.a, (m, k)), ("B", ins.b, (k, n)), ("D", ins.d, (m, n))):
+        if own.inputs[0][1] != LANES or len(own.outputs) != 2:
+            yield f"the map of {operand} takes {LANES} lanes and values to two indices, not {own}"
+            continue
+        owners = ownership_counts(ins, own, shape)
+        if owners is None:
+            yield f"the map of {operand} leads outside of {shape[0]}x{shape[1]}"
+        elif (owners != 1).any():
+            unit, row, col = (int(x) for x in np.argwhere(owners != 1)[0])
+            what = f"{operand}[{row}, {col}] of {ins.scope.name} {unit}"
+            yield f"{what} is {owners[unit, row, col]} values of the lanes, not one"
+    a, b, d = (KINDS.get(kind) for kind in ins.types)
+    if (a, b, d) != ("half", "half", "float"):
+        yield f"kernels multiply fp16 and accumulate in fp32, the types are {', '.join(ins.types)}"
 
-    Raises
-    ------
-    UnknownTarget : suggests the nearest name.
 
-    >>> target_of("sm_70").shared_bytes
-    98304
-    """
-    if isinstance(name, Target):
-        return name
-    if name not in TARGETS:
-        raise UnknownTarget(f"no target is called {name!r}", hint=nearest(str(name), TARGETS))
-    return TARGETS[name]
+def ownership_counts(ins: Instruction, own: IndexMap, shape: tuple[int, int]) -> np.ndarray | None:
+    """[unit, row, column]: how many values of a unit's lanes each element of an operand is; None if one is outside."""
+    (lane, lanes), (value, count) = own.inputs
+    at = np.arange(lanes)[:, None]
+    row, col = (np.broadcast_to(x, (lanes, count)) for x in own.evaluate({lane: at, value: np.arange(count)}))
+    unit = np.broadcast_to(ins.unit.evaluate({ins.unit.inputs[0][0]: at})[0], (lanes, count))
+    if not ((row >= 0) & (row < shape[0]) & (col >= 0) & (col < shape[1])).all():
+        return None
+    owners = np.zeros((ins.units, *shape), np.int64)
+    np.add.at(owners, (unit, row, col), 1)
+    return owners

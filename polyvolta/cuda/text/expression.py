@@ -5,18 +5,21 @@ the expression of a function, gets a name in a line of its own; so does what wou
 node is written once, and the text is linear in the nodes, however deep they are and however much they share.
 
 Conditions are C's: `where(x > 0, x, y)` is `x > 0.0f ? x : y`, without the 0 or 1 that a comparison is as a value.
+
+Every operation of a formula is rounded by itself, whoever compiles the text with whatever options: where a compiler
+may fuse a product with the sum that it enters, the sum is an intrinsic that is never fused; see `rounded_apart`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from polyvolta.graph.functions.formula import Call, Formula, Input, Number, fold, inputs, nodes, shared
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, inputs, nodes, shared, substitute
 from polyvolta.graph.functions.table import FUNCTIONS
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -28,6 +31,8 @@ COMPARED = {
     "equal": "==",
     "not_equal": "!=",
 }
+APART = {"add": "__fadd_rn", "sub": "__fsub_rn", "mul": "__fmul_rn", "div": "__fdiv_rn"}
+"""CUDA's intrinsics that are rounded to nearest, and that no compiler fuses with anything."""
 LONGEST = 88
 """Characters of an expression; a longer one has its longest part named first."""
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(8)
@@ -68,18 +73,22 @@ class Spelled:
     names: Mapping[Formula, str]
 
 
-def spell(formula: Formula, read: Sequence[str]) -> Spelled:
-    """A formula in C, each node once.
+def spell(formula: Formula, read: Sequence[str], products: Collection[int] = ()) -> Spelled:
+    """A formula in C, each node once, functions that have a definition by their definitions.
 
     Parameters
     ----------
     read : the operands' values in C, each a name or an access.
+    products : the operands that are products of what the same thread computed before.
 
     >>> e = Call("exp", (Input(0),))
     >>> spelled = spell(Call("where", (Call("less", (e, Number(1))), e, Input(1))), ("x[i]", "alpha"))
     >>> print(*spelled.lines, spelled.value.text)
     const float t0 = expf(x[i]); t0 < 1.0f ? t0 : alpha
     """
+    written = defined(formula)
+    formula = written[formula]
+    apart = rounded_apart(formula, products)
     lines: list[str] = []
     values: dict[Formula, Text] = {}
     names: dict[Formula, str] = {}
@@ -100,13 +109,13 @@ def spell(formula: Formula, read: Sequence[str]) -> Spelled:
                 values[node] = _number(literal(v))
             case Call(function=f, arguments=arguments):
                 parts = sorted({a for a in arguments if isinstance(a, Call)}, key=lambda a: -len(values[a].text))
-                while len((made := _call(f, [values[a] for a in arguments])).text) > LONGEST and parts:
+                while len((made := _call(f, [values[a] for a in arguments], node in apart)).text) > LONGEST and parts:
                     if (part := parts.pop(0)) not in names:
                         name(part)
                 values[node] = made
         if node in twice and node is not formula:
             name(node)
-    return Spelled(tuple(lines), values[formula], names)
+    return Spelled(tuple(lines), values[formula], {x: names[y] for x, y in written.items() if y in names})
 
 
 def relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula, str] | None = None) -> str:
@@ -148,31 +157,94 @@ def _relation(formula: Formula, operands: Sequence[str], names: Mapping[Formula,
     return values[formula].text
 
 
-def simplified(formula: Formula) -> Formula:
-    """A formula without what is known to change no fp32 value: x * 1, x / 1, and powers of 0, 1 and 2.
+_OPERANDS = (Input(0), Input(1), Input(2))
 
-    Neither x + 0 nor x * 0 is simplified: x may be -0, infinite or NaN.
+
+def defined(formula: Formula) -> dict[Formula, Formula]:
+    """Each node, and what it is with their definitions in the place of functions that have one.
 
     >>> x = Input(0)
-    >>> simplified(Call("div", (Call("pow", (x, Number(0))), Number(1)))), simplified(Call("mul", (Number(1), x)))
-    (Number(value=1.0), Input(position=0))
+    >>> defined(Call("silu", (x,)))[Call("silu", (x,))].function
+    'mul'
     """
-    return fold(formula, {p: Input(p) for p in inputs(formula)}, Number, _simple)  # type: ignore[arg-type]
+    made: dict[Formula, Formula] = {}
+    for node in nodes(formula):
+        made[node] = node
+        if isinstance(node, Call):
+            arguments = tuple(made[a] for a in node.arguments)
+            definition = FUNCTIONS[node.function].definition or Call(node.function, _OPERANDS[: len(arguments)])
+            made[node] = substitute(definition, dict(enumerate(arguments)))
+    return made
 
 
-def _simple(function: str, arguments: tuple[Formula, ...]) -> Formula:
-    match function, arguments:
-        case "pow", (_, Number(value=0.0)):
-            return Number(1)
-        case ("pow" | "mul" | "div", (x, Number(value=1.0))) | ("mul", (Number(value=1.0), x)):
-            return x
-        case "pow", (x, Number(value=2.0)):
-            return Call("square", (x,))
-    return Call(function, arguments)
+_ROUNDS_AFRESH = frozenset(
+    ("add", "sub", "sqrt", "sign", "floor", "ceil", "rint", "less", "less_equal", "greater", "greater_equal", "equal",
+     "not_equal", "logical_and", "logical_or", "logical_not")
+)  # fmt: skip
+_HANDS_ON = frozenset(("neg", "abs", "where", "maximum", "minimum", "relu"))
 
 
-def _call(function: str, x: Sequence[Text]) -> Text:
-    """A function of expressions."""
+def products_of(formula: Formula, products: Collection[int] = ()) -> frozenset[Formula]:
+    """The nodes whose value a compiler may see as a product: of two factors, or at the end of a library's function.
+
+    A quotient by a constant is one, too: halves are products by 0.5. What hands an operand on, perhaps with another
+    sign, is one where the operand may be.
+
+    Parameters
+    ----------
+    products : the operands that are.
+
+    >>> square, root = Call("square", (Input(0),)), Call("sqrt", (Input(0),))
+    >>> products_of(Call("add", (square, root))) == {square}, len(products_of(Call("relu", (Call("neg", (square,)),))))
+    (True, 3)
+    """
+    found: set[Formula] = set()
+    for node in nodes(formula):
+        match node:
+            case Input(position=p):
+                is_one = p in products
+            case Number():
+                is_one = False
+            case Call(function="div", arguments=(_, divisor)):
+                is_one = not inputs(divisor)
+            case Call(function=f, arguments=arguments):
+                handed = f not in _HANDS_ON or any(a in found for a in arguments[f == "where" :])
+                is_one = f not in _ROUNDS_AFRESH and handed
+        if is_one:
+            found.add(node)
+    return frozenset(found)
+
+
+def rounded_apart(formula: Formula, products: Collection[int] = ()) -> frozenset[Formula]:
+    """The operations that a compiler may fuse with a product which they read, if they are written as + - * /.
+
+    C compilers for GPUs round a * b + c once, unless they are told otherwise; then `sqrt(x * x - y * y)` is NaN for
+    some x = y. Sums of products are such operations, and products doubled: 2 * x is compiled as x + x.
+
+    >>> x, y, z = Input(0), Input(1), Input(2)
+    >>> total = Call("add", (Call("mul", (x, y)), z))
+    >>> rounded_apart(Call("add", (total, z))) == {total}
+    True
+    """
+    found = products_of(formula, products)
+    return frozenset(
+        node
+        for node in nodes(formula)
+        if isinstance(node, Call) and node.function in APART and any(a in found for a in node.arguments)
+        and (node.function in ("add", "sub") or _may_double(node))
+    )  # fmt: skip
+
+
+def _may_double(call: Call) -> bool:
+    """Whether a product or a quotient may be by a constant that makes it twice, or minus twice, the other operand."""
+    doubling, factors = (2.0, call.arguments) if call.function == "mul" else (0.5, call.arguments[1:])
+    return any(abs(x.value) == doubling if isinstance(x, Number) else not inputs(x) for x in factors)
+
+
+def _call(function: str, x: Sequence[Text], apart: bool = False) -> Text:
+    """A function of expressions; `apart` where it must not be fused with what is in them."""
+    if apart:
+        return Text(f"{APART[function]}({', '.join(a.text for a in x)})")
     if function in INFIX:
         return _infix(function, *x)
     if function in COMPARED:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import gcd
 
 from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK,
     Barrier,
     Element,
     ExchangeLoad,
@@ -41,7 +40,7 @@ from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.helpers import exchange, global_memory, mma, pointwise, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
-from polyvolta.cuda.text.helpers.values import PACK_HALF8
+from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
 from polyvolta.sets import Aff, aff, var
@@ -112,6 +111,7 @@ class _Printer:
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: r.kind for r in ir.registers}
+        self.products = pointwise.products(ir)
         self.moving: dict[GlobalLoad, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
 
     def uses(self, word: str) -> bool:
@@ -141,7 +141,7 @@ class _Printer:
         for r in ir.registers:
             shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
             if r.kind == "half":
-                lines.append(f"  half8 {r.name}{shape}{f'[{r.width // CHUNK}]' if r.width > CHUNK else ''};")
+                lines.append(f"  {declared(f'{r.name}{shape}', r.width)};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
         return "\n".join([*lines, *body, "}"])
@@ -336,8 +336,8 @@ class _Printer:
         return self.call(function, *self.access(op, t), value)
 
     def pointwise(self, op: Pointwise) -> str:
-        kinds = tuple(self.kinds[e.array] if isinstance(e, Element) else f"{pointwise.SCALAR}{e}" for e in op.operands)
         half = self.kinds[op.target.array] == "half"
+        kinds = pointwise.operand_kinds(op, self.kinds, self.products)
         function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None)
         arguments = [self.element(e) if isinstance(e, Element) else e for e in op.operands]
         target = self.element(op.target)

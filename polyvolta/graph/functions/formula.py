@@ -148,6 +148,31 @@ def substitute(formula: Formula, replaced: Mapping[int, Formula]) -> Formula:
     return fold(formula, at, Number, Call)  # type: ignore[arg-type]  # a mapping has the places that occur
 
 
+def simplified(formula: Formula) -> Formula:
+    """A formula without what is known to change no fp32 value: x * 1, x / 1, x / 0.5, and powers of 0, 1 and 2.
+
+    Neither x + 0 nor x * 0 is simplified: x may be -0, infinite or NaN.
+
+    >>> x = Input(0)
+    >>> simplified(Call("div", (Call("pow", (x, Number(0))), Number(1)))), simplified(Call("mul", (Number(1), x)))
+    (Number(value=1.0), Input(position=0))
+    """
+    return fold(formula, {p: Input(p) for p in inputs(formula)}, Number, _simple)  # type: ignore[arg-type]
+
+
+def _simple(function: str, arguments: tuple[Formula, ...]) -> Formula:
+    match function, arguments:
+        case "pow", (_, Number(value=0.0)):
+            return Number(1)
+        case ("pow" | "mul" | "div", (x, Number(value=1.0))) | ("mul", (Number(value=1.0), x)):
+            return x
+        case "pow", (x, Number(value=2.0)):
+            return Call("square", (x,))
+        case "div", (x, Number(value=0.5 | -0.5 as half)):
+            return Call("mul", (x, Number(1 / half)))
+    return Call(function, arguments)
+
+
 def show(formula: Formula, names: Sequence[str], limit: int = 400) -> str:
     """The formula as nested calls, its inputs by name; elided in the middle past `limit`."""
 

@@ -8,23 +8,24 @@ infinity is its own affair.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import sympy
 
 from polyvolta.graph.errors import BadFunction
-from polyvolta.graph.functions import pointwise as pw
+from polyvolta.graph.expr import apply
 from polyvolta.sets.errors import nearest
 
+NAMES = {"exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tanh": "tanh", "erf": "erf", "sign": "sign",
+         "floor": "floor", "ceiling": "ceil", "Equality": "equal", "Unequality": "not_equal"}  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "Abs": abs, "Max": lambda *xs: reduce(pw.maximum, xs), "Min": lambda *xs: reduce(pw.minimum, xs), "exp": pw.exp,
-    "log": pw.log, "sin": pw.sin, "cos": pw.cos, "tanh": pw.tanh, "erf": pw.erf, "sign": pw.sign, "floor": pw.floor,
-    "ceiling": pw.ceil,
+    **{theirs: partial(apply, ours) for theirs, ours in NAMES.items()},
+    "Abs": abs, "Max": lambda *xs: reduce(partial(apply, "maximum"), xs),
+    "Min": lambda *xs: reduce(partial(apply, "minimum"), xs),
     "StrictLessThan": lambda a, b: a < b, "LessThan": lambda a, b: a <= b, "StrictGreaterThan": lambda a, b: a > b,
-    "GreaterThan": lambda a, b: a >= b, "Equality": pw.equal, "Unequality": pw.not_equal,
-    "And": lambda *xs: reduce(lambda a, b: a & b, xs), "Or": lambda *xs: reduce(lambda a, b: a | b, xs),
-    "Not": lambda a: ~a,
+    "GreaterThan": lambda a, b: a >= b, "And": lambda *xs: reduce(lambda a, b: a & b, xs),
+    "Or": lambda *xs: reduce(lambda a, b: a | b, xs), "Not": lambda a: ~a,
 }  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def _computed(e: Any, at: dict[Any, Any]) -> Any:
                 return _value(above, at) / _value(below, at)
             return reduce(lambda product, x: product * _value(x, at), e.args[1:], _value(e.args[0], at))
         case sympy.Pow(base=base, exp=power) if power in (half, -half):
-            return (pw.sqrt if power == half else pw.rsqrt)(_value(base, at))
+            return apply("sqrt" if power == half else "rsqrt", _value(base, at))
         case sympy.Pow(base=base, exp=power):
             return _value(base, at) ** (int(power) if power.is_Integer else _value(power, at))
         case sympy.Piecewise():
@@ -107,5 +108,5 @@ def _pieces(e: Any, at: dict[Any, Any]) -> Any:
         raise BadFunction(message, where=str(e)[:200], hint="end it with (x, True)")
     made = _value(last, at)
     for value, condition in reversed(pieces):
-        made = pw.where(_value(condition, at), _value(value, at), made)
+        made = apply("where", _value(condition, at), _value(value, at), made)
     return made

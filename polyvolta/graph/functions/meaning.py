@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from polyvolta.graph.functions.formula import Formula, fold
+from polyvolta.graph.functions.table import FUNCTIONS
+
 
 def like(made: Any, operand: Any) -> Any:
     """`made` in the operand's type."""
@@ -71,34 +74,27 @@ def _erf(x: Any) -> Any:
     return np.copysign(value[at] + distance * made, x)
 
 
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), from exponentials of negative numbers alone, so that nothing overflows.
+def power(x: Any, y: Any) -> Any:
+    """x to the power of y with C's special values, and x * x where y is 2.
 
-    >>> sigmoid(np.array([-800.0, 0.0, 800.0]))
-    array([0. , 0.5, 1. ])
+    For some y, where it is a single number, numpy computes another function: sqrt, which is NaN at -infinity.
+
+    >>> power(np.array([-0.0, 9.0], np.float32), np.float32(0.5))
+    array([0., 3.], dtype=float32)
     """
-    e = np.exp(-np.abs(x))
-    return np.where(np.less(x, 0), e, like(1.0, e)) / (1.0 + e)
+    made = np.where(np.equal(y, 2), np.square(x), np.power(x, y))
+    made = np.where(np.equal(y, 0.5) & (np.isinf(x) | np.equal(x, 0)), np.abs(x), made)
+    return np.where(np.equal(y, 0) | np.equal(x, 1), like(1.0, x), made)  # of NaN, too
 
 
-def gelu(x: Any) -> Any:
-    """x times the normal distribution's cumulative function, in its exact form, by `erf`."""
-    return 0.5 * x * (1.0 + erf(x * math.sqrt(0.5)))
+def maximum(a: Any, b: Any) -> Any:
+    """The larger one, NaN if one is; of two zeros the second one, where numpy gives either."""
+    return np.where(np.greater(a, b) | np.isnan(a), a, b)
 
 
-def gelu_tanh(x: Any) -> Any:
-    """The form of `gelu` with a hyperbolic tangent; differs from the exact one by at most 5e-4."""
-    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
-
-
-def leaky_relu(x: Any, slope: Any) -> Any:
-    """x, and slope * x where x is negative."""
-    return x * np.where(np.less(x, 0), slope, like(1.0, x))
-
-
-def elu(x: Any, scale: Any) -> Any:
-    """x, and scale * (exp(x) - 1) where x isn't positive."""
-    return np.where(np.greater(x, 0), x, scale * np.expm1(np.minimum(x, like(0.0, x))))
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller one, NaN if one is; of two zeros the second one, where numpy gives either."""
+    return np.where(np.less(a, b) | np.isnan(a), a, b)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -111,6 +107,15 @@ def _truth(test: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *operands: like(test(*operands), operands[0])
 
 
+def _defined(definition: Formula) -> Callable[..., Any]:
+    """A formula as a function whose steps are those of `MEANING`."""
+
+    def value(*operands: Any) -> Any:
+        return fold(definition, operands, lambda v: like(v, operands[0]), lambda f, xs: MEANING[f](*xs))
+
+    return value
+
+
 MEANING: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "sub": np.subtract,
@@ -120,7 +125,7 @@ MEANING: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "sign": np.sign,
     "square": np.square,
-    "pow": np.power,
+    "pow": power,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
     "exp": np.exp,
@@ -136,8 +141,8 @@ MEANING: dict[str, Callable[..., Any]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "rint": np.rint,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
+    "maximum": maximum,
+    "minimum": minimum,
     "where": where,
     "less": _truth(np.less),
     "less_equal": _truth(np.less_equal),
@@ -149,12 +154,6 @@ MEANING: dict[str, Callable[..., Any]] = {
     "logical_or": _truth(np.logical_or),
     "logical_not": _truth(np.logical_not),
     "relu": lambda x: np.where(np.less(x, 0), like(0.0, x), x),  # which keeps -0.0 and NaN
-    "leaky_relu": leaky_relu,
-    "elu": elu,
-    "sigmoid": sigmoid,
-    "silu": lambda x: x * sigmoid(x),
-    "softplus": lambda x: np.logaddexp(x, like(0.0, x)),
-    "gelu": gelu,
-    "gelu_tanh": gelu_tanh,
 }
+MEANING |= {name: _defined(f.definition) for name, f in FUNCTIONS.items() if f.definition is not None}
 """Every function of `functions.FUNCTIONS` over numpy arrays."""

@@ -8,13 +8,12 @@ that only enter a sum share one accumulator (`accumulators`).
 
 from __future__ import annotations
 
-import sympy
-
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.expr import shape_text
 from polyvolta.graph.plans.accumulators import shared
 from polyvolta.graph.plans.plans import Contraction, Operand, Plan, Step, Unsupported, marked
 from polyvolta.graph.statements import Statement, formula_of
+from polyvolta.graph.terms import Term
 from polyvolta.sets.errors import UnknownName, nearest
 
 ACCUMULATORS = ("auto", "one", "separate")
@@ -53,11 +52,11 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
             i, j, k = s.iterators
             left, right = (
                 _operand(graph, s, side, index, names)
-                for side, index in zip(s.expression.args[1:], ((i, k), (k, j)), strict=True)
+                for side, index in zip(s.factors, ((i, k), (k, j)), strict=True)
             )
             contractions.append(Contraction(s, left, right, s.write.tensor))
         else:
-            steps.append(Step(s, s.operation, *formula_of(s, s.expression)))
+            steps.append(Step(s, s.operation, *formula_of(s, s.tree)))
     found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs))
     return found if accumulators == "separate" else shared(graph, found, all_of_them=accumulators == "one")
 
@@ -132,7 +131,7 @@ def _check_shape(graph: Graph, s: Statement, product: Statement, follows: set[st
 
 
 def _operand(
-    graph: Graph, statement: Statement, side: sympy.Basic, index: tuple[str, str], names: dict[str, None]
+    graph: Graph, statement: Statement, side: Term, index: tuple[str, str], names: dict[str, None]
 ) -> Operand:
     """One side of a product; its name is noted in `names`."""
     accesses, scalars, formula = formula_of(statement, side)

@@ -23,6 +23,11 @@ Which one for what:
     names of loops        set_level, tile (`schedule.find(level=...)`)
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyvolta.sched.lazily import homes, lazily
 from polyvolta.sched.passes.bands.interchange import interchange
 from polyvolta.sched.passes.bands.isolate import isolate_full_tiles
 from polyvolta.sched.passes.bands.join import join
@@ -49,7 +54,70 @@ from polyvolta.sched.passes.order.reorder import reorder
 from polyvolta.sched.passes.order.sequences import insert_filter, insert_sequence, insert_set, order_after, order_before
 from polyvolta.sched.passes.order.sink import sink
 
-__all__ = [
+if TYPE_CHECKING:
+    from polyvolta.sched.passes.bands.interchange import interchange as interchange
+    from polyvolta.sched.passes.bands.isolate import isolate_full_tiles as isolate_full_tiles
+    from polyvolta.sched.passes.bands.join import join as join
+    from polyvolta.sched.passes.bands.loop_type import set_loop_type as set_loop_type
+    from polyvolta.sched.passes.bands.loop_type import unroll as unroll
+    from polyvolta.sched.passes.bands.reverse import reverse as reverse
+    from polyvolta.sched.passes.bands.scale import scale as scale
+    from polyvolta.sched.passes.bands.shift import shift as shift
+    from polyvolta.sched.passes.bands.skew import skew as skew
+    from polyvolta.sched.passes.bands.split import split as split
+    from polyvolta.sched.passes.bands.strip_mine import strip_mine as strip_mine
+    from polyvolta.sched.passes.bands.tile import tile as tile
+    from polyvolta.sched.passes.common.legal import reflagged as reflagged
+    from polyvolta.sched.passes.mapping.context import insert_context as insert_context
+    from polyvolta.sched.passes.mapping.context import insert_guard as insert_guard
+    from polyvolta.sched.passes.mapping.contract import contract as contract
+    from polyvolta.sched.passes.mapping.extension import insert_extension as insert_extension
+    from polyvolta.sched.passes.mapping.map_members import map_members as map_members
+    from polyvolta.sched.passes.mapping.mark import insert_mark as insert_mark
+    from polyvolta.sched.passes.mapping.mark import remove_mark as remove_mark
+    from polyvolta.sched.passes.order.distribute import distribute as distribute
+    from polyvolta.sched.passes.order.fuse import fuse as fuse
+    from polyvolta.sched.passes.order.hoist import hoist as hoist
+    from polyvolta.sched.passes.order.prefetch import prefetch as prefetch
+    from polyvolta.sched.passes.order.reorder import reorder as reorder
+    from polyvolta.sched.passes.order.sequences import insert_filter as insert_filter
+    from polyvolta.sched.passes.order.sequences import insert_sequence as insert_sequence
+    from polyvolta.sched.passes.order.sequences import insert_set as insert_set
+    from polyvolta.sched.passes.order.sequences import order_after as order_after
+    from polyvolta.sched.passes.order.sequences import order_before as order_before
+    from polyvolta.sched.passes.order.sink import sink as sink
+
+_HOMES = homes(
+    {
+        "bands.interchange": "interchange",
+        "bands.isolate": "isolate_full_tiles",
+        "bands.join": "join",
+        "bands.loop_type": "set_loop_type unroll",
+        "bands.reverse": "reverse",
+        "bands.scale": "scale",
+        "bands.shift": "shift",
+        "bands.skew": "skew",
+        "bands.split": "split",
+        "bands.strip_mine": "strip_mine",
+        "bands.tile": "tile",
+        "common.legal": "reflagged",
+        "mapping.context": "insert_context insert_guard",
+        "mapping.contract": "contract",
+        "mapping.extension": "insert_extension",
+        "mapping.map_members": "map_members",
+        "mapping.mark": "insert_mark remove_mark",
+        "order.distribute": "distribute",
+        "order.fuse": "fuse",
+        "order.hoist": "hoist",
+        "order.prefetch": "prefetch",
+        "order.reorder": "reorder",
+        "order.sequences": "insert_filter insert_sequence insert_set order_after order_before",
+        "order.sink": "sink",
+    }
+)
+__getattr__, __dir__ = lazily(__name__, _HOMES)
+
+__all__ = [  # noqa: F822 (the names are there on first use)
     "contract",
     "distribute",
     "fuse",

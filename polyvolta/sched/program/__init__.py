@@ -22,8 +22,34 @@ It still runs as it did, and it knows its instances, accesses and order besides:
 [('S', (1,)), ('S', (2,))]
 """
 
-from polyvolta.sched.program.interpret import instances
-from polyvolta.sched.program.model import Access, Program, Statement
-from polyvolta.sched.program.nests.nest import nest, nest_from_source
+from __future__ import annotations
 
-__all__ = ["Access", "Program", "Statement", "instances", "nest", "nest_from_source"]
+from typing import TYPE_CHECKING
+
+from polyvolta.sched.lazily import homes, lazily
+
+if TYPE_CHECKING:
+    from polyvolta.sched.program.interpret import instances as instances
+    from polyvolta.sched.program.model import Access as Access
+    from polyvolta.sched.program.model import Program as Program
+    from polyvolta.sched.program.model import Statement as Statement
+    from polyvolta.sched.program.nests.nest import nest as nest
+    from polyvolta.sched.program.nests.nest import nest_from_source as nest_from_source
+
+_HOMES = homes(
+    {
+        "interpret": "instances",
+        "model": "Access Program Statement",
+        "nests.nest": "nest nest_from_source",
+    }
+)
+__getattr__, __dir__ = lazily(__name__, _HOMES)
+
+__all__ = [  # noqa: F822 (the names are there on first use)
+    "Access",
+    "Program",
+    "Statement",
+    "instances",
+    "nest",
+    "nest_from_source",
+]

@@ -67,7 +67,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
           FILTER: S2[i, j]
             BAND: S2[i, j] → [i, j]
     """
-    graph: Any = statements if hasattr(statements, "dag") else None
+    graph: Any = statements if hasattr(statements, "outputs") else None
     found = getattr(statements, "statements", statements)
     listed = tuple(found) if isinstance(found, Iterable) else (found,)
     for s in listed:
@@ -124,15 +124,16 @@ def _statement(s: Any, functions: dict[str, Callable[..., Any] | None]) -> State
 
 def _body(s: Any, functions: dict[str, Callable[..., Any] | None]) -> str | None:
     """The operation as a Python statement; None when it is not known."""
-    expression = getattr(s, "expression", None)
-    if expression is None:
+    tree = getattr(s, "tree", None)
+    if tree is None:
         return None
-    target = _element(s.write.leaf)
-    if expression.func.__name__ == "mul_acc" and expression.args[0] == s.write.leaf:
-        left, right = (_value(s, x, functions) for x in expression.args[1:])
+    written = s.write.element
+    target = _element(written)
+    if s.is_matmul and tree.operands[0] is written:
+        left, right = (_value(s, x, functions) for x in tree.operands[1:])
         made: ast.stmt = ast.AugAssign(target, ast.Add(), ast.BinOp(left, ast.Mult(), right))
     else:
-        made = ast.Assign([target], _value(s, expression, functions))
+        made = ast.Assign([target], _value(s, tree, functions))
     return ast.unparse(ast.fix_missing_locations(made))
 
 
@@ -146,30 +147,33 @@ def _value(s: Any, e: Any, functions: dict[str, Callable[..., Any] | None]) -> a
     taken = {*functions, *scalars, *s.domain.param_names, s.write.tensor, *(a.tensor for a in s.reads)}
     name = next(n for n in (f"compute_{s.name}{'_' * p}" for p in count()) if n not in taken)
     functions[name] = _defined(formula)
-    operands = [*(_element(a.leaf) for a in accesses), *(ast.Name(x, ast.Load()) for x in scalars)]
+    operands = [*(_element(a.element) for a in accesses), *(ast.Name(x, ast.Load()) for x in scalars)]
     return ast.Call(ast.Name(name, ast.Load()), operands, [])
 
 
 def _is_long(e: Any) -> bool:
     """Whether more than `LARGEST` parts are written for a tree. Cost: linear in its distinct nodes."""
-    from polyvolta.graph.statements import is_operation, postorder
+    from polyvolta.graph.terms import Apply, postorder
 
     parts: dict[Any, int] = {}
     for node in postorder(e):
-        parts[node] = min(1 + sum(parts[x] for x in node.args), LARGEST + 1) if is_operation(node) else 1
+        inner = node.operands if isinstance(node, Apply) else ()
+        parts[node] = min(1 + sum(parts[x] for x in inner), LARGEST + 1)
     return parts[e] > LARGEST
 
 
 def _text(e: Any, functions: dict[str, Callable[..., Any] | None]) -> ast.expr:
-    """A sympy tree as Python's."""
-    name = e.func.__name__
-    if hasattr(e, "indices"):
-        return _element(e)
-    if e.is_Number:
-        return ast.Constant(int(e) if e.is_Integer else float(e))
-    if e.is_Symbol:
-        return ast.Name(str(e), ast.Load())
-    operands = [_text(x, functions) for x in e.args]
+    """A tree as Python's."""
+    from polyvolta.graph.terms import Element, Scalar, Value
+
+    match e:
+        case Element():
+            return _element(e)
+        case Value(value):
+            return ast.Constant(int(value) if value.is_integer() else value)
+        case Scalar(own):
+            return ast.Name(own, ast.Load())
+    name, operands = e.function, [_text(x, functions) for x in e.operands]
     if name == "mul_acc":
         return ast.BinOp(operands[0], ast.Add(), ast.BinOp(operands[1], ast.Mult(), operands[2]))
     if name in OPERATORS and len(operands) == 2:
@@ -180,8 +184,8 @@ def _text(e: Any, functions: dict[str, Callable[..., Any] | None]) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), operands, [])
 
 
-def _element(leaf: Any) -> ast.Subscript | ast.Name:
+def _element(element: Any) -> ast.Subscript | ast.Name:
     """`C[i, j]`; a tensor without dimensions is a scalar."""
-    found = ast.parse(str(leaf) if leaf.indices else str(leaf.base), mode="eval").body
+    found = ast.parse(str(element), mode="eval").body
     assert isinstance(found, ast.Subscript | ast.Name)
     return found

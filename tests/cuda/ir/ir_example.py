@@ -34,9 +34,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     Zero,
 )
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import m16n16k8
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import xor
+from tests.cuda.macros import m16n16k8
 
 LANE, ROUND, ROW, COL, K = (var(n) for n in ("lane", "round", "row", "col", "k"))
 BLOCK_X, BLOCK_Y, LINEAR, C2 = (var(n) for n in ("blockIdx.x", "blockIdx.y", "linearId", "c2"))

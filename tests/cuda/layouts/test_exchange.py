@@ -11,8 +11,8 @@ import pytest
 from polyvolta.cuda.layouts.bank_model import phases
 from polyvolta.cuda.layouts.exchange import NoExchange, conflicts, moves, plan_exchange
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import INTERLEAVES, MACRO_MMAS, Interleave, macro_mma, orders
 from polyvolta.sets import aff, var
+from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS, interleaved, macro_mma
 
 BYTES = {"half": 2, "float": 4}
 ROW, COL = (0, 1), (1, 0)
@@ -116,12 +116,12 @@ def test_the_plan_fits_its_buffer(name, kind, order):
     assert plan_exchange(macro, kind, order) is ex
 
 
-OTHERS = [(n, r, c) for n, p in INTERLEAVES.items() for r in orders(p.rows) for c in orders(p.cols)]
+OTHERS = [(n, r, c) for n, p in COMPOSITIONS.items() for r in p.orders(0) for c in p.orders(1)]
 
 
 @pytest.mark.parametrize(("name", "rows", "cols"), OTHERS[1::5])
 def test_other_interleaves_have_exchanges_too(name, rows, cols):
-    macro = macro_mma(name, "row", "col", Interleave(rows, cols))
+    macro = macro_mma(name, "row", "col", interleaved(name, rows, cols))
     for kind, order in product(BYTES, (ROW, COL)):
         ex = plan_exchange(macro, kind, order)
         assert moves(ex, macro)

@@ -10,7 +10,7 @@ import pytest
 from polyvolta.cuda.layouts.bank_model import conflict_degree
 from polyvolta.cuda.layouts.fragments import OperandTile, access_width, cyclic_stores, fragment_loads, plan_operands
 from polyvolta.cuda.layouts.swizzle import Accesses, NoSwizzle, Swizzle, conflicts, tile_layout
-from polyvolta.cuda.target.macro_mma import MACRO_MMAS, macro_mma
+from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS, macro_mma
 
 ROW, COL = (0, 1), (1, 0)
 ORDERS = {"row": ROW, "col": COL}
@@ -54,7 +54,7 @@ def degrees(plan, tile, side):
 @pytest.mark.parametrize("depth", [8, 32])
 def test_a_small_tile_by_brute_force(name, layouts, depth):
     of_both = tiles(*layouts, 32, depth)
-    (plan,) = plan_operands(name, [of_both])
+    (plan,) = plan_operands(COMPOSITIONS[name], [of_both])
     assert degrees(plan, of_both[0], 0) == {1}
     assert degrees(plan, of_both[1], 1) == {1}
 
@@ -65,7 +65,7 @@ def test_every_tile_has_a_plan_without_conflicts(name, layout, depth):
     """All layouts, depths and sides: the layout is one-to-one and nothing conflicts, in both operands."""
     for side in SIDES[name]:
         both = tiles(layout, layout, side, depth)
-        (plan,) = plan_operands(name, [both])
+        (plan,) = plan_operands(COMPOSITIONS[name], [both])
         for tile, of, own, extents in (
             (both[0], plan.a, plan.macro.a, (plan.macro.shape[0], 8)),
             (both[1], plan.b, plan.macro.b, (8, plan.macro.shape[1])),
@@ -121,13 +121,13 @@ def test_the_facts_about_the_wider_interleave():
     assert load_degree(Swizzle(((0, 0, 3),)), own, 64) == 2
     repaired = Swizzle(((0, 0, 2), (2, 3, 1)))
     assert load_degree(repaired, own, 64) == 1
-    (plan,) = plan_operands("m32n32k8", [tiles("row", "col", 64, 64)])
+    (plan,) = plan_operands(COMPOSITIONS["m32n32k8"], [tiles("row", "col", 64, 64)])
     assert plan.a.swizzle == repaired
 
 
 @pytest.mark.parametrize(("depth", "swizzle"), [(16, (0, 2, 1)), (32, (0, 1, 2)), (64, (0, 0, 3)), (128, (0, 0, 3))])
 def test_row_major_a_of_m16n16k8_gets_the_known_swizzle(depth, swizzle):
-    (plan,) = plan_operands("m16n16k8", [tiles("row", "col", 128, depth)])
+    (plan,) = plan_operands(COMPOSITIONS["m16n16k8"], [tiles("row", "col", 128, depth)])
     assert plan.a.swizzle == Swizzle((swizzle,))
 
 
@@ -142,12 +142,14 @@ def test_row_major_a_of_m16n16k8_gets_the_known_swizzle(depth, swizzle):
     ],
 )
 def test_the_widths_of_fragment_loads(name, a, b, widths):
-    (plan,) = plan_operands(name, [tiles(a, b, 64, 32)])
+    (plan,) = plan_operands(COMPOSITIONS[name], [tiles(a, b, 64, 32)])
     assert (plan.a.access, plan.b.access) == widths
 
 
 def test_contractions_of_one_kernel_share_the_accumulators_map():
-    plans = plan_operands("m32n32k8", [tiles(a, b, 64, d) for (a, b), d in zip(LAYOUTS, (16, 32, 64, 32))])
+    plans = plan_operands(
+        COMPOSITIONS["m32n32k8"], [tiles(a, b, 64, d) for (a, b), d in zip(LAYOUTS, (16, 32, 64, 32))]
+    )
     assert [p.macro.instruction.layouts for p in plans] == LAYOUTS
     assert len({p.macro.d for p in plans}) == 1
 
@@ -155,7 +157,7 @@ def test_contractions_of_one_kernel_share_the_accumulators_map():
 @pytest.mark.parametrize("depth", [8, 24, 40])
 def test_where_no_swizzle_helps_another_interleave_does(depth):
     """Rows of an odd number of chunks can't be swizzled; with quad-pairs next to quads the loads go without."""
-    (plan,) = plan_operands("m32n32k8", [tiles("row", "row", 64, depth)])
+    (plan,) = plan_operands(COMPOSITIONS["m32n32k8"], [tiles("row", "row", 64, depth)])
     preferred = macro_mma("m32n32k8", "row", "row")
     assert plan.a.swizzle == Swizzle()
     assert plan.macro.a != preferred.a
@@ -177,7 +179,7 @@ def test_stores_count_as_much_as_loads():
     stores[0, :, 0] = np.arange(32) % 2 * 16
     a, b = tiles("row", "col", 32, 64)
     with pytest.raises(NoSwizzle, match="32x64 tile") as error:
-        plan_operands("m16n16k8", [(OperandTile(a.dims, a.size, a.order, stores), b)])
+        plan_operands(COMPOSITIONS["m16n16k8"], [(OperandTile(a.dims, a.size, a.order, stores), b)])
     assert "2-way" in str(error.value)
 
 

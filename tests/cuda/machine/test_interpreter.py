@@ -34,9 +34,9 @@ from polyvolta.cuda.machine.interpreter import (
     interpret,
 )
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import MACRO_MMAS, m16n16k8
 from polyvolta.sets import aff, var
 from tests.cuda.ir.ir_example import matmul_ir, problem, relative_error, rewritten, swizzle, unrolled
+from tests.cuda.macros import MACRO_MMAS, m16n16k8
 
 SMALL = {"M": 64, "N": 96, "K": 48}
 TILES = [

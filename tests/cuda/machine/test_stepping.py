@@ -11,7 +11,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.cli.commands import main
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad, GlobalLoad, GlobalStore, Mma, SharedStore
-from polyvolta.cuda.ir.walk import operations, unguarded, walk
+from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.ir.walk import replaced as with_statement
 from polyvolta.cuda.machine.errors import OutOfBounds
 from polyvolta.cuda.machine.stepping import BadBlock
@@ -241,7 +241,7 @@ def test_a_wrong_kernel_is_traced_up_to_where_it_goes_wrong():
     kernel = product()
     path = next(p for p, s in walk(kernel.ir.body) if isinstance(s, GlobalLoad) and s.guarded and s.tensor == "B")
     load = dict(walk(kernel.ir.body))[path]
-    broken = replace(kernel, ir=replace(kernel.ir, body=with_statement(kernel.ir.body, path, (unguarded(load),))))
+    broken = replace(kernel, ir=replace(kernel.ir, body=with_statement(kernel.ir.body, path, (load.unguarded(),))))
     steps = broken.trace(*arrays(32, 24, 16))
     seen = [next(steps).statement for _ in range(2)]
     assert seen == ["zero_C", "load_A"]

@@ -130,7 +130,8 @@ def test_conflicts_are_red_where_the_bank_model_says_so(options, swizzled):
     for tile in kernel.ir.tiles:
         if tile.layout is None and not swizzled:
             continue
-        for s in {op.statement for op in operations(kernel.ir.body) if tile.name in set().union(*touches(op))}:
+        ops = [op for op in operations(kernel.ir.body) if tile.name in set().union(*touches(op, kernel.ir))]
+        for s in {op.statement for op in ops}:
             svg = shared_tile(kernel, tile.name, s, warp=kernel.ir.warps - 1 if s.startswith("frag") else 0)
             svg = svg if swizzled else shared_tile(kernel, tile.name, s, swizzled=False)
             width = int(re.search(r"(\d+) bits a lane", svg)[1]) // 8

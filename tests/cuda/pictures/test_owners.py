@@ -11,8 +11,8 @@ from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures import instruction, ownership
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.cuda.pictures.svg import DEEPER, RED, TINTS
-from polyvolta.cuda.target.macro_mma import Interleave, macro_mma
 from polyvolta.sets import var
+from tests.cuda.macros import interleaved, macro_mma
 from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, words
 
@@ -223,7 +223,9 @@ def lane_swapped():
 
 
 def test_any_interleave():
-    macro = macro_mma("m16n16k8", "row", "col", Interleave(("r0", "r1", "r2", "q0"), ("r0", "r1", "r2", "q1")))
+    macro = macro_mma(
+        "m16n16k8", "row", "col", interleaved("m16n16k8", ("r0", "r1", "r2", "q0"), ("r0", "r1", "r2", "q1"))
+    )
     found = owners(ownership(macro))
     assert found["A", 4, 0] == [(16, 0), (24, 0)]
     assert found["D", 8, 0] == [(4, 0)]

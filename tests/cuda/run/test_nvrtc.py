@@ -140,6 +140,19 @@ def test_an_nvrtc_without_volta_is_passed_over_or_named(monkeypatch):
     assert "polyvolta[cuda12]" in caught.value.hint
 
 
+def test_beside_cuda_13_its_own_nvrtc_is_loaded_first(monkeypatch, tmp_path):
+    """NVIDIA's Python packages take what is loaded, 13 before 12: with 12.9 alone they would take ours."""
+    folder = tmp_path / "nvidia" / "cu13" / ("bin/x86_64" if sys.platform == "win32" else "lib")
+    folder.mkdir(parents=True)
+    theirs = folder / ("nvrtc64_130_0.dll" if sys.platform == "win32" else "libnvrtc.so.13")
+    theirs.touch()
+    real, load, loaded = nvrtc._nvrtc_for("sm_70"), nvrtc._load, []
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(nvrtc, "_load", lambda path: loaded.append(path) or load(path))
+    assert nvrtc._nvrtc_for("sm_70") is real
+    assert loaded == [str(theirs), real.path]
+
+
 def test_without_nvrtc_the_hint_installs_it(monkeypatch):
     monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(["/nowhere/libnvrtc.so.12"]))
     with pytest.raises(CompilerMissing, match="polyvolta\\[cuda12\\]") as caught:

@@ -7,8 +7,8 @@ import pytest
 
 from polyvolta.cuda.layouts.exchange import plan_exchange
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import MACRO_MMAS
 from polyvolta.sets import Map, var
+from tests.cuda.macros import MACRO_MMAS
 
 LANE, ROUND = var("lane"), var("round")
 RUNS = IndexMap((("lane", 32), ("round", 4)), (("row", 8 * ROUND + LANE // 4), ("col", 8 * (LANE % 4))))

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from polyvolta.cuda.target.macro_mma import INTERLEAVES, MACRO_MMAS, Interleave, m8n8k4, m16n16k8, macro_mma, orders
+from polyvolta.cuda.target.macro_mma import Interleave
+from polyvolta.cuda.target.registry import targets
+from polyvolta.cuda.target.target import UnknownTarget
+from polyvolta.cuda.target.volta import m8n8k4
 from polyvolta.sets import UnknownName, var
+from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS, interleaved, m16n16k8, macro_mma
 
 LAYOUTS = [(a, b) for a in ("row", "col") for b in ("row", "col")]
 
@@ -168,15 +172,15 @@ def test_its_steps_multiply_matrices(name, a, b):
 
 OTHERS = [
     (name, rows, cols)
-    for name, preferred in INTERLEAVES.items()
-    for rows in orders(preferred.rows)[::2]
-    for cols in orders(preferred.cols)[::3]
+    for name, made in COMPOSITIONS.items()
+    for rows in made.orders(0)[::2]
+    for cols in made.orders(1)[::3]
 ]
 
 
 @pytest.mark.parametrize(("name", "rows", "cols"), OTHERS)
 def test_any_interleave_multiplies_matrices(name, rows, cols):
-    macro, rng = macro_mma(name, "col", "col", Interleave(rows, cols)), np.random.default_rng(1)
+    macro, rng = macro_mma(name, "col", "col", interleaved(name, rows, cols)), np.random.default_rng(1)
     m, n, k = macro.shape
     left, right = rng.standard_normal((m, k)), rng.standard_normal((k, n))
     np.testing.assert_allclose(product(macro, left, right), left @ right, rtol=1e-12)
@@ -184,10 +188,10 @@ def test_any_interleave_multiplies_matrices(name, rows, cols):
 
 @pytest.mark.parametrize("name", MACRO_MMAS)
 def test_the_preferred_interleave_is_the_first_candidate(name):
-    preferred = INTERLEAVES[name]
-    assert orders(preferred.rows)[0] == preferred.rows
-    assert orders(preferred.cols)[0] == preferred.cols
-    assert len(set(orders(preferred.rows))) == len(orders(preferred.rows))
+    made = COMPOSITIONS[name]
+    for side in (0, 1):
+        assert made.orders(side)[0] == made.interleave.sides[side]
+        assert len(set(made.orders(side))) == len(made.orders(side)) == {4: 2, 5: 6}[len(made.orders(side)[0])]
 
 
 @pytest.mark.parametrize(("name", "a", "b"), ALL)
@@ -201,9 +205,9 @@ def test_accumulators_of_a_step_are_neighbours(name, a, b):
 
 
 def test_an_interleave_reads_in_bits():
-    paper = Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1"))
-    assert paper.shape == (16, 16)
-    assert paper.subtiles == (1, 1)
+    paper = Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1"), ("r0", "r1", "s0"))
+    assert paper.shape == (16, 16, 8)
+    assert paper.subtiles == (1, 1, 2)
     r, q, s = 0b110, 0b10, 0
     values = {"r": r, "q": q, "s": s}
     assert paper.row(var("r"), var("q"), var("s")).evaluate(values) == 0b1010  # r2 q0 r1 r0
@@ -211,8 +215,8 @@ def test_an_interleave_reads_in_bits():
 
 
 def test_unknown_names_suggest_the_nearest():
-    with pytest.raises(UnknownName, match="m32n32k16") as error:
-        macro_mma("m32n32k16")
+    with pytest.raises(UnknownTarget, match="m32n32k16") as error:
+        targets["sm_70"].macro_mma("m32n32k16")
     assert "m32n32k8" in error.value.hint
     with pytest.raises(UnknownName, match="'column'"):
         macro_mma("m16n16k8", "column")

@@ -11,7 +11,6 @@ from polyvolta.cuda.ir.kernel_ir import SharedTile
 from polyvolta.cuda.layouts.exchange import plan_exchange
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
-from polyvolta.cuda.target.macro_mma import macro_mma
 from polyvolta.cuda.text.helpers import exchange as exchange_text
 from polyvolta.cuda.text.helpers import global_memory, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
@@ -19,7 +18,9 @@ from polyvolta.cuda.text.helpers.pointwise import pointwise
 from polyvolta.cuda.text.printer import PRELUDE
 from polyvolta.graph.functions.formula import Call, Input, Number, evaluate
 from polyvolta.graph.functions.table import FUNCTIONS
-from tests.cuda.text.device_on_host import library, needs_compiler
+from tests.cuda.host import needs_compiler
+from tests.cuda.macros import COMPOSITIONS, macro_mma
+from tests.cuda.text.device_on_host import library
 
 LANES = range(32)
 ORDERS = ((0, 1), (1, 0))
@@ -135,7 +136,7 @@ def planned(name, a_order, b_order, depth):
         OperandTile(dims, size, order, cyclic_stores(size, order, 64))
         for dims, size, order in zip((("i", "k"), ("k", "j")), sizes, (a_order, b_order))
     ]
-    (plan,) = plan_operands(name, [tuple(tiles)])
+    (plan,) = plan_operands(COMPOSITIONS[name], [tuple(tiles)])
     for tile, layout, operand, own in zip(tiles, (plan.a, plan.b), "ab", (plan.macro.a, plan.macro.b)):
         chunks = tile.size[0] * tile.size[1] // 8
         yield SharedTile("tile", 0, chunks, layout.layout, tile.order), operand, own, layout.access
@@ -272,7 +273,7 @@ def test_what_is_used_twice_is_computed_once():
     squared = Call("square", (Call("exp", (X,)),))
     text = str(pointwise("twice", Call("add", (squared, squared)), ("float",), "float", False))
     assert text.count("expf(") == 1
-    assert "const float t1 = t0 * t0;" in text and "y[i] = t1 + t1;" in text
+    assert "const float t1 = t0 * t0;" in text and "y[i] = __fadd_rn(t1, t1);" in text
 
 
 @pytest.mark.parametrize("name", ["i", "y", "count", "x0", "t0", "packed1"])
@@ -281,7 +282,7 @@ def test_scalars_called_like_what_the_function_has(name):
     formula = Call("add", (Call("add", (squared, squared)), Call("mul", (Y, Z))))
     text = str(pointwise("scaled", formula, ("float", "half", f"scalar {name}"), "float", True))
     assert re.search(r"half8 packed1, float x2,\s+int count\) {", text)
-    assert "+ x1[i] * x2 : 0.0f;" in text
+    assert "x1[i] * x2) : 0.0f;" in text
 
 
 def test_names_of_c_are_no_names_of_operations():

@@ -30,6 +30,7 @@ from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promoti
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalStore, GlobalTensor, SharedTile
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
@@ -43,8 +44,9 @@ def promote(
     plan: Plan,
     tensors: Mapping[str, GlobalTensor],
     options: Tiling,
+    macro_mma: Composition,
     context: Set,
-    shared_limit: int = 96 * 1024,
+    shared_limit: int,
 ) -> Promotion:
     """Insert the copies that a plan's products and pointwise steps need.
 
@@ -54,7 +56,8 @@ def promote(
     contracted : the tree to insert into.
     plan : what the statements compute.
     tensors : the kernel's tensors by name.
-    options : macro-MMA and buffers; the tiles are those of the trees.
+    options : buffers; the tiles are those of the trees.
+    macro_mma : for all pairs of layouts that there are.
     context : what may be assumed of the sizes.
     shared_limit : bytes of shared memory that a block can have.
 
@@ -69,7 +72,7 @@ def promote(
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
     products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
     warps = warps_of(nests.values())
-    operands = operand_pieces(products, plan, options, LANES * prod(warps), context)
+    operands = operand_pieces(products, plan, options, macro_mma, LANES * prod(warps), context)
     macro = operands.macros[0]
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
     extents = [aff(str(e)) for e in last.extents[:2]]
@@ -95,12 +98,12 @@ def promote(
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     arrays = (*registers.values(), *accumulators(fragments, plan, macro))
-    return Promotion(tree, movements, tiles, arrays, warps)
+    return Promotion(tree, movements, tiles, arrays, tuple(tensors.values()), warps)
 
 
 def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
     """The promoted tree with the copies of every k loop so many iterations ahead; see `pipeline`."""
-    return pipeline.prefetched(promotion.schedule, promotion.movements, context, ahead)
+    return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays, context, ahead)
 
 
 def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:

@@ -46,7 +46,7 @@ from polyvolta.cuda.build.promotion.model import (
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
 from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
 from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
-from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
@@ -55,12 +55,15 @@ from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import distinct
 
 
-def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, threads: int, context: Set) -> Operands:
+def operand_pieces(
+    nests: Mapping[str, Nest], plan: Plan, options: Tiling, macro_mma: Composition, threads: int, context: Set
+) -> Operands:
     """The k loops of all products.
 
     Parameters
     ----------
     nests : of the products, by statement.
+    macro_mma : for all pairs of layouts that there are.
     threads : of a block.
     context : what may be assumed of the sizes.
 
@@ -75,7 +78,7 @@ def operand_pieces(nests: Mapping[str, Nest], plan: Plan, options: Tiling, threa
         nest = nests[c.statement.name]
         sides.append(tuple(side_of(nest, o, letter, threads, labels[o.name])
                            for o, letter in ((c.left, "a"), (c.right, "b"))))  # fmt: skip
-    plans = plan_operands(options.macro_mma, [(a.tile(), b.tile()) for a, b in sides])
+    plans = plan_operands(macro_mma, [(a.tile(), b.tile()) for a, b in sides])
     pieces = []
     for n, (c, pair, chosen) in enumerate(zip(plan.contractions, sides, plans, strict=True)):
         suffix = f"_{c.statement.name}" if len(plan.contractions) > 1 else ""

@@ -16,7 +16,8 @@ from math import prod
 from typing import Protocol
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import LANES, Loop, Op, RegisterArray, SharedTile
+from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, Loop, Op, RegisterArray, SharedTile
+from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
@@ -27,8 +28,6 @@ from polyvolta.sets import Aff, Map, Set
 class Tiling(Protocol):
     """What promotion reads of a compilation's options; `polyvolta.compiler.options` says what it means."""
 
-    @property
-    def macro_mma(self) -> str: ...
     @property
     def buffers(self) -> int: ...
 
@@ -163,6 +162,7 @@ class Promotion:
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
     tiles, registers : shared memory, with its places in it, and the register arrays.
+    tensors : the kernel's.
     warps : of a block, along y, x and z.
     """
 
@@ -170,7 +170,13 @@ class Promotion:
     movements: Mapping[str, Movement]
     tiles: tuple[SharedTile, ...]
     registers: tuple[RegisterArray, ...]
+    tensors: tuple[GlobalTensor, ...]
     warps: tuple[int, int, int]
+
+    @property
+    def arrays(self) -> Arrays:
+        """All that the movements name."""
+        return Arrays(self.tensors, self.tiles, self.registers)
 
     @property
     def threads(self) -> int:

@@ -16,13 +16,13 @@ order is for the pass to prove: two iterations that touch one slot keep their or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from polyvolta.cuda.build.promotion.footprints import conjunction
 from polyvolta.cuda.build.promotion.model import TILE, Movement
-from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Op, SharedStore
-from polyvolta.cuda.ir.walk import operations, touches
+from polyvolta.cuda.ir.kernel_ir import Access, Memories, Op
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.sched.nodes import Band, Filter
 from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sched.tree import Path, Schedule
@@ -31,12 +31,15 @@ from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.values.space import Space, distinct
 
 
-def prefetched(schedule: Schedule, movements: Mapping[str, Movement], context: Set, ahead: int = 1) -> Schedule:
+def prefetched(
+    schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories, context: Set, ahead: int = 1
+) -> Schedule:
     """The tree with the copies of every k loop some iterations ahead.
 
     Parameters
     ----------
     movements : what the statements do, by name.
+    arrays : all that they name.
     context : what may be assumed of the sizes.
     ahead : how many iterations; 0 leaves the tree as it is.
 
@@ -47,24 +50,27 @@ def prefetched(schedule: Schedule, movements: Mapping[str, Movement], context: S
 
     Cost: some small emptiness tests for each loop.
     """
-    for at in k_loops(schedule, movements) if ahead else ():
+    for at in k_loops(schedule, movements, arrays) if ahead else ():
         children = schedule.node((*at, 0)).children
-        first = [k for k, c in enumerate(children) if _does(c, movements, GlobalLoad)]
-        compute = [k for k, c in enumerate(children) if _does(c, movements, Mma)]
+        first = [k for k, c in enumerate(children) if _does(c, movements, _that(arrays, "read", "global"))]
+        compute = [k for k, c in enumerate(children) if _does(c, movements, _multiplies)]
         rest = [k for k in range(len(children)) if k not in (*first, *compute)]
-        by = {s: -ahead for s in schedule.band(at).statements if not _is(movements[s], Mma)}
-        found, fences = touched(schedule, at, movements), fences_of(schedule, at, movements)
+        by = {s: -ahead for s in schedule.band(at).statements if not _is(movements[s], _multiplies)}
+        found, fences = (of(schedule, at, movements, arrays) for of in (touched, fences_of))
         schedule = prefetch(schedule, at, by, (*first, *compute, *rest), found, fences, context)
     return schedule
 
 
-def k_loops(schedule: Schedule, movements: Mapping[str, Movement]) -> list[Path]:
+def k_loops(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> list[Path]:
     """The loops over k tiles: the bands of that level with both the copies and the macro-MMAs of a product."""
+    tests = _that(arrays, "write", "shared"), _multiplies
     loops = {at: [movements[s] for s in schedule.band(at).statements] for at in schedule.find(level=TILE)}
-    return [at for at, mine in loops.items() if all(any(_is(m, kind) for m in mine) for kind in (SharedStore, Mma))]
+    return [at for at, mine in loops.items() if all(any(_is(m, test) for m in mine) for test in tests)]
 
 
-def touched(schedule: Schedule, at: Path, movements: Mapping[str, Movement]) -> dict[str, tuple[Map, Map]]:
+def touched(
+    schedule: Schedule, at: Path, movements: Mapping[str, Movement], arrays: Memories
+) -> dict[str, tuple[Map, Map]]:
     """What the iterations of each statement of a k loop read and write, { [iteration] -> array[slot] } each.
 
     A product's reads are those of the fragment loads that its strips add.
@@ -72,31 +78,36 @@ def touched(schedule: Schedule, at: Path, movements: Mapping[str, Movement]) -> 
     band: Band = schedule.band(at)
     member = band.members[0]
     own = {s: [(movements[s], member.of(s))] for s in band.statements}
-    added = next((e for s, ((_, e),) in own.items() if not _is(movements[s], Mma)), aff(0))
+    added = next((e for s, ((_, e),) in own.items() if not _is(movements[s], _multiplies)), aff(0))
+    fetches = _that(arrays, "read", "shared")
     inner = [m for _, node in schedule.walk(at) if isinstance(node, Filter) for s in node.statements
-             if s not in own and _is(m := movements[s], FragmentLoad)]  # fmt: skip
+             if s not in own and _is(m := movements[s], fetches)]  # fmt: skip
     for s, parts in own.items():
-        if _is(movements[s], Mma):
+        if _is(movements[s], _multiplies):
             parts += [(m, added) for m in inner]  # they say the k tile by the name by which the copies do
     out = {}
     for s, parts in own.items():
-        ops = [(m, e, op) for m, e in parts for op in operations(m.ops)]
-        out[s] = tuple(_together(_slots(m, e, op, touches(op)[k]) for m, e, op in ops) for k in (0, 1))
+        found = [(m, e, a) for m, e in parts for op in operations(m.ops) for a in op.accesses(arrays)]
+        of_kind = ([_slot(m, e, a) for m, e, a in found if a.kind == kind] for kind in ("read", "write"))
+        reads, writes = map(_together, of_kind)
+        out[s] = reads, writes
     return out
 
 
-def fences_of(schedule: Schedule, at: Path, movements: Mapping[str, Movement]) -> dict[str, frozenset[str]]:
+def fences_of(
+    schedule: Schedule, at: Path, movements: Mapping[str, Movement], arrays: Memories
+) -> dict[str, frozenset[str]]:
     """The barriers of a k loop, and the tiles whose accesses they order: all that the loop stores to."""
     statements = schedule.band(at).statements
-    stored = [op for s in statements for op in operations(movements[s].ops) if isinstance(op, SharedStore)]
-    return {s: frozenset(op.tile for op in stored) for s in statements if _is(movements[s], Barrier)}
+    found = (a for s in statements for op in operations(movements[s].ops) for a in op.accesses(arrays))
+    stored = frozenset(a.array for a in found if a.space == "shared" and a.writes)
+    return {s: stored for s in statements if _is(movements[s], _orders)}
 
 
-def _slots(m: Movement, iteration: Aff, op: Op, arrays: Iterable[str]) -> Iterator[Map]:
-    """{ [iteration] -> array[slot] } of an operation: slots are the buffers of tiles; other arrays have one."""
-    for array in sorted(arrays):
-        params, space, pieces = _graph(m.dims, iteration, _slot(op, array))
-        yield Map._of(params, [(Space(space.inp, Tuple(array, space.out.dims)), pieces)])
+def _slot(m: Movement, iteration: Aff, access: Access) -> Map:
+    """{ [iteration] -> array[slot] } of an access: slots are the buffers of tiles; other arrays have one."""
+    params, space, pieces = _graph(m.dims, iteration, access.slot)
+    return Map._of(params, [(Space(space.inp, Tuple(access.array, space.out.dims)), pieces)])
 
 
 @lru_cache(maxsize=1024)
@@ -110,20 +121,28 @@ def _graph(dims: tuple[str, ...], x: Aff, y: Aff) -> tuple[tuple[str, ...], Spac
     return params, space, pieces
 
 
-def _slot(op: Op, array: str) -> Aff:
-    """The buffer of a tile that an operation touches."""
-    return op.buffer if isinstance(op, SharedStore | FragmentLoad) and array in ("", op.tile) else aff(0)
-
-
-def _together(maps: Iterable[Iterable[Map]]) -> Map:
+def _together(maps: Iterable[Map]) -> Map:
     """All of them, each once."""
-    parts = dict.fromkeys(p for some in maps for m in some for p in m.parts)
+    parts = dict.fromkeys(p for m in maps for p in m.parts)
     return Map._of((), list(parts))
 
 
-def _is(m: Movement, kind: type) -> bool:
-    return any(isinstance(op, kind) for op in operations(m.ops))
+def _that(arrays: Memories, kind: str, space: str) -> Callable[[Op], bool]:
+    """Whether an operation reads, or writes, in a memory."""
+    return lambda op: any((a.kind, a.space) == (kind, space) for a in op.accesses(arrays))
 
 
-def _does(child: object, movements: Mapping[str, Movement], kind: type) -> bool:
-    return isinstance(child, Filter) and any(_is(movements[s], kind) for s in child.statements)
+def _multiplies(op: Op) -> bool:
+    return op.product is not None
+
+
+def _orders(op: Op) -> bool:
+    return op.orders is not None
+
+
+def _is(m: Movement, test: Callable[[Op], bool]) -> bool:
+    return any(map(test, operations(m.ops)))
+
+
+def _does(child: object, movements: Mapping[str, Movement], test: Callable[[Op], bool]) -> bool:
+    return isinstance(child, Filter) and any(_is(movements[s], test) for s in child.statements)

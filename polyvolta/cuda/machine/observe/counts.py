@@ -1,7 +1,7 @@
 """What a run costs: warp instructions by kind, bytes on every level of memory, floating-point operations.
 
 Counted, as machine instructions of a warp: loads and stores of global and of shared memory by width, tensor-core
-instructions (an `mma.m8n8k4` with fp32 accumulation is four HMMA.884 on sm_70), barriers, conversions between fp16 and
+instructions (an instruction of PTX may take several issue slots: its `slots`), barriers, conversions between fp16 and
 fp32, pointwise arithmetic (each operation of a formula, a function of the mathematics library as one), and the zeros
 that accumulators start from, a register each. Not counted: addresses, predicates and the control of loops, moves and
 byte permutations between registers. So `issued` is what the computation itself needs, a lower bound of what is issued.
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, KernelIR, Loop
+from polyvolta.cuda.ir.accesses import ARITHMETIC, CLEAR, CONVERT, Work
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.coalescing import amount
@@ -27,16 +27,13 @@ from polyvolta.cuda.machine.observe.observer import Finding, Observer
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.machine.reach import Mask
-from polyvolta.cuda.text.expression import simplified
 from polyvolta.cuda.text.places import Places
-from polyvolta.graph.functions.formula import Call, inputs, nodes
 
-HMMA = "HMMA.884.F32"
-HMMA_OF_MMA = 4  # of an mma.m8n8k4 that accumulates in fp32, on sm_70
-CONVERT, ARITHMETIC, CLEAR = "F2F", "FP32", "CLEAR"
+HMMA = "HMMA"
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 LETTERS = {("global", "read"): "LDG", ("global", "write"): "STG", ("shared", "read"): "LDS", ("shared", "write"): "STS"}
 MEANING = {
-    HMMA: "tensor cores, four of a mma.m8n8k4",
+    HMMA: "tensor cores",
     CONVERT: "conversions between fp16 and fp32",
     ARITHMETIC: "pointwise arithmetic in fp32",
     CLEAR: "zeros of accumulators",
@@ -77,6 +74,7 @@ class Counts(Shown):
     useful_flops : of these what the products of the graph need, 2 M N K each; None if the graph isn't known.
     shared_cycles : how many times shared memory served.
     k_tiles : how many tiles along k all blocks went through, of loops along k alone.
+    tensor_cores : kind -> what it is part of, of the instructions of tensor cores.
     k_issued, k_shared_cycles, k_hmma : what of the instructions, of the cycles and of HMMA falls into these loops.
     """
 
@@ -91,6 +89,7 @@ class Counts(Shown):
     k_issued: int
     k_shared_cycles: int
     k_hmma: int
+    tensor_cores: Mapping[str, str]
 
     @property
     def issued(self) -> int:
@@ -100,7 +99,7 @@ class Counts(Shown):
     @property
     def hmma(self) -> int:
         """Those of the tensor cores."""
-        return self.instructions.get(HMMA, 0)
+        return sum(n for kind, n in self.instructions.items() if kind in self.tensor_cores)
 
     @property
     def hmma_fraction(self) -> float:
@@ -117,6 +116,12 @@ class Counts(Shown):
         """Useful operations for each byte that shared memory moves."""
         return _ratio(self.useful_flops, self.shared_memory.moved)
 
+    def _meaning(self, kind: str) -> str:
+        """What a kind of instruction is, in words."""
+        if kind in self.tensor_cores:
+            return f"{MEANING[HMMA]}, {self.tensor_cores[kind]}"
+        return MEANING.get(kind, MEANING.get(kind.split(".")[0], ""))
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         return ()
@@ -124,7 +129,7 @@ class Counts(Shown):
     @property
     def tables(self) -> tuple[Table, ...]:
         instructions = tuple(
-            (kind, f"{n:,}", f"{n / self.issued:.1%}", MEANING[kind if kind in MEANING else kind.split(".")[0]])
+            (kind, f"{n:,}", f"{n / self.issued:.1%}", self._meaning(kind))
             for kind, n in sorted(self.instructions.items(), key=lambda x: -x[1])
         )
         levels = tuple(
@@ -177,8 +182,10 @@ class CountObserver(Observer):
         self.useful_flops: int | None = None
         self.instructions: Counter[str] = Counter()
         self.traffic: Counter[tuple[str, str]] = Counter()
+        self.works: dict[int, Work] = {}  # by the identity of an operation
         self.moved = self.cycles = self.flops = 0
         self.k_issued = self.k_cycles = self.k_hmma = self.k_tiles = 0
+        self.tensor_cores: dict[str, str] = {}
         self.loop_of = _k_loops(ir)
         self.last: dict[IrPath, bytes] = {}
 
@@ -202,8 +209,8 @@ class CountObserver(Observer):
             at, loop = k
             self.k_issued += sum(counted.values())
             self.k_cycles += cycles
-            self.k_hmma += counted[HMMA]
-            if isinstance(op, kir.Mma):
+            self.k_hmma += sum(counted[kind] for kind in self.tensor_cores)
+            if op.product is not None:
                 self._tile(m, at, loop, step.mask)
 
     def _tile(self, m: Machine, at: IrPath, loop: Loop, mask: Mask) -> None:
@@ -213,38 +220,18 @@ class CountObserver(Observer):
             self.last[at] = now
             self.k_tiles += m.shape[0] if mask is None else int(np.count_nonzero(mask.any((1, 2))))
 
-    def _register_work(self, op: kir.Op, warps: int) -> Counter[str]:
+    def _register_work(self, op: Op, warps: int) -> Counter[str]:
         """Instructions that touch registers alone, and barriers."""
-        n: Counter[str] = Counter()
-        match op:
-            case kir.Mma(macro=macro):
-                n[HMMA] = HMMA_OF_MMA * len(macro.steps) * warps
-                rows, cols, depth = macro.instruction.shape
-                self.flops += 2 * rows * cols * depth * 4 * len(macro.steps) * warps  # of four quad-pairs
-                for s in macro.steps:
-                    results = 4 * len(s.d) * LANES * warps
-                    self.traffic["registers", "read"] += 2 * (len(s.a) + len(s.b)) * LANES * warps + results
-                    self.traffic["registers", "write"] += results
-            case kir.Zero(target=e):
-                n[CLEAR] = self.ir.register(e.array).width * warps
-            case kir.Scale(target=e):
-                n[ARITHMETIC] = self.ir.register(e.array).width * warps
-            case kir.Pointwise(formula=formula, operands=operands, target=target):
-                formula = simplified(formula)
-                halves = [operands[p] for p in inputs(formula)]
-                halves = [e for e in (*halves, target) if isinstance(e, Element)]
-                halves = [e for e in halves if self.ir.register(e.array).kind == "half"]
-                n[CONVERT] = CHUNK * len(halves) * warps
-                n[ARITHMETIC] = CHUNK * sum(isinstance(x, Call) for x in nodes(formula)) * warps
-            case kir.ExchangeStore(source=e, exchange=ex) if ex.kind == "half":
-                n[CONVERT] = self.ir.register(e.array).width * warps
-            case kir.ExchangeLoad(parts=parts) if parts > 1:
-                n[ARITHMETIC] = CHUNK * (parts - 1) * warps
-            case kir.GlobalStore(source=e) if self.ir.register(e.array).kind == "float":
-                n[CONVERT] = CHUNK * warps
-            case kir.Barrier(scope=scope):
-                n["BAR.SYNC" if scope == "block" else "WARPSYNC"] = warps
-        return n
+        if id(op) not in self.works:
+            self.works[id(op)] = op.work(self.ir)
+            if op.product is not None:
+                ins = op.product.instruction
+                self.tensor_cores[ins.opcode] = f"{_counted(ins.slots)} of a {ins.title}"
+        work = self.works[id(op)]
+        self.flops += work.flops * warps
+        self.traffic["registers", "read"] += work.read * warps
+        self.traffic["registers", "write"] += work.written * warps
+        return Counter({kind: n * warps for kind, n in work.instructions.items()})
 
     def seen(self, places: Places) -> Counts:
         asked = self.traffic
@@ -265,7 +252,12 @@ class CountObserver(Observer):
             self.k_issued,
             self.k_cycles,
             self.k_hmma,
+            dict(self.tensor_cores),
         )
+
+
+def _counted(n: int) -> str:
+    return NUMBERS[n] if n < len(NUMBERS) else str(n)
 
 
 def _warps(m: Machine, mask: Mask) -> int:
@@ -278,7 +270,7 @@ def _k_loops(ir: KernelIR) -> dict[IrPath, tuple[IrPath, Loop]]:
     loops = [
         (path, s)
         for path, s in walk(ir.body)
-        if isinstance(s, Loop) and not s.unroll and any(isinstance(op, kir.Mma) for op in operations(s.body))
+        if isinstance(s, Loop) and not s.unroll and any(op.product is not None for op in operations(s.body))
     ]
     out: dict[IrPath, tuple[IrPath, Loop]] = {}
     for path, _ in walk(ir.body):

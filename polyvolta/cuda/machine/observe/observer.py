@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, ExchangeStore, FragmentLoad, KernelIR
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.tables import Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
@@ -88,15 +90,8 @@ class Observer:
 
 def slot_bytes(ir: KernelIR) -> int:
     """The widest pieces of shared memory that every access of a kernel takes whole."""
-    from polyvolta.cuda.ir.walk import operations
-
-    least = CHUNK_BYTES
-    for op in operations(ir.body):
-        if isinstance(op, FragmentLoad):
-            least = min(least, 2 * op.access)
-        elif isinstance(op, ExchangeStore):
-            least = min(least, len(op.exchange.pieces[0]) * (2 if op.exchange.kind == "half" else 4))
-    return least
+    shared = (a.bytes for op in operations(ir.body) for a in op.accesses(ir) if a.space == "shared")
+    return gcd(CHUNK_BYTES, *shared)
 
 
 # ---- words

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Barrier, GlobalStore, KernelIR
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
@@ -135,12 +135,13 @@ class RaceObserver(Observer):
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         self.since.append(step.path)
-        if isinstance(step.op, Barrier):
-            self.shadow.barrier(step.op.scope, step.mask)
-            if step.op.scope == "block" and step.mask is None:
+        if (scope := step.op.orders) is not None:
+            self.shadow.barrier(scope, step.mask)
+            if scope == "block" and step.mask is None:
                 self.since = []
-        elif isinstance(step.op, GlobalStore) and isinstance(step.reach, GlobalReach):
-            self._stored(m, step, step.op.tensor, step.reach)
+        for at in step.reach:
+            if isinstance(at, GlobalReach) and at.access.writes:
+                self._stored(m, step, at.access.array, at)
         for a in accesses:
             if a.space == "shared":
                 self._shared(m, step, a)
@@ -173,7 +174,7 @@ class RaceObserver(Observer):
             size = m.tensors[tensor].values.size
             self.written[tensor] = np.full(size, -1, np.int64), np.full(size, -1, np.int16)
         by, place = self.written[tensor]
-        elements = at.first[..., None] + at.step * np.arange(8)
+        elements = at.elements
         blocks, warps, lanes = m.shape
         thread = self.before * warps * lanes + np.arange(blocks * warps * lanes).reshape(blocks, warps, lanes, 1)
         thread = np.broadcast_to(thread, elements.shape)

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.kernel_ir import Element, KernelIR
+from polyvolta.cuda.ir.kernel_ir import Access, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.errors import Diverged
 from polyvolta.cuda.machine.machine import Machine, Step
@@ -113,24 +112,24 @@ class UninitialisedObserver(Observer):
                 self.results[t.name] = np.zeros(memory.values.size, bool), memory.shape, memory.strides
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
-        op, mask = step.op, step.mask
-        at = step.reach
-        stores = mask  # threads of which a value counts
-        if isinstance(op, kir.GlobalStore) and isinstance(at, GlobalReach) and at.inside is not None:
-            stores = np.asarray(at.inside.any(-1))
-        for e in _read(op):
-            self._read_register(m, step, e, stores)
-        for a in accesses:
-            if a.space == "shared":
-                self._shared(m, step, a)
-        if isinstance(op, kir.GlobalStore) and isinstance(at, GlobalReach):
-            elements = at.first[..., None] + at.step * np.arange(8)
-            self.results[op.tensor][0][elements if at.inside is None else elements[at.inside]] = True
-        target = op.d if isinstance(op, kir.Mma) else getattr(op, "target", None)
-        if target is not None and (flags := self._flags(m, target)) is not None:
-            flags |= True if mask is None else mask
+        stored = [at for at in step.reach if isinstance(at, GlobalReach) and at.access.writes]
+        counts = step.mask  # threads of which a value counts
+        if len(stored) == 1 and stored[0].inside is not None:
+            counts = np.asarray(stored[0].inside.any(-1))
+        registers = [a for a in m.accesses(step.op) if a.space == "registers"]
+        for a in registers:
+            if not a.writes:
+                self._read_register(m, step, a, counts)
+        for one in accesses:
+            if one.space == "shared":
+                self._shared(m, step, one)
+        for at in stored:
+            self.results[at.access.array][0][at.elements if at.inside is None else at.elements[at.inside]] = True
+        for a in registers:
+            if a.writes and (flags := self._flags(m, a)) is not None:
+                flags |= True if step.mask is None else step.mask
 
-    def _flags(self, m: Machine, e: Element) -> np.ndarray | None:
+    def _flags(self, m: Machine, e: Access) -> np.ndarray | None:
         """Which threads' element was written, [block, warp, lane]; None for one that the machine refused."""
         try:
             index = tuple(m.number(x, "") for x in e.index)
@@ -141,7 +140,7 @@ class UninitialisedObserver(Observer):
             return None
         return flags[index]
 
-    def _read_register(self, m: Machine, step: Step, e: Element, mask: Mask) -> None:
+    def _read_register(self, m: Machine, step: Step, e: Access, mask: Mask) -> None:
         flags = self._flags(m, e)
         if flags is None or flags.all():
             return
@@ -195,17 +194,3 @@ class UninitialisedObserver(Observer):
                 first = ", ".join(str(int(x)) for x in missing[0])
                 rows.append(UninitialisedRead(None, name, f"{name}[{first}]", len(missing)))
         return Uninitialised(tuple(rows))
-
-
-def _read(op: kir.Op) -> tuple[Element, ...]:
-    """The register elements that an operation reads."""
-    match op:
-        case kir.Scale(target=e):
-            return (e,)
-        case kir.Pointwise(operands=operands):
-            return tuple(e for e in operands if isinstance(e, Element))
-        case kir.SharedStore(source=e) | kir.ExchangeStore(source=e) | kir.GlobalStore(source=e):
-            return (e,)
-        case kir.Mma(d=d, a=a, b=b):
-            return a, b, d
-    return ()

@@ -13,11 +13,11 @@ as where an operand of a product may be beyond fp16's range, nothing is, and the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.machine import Machine, Memory, Step
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, short
@@ -189,7 +189,7 @@ class _Store:
     @property
     def places(self) -> np.ndarray:
         """The numbers of the values in the tensor's memory, [block, warp, lane, 8]; 0 for what isn't stored."""
-        at = self.reach.first[..., None] + self.reach.step * np.arange(8)
+        at = self.reach.elements
         return at if self.reach.inside is None else np.where(self.reach.inside, at, 0)
 
 
@@ -245,11 +245,10 @@ class ValueObserver(Observer):
         self.memory = {t.name: m.tensors[t.name] for t in self.ir.tensors if t.written}
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
-        op, reach = step.op, step.reach
-        if isinstance(op, GlobalStore) and isinstance(reach, GlobalReach):
-            with np.errstate(all="ignore"):
-                values = m.element(op.source).astype(np.float16)
-            self.stores.append(_Store(step.path, op.tensor, m.blocks, reach, values))
+        for at in step.reach:
+            if isinstance(at, GlobalReach) and at.access.writes:
+                store = _Store(step.path, at.access.array, m.blocks, at, np.zeros(0, np.float16))
+                self.stores.append(replace(store, values=m.tensors[at.access.array].values[store.places]))
 
     def seen(self, places: Places) -> Values:
         if not self.memory:  # nothing has run: an empty result

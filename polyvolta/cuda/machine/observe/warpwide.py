@@ -7,18 +7,17 @@ of each it asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import Op
 from polyvolta.cuda.layouts import bank_model
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.reach import Access, SharedReach
+from polyvolta.cuda.machine.reach import SharedReach, WarpAccess
 
 SECTOR = 32  # bytes
 
@@ -29,7 +28,7 @@ class Accesses:
 
     Parameters
     ----------
-    space, kind, array, width : as of an `Access`.
+    space, kind, array, width : as of a `WarpAccess`.
     address : [access, block, warp, 32], in bytes; one block for all where they go to the same places.
     active : which lanes take part, in the same shape; None: all.
     blocks : how many blocks there are.
@@ -87,24 +86,30 @@ class Accesses:
 
 
 def accesses_of(m: Machine, step: Step) -> tuple[Accesses, ...]:
-    """The accesses of a step, those of one width together."""
-    reach, op = step.reach, step.op
-    if isinstance(reach, SharedReach):
-        return (_shared(m, op, reach),)
-    return tuple(_together(m, group) for _, group in groupby(instructions(m, op, reach), lambda a: a.width))
+    """The accesses of a step; instructions of one width that follow one another in an array stand together."""
+    out: list[Accesses] = []
+    for _, some in groupby(step.reach, lambda at: (at.access.kind, at.access.array, at.width)):
+        (first, *more) = some
+        if isinstance(first, SharedReach):
+            out.append(_shared(m, [first, *more]))  # type: ignore[list-item]
+        else:
+            found = instructions(m, (first, *more))
+            out += (_together(m, group) for _, group in groupby(found, lambda a: a.width))
+    return tuple(out)
 
 
-def _shared(m: Machine, op: Op, at: SharedReach) -> Accesses:
-    """Without a mask, and where blocks agree, for one block alone."""
-    first = next(instructions(m, op, at))
+def _shared(m: Machine, parts: Sequence[SharedReach]) -> Accesses:
+    """Without a mask, and where blocks agree, for one block alone. The parts have one mask, as all of an operation."""
+    at, units = parts[0], [u for part in parts for u in part.units]
     least = (1, *m.shape[1:]) if at.mask is None else m.shape
-    shape = np.broadcast_shapes(*(np.shape(u) for u in at.units), least)
-    address = at.width * np.stack([np.broadcast_to(u, shape) for u in at.units])
+    shape = np.broadcast_shapes(*(np.shape(u) for u in units), least)
+    address = at.width * np.stack([np.broadcast_to(u, shape) for u in units])
     active = None if at.mask is None else np.broadcast_to(at.mask, address.shape)
-    return Accesses(first.space, first.kind, first.array, at.width, address, active, m.shape[0])
+    a = at.access
+    return Accesses(a.space, a.kind, a.array, at.width, address, active, m.shape[0])
 
 
-def _together(m: Machine, group: Iterator[Access]) -> Accesses:
+def _together(m: Machine, group: Iterator[WarpAccess]) -> Accesses:
     some = list(group)
     active = None
     if any(a.active is not None for a in some):

@@ -11,11 +11,12 @@ from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, Exchange
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, places
-from polyvolta.cuda.text.helpers.values import PACK_HALF2, WORDS
+from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, WORDS, word
 from polyvolta.sets.values.simplify import simplify
 
 LANE = {"lane": (0, 31)}
 PIECES = {
+    ("half", 1): "fp16",
     ("half", 2): "unsigned",
     ("half", 4): "uint2",
     ("half", 8): "uint4",
@@ -29,12 +30,14 @@ PIECES = {
 def store(exchange: Exchange, width: int) -> DeviceFunction:
     """Each lane's fragment into the warp's buffer, piece by piece."""
     kind = PIECES[exchange.kind, len(exchange.pieces[0])]
-    single = kind in ("unsigned", "float")
+    single = kind in ("fp16", "unsigned", "float")
     lines = [f"{kind} *piece = ({kind} *)exchange;"]
     named, index = places([simplify(e, LANE) for e in exchange.store.exprs], LANE)
     lines += named
     for values, at in zip(exchange.pieces, index, strict=True):
-        if exchange.kind == "half":
+        if kind == "fp16":
+            words = [f"pack_half(acc[{values[0]}])"]
+        elif exchange.kind == "half":
             words = [f"pack_half2(acc[{i}], acc[{j}])" for i, j in zip(values[::2], values[1::2])]
         else:
             words = [f"acc[{i}]" for i in values]
@@ -49,7 +52,7 @@ def store(exchange: Exchange, width: int) -> DeviceFunction:
         ("half8 *exchange", f"const float (&acc)[{width}]", "int lane"),
         tuple(lines),
         about,
-        (PACK_HALF2,) if exchange.kind == "half" else (),
+        () if exchange.kind == "float" else (PACK_HALF,) if count == 1 else (PACK_HALF2,),
     )
 
 
@@ -104,17 +107,4 @@ def load(exchange: Exchange, parts: int, stride: int) -> DeviceFunction:
 
 def _half_words(words: tuple[int, ...]) -> list[str]:
     """The four words of a run, from the words x, y, z, w of what was loaded, two values in each."""
-    out = []
-    for low, high in zip(words[::2], words[1::2]):
-        if low % 2 == 0 and high == low + 1:
-            out.append(f"v.{WORDS[low // 2]}")
-            continue
-        take = 0x10 * (1 + 2 * (low % 2)) + 2 * (low % 2)  # bytes of the first value
-        give = 0x10 * (5 + 2 * (high % 2)) + 4 + 2 * (high % 2)  # and of the second
-        out.append(f"__byte_perm(v.{WORDS[low // 2]}, v.{WORDS[high // 2]}, 0x{give << 8 | take:04x})")
-    return out
-
-
-def width(exchange: Exchange) -> int:
-    """How many values a lane's fragment has."""
-    return exchange.rounds * CHUNK
+    return [word("v", low, high, CHUNK) for low, high in zip(words[::2], words[1::2])]

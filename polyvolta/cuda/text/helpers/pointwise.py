@@ -6,15 +6,48 @@ functions of CUDA's mathematics library are built into the compiler.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from polyvolta.cuda.text.expression import OR, relation, simplified, spell
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.text.expression import OR, defined, products_of, relation, spell
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, UNPACK_HALF8
 from polyvolta.cuda.text.names import OWN_NAMES, c_name
-from polyvolta.graph.functions.formula import Formula, inputs
+from polyvolta.graph.functions.formula import Formula, inputs, simplified
 
 SCALAR = "scalar "
+
+
+def products(ir: KernelIR) -> frozenset[str]:
+    """The fp32 arrays in which pointwise operations leave what a compiler may see as a product."""
+    kinds = {r.name: r.kind for r in ir.registers}
+    made = [op for op in operations(ir.body) if isinstance(op, Pointwise) and kinds[op.target.array] == "float"]
+    found: set[str] = set()
+    while True:
+        new = {op.target.array for op in made if _is_product(op, operand_kinds(op, kinds, found))}
+        if new <= found:
+            return frozenset(found)
+        found |= new
+
+
+def operand_kinds(op: Pointwise, kinds: Mapping[str, str], found: Collection[str]) -> tuple[str, ...]:
+    """What `pointwise` is told of the operands, where those arrays hold products."""
+    return tuple(
+        f"{SCALAR}{e}" if isinstance(e, str) else "product" if e.array in found else kinds[e.array] for e in op.operands
+    )
+
+
+def _is_product(op: Pointwise, kinds: Sequence[str]) -> bool:
+    """Whether a compiler may see an operation's value as a product."""
+    formula = simplified(op.formula)
+    formula = defined(formula)[formula]
+    return formula in products_of(formula, _positions(kinds))
+
+
+def _positions(kinds: Sequence[str]) -> list[int]:
+    return [p for p, kind in enumerate(kinds) if kind == "product"]
 
 
 @lru_cache(maxsize=256)
@@ -24,7 +57,8 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
     Parameters
     ----------
     name : what the operation is called.
-    kinds : of the operands: "half", "float" (eight values each) or "scalar NAME".
+    kinds : of the operands: "half", "float", "product" (eight values each) or "scalar NAME"; a product is fp32 that the
+        same thread computed, see `products`.
     target : "half" or "float".
     masked : whether only the first `count` values are computed, and the others 0.
     """
@@ -40,11 +74,11 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
             case "half":
                 parameters.append(f"half8 packed{p}")
                 before += [f"float {x}[8];", f"unpack_half8({x}, packed{p});"] if p in used else []
-            case "float":
+            case "float" | "product":
                 parameters.append(f"const float (&{x})[8]")
             case _:
                 parameters.append(f"float {x}")
-    spelled = spell(formula, read)
+    spelled = spell(formula, read, _positions(kinds))
     lines = spelled.lines
     value = f"i < count ? {spelled.value.within(OR)} : 0.0f" if masked else spelled.value.text
     loop = ["#pragma unroll", "for (int i = 0; i < 8; i += 1) {", *(f"  {x}" for x in lines), f"  y[i] = {value};", "}"]

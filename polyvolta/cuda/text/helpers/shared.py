@@ -14,6 +14,7 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text.c_expr import c_expr, in_steps, narrowed
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
+from polyvolta.cuda.text.helpers.values import VECTORS, declared, vector
 from polyvolta.sets import Aff, var
 from polyvolta.sets.values.simplify import Range, simplify
 
@@ -73,28 +74,38 @@ def _fragment_load(
             place = CHUNK // access * place + var(run) // access % (CHUNK // access)
         at.append(narrowed(in_steps(place, dict(zip(names, steps)), LANE, own), ranges))
     base, index = _split(at, ranges)
-    kind = "half8" if access == CHUNK else "half4"
-    tile = "tile" if access == CHUNK else "(const half4 *)tile"
+    kind = VECTORS[access]
+    tile = "tile" if access == CHUNK else f"(const {kind} *)tile"
     lines = [f"const {kind} *part = {tile} + {base};"] if base else [f"const {kind} *part = {tile};"]
-    single = values == CHUNK
-    if access == CHUNK:
-        lines += [f"v{'' if single else f'[{k}]'} = part[{p}];" for k, p in enumerate(index)]
-    else:
-        for k in range(0, len(index), 2):
-            low, high = (f"part[{p}]" for p in index[k : k + 2])
-            number = "" if single else str(k // 2)
-            lines += [f"const half4 low{number} = {low}, high{number} = {high};"]
-            lines += [f"v{'' if single else f'[{k // 2}]'} = make_uint4("
-                      f"low{number}.x, low{number}.y, high{number}.x, high{number}.y);"]  # fmt: skip
-    kind = "half8 &v" if single else f"half8 (&v)[{values // CHUNK}]"
+    each = vector(values)
+    single = values == each
+    accesses = each // access  # of a vector
+    for k in range(values // each):
+        loaded = [f"part[{p}]" for p in index[k * accesses : (k + 1) * accesses]]
+        more, made = _joined(loaded, each, access, "" if single else str(k))
+        lines += [*more, f"v{'' if single else f'[{k}]'} = {made};"]
     size = "x".join(map(str, extents(ownership)))
     return DeviceFunction(
         f"hmma_load_{operand}_{layout_name(order)}_swizzled",
         "void",
-        (kind, "const half8 *tile", f"int {line}", f"int {run}", "int lane"),
+        (declared("&v" if single else "(&v)", values), "const half8 *tile", f"int {line}", f"int {run}", "int lane"),
         tuple(lines),
         f"the lane's part of the {size} fragment at [{', '.join(names)}], value n of it at\n{_shown(ownership, names)}",
     )
+
+
+def _joined(loaded: Sequence[str], each: int, access: int, number: str) -> tuple[list[str], str]:
+    """Statements and the expression that make a vector of `each` values of what accesses of `access` values loaded."""
+    if each == access:
+        return [], loaded[0]
+    if access == 4:
+        low, high = loaded
+        names = f"low{number}", f"high{number}"
+        return [f"const half4 {names[0]} = {low}, {names[1]} = {high};"], (
+            f"make_uint4({', '.join(f'{n}.{x}' for n in names for x in 'xy')})"
+        )
+    pairs = loaded if access == 2 else [f"{low} | {high} << 16" for low, high in zip(loaded[::2], loaded[1::2])]
+    return [], pairs[0] if each == 2 else f"make_uint{each // 2}({', '.join(pairs)})"
 
 
 def _shown(ownership: IndexMap, names: Sequence[str]) -> IndexMap:

@@ -7,9 +7,63 @@ an instruction in inline assembly, and everything that is computed is computed i
 
 from __future__ import annotations
 
+from math import gcd
+
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 
 WORDS = "xyzw"
+VECTORS = {1: "fp16", 2: "unsigned", 4: "half4", 8: "half8"}
+"""How many fp16 values -> the C type that holds them: two are a word, the first in its low half."""
+
+
+def vector(values: int) -> int:
+    """How many values of a register element of so many lie in one C variable: 8, 4, 2 or 1.
+
+    >>> vector(16), vector(12), vector(6)
+    (8, 4, 2)
+    """
+    return gcd(values, 8)
+
+
+def declared(name: str, values: int) -> str:
+    """The declarator of so many fp16 values: a vector, or an array of vectors.
+
+    >>> declared("v", 8), declared("(&v)", 16), declared("v", 12)
+    ('half8 v', 'half8 (&v)[2]', 'half4 v[3]')
+    """
+    each = vector(values)
+    return f"{VECTORS[each]} {name}{f'[{values // each}]' if values > each else ''}"
+
+
+def word(name: str, low: int, high: int, of: int) -> str:
+    """The 32-bit register with two of the `of` fp16 values of a variable as `declared` declares it, `low` first.
+
+    >>> word("v", 2, 3, 8), word("v", 10, 11, 16), word("v", 1, 0, 2)
+    ('v.y', 'v[1].y', '__byte_perm(v, v, 0x5432)')
+    """
+    each = vector(of)
+
+    def place(value: int) -> str:
+        whole = f"{name}[{value // each}]" if of > each else name
+        return f"{whole}.{WORDS[value % each // 2]}" if each > 2 else whole
+
+    if each == 1:
+        return f"({place(low)} | {place(high)} << 16)"
+    return merged(place(low), low % 2, place(high), high % 2)
+
+
+def merged(low: str, low_half: int, high: str, high_half: int) -> str:
+    """The word of two 16-bit halves of words: 0 is the low half.
+
+    >>> merged("a", 0, "a", 1), merged("a", 1, "b", 0)
+    ('a', '__byte_perm(a, b, 0x5432)')
+    """
+    if low == high and (low_half, high_half) == (0, 1):
+        return low
+    take = 0x10 * (1 + 2 * low_half) + 2 * low_half  # bytes of the first value
+    give = 0x10 * (5 + 2 * high_half) + 4 + 2 * high_half  # and of the second
+    return f"__byte_perm({low}, {high}, 0x{give << 8 | take:04x})"
+
 
 PACK_HALF2 = DeviceFunction(
     "pack_half2",
@@ -22,6 +76,14 @@ PACK_HALF2 = DeviceFunction(
         "return packed;",
     ),
     "two fp32 values, rounded to nearest even, as two fp16 values; the first in the low half",
+)
+
+PACK_HALF = DeviceFunction(
+    "pack_half",
+    "fp16",
+    ("float v",),
+    ("fp16 packed;", 'asm("cvt.rn.f16.f32 %0, %1;" : "=h"(packed) : "f"(v));', "return packed;"),
+    "an fp32 value as fp16, rounded to nearest even",
 )
 
 UNPACK_HALF2 = DeviceFunction(

@@ -13,25 +13,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK,
-    CHUNK_BYTES,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    GlobalLoad,
-    GlobalStore,
-    KernelIR,
-    SharedStore,
-)
-from polyvolta.cuda.layouts.exchange import BYTES
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
+from polyvolta.cuda.verify.engine.addresses import elements
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.report import CounterExample, Verdict
 
-VECTORS = (GlobalLoad, GlobalStore, SharedStore, FragmentLoad, ExchangeStore, ExchangeLoad)
+VECTORS = (4, 8, 16)
+"""The bytes that one instruction can move of an exchange buffer."""
 
 
 def alignment(ir: KernelIR) -> Verdict:
@@ -44,22 +36,15 @@ def alignment(ir: KernelIR) -> Verdict:
     told: dict[tuple[str, str], str] = {}
     case: Case | CounterExample | None = None
     path = None
-    for r in requests(ir, *VECTORS):
-        found: Case | None = None
-        match r.op:
-            case GlobalLoad() | GlobalStore() if r.op.along == ir.tensor(r.op.tensor).order[-1]:
-                text, found = _global(r)
-            case SharedStore():
-                text, found = _store(r)
-            case FragmentLoad():
-                text, found = _fragment(r)
-            case ExchangeStore() | ExchangeLoad():
-                text, found = _exchange(r)
-            case _:
+    for r in requests(ir, "global", "shared"):
+        for access in r.accesses:
+            answer = _decided(r, access)
+            if answer is None:
                 continue
-        told.setdefault((r.title, text), text)
-        if found is not None and case is None:
-            case, path = found.counter_example, r.path
+            text, found = answer
+            told.setdefault((r.title, text), text)
+            if found is not None and case is None:
+                case, path = found.counter_example, r.path
     if case is None:
         case = _chunks(ir)
     wide = [t for t in ir.tensors if t.align > 1]
@@ -70,75 +55,64 @@ def alignment(ir: KernelIR) -> Verdict:
     return Verdict(statement, "; ".join(f"{title}: {text}" for title, text in told), case, path)
 
 
-def _global(r: Requests) -> tuple[str, Case | None]:
-    """An access along the lines of a tensor, of `align` values each."""
-    op = r.op
-    assert isinstance(op, GlobalLoad | GlobalStore)
-    tensor = r.ir.tensor(op.tensor)
-    e = op.index[tensor.order[-1]]
-    symbolic, numbers = r.split(e)
-    width = tensor.align
-    text = f"{op.tensor}[{', '.join(map(str, op.index))}], {e} = 0 mod {width}"
-    what = f"an access of {width} values to {op.tensor} starts at {e}, no multiple of {width}"
-    if known_multiple(symbolic, r.ir) % width == 0:
+def _decided(r: Requests, access: Access) -> tuple[str, Case | None] | None:
+    """What is told of an access, and a case in which it isn't aligned; None: it moves its values one by one."""
+    if access.places is not None:
+        return _exchange(r, access)
+    if access.own is not None:
+        return _fragment(r, access)
+    order = (r.ir.tensor(access.array) if access.space == "global" else r.ir.tile(access.array)).order
+    return _run(r, access, order[-1]) if access.along == order[-1] else None
+
+
+def _run(r: Requests, access: Access, run: int) -> tuple[str, Case | None]:
+    """Values along the lines of a tensor, or of a tile, so many at once."""
+    e, width, shared = access.index[run], access.width, access.space == "shared"
+    symbolic, numbers = (None, r.values(e)) if shared else r.split(e)
+    if shared:
+        text = f"{access.array}, {e} = 0 mod {width}"
+        chunk = "a chunk is" if access.bytes == CHUNK_BYTES else f"{width} values are"
+        moved = "stored to" if access.writes else "loaded from"
+        what = f"{chunk} {moved} {access.array} at {e}, no multiple of {width}"
+    else:
+        text = f"{access.array}[{', '.join(map(str, access.index))}], {e} = 0 mod {width}"
+        what = f"an access of {width} values to {access.array} starts at {e}, no multiple of {width}"
+    if symbolic is None or known_multiple(symbolic, r.ir) % width == 0:
         found = r.first(numbers % width != 0, what)
     else:
         found = None
         for value in np.unique(numbers % width):
             where = (symbolic + int(value)) % width - 1
             found = found or r.first(numbers % width == value, what, (where,))
-    if found is not None:
-        found = replace(found, address=element(found))
-    return text, found
+    return text, None if found is None else replace(found, address=element(found, access))
 
 
-def _store(r: Requests) -> tuple[str, Case | None]:
-    """A chunk to shared memory."""
-    op = r.op
-    assert isinstance(op, SharedStore)
-    run = op.index[r.ir.tile(op.tile).order[-1]]
-    numbers = r.values(run)
-    what = f"a chunk is stored to {op.tile} at {run}, no multiple of {CHUNK}"
-    found = r.first(numbers % CHUNK != 0, what)
-    if found is not None:
-        place = ", ".join(str(e.evaluate(found.numbers)) for e in op.index)
-        found = replace(found, address=f"{op.tile}[{place}]")
-    return f"{op.tile}, {run} = 0 mod {CHUNK}", found
-
-
-def _fragment(r: Requests) -> tuple[str, Case | None]:
-    """The accesses of a fragment load."""
-    op = r.op
-    assert isinstance(op, FragmentLoad)
-    order = r.ir.tile(op.tile).order
-    count = op.ownership.inputs[1][1]
-    own = op.ownership.evaluate({"lane": r.numbers["lane"][..., None], "i": np.arange(count)})
-    place = [r.values(e)[..., None] + o for e, o in zip(op.origin, own, strict=True)]
-    line, run = (np.broadcast_to(place[d], (*r.shape, count)) for d in (order[0], order[-1]))
-    line, run = (x.reshape(*r.shape, -1, op.access) for x in (line, run))
-    wrong = (line != line[..., :1]) | (run != run[..., :1] // op.access * op.access + np.arange(op.access))
-    what = f"what a lane loads from {op.tile} at once isn't an aligned run of {op.access} values"
-    title = f"{op.tile}, {count // op.access} x {16 * op.access} bits at multiples of {op.access}"
-    if CHUNK % op.access:
+def _fragment(r: Requests, access: Access) -> tuple[str, Case | None]:
+    """Values that lie where a map says: what one instruction moves of them is an aligned run of a line."""
+    array, width, bits = access.array, access.width, 8 * access.bytes
+    order = (r.ir.tensor(array) if access.space == "global" else r.ir.tile(array)).order
+    place = elements(access, r.values)
+    shape = (*r.shape, access.own.inputs[1][1])
+    line, run = (np.broadcast_to(place[d], shape).reshape(*r.shape, -1, width) for d in (order[0], order[-1]))
+    wrong = (line != line[..., :1]) | (run != run[..., :1] // width * width + np.arange(width))
+    moves = "stores to" if access.writes else "loads from"
+    what = f"what a lane {moves} {array} at once isn't an aligned run of {width} values"
+    title = f"{array}, {shape[-1] // width} x {bits} bits at multiples of {width}"
+    if CHUNK_BYTES % access.bytes:
         wrong = np.ones_like(wrong)
     found = r.first(wrong.any((-1, -2)), what)
     if found is not None:
-        start = ", ".join(str(int(np.broadcast_to(x, (*r.shape, count))[(*found.at, 0)])) for x in place)
-        found = replace(found, address=f"{op.tile}[{start}]")
+        start = ", ".join(str(int(np.broadcast_to(x, shape)[(*found.at, 0)])) for x in place)
+        found = replace(found, address=f"{array}[{start}]")
     return title, found
 
 
-def _exchange(r: Requests) -> tuple[str, Case | None]:
-    """The pieces and vectors of an exchange: places in a buffer are counted in their widths."""
-    op = r.op
-    assert isinstance(op, ExchangeStore | ExchangeLoad)
-    lengths = {len(p) for p in op.exchange.pieces}
-    width = BYTES[op.exchange.kind] * max(lengths)
-    if isinstance(op, ExchangeLoad):
-        return f"{op.buffer}, vectors of {CHUNK_BYTES} bytes", None
-    wrong = len(lengths) > 1 or width not in (4, 8, CHUNK_BYTES)
-    what = f"a piece of {width} bytes is no access to {op.buffer}"
-    return f"{op.buffer}, pieces of {width} bytes", r.first(np.full(r.shape, wrong), what)
+def _exchange(r: Requests, access: Access) -> tuple[str, Case | None]:
+    """Instructions that are counted in their own widths: whether there are such instructions."""
+    what = "pieces" if access.writes else "vectors"
+    wrong = access.bytes not in VECTORS or access.values % access.width
+    case = f"a piece of {access.bytes} bytes is no access to {access.array}"
+    return f"{access.array}, {what} of {access.bytes} bytes", r.first(np.full(r.shape, bool(wrong)), case)
 
 
 def _chunks(ir: KernelIR) -> CounterExample | None:

@@ -12,24 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK,
-    CHUNK_BYTES,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    KernelIR,
-    SharedStore,
-)
+from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, phases, worst_degree
-from polyvolta.cuda.layouts.exchange import BYTES
-from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
-from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.addresses import Addresses
 from polyvolta.cuda.verify.report.report import NoMeaning, Verdict
-from polyvolta.sets import Aff
-
-SHARED = (SharedStore, FragmentLoad, ExchangeStore, ExchangeLoad)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,47 +37,10 @@ class Words:
 
 def instructions(r: Requests) -> Iterator[Words]:
     """The accesses to shared memory that an operation is made of, one after the other."""
-    match r.op:
-        case SharedStore(_, tile, index, buffer):
-            (chunk,) = _layout(r, tile).evaluate(_inputs(r, tile, [r.values(e) for e in index]))
-            yield Words(CHUNK_BYTES * (chunk + _first(r, tile, buffer)), CHUNK_BYTES, tile)
-        case FragmentLoad(_, tile, origin, _, own, access, buffer):
-            at, lane = [r.values(e) for e in origin], r.numbers["lane"]
-            run = r.ir.tile(tile).order[-1]
-            for i in range(0, own.inputs[1][1], access):
-                place = [x + o for x, o in zip(at, own.evaluate({"lane": lane, "i": i}), strict=True)]
-                (chunk,) = _layout(r, tile).evaluate(_inputs(r, tile, place))
-                yield Words(
-                    CHUNK_BYTES * (chunk + _first(r, tile, buffer)) + 2 * (place[run] % CHUNK), 2 * access, tile
-                )
-        case ExchangeStore(_, tile, slot, exchange):
-            width = BYTES[exchange.kind] * len(exchange.pieces[0])
-            first = CHUNK_BYTES * (r.ir.tile(tile).start + exchange.chunks * r.values(slot))
-            for place in exchange.store.evaluate({"lane": r.numbers["lane"]}):
-                yield Words(first + width * place, width, tile)
-        case ExchangeLoad(_, tile, slot, exchange, number, count, stride):
-            inputs = {"lane": r.numbers["lane"], "round": r.values(number)}
-            for part in range(count):
-                first = r.ir.tile(tile).start + exchange.chunks * (r.values(slot) + part * stride)
-                for vector in exchange.load.evaluate(inputs):
-                    yield Words(CHUNK_BYTES * (first + vector), CHUNK_BYTES, tile)
-
-
-def _layout(r: Requests, tile: str) -> IndexMap:
-    layout = r.ir.tile(tile).layout
-    if layout is None:
-        raise Undecided(f"the tile {tile} has no layout")
-    return layout
-
-
-def _inputs(r: Requests, tile: str, index: list) -> dict[str, np.ndarray]:
-    return {name: x for (name, _), x in zip(_layout(r, tile).inputs, index, strict=True)}
-
-
-def _first(r: Requests, tile: str, buffer: Aff) -> np.ndarray:
-    """The first chunk of the buffer, but for what all lanes share."""
-    found = r.ir.tile(tile)
-    return found.start + found.chunks * r.split(buffer)[1]
+    for access in r.accesses:
+        first = Addresses(r.ir, access, r.values, lambda e: r.split(e)[1]).instructions
+        for n in range(first.shape[-1]):
+            yield Words(first[..., n], access.bytes, access.array)
 
 
 def bank_conflicts(ir: KernelIR) -> Verdict:
@@ -105,7 +55,7 @@ def bank_conflicts(ir: KernelIR) -> Verdict:
     found: Case | None = None
     known: dict[tuple, int] = {}  # places and width -> degree
     done: set[tuple] = set()
-    for r in requests(ir, *SHARED):
+    for r in requests(ir, "shared"):
         for number, words in enumerate(instructions(r)):
             places = np.broadcast_to(words.bytes, r.shape)
             below = min(int(places.min()), 0)  # outside of the memory, but in a bank: `worst_degree` wants none below 0

@@ -16,7 +16,8 @@ from collections import Counter
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Barrier, ExchangeLoad, ExchangeStore, KernelIR, Mma, Op, When
+from polyvolta.cuda.ir.accesses import Operation
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, When
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Nothing, Stateless, listed, thread_of
@@ -24,9 +25,6 @@ from polyvolta.cuda.verify.report.report import Verdict
 from polyvolta.graph.dag import Graph
 
 PROOF = "barriers_reached"
-BLOCK, WARP = "a barrier of the block", "a barrier of the warp"
-TOGETHER = {Mma: "a tensor-core instruction", ExchangeStore: "an exchange", ExchangeLoad: "an exchange"}
-"""What a warp does together, besides its barrier."""
 
 
 class Barriers(Stateless):
@@ -39,15 +37,16 @@ class Barriers(Stateless):
 
     def step(self, state: Nothing, here: Here) -> None:
         """An operation with the threads that arrive at it."""
-        what = together(here.op) if here.mask is not None else None
-        if what is None:
+        op = here.op
+        if here.mask is None or not isinstance(op, Operation) or op.together == "thread":
             return
-        assert here.mask is not None
-        missing = ~here.mask if what == BLOCK else here.mask.any(1, keepdims=True) & ~here.mask
+        block = op.together == "block"
+        missing = ~here.mask if block else here.mask.any(1, keepdims=True) & ~here.mask
         if not missing.any():
             return
+        what = together(op)
         warp, lane = thread_of(missing)
-        if what == BLOCK:
+        if block:
             arrive = f"{np.count_nonzero(here.mask)} of the block's {self.ir.threads} threads arrive"
         else:
             arrive = f"{np.count_nonzero(here.mask[warp])} of the {LANES} lanes of warp {warp} arrive"
@@ -74,11 +73,15 @@ class Barriers(Stateless):
         return Verdict(text.format(self.ir.threads), relation)
 
 
-def together(op: Op | object) -> str | None:
+def together(op: Operation) -> str | None:
     """What an operation is that a block, or a warp, does together; None for others."""
-    if isinstance(op, Barrier):
-        return BLOCK if op.scope == "block" else WARP
-    return TOGETHER.get(type(op))
+    if op.together == "thread":
+        return None
+    if op.orders is not None:
+        return f"a barrier of the {op.together}"
+    if op.product is not None:
+        return "a tensor-core instruction"
+    return "an exchange" if op.plan is not None else f"what a {op.together} does together"
 
 
 CLIENTS = (Barriers,)

@@ -18,27 +18,16 @@ from functools import cached_property
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK_BYTES,
-    LANES,
-    Element,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    GlobalLoad,
-    GlobalStore,
-    KernelIR,
-    Loop,
-    SharedStore,
-)
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.accesses.extremes import Extremes
 from polyvolta.cuda.verify.accesses.integers import INT, LARGEST, overflow
-from polyvolta.cuda.verify.accesses.slots import BYTES, table, tile_index
+from polyvolta.cuda.verify.engine.addresses import Addresses, layout_of, slot_chunks, slots
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.symbols import BLOCKS
-from polyvolta.cuda.verify.engine.watching import Instances, Nothing, Stateless, elements
+from polyvolta.cuda.verify.engine.watching import Nothing, Stateless
 from polyvolta.cuda.verify.report.report import CounterExample, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff, var
@@ -53,18 +42,15 @@ class Bounds(Stateless):
 
     def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
         self.ir = ir
-        self.tables = {t.name: table(t) for t in ir.tiles if t.layout is not None}
         self.extremes = Extremes(ir)
-        self.instances = Instances()
         self.seen: set[tuple] = set()
         self.condition: Condition | None = None
         self.done = False
 
     def step(self, state: Nothing, here: Here) -> None:
         """An operation; what isn't symbolic is looked at once."""
-        op, key = here.op, (*self.instances.at(here), None if here.mask is None else here.mask.tobytes())
-        if isinstance(op, GlobalLoad | GlobalStore):
-            self.extremes.add(here, op)
+        key = *here.instance, None if here.mask is None else here.mask.tobytes()
+        self.extremes.add(here)
         if self.condition is not here.condition:
             self.condition = here.condition
             self.symbolic_ranges(here)
@@ -75,13 +61,16 @@ class Bounds(Stateless):
         self.seen.add(key)
         for name, value in here.loops.items():
             self.in_range(here, name, value, value)
-        for e in elements(op):
-            self.register(here, e)
-        match op:
-            case SharedStore() | FragmentLoad():
-                self.tile(here, op, here.number(op.buffer))
-            case ExchangeStore() | ExchangeLoad():
-                self.exchange(here, op)
+        for access in here.accesses:
+            if access.space == "registers":
+                self.register(here, access)
+        for x in here.addresses:
+            self.slots(here, x)
+        for x in here.addresses:
+            if x.places is None:
+                self.tile(here, x)
+            else:
+                self.exchange(here, x)
 
     def next_trip(self, state: Nothing, loop: Loop, here: Here) -> None:
         """A trip is over; in some there was no operation, but conditions that count on ranges."""
@@ -93,57 +82,59 @@ class Bounds(Stateless):
         found = self.extremes.outside()
         if found is None:
             return
-        op = found.here.op
-        assert isinstance(op, GlobalLoad | GlobalStore)
-        address = f"{op.tensor}[{', '.join(map(str, found.element))}]"
-        tensor = f"{op.tensor}[{', '.join(map(str, self.ir.tensor(op.tensor).dims))}]"
+        name = found.access.array
+        address = f"{name}[{', '.join(map(str, found.element))}]"
+        tensor = f"{name}[{', '.join(map(str, self.ir.tensor(name).dims))}]"
         what = f"warp {found.warp}, lane {found.lane} reaches {address}, outside of {tensor}"
         self.refute(found.here, what, address, (found.where,), found.warp, found.lane)
 
     # ---- shared memory
 
-    def tile(self, here: Here, op: SharedStore | FragmentLoad, buffer: int) -> None:
-        """Elements in the tile's box, chunks and buffers that it has."""
-        tile, chunks = self.ir.tile(op.tile), self.tables[op.tile]
-        if not 0 <= buffer < tile.buffers:
-            self.refute(here, f"buffer {buffer} of {op.tile}, which has {tile.buffers}", f"{op.tile}, buffer {buffer}")
+    def slots(self, here: Here, x: Addresses) -> None:
+        """Slots that a tile has: of one with a layout they are its buffers."""
+        tile, name = self.ir.tile(x.access.array), x.access.array
+        count = slots(x.access, tile)
+        where = self.first(here, ((x.slot < 0) | (x.slot >= count))[..., None])
+        if where is None:
             return
-        index = np.broadcast_arrays(*tile_index(op, here))
-        outside = np.zeros(index[0].shape, bool)
-        for x, n in zip(index, chunks.shape, strict=True):
-            outside |= (x < 0) | (x >= n)
-        if (where := self.first(here, outside)) is not None:
-            at = ", ".join(str(int(x[where])) for x in index)
-            self.outside(here, where, f"{op.tile}[{at}]", f"a tile of {' x '.join(map(str, chunks.shape))} elements")
-            return
-        chunk = chunks[tuple(np.where(outside, 0, x) for x in index)]
-        if (where := self.first(here, ((chunk < 0) | (chunk >= tile.chunks)) & ~outside)) is not None:
-            self.outside(here, where, f"{op.tile} chunk {int(chunk[where])}", f"a buffer of {tile.chunks} chunks")
-
-    def exchange(self, here: Here, op: ExchangeStore | ExchangeLoad) -> None:
-        """Slots that the buffer has, places that a slot has."""
-        ex, tile = op.exchange, self.ir.tile(op.buffer)
-        slots = tile.buffers * tile.chunks // ex.chunks
-        parts = op.parts if isinstance(op, ExchangeLoad) else 1
-        stride = op.stride if isinstance(op, ExchangeLoad) else 0
-        slot = here.numbers(op.slot)[..., None] + stride * np.arange(parts)
-        if (where := self.first(here, (slot < 0) | (slot >= slots))) is not None:
-            self.outside(here, where, f"slot {int(slot[where])} of {op.buffer}", f"{slots} slots")
-            return
-        if isinstance(op, ExchangeStore):
-            places = ex.store.evaluate({"lane": np.arange(LANES)})
-            count = ex.chunks * CHUNK_BYTES // (len(ex.pieces[0]) * BYTES[ex.kind])
-            what = "piece"
+        number = int(x.slot[where[:2]])
+        if x.places is None:
+            self.refute(here, f"buffer {number} of {name}, which has {count}", f"{name}, buffer {number}")
         else:
-            places = ex.load.evaluate({"lane": np.arange(LANES), "round": here.number(op.round)})
-            count, what = ex.chunks, "vector"
-        at = np.stack(np.broadcast_arrays(*places), -1) + np.zeros((self.ir.warps, 1, 1), int)
+            self.outside(here, where, f"slot {number} of {name}", f"{count} slots")
+
+    def tile(self, here: Here, x: Addresses) -> None:
+        """Elements in the tile's box, and chunks in its buffer."""
+        tile = self.ir.tile(x.access.array)
+        extents = [n for _, n in layout_of(tile).inputs]
+        if x.outside is None:
+            return
+        assert x.chunks is not None
+        index = np.broadcast_arrays(*x.elements)
+        outside = np.zeros(index[0].shape, bool)
+        for at, n in zip(index, extents, strict=True):
+            outside |= (at < 0) | (at >= n)
+        if (where := self.first(here, outside)) is not None:
+            place = ", ".join(str(int(at[where])) for at in index)
+            self.outside(here, where, f"{tile.name}[{place}]", f"a tile of {' x '.join(map(str, extents))} elements")
+            return
+        chunk = np.broadcast_to(x.chunks, outside.shape)
+        if (where := self.first(here, ((chunk < 0) | (chunk >= tile.chunks)) & ~outside)) is not None:
+            self.outside(here, where, f"{tile.name} chunk {int(chunk[where])}", f"a buffer of {tile.chunks} chunks")
+
+    def exchange(self, here: Here, x: Addresses) -> None:
+        """Places that a slot has."""
+        access, tile = x.access, self.ir.tile(x.access.array)
+        count = slot_chunks(access, tile) * CHUNK_BYTES // access.bytes
+        what = "piece" if access.writes else "vector"
+        at = x.places + np.zeros((*x.slot.shape, 1), np.int64)
         if (where := self.first(here, (at < 0) | (at >= count))) is not None:
-            self.outside(here, where, f"{what} {int(at[where])} of a slot of {op.buffer}", f"{count} {what}s")
+            place = f"{what} {int(at[where])} of a slot of {tile.name}"
+            self.outside(here, where, place, f"{count} {what}s")
 
     # ---- registers and ranges
 
-    def register(self, here: Here, e: Element) -> None:
+    def register(self, here: Here, e: Access) -> None:
         """An index of a register array, the same for all threads."""
         shape, at = self.ir.register(e.array).shape, [here.number(x) for x in e.index]
         if len(at) != len(shape) or any(not 0 <= x < n for x, n in zip(at, shape, strict=True)):
@@ -231,9 +222,8 @@ class Bounds(Stateless):
 
 def guards(ir: KernelIR, tensor: str) -> str:
     """Whether accesses to a tensor have guards."""
-    kinds = {
-        op.guarded for op in operations(ir.body) if isinstance(op, GlobalLoad | GlobalStore) and op.tensor == tensor
-    }
+    found = (a for op in operations(ir.body) for a in op.accesses(ir) if a.space == "global" and a.array == tensor)
+    kinds = {a.guarded for a in found}
     return {(True,): ", guarded", (False, True): ", guarded unless the tile is full"}.get(tuple(sorted(kinds)), "")
 
 

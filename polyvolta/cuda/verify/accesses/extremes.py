@@ -8,17 +8,19 @@ reached, and the set core is asked once for each.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, GlobalLoad, GlobalStore, KernelIR
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.verify.engine.addresses import owned
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import taking_part, thread_of
 from polyvolta.sets import Aff, aff, var
-
-Access = GlobalLoad | GlobalStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,16 @@ class Extreme:
     ----------
     number : what is added to the symbolic part.
     here : where it is taken, and with which values of the unrolled loops.
+    access : whose it is.
     parts : the index there: of each coordinate the symbolic part, and the numbers of the threads.
+    ends : how far each thread goes in this coordinate, [warp, 32].
     """
 
     number: int
     here: Here
+    access: Access
     parts: tuple[tuple[Aff, np.ndarray], ...]
+    ends: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class Outside:
     """An access that leaves its tensor: where, by which thread, at which element, and for which values."""
 
     here: Here
+    access: Access
     where: Aff
     warp: int
     lane: int
@@ -58,40 +65,39 @@ class Extremes:
 
     def __init__(self, ir: KernelIR) -> None:
         self.ir = ir
-        self.found: dict[tuple[IrPath, int, Aff, int, bool], Extreme] = {}
+        self.found: dict[tuple[IrPath, int, int, Aff, int, bool], Extreme] = {}
         self.conditions: dict[int, Condition] = {}  # by their numbers, which stay theirs while they are here
         self.spans: dict[tuple[str, int], dict[Aff, tuple[int, int]]] = {}
 
-    def add(self, here: Here, op: Access) -> None:
-        """One access, of the threads that take part."""
-        parts = tuple(here.split(e) for e in op.index)
-        self.conditions[id(here.condition)] = here.condition
-        for d, (symbolic, numbers) in enumerate(parts):
-            taking = taking_part(here.mask, numbers)
-            low, high = int(taking.min()), int(taking.max())
-            for upper, number in ((False, low), (True, high)):
-                key = here.path, d, symbolic, id(here.condition), upper
-                known = self.found.get(key)
-                if known is None or (number > known.number if upper else number < known.number):
-                    here.loops = dict(here.loops)  # as they are now
-                    self.found[key] = Extreme(number, here, parts)
-            spans, last = self.spans.setdefault((op.tensor, d), {}), high + reach(op, d)
-            least, most = spans.get(symbolic, (low, last))
-            spans[symbolic] = min(low, least), max(last, most)
+    def add(self, here: Here) -> None:
+        """What an operation touches in tensors, by the threads that take part."""
+        for n, access in enumerate(here.accesses):
+            if access.space == "global":
+                self.conditions[id(here.condition)] = here.condition
+                parts = tuple(here.split(e) for e in access.index)
+                for d, (symbolic, numbers) in enumerate(parts):
+                    first, last = (numbers + x for x in reach(access, d))
+                    ends = int(taking_part(here.mask, first).min()), int(taking_part(here.mask, last).max())
+                    for upper in (False, True):
+                        key = here.path, n, d, symbolic, id(here.condition), upper
+                        known = self.found.get(key)
+                        if known is None or (ends[1] > known.number if upper else ends[0] < known.number):
+                            here.loops = dict(here.loops)  # as they are now
+                            self.found[key] = Extreme(ends[upper], here, access, parts, last if upper else first)
+                    spans = self.spans.setdefault((access.array, d), {})
+                    least, most = spans.get(symbolic, ends)
+                    spans[symbolic] = min(ends[0], least), max(ends[1], most)
 
     def outside(self) -> Outside | None:
         """The first access that leaves its tensor, if one does; and the collection is empty again."""
         found, self.found = self.found, {}
-        for (_, d, symbolic, _, upper), extreme in found.items():
-            op = extreme.here.op
-            assert isinstance(op, Access)
-            if upper and op.guarded:
+        for (_, _, d, symbolic, _, upper), extreme in found.items():
+            if upper and extreme.access.guarded:
                 continue  # each value is compared with the extent
-            more = reach(op, d) if upper else 0
-            last = symbolic + extreme.number + more
-            room = extent(self.ir, op, d) - 1 - last if upper else last
+            end = symbolic + extreme.number
+            room = extent(self.ir, extreme.access, d) - 1 - end if upper else end
             if not extreme.here.holds(room):
-                return outside(extreme, d, -room - 1, more)
+                return outside(extreme, d, -room - 1)
         return None
 
     def spoken(self, tensor: str, d: int) -> str:
@@ -100,26 +106,36 @@ class Extremes:
         return " or ".join(dict.fromkeys(_span(symbolic, *ends) for symbolic, ends in spans.items()))
 
 
-def outside(extreme: Extreme, d: int, where: Aff, more: int) -> Outside:
+def outside(extreme: Extreme, d: int, where: Aff) -> Outside:
     """The access that makes an extreme outside, at some values for which it is."""
     here = extreme.here
-    own = extreme.parts[d][1] == extreme.number
+    own = extreme.ends == extreme.number
     warp, lane = thread_of(own if here.mask is None else own & here.mask)
     point = here.point(where)
     assert point is not None
-    element = [int(s.evaluate(point)) + int(n[warp, lane]) for s, n in extreme.parts]  # type: ignore[call-overload]
-    element[d] += more
-    return Outside(here, where, warp, lane, tuple(element))
+    numbers = [extreme.ends if n == d else x for n, (_, x) in enumerate(extreme.parts)]
+    element = [
+        int(s.evaluate(point)) + int(x[warp, lane])  # type: ignore[call-overload]
+        for (s, _), x in zip(extreme.parts, numbers, strict=True)
+    ]
+    return Outside(here, extreme.access, where, warp, lane, tuple(element))
 
 
-def reach(op: Access, d: int) -> int:
-    """How many values further along a dimension an access goes."""
-    return CHUNK - 1 if op.along == d else 0
+@lru_cache(maxsize=256)
+def _reach(own: IndexMap, d: int) -> tuple[np.ndarray, np.ndarray]:
+    return owned(own)[d].min(-1), owned(own)[d].max(-1)
 
 
-def extent(ir: KernelIR, op: Access, d: int) -> Aff:
+def reach(access: Access, d: int) -> tuple[int, int] | tuple[np.ndarray, np.ndarray]:
+    """From where to where an access goes along a dimension, counted from its index; of each lane if they differ."""
+    if access.own is not None:
+        return _reach(access.own, d)
+    return 0, access.values - 1 if access.along == d else 0
+
+
+def extent(ir: KernelIR, access: Access, d: int) -> Aff:
     """The extent of an access's tensor."""
-    n = ir.tensor(op.tensor).dims[d]
+    n = ir.tensor(access.array).dims[d]
     return var(n) if isinstance(n, str) else aff(n)
 
 

@@ -13,21 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
-from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK,
-    Element,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    Inside,
-    KernelIR,
-    Loop,
-    Op,
-    SharedStore,
-    Stmt,
-    When,
-)
+import numpy as np
+
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import Inside, KernelIR, Loop, Op, Part, Stmt, When
+from polyvolta.cuda.verify.accesses.extremes import reach
+from polyvolta.cuda.verify.engine.addresses import slot_chunks
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks
 from polyvolta.sets import Aff, aff, var
@@ -120,21 +113,30 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
 
 def _expressions(ir: KernelIR, op: Op) -> Iterator[Aff]:
     """The expressions of an operation, as the text computes them."""
-    match op:
-        case SharedStore(tile=tile, buffer=buffer) | FragmentLoad(tile=tile, buffer=buffer):
-            yield ir.tile(tile).chunks * buffer
-        case ExchangeStore():
-            yield op.exchange.chunks * op.slot
-        case ExchangeLoad():
-            yield op.exchange.chunks * (op.slot + op.parts * op.stride)
-    for f in fields(op):
-        value = getattr(op, f.name)
-        if f.name in ("index", "origin"):
-            yield from (e + CHUNK for e in value)  # a guard compares the end of eight values with the extent
-        elif isinstance(value, Inside):
-            yield from (e - x for e, x in zip(value.extents, value.index, strict=True))
-        elif isinstance(value, Element):
-            yield from value.index
+    for access in op.accesses(ir):
+        yield from access.given
+        yield from (e + _end(access, d) for d, e in enumerate(access.index))
+        if access.space == "shared":
+            yield slot_chunks(access, ir.tile(access.array)) * access.slot
+    for inside in _insides(op):
+        yield from (e - x for e, x in zip(inside.extents, inside.index, strict=True))
+
+
+def _end(access: Access, d: int) -> int:
+    """How much further than the index it is computed: a guard compares the end of the values with the extent."""
+    return 0 if access.space == "registers" else max(access.values, 1 + int(np.max(reach(access, d)[1])))
+
+
+def _insides(part: Any) -> Iterator[Inside]:
+    """What an operation compares with extents, wherever it has it among its parts."""
+    if isinstance(part, Inside):
+        yield part
+    elif isinstance(part, Part):
+        for f in fields(part):  # type: ignore[arg-type]
+            yield from _insides(getattr(part, f.name))
+    elif isinstance(part, tuple):
+        for x in part:
+            yield from _insides(x)
 
 
 def _parts(e: Aff, loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iterator[Sum]:

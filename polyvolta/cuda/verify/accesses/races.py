@@ -13,13 +13,14 @@ a loop over k tiles with one buffer the first barrier is there for the second st
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Barrier, KernelIR
-from polyvolta.cuda.ir.walk import IrPath, walk
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
+from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Conflicts, Shadow
-from polyvolta.cuda.verify.accesses.slots import Reach, Reaches
+from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, narrowest
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, listed
 from polyvolta.cuda.verify.report.report import Verdict
@@ -28,37 +29,59 @@ from polyvolta.graph.dag import Graph
 BETWEEN, OVERWRITTEN = "barriers_between", "not_overwritten"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Touched:
+    """What an operation reads, or writes, of one tile.
+
+    Parameters
+    ----------
+    slots : [warp, 32, n], which each thread takes: shared memory in units of the kernel's narrowest access.
+    outside : bool [warp, 32], the threads for which `slots` means nothing; None: there are none.
+    """
+
+    tile: str
+    writes: bool
+    slots: np.ndarray
+    outside: np.ndarray | None
+
+
 class Races(Watching):
     """Follows who wrote and who read each slot of a block's shared memory since the last barrier."""
 
     proofs = (BETWEEN, OVERWRITTEN)
 
     def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
-        self.ir, self.reaches = ir, Reaches(ir)
+        self.ir, self.slot_bytes = ir, narrowest(ir)
         self.paths: list[IrPath] = [path for path, _ in walk(ir.body)]
         self.place = {path: n for n, path in enumerate(self.paths)}
         self.thread = np.arange(ir.threads).reshape(1, ir.warps, LANES, 1)
-        self.seen: dict[tuple, tuple[Reach, np.ndarray | None]] = {}
+        self.touched: dict[tuple, tuple[Touched, ...]] = {}
+        self.seen: dict[tuple, np.ndarray | None] = {}  # instance -> who took part
         self.refuted: set[str] = set()
 
     def start(self, ir: KernelIR) -> Shadow:
         """Nobody has been there."""
-        return Shadow(1, self.reaches.slots, ir.threads)
+        return Shadow(1, ir.shared_bytes // self.slot_bytes, ir.threads)
 
     def step(self, state: Shadow, here: Here) -> None:
-        """An access or a barrier."""
-        if isinstance(here.op, Barrier):
-            state.barrier(here.op.scope, here.mask)
-            return
-        reach = self.reaches.at(here)
-        if reach is None:
-            return
+        """Accesses, or a barrier."""
+        addresses = here.addresses
+        if addresses:
+            if here.instance not in self.touched:
+                self.touched[here.instance] = touched(addresses, self.slot_bytes)
+            self.seen[here.instance] = here.mask
+            for t in self.touched[here.instance]:
+                self.access(state, here, t)
+        if (scope := here.op.orders) is not None:  # type: ignore[union-attr]
+            state.barrier(scope, here.mask)
+
+    def access(self, state: Shadow, here: Here, t: Touched) -> None:
+        """What the threads that take part do with one tile."""
         mask = here.mask
-        self.seen[self.reaches.instances.at(here)] = reach, mask
-        if reach.outside is not None:
-            mask = ~reach.outside if mask is None else mask & ~reach.outside
-        access = state.write if reach.writes else state.read
-        for conflicts in access(reach.slots[None], self.thread, mask, self.place[here.path]):
+        if t.outside is not None:
+            mask = ~t.outside if mask is None else mask & ~t.outside
+        access = state.write if t.writes else state.read
+        for conflicts in access(t.slots[None], self.thread, mask, self.place[here.path]):
             self.refute(conflicts, here)
 
     def refute(self, conflicts: Conflicts, here: Here) -> None:
@@ -76,7 +99,7 @@ class Races(Watching):
             f"warp {warp}, lane {lane} {later} what warp {its}, lane {other} {earlier}, and no {barrier} is between: "
             f"{len(conflicts)} such pairs in this access"
         )
-        address = self.reaches.name(c.slot)
+        address = byte_text(self.ir, c.slot * self.slot_bytes)
         here.refute(proof, what, warp=warp, lane=lane, address=address, other=self.paths[c.other_place])
 
     def shown(self, proof: str) -> Verdict:
@@ -86,7 +109,7 @@ class Races(Watching):
             BETWEEN: "a write and a later read of one place by two threads",
             OVERWRITTEN: "an access and a later write of one place by two threads",
         }[proof]
-        barriers = Counter(op.scope for _, op in walk(self.ir.body) if isinstance(op, Barrier))
+        barriers = Counter(scope for op in operations(self.ir.body) if (scope := op.orders) is not None)
         which = " and ".join(f"{n} of the {scope}" for scope, n in barriers.items()) or "none"
         between = f"have a barrier between (in the text: {which})"
         statement = {
@@ -99,13 +122,36 @@ class Races(Watching):
         """For each tile how many accesses were seen, of one trip of a loop over k tiles, and to how many bytes."""
         out: dict[str, str] = {}
         for tile in self.ir.tiles:
-            mine = [(r, mask) for r, mask in self.seen.values() if r.tile == tile.name and r.writes == writes]
+            mine = [
+                (t, mask)
+                for instance, mask in self.seen.items()
+                for t in self.touched[instance]
+                if t.tile == tile.name and t.writes == writes
+            ]
             if mine:
-                reached = [(r.slots if mask is None else r.slots[mask]).ravel() for r, mask in mine]
+                reached = [(t.slots if mask is None else t.slots[mask]).ravel() for t, mask in mine]
                 threads = max(self.ir.threads if mask is None else np.count_nonzero(mask) for _, mask in mine)
-                size = len(np.unique(np.concatenate(reached))) * self.reaches.slot_bytes
+                size = len(np.unique(np.concatenate(reached))) * self.slot_bytes
                 out[tile.name] = f"{len(mine)} x {threads} threads to {size} bytes"
         return out
+
+
+def touched(addresses: tuple[Addresses, ...], size: int) -> tuple[Touched, ...]:
+    """What an operation's accesses reach, those of one kind to one tile together."""
+    out = []
+    for tile, writes in dict.fromkeys((x.access.array, x.access.writes) for x in addresses):
+        mine = [x for x in addresses if (x.access.array, x.access.writes) == (tile, writes)]
+        slots = [x.pieces(size) for x in mine]
+        outside = [x.outside for x in mine if x.outside is not None]
+        out.append(
+            Touched(
+                tile,
+                writes,
+                slots[0] if len(mine) == 1 else np.concatenate(slots, -1),
+                np.any(outside, 0) if outside else None,
+            )
+        )
+    return tuple(out)
 
 
 CLIENTS = (Races,)

@@ -19,6 +19,7 @@ from itertools import product
 
 import numpy as np
 
+from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbolic import Undecided
@@ -36,6 +37,7 @@ class Requests:
     Parameters
     ----------
     ir, path, op : the kernel; where the operation stands, and itself.
+    accesses : what it touches in the memories that were asked for.
     numbers : the names that are numbers, threads' and unrolled loops': int64, broadcastable to `shape`.
     shape : (combinations of loop variables, warps, 32).
     active : which lanes take part, bool of that shape; None for all.
@@ -46,6 +48,7 @@ class Requests:
     ir: KernelIR
     path: IrPath
     op: Op
+    accesses: tuple[Access, ...]
     numbers: Mapping[str, np.ndarray]
     shape: tuple[int, int, int]
     active: np.ndarray | None
@@ -132,8 +135,13 @@ class Case:
         return CounterExample(self.what, sizes, (x, y, z), self.at[1], self.at[2], loops, self.address)
 
 
-def requests(ir: KernelIR, *kinds: type) -> Iterator[Requests]:
-    """The requests of every operation of some kinds, in program order; of one that never runs there are none.
+def requests(ir: KernelIR, *spaces: str) -> Iterator[Requests]:
+    """The requests of every operation that touches some memories, in program order; of one that never runs there are
+    none.
+
+    Parameters
+    ----------
+    spaces : "global", "shared".
 
     Raises
     ------
@@ -142,12 +150,12 @@ def requests(ir: KernelIR, *kinds: type) -> Iterator[Requests]:
     Cost: linear in threads and combinations of loop variables, as numpy operations.
     """
     threads = {name: x[None] for name, x in thread_numbers(ir).items()}
-    yield from (r for r in _below(ir, kinds, ir.body, (), (), threads) if r.shape[0])
+    yield from (r for r in _below(ir, spaces, ir.body, (), (), threads) if r.shape[0])
 
 
 def _below(
     ir: KernelIR,
-    kinds: tuple[type, ...],
+    spaces: tuple[str, ...],
     body: tuple[Stmt, ...],
     at: IrPath,
     above: tuple[tuple[Loop | When, bool], ...],
@@ -157,18 +165,21 @@ def _below(
     for k, s in enumerate(body, first):
         match s:
             case Loop():
-                yield from _below(ir, kinds, s.body, (*at, k), (*above, (s, True)), threads)
+                yield from _below(ir, spaces, s.body, (*at, k), (*above, (s, True)), threads)
             case When():
-                yield from _below(ir, kinds, s.body, (*at, k), (*above, (s, True)), threads)
-                yield from _below(ir, kinds, s.orelse, (*at, k), (*above, (s, False)), threads, len(s.body))
-            case _ if isinstance(s, kinds):
-                yield _placed(ir, (*at, k), s, above, threads)
+                yield from _below(ir, spaces, s.body, (*at, k), (*above, (s, True)), threads)
+                yield from _below(ir, spaces, s.orelse, (*at, k), (*above, (s, False)), threads, len(s.body))
+            case _:
+                accesses = tuple(a for a in s.accesses(ir) if a.space in spaces)
+                if accesses:
+                    yield _placed(ir, (*at, k), s, accesses, above, threads)
 
 
 def _placed(
     ir: KernelIR,
     path: IrPath,
     op: Op,
+    accesses: tuple[Access, ...],
     above: tuple[tuple[Loop | When, bool], ...],
     threads: Mapping[str, np.ndarray],
 ) -> Requests:
@@ -192,7 +203,7 @@ def _placed(
     loops = rows[0].keys() if rows else ()
     numbers = {n: np.array([row[n] for row in rows], np.int64).reshape(-1, 1, 1) for n in loops}
     shape = (len(rows), ir.warps, LANES)
-    placed = Requests(ir, path, op, {**threads, **numbers}, shape, None, (), tuple(variables))
+    placed = Requests(ir, path, op, accesses, {**threads, **numbers}, shape, None, (), tuple(variables))
     active = np.ones(shape, bool)
     for s, holds in decided:
         known, still_open = np.ones(shape, bool), []
@@ -209,7 +220,7 @@ def _placed(
         elif known.all():  # one of the open conditions fails; else each thread may be here for its own reason
             around.append(tuple(-e - 1 for e in still_open))
     mask = None if active.all() else active
-    return Requests(ir, path, op, placed.numbers, shape, mask, tuple(around), tuple(variables))
+    return Requests(ir, path, op, accesses, placed.numbers, shape, mask, tuple(around), tuple(variables))
 
 
 def _values(loop: Loop, row: Mapping[str, int]) -> range:

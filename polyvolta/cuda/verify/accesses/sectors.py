@@ -27,8 +27,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, GlobalLoad, GlobalStore, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
+from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.report import Verdict
 
@@ -43,12 +45,14 @@ class Reached:
 
     Parameters
     ----------
+    access : which of the operation's.
     line, run : [combination, warp, lane, value]: the line, and where in it.
     multiple : what is symbolic in `run` is a multiple of so many values, at most a sector.
     vector : whether a thread's values follow one another along a line.
     """
 
     requests: Requests
+    access: Access
     tensor: GlobalTensor
     line: np.ndarray
     run: np.ndarray
@@ -57,9 +61,10 @@ class Reached:
 
     @property
     def groups(self) -> tuple[slice, ...]:
-        """The values that belong together: all of them of vectors, else each."""
+        """The values that belong together: all of them of vectors, else what one instruction moves."""
         count = self.run.shape[-1]
-        return (slice(0, count),) if self.vector else tuple(slice(v, v + 1) for v in range(count))
+        step = count if self.vector else min(self.access.width, count)
+        return tuple(slice(v, v + step) for v in range(0, count, step))
 
     def rows(self, x: np.ndarray, group: slice) -> np.ndarray:
         """[request, lane and value] of a group's values, those of lanes that take no part `NONE`."""
@@ -82,20 +87,16 @@ class Reached:
         return range(0, SECTOR, self.multiple)
 
 
-def reached(r: Requests) -> Reached:
-    """What an operation reaches in global memory."""
-    op = r.op
-    assert isinstance(op, GlobalLoad | GlobalStore)
-    tensor = r.ir.tensor(op.tensor)
-    split = [r.split(e) for e in op.index]
-    values = np.arange(CHUNK if op.along is not None else 1)
-    index = [x[..., None] + values * (d == op.along) for d, (_, x) in enumerate(split)]
+def reached(r: Requests, access: Access) -> Reached:
+    """What an access of an operation reaches in global memory."""
+    tensor = r.ir.tensor(access.array)
+    split = [r.split(e) for e in access.index]
+    index = [x[..., None] + more for (_, x), more in zip(split, offsets(access), strict=True)]
     run = tensor.order[-1]
     line = index[tensor.order[0]] if len(index) > 1 else np.zeros_like(index[0])
-    shape = (*r.shape, len(values))
     multiple = int(np.gcd(known_multiple(split[run][0], r.ir), SECTOR))
-    vector = op.along == run
-    return Reached(r, tensor, np.broadcast_to(line, shape), np.broadcast_to(index[run], shape), multiple, vector)
+    vector = access.own is None and access.along == run
+    return Reached(r, access, tensor, line, index[run], multiple, vector)
 
 
 def counts(rows: np.ndarray) -> np.ndarray:
@@ -140,15 +141,15 @@ def sectors(ir: KernelIR) -> Verdict:
     told: dict[tuple[str, str], str] = {}
     found: Case | None = None
     apart: list[str] = []
-    for r in requests(ir, GlobalLoad, GlobalStore):
-        here = reached(r)
-        key = r.title, here.tensor.name
-        if key not in told:
-            told[key] = _figures(here)
-            if not here.vector and here.tensor.name not in apart:
-                apart.append(here.tensor.name)
-        if found is None:
-            found = _scattered(here) or _shared(here)
+    for r in requests(ir, "global"):
+        for here in (reached(r, access) for access in r.accesses):
+            key = r.title, here.tensor.name
+            if key not in told:
+                told[key] = _figures(here)
+                if not here.vector and here.tensor.name not in apart:
+                    apart.append(here.tensor.name)
+            if found is None:
+                found = _scattered(here) or _shared(here)
     statement = (
         "what a warp wants of a line of global memory at once lies side by side, in as many sectors of 32 bytes as it "
         "fills, and up to one more where the address or leading dimension is no multiple of 16 values; the requests "
@@ -172,8 +173,8 @@ def _figures(here: Reached) -> str:
         wanted = max(wanted, int(counts(places).max()))
         worst = max(worst, astray(places, range(0, SECTOR, np.gcd(here.multiple, tensor.align))))
         taken = max(taken, *(int(counts(here.sectors(group, s)).max()) for s in here.shifts))
-    count = CHUNK // tensor.align if here.vector else len(here.groups)
-    width = 16 * (tensor.align if here.vector else 1)
+    count = here.access.instructions if here.vector else len(here.groups)
+    width = 8 * here.access.bytes
     what = f"{count} x {width} bits a lane, each " if count > 1 else f"{width} bits a lane, "
     of = f"{2 * wanted // count} of {2 * wanted} bytes" if here.vector and count > 1 else f"{2 * wanted} bytes"
     noun = "sector" if taken == 1 else "sectors"
@@ -203,10 +204,11 @@ def _shared(here: Reached) -> Case | None:
     r = here.requests
     if not here.vector or len(here.tensor.dims) < 2 or 1 in here.tensor.dims:
         return None
-    places = np.sort(here.places(slice(0, CHUNK)), axis=-1)
+    (group,) = here.groups
+    places = np.sort(here.places(group), axis=-1)
     _, different = np.unique(places, axis=0, return_index=True)  # what is read again is another matter
     for shift in here.shifts:
-        rows = here.sectors(slice(0, CHUNK), shift)[np.sort(different)]
+        rows = here.sectors(group, shift)[np.sort(different)]
         rows = rows[(rows != NONE).any(-1)]
         total, distinct = int(counts(rows).sum()), len(np.setdiff1d(rows, [NONE]))
         if total - distinct <= max(len(rows) - 1, 0):
@@ -214,7 +216,7 @@ def _shared(here: Reached) -> Case | None:
         for row in np.sort(different).tolist():
             combination, warp = divmod(row, r.shape[1])
             wanted = int(counts(places[row : row + 1])[0])
-            taken = int(counts(here.sectors(slice(0, CHUNK), shift)[row : row + 1])[0])
+            taken = int(counts(here.sectors(group, shift)[row : row + 1])[0])
             what = (
                 f"warp {warp} takes {taken} sectors for {2 * wanted} bytes, which fill {-(-wanted // SECTOR)}: the "
                 f"tile's {distinct} sectors are taken {total} times by {len(rows)} requests"
@@ -231,13 +233,11 @@ def _case(here: Reached, combination: int, warp: int, what: str) -> Case | None:
     for lane in lanes:
         case = r.case(what, (combination, warp, lane))
         if case is not None:
-            return replace(case, address=element(case))
+            return replace(case, address=element(case, here.access))
     return None
 
 
-def element(case: Case) -> str:
-    """The element of a tensor that a case's thread starts at, such as "A[128, 5]"."""
-    op = case.requests.op
-    assert isinstance(op, GlobalLoad | GlobalStore)
+def element(case: Case, access: Access) -> str:
+    """The element of a tensor, or of a tile, that a case's thread starts at, such as "A[128, 5]"."""
     names = {**case.point, **case.numbers}
-    return f"{op.tensor}[{', '.join(str(e.evaluate(names)) for e in op.index)}]"
+    return f"{access.array}[{', '.join(str(e.evaluate(names)) for e in access.index)}]"

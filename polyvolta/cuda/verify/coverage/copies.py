@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import gcd
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, FragmentLoad, KernelIR, Loop, SharedStore, SharedTile
-from polyvolta.cuda.ir.walk import IrPath, walk
-from polyvolta.cuda.verify.accesses.slots import Reaches
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, SharedTile
+from polyvolta.cuda.ir.walk import IrPath, operations, walk
+from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
 from polyvolta.cuda.verify.report.report import Verdict
@@ -33,7 +35,7 @@ class Stored:
 
     Parameters
     ----------
-    counts : tile -> [buffer, chunk]; 2 stands for more, too.
+    counts : tile -> [buffer, chunk], or smaller pieces if the kernel stores such; 2 stands for more, too.
     """
 
     counts: dict[str, np.ndarray]
@@ -51,64 +53,70 @@ class Copies(Watching):
     proofs = (PROOF,)
 
     def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
-        self.ir, self.reaches = ir, Reaches(ir, CHUNK_BYTES)
+        self.ir, self.size = ir, stored_bytes(ir)
         self.tiles = {t.name: t for t in ir.tiles if t.layout is not None}
-        self.boxes = {name: box(self.reaches.tables[name], t.chunks) for name, t in self.tiles.items()}
+        per_chunk = CHUNK_BYTES // self.size
+        self.boxes = {n: box(table(layout_of(t)), t.chunks).repeat(per_chunk) for n, t in self.tiles.items()}
         self.places = overlaps(list(self.tiles.values()))
-        self.stores: dict[str, IrPath] = {}  # tile -> where it is stored
+        self.stores: dict[str, tuple[IrPath, Access]] = {}  # tile -> where it is stored
         self.rounds: dict[str, dict[tuple, int]] = {name: {} for name in self.tiles}  # instance -> threads
         self.done = False
 
     def start(self, ir: KernelIR) -> Stored:
         """No tile has anything."""
-        return Stored({n: np.zeros((t.buffers, t.chunks), np.uint8) for n, t in self.tiles.items()})
+        return Stored({n: np.zeros((t.buffers, len(self.boxes[n])), np.uint8) for n, t in self.tiles.items()})
 
     def step(self, state: Stored, here: Here) -> None:
-        """A store, or a load."""
-        if isinstance(here.op, SharedStore):
-            self.store(state, here, here.op)
-        elif isinstance(here.op, FragmentLoad):
-            for tile, buffer in self.places.get((here.op.tile, here.number(here.op.buffer)), ()):
+        """What an operation loads of tiles, and stores to them."""
+        for x in here.addresses:
+            if x.access.array not in self.tiles:
+                continue
+            if x.access.writes:
+                self.store(state, here, x)
+                continue
+            for tile, buffer in self.places.get((x.access.array, here.number(x.access.slot)), ()):
                 counts = state.counts[tile][buffer]
                 if counts.any():
                     self.whole(counts, here, tile, buffer)
                     counts[:] = 0
 
-    def store(self, state: Stored, here: Here, op: SharedStore) -> None:
+    def store(self, state: Stored, here: Here, x: Addresses) -> None:
         """A round of a copy."""
-        reach, tile, buffer = self.reaches.at(here), self.tiles[op.tile], here.number(op.buffer)
-        assert reach is not None
+        access, tile, buffer = x.access, self.tiles[x.access.array], here.number(x.access.slot)
         mask = np.ones((self.ir.warps, LANES), bool) if here.mask is None else here.mask
-        if reach.outside is not None and (mask & reach.outside).any():
-            warp, lane = thread_of(mask & reach.outside)
-            at = ", ".join(str(here.numbers(e)[warp, lane]) for e in op.index)
-            what = f"warp {warp}, lane {lane} stores to [{at}] of buffer {buffer}, which {op.tile} doesn't have"
-            self.refute(here, what, warp=warp, lane=lane, address=f"{op.tile}[{at}]")
+        if x.outside is not None and (mask & x.outside).any():
+            warp, lane = thread_of(mask & x.outside)
+            at = ", ".join(str(here.numbers(e)[warp, lane]) for e in access.index)
+            what = f"warp {warp}, lane {lane} stores to [{at}] of buffer {buffer}, which {tile.name} doesn't have"
+            self.refute(here, what, warp=warp, lane=lane, address=f"{tile.name}[{at}]")
             return
-        self.stores[op.tile] = here.path
-        self.rounds[op.tile][self.reaches.instances.at(here)] = int(np.count_nonzero(mask))
-        counts = state.counts[op.tile][buffer]
-        chunk = reach.slots[..., 0] - tile.start - buffer * tile.chunks
-        new = np.bincount(chunk[mask], minlength=tile.chunks)
+        self.stores[tile.name] = here.path, access
+        self.rounds[tile.name][here.instance] = int(np.count_nonzero(mask))
+        counts = state.counts[tile.name][buffer]
+        pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
+        new = np.bincount(pieces[mask].ravel(), minlength=len(counts))
         if (twice := (new + counts > 1) & (new > 0)).any():
             number = int(np.flatnonzero(twice)[0])
-            warp, lane = thread_of(mask & (chunk == number))
-            what = f"chunk {number} is stored a second time before anybody loads it, by warp {warp}, lane {lane}"
-            self.refute(here, what, warp=warp, lane=lane, address=self.address(op.tile, number, buffer))
+            warp, lane = thread_of(mask & (pieces == number).any(-1))
+            chunk = number * self.size // CHUNK_BYTES
+            what = f"chunk {chunk} is stored a second time before anybody loads it, by warp {warp}, lane {lane}"
+            self.refute(here, what, warp=warp, lane=lane, address=self.address(tile.name, number, buffer))
         np.minimum(counts + new, 2, out=counts, casting="unsafe")
 
     def whole(self, counts: np.ndarray, here: Here, tile: str, buffer: int) -> None:
         """What has been stored to a buffer must be the whole box."""
         missing = self.boxes[tile] & (counts == 0)
         if missing.any():
-            number = int(np.flatnonzero(missing)[0])
-            element = np.argwhere(self.reaches.tables[tile] == number)[0]
-            at = ", ".join(str(int(x)) for x in element)
+            piece = int(np.flatnonzero(missing)[0])
+            number = piece * self.size // CHUNK_BYTES
+            element = np.argwhere(table(layout_of(self.tiles[tile])) == number)[0]
+            first = ", ".join(str(int(x)) for x in element)
             what = (
-                f"chunk {number}, from element [{at}] of the tile on, is stored by nobody: "
+                f"chunk {number}, from element [{first}] of the tile on, is stored by nobody: "
                 f"{np.count_nonzero(missing)} of {np.count_nonzero(self.boxes[tile])} chunks aren't"
             )
-            self.refute(here, what, address=self.address(tile, number, buffer), at=self.stores.get(tile))
+            at = self.stores[tile][0] if tile in self.stores else None
+            self.refute(here, what, address=self.address(tile, piece, buffer), at=at)
 
     def finish(self, state: Stored, here: Here) -> None:
         """What has been stored since the last loads is whole, or nothing."""
@@ -126,10 +134,10 @@ class Copies(Watching):
         here.refute(PROOF, what, other=found if at and found else None, **more)  # type: ignore[arg-type]
         here.path = found
 
-    def address(self, tile: str, chunk: int, buffer: int) -> str:
-        """A chunk of a tile, in words."""
+    def address(self, tile: str, piece: int, buffer: int) -> str:
+        """A chunk of a tile, or a piece of it, in words."""
         t = self.tiles[tile]
-        return self.reaches.name(t.start + buffer * t.chunks + chunk, tile)
+        return byte_text(self.ir, CHUNK_BYTES * (t.start + buffer * t.chunks) + self.size * piece, tile)
 
     def shown(self, proof: str) -> Verdict:
         """What is shown, with each copy's map."""
@@ -140,15 +148,16 @@ class Copies(Watching):
     def copy_of(self, tile: str) -> str:
         """The map of a copy, as a relation, and what it is onto."""
         rounds = self.rounds[tile].values()
-        onto = f"a bijection onto the {np.count_nonzero(self.boxes[tile])} chunks of [{self.box(tile)}]"
-        if (path := self.stores.get(tile)) is None:
+        count = np.count_nonzero(self.boxes[tile])
+        onto = f"a bijection onto the {count * self.size // CHUNK_BYTES} chunks of [{self.box(tile)}]"
+        if tile not in self.stores:
             return f"{tile}: nothing is stored"
-        around, store = enclosing(self.ir, path)
+        path, access = self.stores[tile]
+        around = enclosing(self.ir, path)
         names = ", ".join(["linearId", *(loop.var for loop in around)])
-        assert isinstance(store, SharedStore)
         bounds = [f"0 <= linearId < {max(rounds)}"]
         bounds += [f"{x.lower[0]} <= {x.var} <= {x.upper[0]}" for x in around]
-        index = ", ".join(map(str, store.index))
+        index = ", ".join(map(str, access.index))
         return f"{tile}: {{ [{names}] -> [{index}] : {' and '.join(bounds)} }} is {onto}"
 
     def box(self, tile: str) -> str:
@@ -173,11 +182,18 @@ def box(chunks: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-def enclosing(ir: KernelIR, path: IrPath) -> tuple[list[Loop], object]:
-    """The unrolled loops around a statement, outermost first, and the statement."""
+def stored_bytes(ir: KernelIR) -> int:
+    """The bytes that every store to a tile is a whole number of, at most those of a chunk."""
+    tiles = {t.name for t in ir.tiles if t.layout is not None}
+    found = (a for op in operations(ir.body) for a in op.accesses(ir) if a.space == "shared" and a.writes)
+    return gcd(CHUNK_BYTES, *(a.bytes for a in found if a.array in tiles))
+
+
+def enclosing(ir: KernelIR, path: IrPath) -> list[Loop]:
+    """The unrolled loops around a statement, outermost first."""
     by_path = dict(walk(ir.body))
     around = [by_path[path[:k]] for k in range(1, len(path))]
-    return [s for s in around if isinstance(s, Loop) and s.unroll], by_path[path]
+    return [s for s in around if isinstance(s, Loop) and s.unroll]
 
 
 CLIENTS = (Copies,)

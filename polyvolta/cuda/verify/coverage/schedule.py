@@ -19,10 +19,11 @@ parts as there are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from polyvolta.cuda.ir.kernel_ir import ExchangeLoad, KernelIR, Mma
+from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
@@ -48,7 +49,7 @@ def tile_sizes(ir: KernelIR, graph: Graph) -> Factors:
     ------
     NoMeaning : the kernel has no matrix product.
     """
-    shapes = {op.statement: op.macro.shape for op in operations(ir.body) if isinstance(op, Mma)}
+    shapes = {op.statement: op.product.shape for op in operations(ir.body) if op.product is not None}
     if not shapes:
         raise NoMeaning("the kernel has no matrix product, and no macro tiles")
     first = next(iter(shapes.values()))
@@ -236,7 +237,11 @@ def _apart(d: Dependence, factors: Factors) -> Map:
 
 def _parts(ir: KernelIR) -> int:
     """Into how many parts k may be split: as many as every exchange adds."""
-    return min((op.parts for op in operations(ir.body) if isinstance(op, ExchangeLoad)), default=1)
+    counts = []
+    for op in operations(ir.body):
+        parts = [a.array for a in op.accesses(ir) if a.space == "shared" and a.places is not None and not a.writes]
+        counts += Counter(parts).values()
+    return min(counts, default=1)
 
 
 def _one_part(d: Dependence, tree: Schedule, graph: Graph, factors: Factors, parts: int) -> Map:

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, GlobalStore, GlobalTensor, KernelIR
-from polyvolta.cuda.ir.walk import IrPath, walk
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.coverage.arguments import asked
 from polyvolta.cuda.verify.coverage.block_tiles import Point, Tile, Way, different, extent, inside, not_once, writers
+from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks, of_sizes
@@ -91,6 +93,7 @@ class WrittenOnce(Watching):
         written = [t for t in ir.tensors if t.written] if graph is None else [t for t in asked(graph) if t.written]
         self.outputs = {t.name: t for t in written}
         self.paths: list[IrPath] = []
+        self.stored: dict[str, IrPath] = {}  # output -> where it is stored first
         self.ways: dict[str, list[Way]] = {name: [] for name in self.outputs}
         self.ends: list[Here] = []  # of these ways
         self.asked: dict[tuple[str, Tile], Point | None] = {}
@@ -102,50 +105,54 @@ class WrittenOnce(Watching):
         return Writes({name: Counted() for name in self.outputs})
 
     def step(self, state: Writes, here: Here) -> None:
-        """A store."""
-        op = here.op
-        if not isinstance(op, GlobalStore) or op.tensor not in self.outputs:
-            return
-        counted, parts = state.of[op.tensor], [here.split(e) for e in op.index]
+        """What an operation stores to outputs."""
+        for access in here.accesses:
+            if access.space == "global" and access.writes and access.array in self.outputs:
+                self.store(state, here, access)
+
+    def store(self, state: Writes, here: Here, access: Access) -> None:
+        """The stores of all threads to one output."""
+        name = access.array
+        counted, parts = state.of[name], [here.split(e) for e in access.index]
         start = tuple(symbolic for symbolic, _ in parts)
         if counted.start is None:
             counted.start = start
         if start != counted.start or any(e.names() - {*BLOCKS, *self.ir.sizes} for e in start):
-            raise Undecided(f"the stores to {op.tensor} start at {_index(counted.start)} and at {_index(start)}")
-        run = np.arange(CHUNK)
-        offsets = [n[..., None] + (run if d == op.along else 0 * run) for d, (_, n) in enumerate(parts)]
+            raise Undecided(f"the stores to {name} start at {_index(counted.start)} and at {_index(start)}")
+        places = [n[..., None] + more for (_, n), more in zip(parts, offsets(access), strict=True)]
         if here.mask is not None:
-            offsets = [x[here.mask] for x in offsets]
-        at = np.stack([x.ravel() for x in offsets])
+            places = [x[here.mask] for x in places]
+        at = np.stack([x.ravel() for x in places])
         counted.hold(tuple(map(int, at.min(1))), tuple(map(int, at.max(1))))
         if here.path not in self.paths:
             self.paths.append(here.path)
+        self.stored.setdefault(name, here.path)
         place = tuple(x - o for x, o in zip(at, counted.origin, strict=True))
         new = np.zeros(counted.counts.shape, np.int64)
         np.add.at(new, place, 1)
         again = (new + counted.counts > 1) & (new > 0)
         if again.any() and not self.done:
-            self.twice(here, op, counted, again, parts)
+            self.twice(here, access, counted, again, parts)
         counted.counts = np.minimum(counted.counts + new, 2).astype(np.uint8)
         counted.stores[new > 0] = self.paths.index(here.path)
 
-    def twice(self, here: Here, op: GlobalStore, counted: Counted, again: np.ndarray, parts: list) -> None:
+    def twice(self, here: Here, access: Access, counted: Counted, again: np.ndarray, parts: list) -> None:
         """An element that is written a second time; where that is inside of the tensor, for some sizes."""
         assert counted.start is not None
         for place in np.argwhere(again):
             offset = [int(p) + o for p, o in zip(place, counted.origin, strict=True)]
-            where = inside(self.outputs[op.tensor], tuple(s + o for s, o in zip(counted.start, offset, strict=True)))
+            where = inside(self.outputs[access.array], tuple(s + o for s, o in zip(counted.start, offset, strict=True)))
             point = here.point(*where)
             if point is not None:
                 break
         else:
             return
-        reached = np.ones((self.ir.warps, LANES), bool) if here.mask is None else here.mask.copy()
-        for d, (_, numbers) in enumerate(parts):
-            ahead = offset[d] - numbers
-            reached = reached & (ahead >= 0) & (ahead < (CHUNK if d == op.along else 1))
+        taking = np.ones((self.ir.warps, LANES), bool) if here.mask is None else here.mask
+        each = zip(parts, offsets(access), offset, strict=True)
+        there = np.all(np.broadcast_arrays(*(n[..., None] + more == x for (_, n), more, x in each)), 0)
+        reached = taking & there.any(-1)
         warp, lane = (int(x) for x in np.argwhere(reached)[-1])
-        address = f"{op.tensor}[{', '.join(str(v) for v in _evaluated(counted.start, offset, point))}]"
+        address = f"{access.array}[{', '.join(str(v) for v in _evaluated(counted.start, offset, point))}]"
         before = self.paths[counted.stores[tuple(place)]] if counted.counts[tuple(place)] else here.path
         self.done = True
         what = f"{address} is written a second time, by warp {warp}, lane {lane}"
@@ -211,8 +218,7 @@ class WrittenOnce(Watching):
             return False
         address = f"{tensor.name}[{', '.join(map(str, at))}]"
         who = " and by block ".join(str(b) for b in blocks[:2])
-        stores = [p for p in self.paths if _at(self.ir, p).tensor == tensor.name]
-        self.done, end.path = True, stores[0] if stores else end.path
+        self.done, end.path = True, self.stored.get(tensor.name, end.path)
         what = f"{address} is written by {f'block {who}' if blocks else 'nobody'}"
         end.refute(PROOF, what, where=where, address=address)
         if not blocks and (found := end.machine.findings.get(PROOF)) is not None:  # no block has to do with it
@@ -251,12 +257,6 @@ class WrittenOnce(Watching):
                 address = f"{t.name}[{', '.join('0' for _ in t.dims)}]"
                 return CounterExample(f"{address} is written by nobody: no block runs", point, address=address)
         return None
-
-
-def _at(ir: KernelIR, path: IrPath) -> GlobalStore:
-    found = dict(walk(ir.body))[path]
-    assert isinstance(found, GlobalStore)
-    return found
 
 
 def _evaluated(start: tuple[Aff, ...], offset: list[int], point: Mapping[str, int]) -> list[int]:

@@ -37,6 +37,7 @@ import numpy as np
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, put, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
+from polyvolta.cuda.verify.engine.instances import Instances
 from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Finding, Here, State, Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
 from polyvolta.sets import Aff, aff, var
@@ -114,6 +115,7 @@ class _Machine:
         self.loops: dict[str, int] = {}
         self.trips = 0
         self.threads = thread_numbers(ir)
+        self.instances = Instances(ir, self.threads.keys())
         self.shape = self.threads["linearId"].shape
         self._split: dict[Aff, tuple[Aff, np.ndarray]] = {}
         self._bound: dict[tuple, tuple[Aff, np.ndarray]] = {}

@@ -1,35 +1,21 @@
 """What registers and shared memory hold while a kernel runs on symbols, and what loads and stores move.
 
 Shared memory is one row of slots, two bytes each: a tag, the half of it that lies there (fp32 values take two slots),
-and, for messages, who wrote it last. Tiles, buffers and the exchange are places in it, as their layouts say, so that
-what overlaps overwrites.
+and, for messages, who wrote it last. Tiles, buffers and the exchange are places in it, as their layouts say
+(`addresses`), so that what overlaps overwrites.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK,
-    CHUNK_BYTES,
-    LANES,
-    Element,
-    Exchange,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    KernelIR,
-    SharedStore,
-)
+from polyvolta.cuda.ir.kernel_ir import LANES, Element, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.empty_sums import Waiting, settle
 from polyvolta.cuda.verify.values.values import Tags
-from polyvolta.sets import Aff
 
+SLOT = 2  # bytes
 WHOLE, LOW, HIGH = 0, 1, 2  # what a slot holds of a value
 
 
@@ -56,7 +42,7 @@ class Memories:
     def of(cls, ir: KernelIR) -> Memories:
         """Memories that nothing was written to."""
         registers = {r.name: Tags.unknown(*r.shape, ir.warps, LANES, r.width) for r in ir.registers}
-        slots = ir.shared_bytes // 2
+        slots = ir.shared_bytes // SLOT
         return cls(registers, Tags.unknown(slots), np.zeros(slots, np.int8), np.full(slots, -1, np.int16))
 
     def copy(self) -> Memories:
@@ -131,81 +117,3 @@ class Memories:
     def writer(self, number: int) -> IrPath | None:
         """The place of a writer, for a message."""
         return self.places[number] if 0 <= number < len(self.places) else None
-
-
-# ---- where in shared memory
-
-
-def stored_slots(op: SharedStore, here: Here) -> np.ndarray:
-    """The slots of a thread's eight values, [warp, lane, 8]."""
-    index = [here.numbers(e) for e in op.index]
-    return (CHUNK * _chunk(op.tile, index, op.buffer, here))[..., None] + np.arange(CHUNK)
-
-
-def loaded_slots(op: FragmentLoad, here: Here, count: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """The slots of a lane's values and their tile-local elements, [warp, lane, value] each."""
-    own = _owned(op.ownership, count)
-    index = tuple(here.numbers(e)[..., None] + x for e, x in zip(op.origin, own, strict=True))
-    shape = (here.ir.warps, LANES, count)
-    run = here.ir.tile(op.tile).order[-1]
-    chunk = np.broadcast_to(_chunk(op.tile, list(index), op.buffer, here), shape)
-    return CHUNK * chunk + index[run] % CHUNK, tuple(np.broadcast_to(x, shape) for x in index)
-
-
-def _chunk(name: str, index: list[np.ndarray], buffer: Aff, here: Here) -> np.ndarray:
-    """The chunk of shared memory of a tile's elements."""
-    tile = here.ir.tile(name)
-    assert tile.layout is not None, f"{name} is addressed by its layout"
-    values = {n: x for (n, _), x in zip(tile.layout.inputs, index, strict=True)}
-    (chunk,) = tile.layout.evaluate(values)
-    number = here.numbers(buffer)
-    return tile.start + tile.chunks * (number if np.ndim(chunk) == 2 else number[..., None]) + chunk
-
-
-@lru_cache(maxsize=256)
-def _owned(ownership: IndexMap, count: int) -> tuple[np.ndarray, ...]:
-    lanes, values = np.arange(LANES).reshape(1, -1, 1), np.arange(count).reshape(1, 1, -1)
-    (one, _), (other, _) = ownership.inputs
-    return tuple(np.asarray(x) for x in ownership.evaluate({one: lanes, other: values}))
-
-
-def exchanged_slots(op: ExchangeStore, here: Here) -> tuple[np.ndarray, np.ndarray, int]:
-    """Where a lane's fragment goes: the slots and the numbers of its values, [warp, lane, value]; slots per value."""
-    size = 1 if op.exchange.kind == "half" else 2
-    inside, order = _pieces(op.exchange)
-    return _first(op, here.numbers(op.slot), here)[..., None] + size * inside, order, size
-
-
-@lru_cache(maxsize=64)
-def _pieces(ex: Exchange) -> tuple[np.ndarray, np.ndarray]:
-    """Where in a warp's buffer a lane's values go, counted in values, [lane, value]; and which values they are."""
-    ((name, _),) = ex.store.inputs
-    places = [np.broadcast_to(x, (LANES,)) for x in ex.store.evaluate({name: np.arange(LANES)})]
-    length = len(ex.pieces[0])
-    inside = np.stack([length * p for p in places], -1)[..., None] + np.arange(length)  # [lane, piece, value of it]
-    return inside.reshape(LANES, -1), np.array(ex.pieces).reshape(-1)
-
-
-def gathered_slots(op: ExchangeLoad, part: int, here: Here) -> tuple[np.ndarray, int]:
-    """The slots of a run's eight values of one part, [warp, lane, 8], and how many slots a value takes."""
-    ex = op.exchange
-    size = 1 if ex.kind == "half" else 2
-    per_vector = CHUNK_BYTES // (2 * size)
-    (lane, _), (turn, _) = ex.load.inputs
-    vectors = ex.load.evaluate({lane: np.arange(LANES), turn: here.number(op.round)})
-    each = [CHUNK * np.broadcast_to(v, (LANES,))[:, None] + size * np.arange(per_vector) for v in vectors]
-    run = np.concatenate(each, -1)[:, list(ex.words)]
-    first = _first(op, here.numbers(op.slot) + part * op.stride, here)
-    return first[..., None] + run, size
-
-
-def _first(op: ExchangeStore | ExchangeLoad, slot: np.ndarray, here: Here) -> np.ndarray:
-    """The first slot of shared memory of a warp's part of the exchange."""
-    return CHUNK * (here.ir.tile(op.buffer).start + slot * op.exchange.chunks)
-
-
-def slot_text(slot: int, ir: KernelIR) -> str:
-    """A slot in words: the tile that it is in, its chunk there, and the byte."""
-    chunk = slot // CHUNK
-    names = [f"{t.name} chunk {chunk - t.start}" for t in ir.tiles if t.start <= chunk < t.start + t.buffers * t.chunks]
-    return f"{' or '.join(names) or 'shared memory'} (byte {2 * slot})"

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Stmt
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.sets import Aff, var
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.verify.engine.addresses import Addresses
+    from polyvolta.cuda.verify.engine.instances import Instances
 
 
 class Undecided(CudaError):
@@ -119,6 +124,7 @@ class Running(Protocol):
     ir: KernelIR
     loops: dict[str, int]
     findings: dict[str, Finding]
+    instances: Instances
 
     def split(self, e: Aff) -> tuple[Aff, np.ndarray]:
         """See `Here.split`."""
@@ -137,13 +143,43 @@ class Here:
     condition : what is known of sizes, blockIdx.* and the variables of symbolic loops.
     """
 
-    __slots__ = ("condition", "ir", "loops", "machine", "mask", "op", "path")
+    __slots__ = ("_instance", "condition", "ir", "loops", "machine", "mask", "op", "path")
 
     def __init__(
         self, machine: Running, path: IrPath, op: Stmt | None, mask: np.ndarray | None, condition: Condition
     ) -> None:
         self.machine, self.ir, self.path, self.op, self.mask = machine, machine.ir, path, op, mask
         self.loops, self.condition = machine.loops, condition
+        self._instance: tuple | None = None
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """What the operation touches."""
+        return self.machine.instances.accesses(self)
+
+    @property
+    def instance(self) -> tuple:
+        """Which operation this is, of which values of the unrolled loops around it, and at which places in the block.
+
+        Two times with one instance the operation touches the same registers and the same shared memory.
+
+        Raises
+        ------
+        Undecided : a place that has no single value for each thread here.
+        """
+        if self._instance is None:
+            self._instance = self.machine.instances.key(self)
+        return self._instance
+
+    @property
+    def addresses(self) -> tuple[Addresses, ...]:
+        """Where the operation's accesses to shared memory go, in their order.
+
+        Raises
+        ------
+        Undecided : a place that has no single value for each thread here.
+        """
+        return self.machine.instances.addresses(self)
 
     def split(self, e: Aff) -> tuple[Aff, np.ndarray]:
         """An expression as a symbolic part, without a constant, and numbers, int64 [warp, 32].

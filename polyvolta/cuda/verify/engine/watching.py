@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import fields
-from typing import Any, get_args
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import (
-    LANES,
-    Element,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    KernelIR,
-    Loop,
-    Op,
-    SharedStore,
-    Stmt,
-)
-from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.sets import Aff
 
@@ -54,48 +41,6 @@ class Stateless(Watching):
     def start(self, ir: KernelIR) -> Nothing:
         """Nothing is known, nor will be."""
         return Nothing()
-
-
-class Instances:
-    """Tells one time that an operation is reached from another, as far as registers and shared memory go."""
-
-    def __init__(self) -> None:
-        self._places: dict[IrPath, tuple[Aff, ...]] = {}
-
-    def at(self, here: Here) -> tuple:
-        """Which operation this is, of which values of the unrolled loops around it, and at which places in the block.
-
-        Two times with one instance the operation touches the same registers and the same shared memory.
-
-        Raises
-        ------
-        Undecided : a place that has no single value for each thread here.
-        """
-        if here.path not in self._places:
-            self._places[here.path] = tuple(places(here.op))
-        return (here.path, *here.loops.values(), *here.values(*self._places[here.path]))
-
-
-def places(op: Stmt | None) -> Iterator[Aff]:
-    """The expressions that say where in registers and in shared memory an operation goes."""
-    match op:
-        case SharedStore(index=index, buffer=buffer) | FragmentLoad(origin=index, buffer=buffer):
-            yield from (*index, buffer)
-        case ExchangeStore(slot=slot):
-            yield slot
-        case ExchangeLoad(slot=slot, round=number):
-            yield from (slot, number)
-    yield from (e for element in elements(op) for e in element.index)
-
-
-def elements(op: Stmt | None) -> Iterator[Element]:
-    """The elements of register arrays that an operation touches."""
-    for name in _ELEMENTS.get(type(op), ()):
-        yield getattr(op, name)
-    yield from (e for e in getattr(op, "operands", ()) if isinstance(e, Element))
-
-
-_ELEMENTS = {kind: tuple(f.name for f in fields(kind) if f.type == "Element") for kind in get_args(Op)}
 
 
 def taking_part(mask: np.ndarray | None, numbers: np.ndarray) -> np.ndarray:

@@ -14,8 +14,8 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK
-from polyvolta.cuda.verify.engine import memories as mem
-from polyvolta.cuda.verify.engine.memories import HIGH, LOW, WHOLE, Memories
+from polyvolta.cuda.verify.engine.addresses import byte_text, layout_of
+from polyvolta.cuda.verify.engine.memories import HIGH, LOW, SLOT, WHOLE, Memories
 from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values import sums
 from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
@@ -190,30 +190,30 @@ def _shared_store(known: Knowledge, state: Memories, here: Here) -> None:
     assert isinstance(op, kir.SharedStore)
     if here.ir.register(op.source.array).kind != "half":
         raise Undecided(f"{op.source.array} is stored to {op.tile}, whose values are fp16")
-    state.store(mem.stored_slots(op, here), state.element(op.source, here), here)
+    (at,) = here.addresses
+    state.store(at.values(SLOT), state.element(op.source, here), here)
 
 
 def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.FragmentLoad)
-    count = here.ir.register(op.target.array).width
-    slots, local = mem.loaded_slots(op, here, count)
+    (at,) = here.addresses
+    slots = at.values(SLOT)
+    local = tuple(np.broadcast_to(x, slots.shape) for x in at.elements)
     values, halves, writers = state.load(slots)
-    layout = here.ir.tile(op.tile).layout
-    assert layout is not None, f"{op.tile} is addressed by its layout"
-    read = Read(op, values, local, slots, tuple(n for n, _ in layout.inputs))
+    read = Read(op, values, local, slots, tuple(n for n, _ in layout_of(here.ir.tile(op.tile)).inputs))
     active = np.ones(slots.shape, bool) if here.mask is None else np.broadcast_to(here.mask[..., None], slots.shape)
     bad = ((values.kind == UNKNOWN) | (halves != WHOLE)) & active
     if bad.any():
-        at = tuple(int(x) for x in np.argwhere(bad)[0])
-        writer = state.writer(int(writers[at]))
+        spot = tuple(int(x) for x in np.argwhere(bad)[0])
+        writer = state.writer(int(writers[spot]))
         why = "before anything was written there" if writer is None else "where there is nothing that was loaded"
-        if halves[at] != WHOLE:
+        if halves[spot] != WHOLE:
             why = "where half of an fp32 value lies"
-        read.refute(here, at, why, writer)
+        read.refute(here, spot, why, writer)
     else:
-        for at, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
-            read.refute(here, at, why, state.writer(int(writers[at])), proofs, when)
+        for spot, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
+            read.refute(here, spot, why, state.writer(int(writers[spot])), proofs, when)
     state.write(op.target, values, here)
 
 
@@ -227,8 +227,9 @@ def _mma(known: Knowledge, state: Memories, here: Here) -> None:
 def _exchange_store(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.ExchangeStore)
-    slots, order, size = mem.exchanged_slots(op, here)
-    values = state.element(op.source, here).values(order)
+    (at,) = here.addresses
+    values = state.element(op.source, here).values(np.array(op.exchange.pieces).reshape(-1))
+    slots, size = at.values(SLOT), at.access.item // SLOT
     for half in range(size):
         state.store(slots + half, values, here, WHOLE if size == 1 else (LOW, HIGH)[half])
 
@@ -239,8 +240,8 @@ def _exchange_load(known: Knowledge, state: Memories, here: Here) -> None:
     if op.parts < 1:
         raise Undecided(f"{op.target.array} is loaded from {op.parts} parts of {op.buffer}")
     parts = []
-    for part in range(op.parts):
-        slots, size = mem.gathered_slots(op, part, here)
+    for part in here.addresses:
+        slots, size = part.values(SLOT)[..., list(op.exchange.words)], part.access.item // SLOT
         values, halves, writers = state.load(slots)
         bad = (values.kind == UNKNOWN) | (halves != (WHOLE if size == 1 else LOW))
         if size == 2:
@@ -254,7 +255,7 @@ def _exchange_load(known: Knowledge, state: Memories, here: Here) -> None:
             at = tuple(int(x) for x in np.argwhere(bad)[0])
             writer = state.writer(int(writers[at]))
             why = "before anything was written there" if writer is None else "where no whole value lies"
-            address = mem.slot_text(int(slots[at]), here.ir)
+            address = byte_text(here.ir, SLOT * int(slots[at]))
             what = f"warp {at[0]}, lane {at[1]} reads {op.buffer} {why}"
             here.refute("fresh", what, warp=at[0], lane=at[1], address=address, other=writer)
         parts.append(values)

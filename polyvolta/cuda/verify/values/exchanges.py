@@ -201,7 +201,7 @@ def _different(one: Exchange, two: Exchange) -> tuple[int, int]:
 def _outputs(ir: KernelIR) -> Found | None:
     """A store to an output whose lanes have other elements than the run that they store."""
     runs: dict[str, tuple[IrPath, ExchangeLoad]] = {}  # register array -> where its run came from
-    stores = {r.path: r for r in requests(ir, GlobalStore)}
+    stores = {r.path: r for r in requests(ir, "global")}
     for at, s in walk(ir.body):
         match s:
             case ExchangeLoad():
@@ -233,5 +233,5 @@ def _misplaced(r: Requests, store: GlobalStore, load: ExchangeLoad) -> Case | No
             away = int(base[case.at] - base[(*case.at[:2], 0)])
             sense = f"{abs(away)} {('rows', 'columns')[d]} {'beyond' if away > 0 else 'before'} where it belongs"
             what = f"lane {case.at[2]} stores its run to {store.tensor} {sense}, seen from lane 0"
-            return replace(case, what=what, address=element(case))
+            return replace(case, what=what, address=element(case, r.accesses[0]))
     return None

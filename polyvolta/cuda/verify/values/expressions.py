@@ -215,7 +215,7 @@ def _operand(s: statements.Statement, tree: object) -> Operand:
 
 def _product(s: statements.Statement) -> Product:
     i, j, k = s.iterators
-    left, right = (_operand(s, tree) for tree in s.expression.args[1:])
+    left, right = (_operand(s, tree) for tree in s.factors)
     return Product(s.write.tensor, (i, j, k), s.extents, left, right)
 
 
@@ -232,7 +232,7 @@ def _output(graph: Graph, name: str) -> Operand:
                 done[element] = Input(leaves.setdefault(element, len(leaves)))
             else:
                 where: Mapping[str, Place] = dict(zip(s.write.index, places, strict=True))
-                accesses, scalars, formula = statements.formula_of(s, s.expression)
+                accesses, scalars, formula = statements.formula_of(s, s.tree)
                 parts = [at(a.tensor, tuple("0" if p.isdigit() else where[p] for p in a.index)) for a in accesses]
                 parts += [Input(leaves.setdefault(x, len(leaves))) for x in scalars]
                 done[element] = substitute(formula, dict(enumerate(parts)))

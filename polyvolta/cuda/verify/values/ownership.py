@@ -1,20 +1,23 @@
 """Ownership: which lane holds which element of a fragment, and whether instructions and exchange agree with it.
 
-A macro-MMA is a row of instructions, each of which multiplies in every quad-pair a small A by a small B into a small D.
-That the whole is `D += A B` is a fact about maps: where the instruction has each lane's values, for A, B and D, and
-which elements of the larger fragments the macro-MMA says that they are. It is checked for all lanes and values, 32 of
-one and a few of the other, so that it is exact:
+A macro-MMA is a row of instructions, each of which multiplies small matrices A and B into a small D, one in every unit
+of lanes: a quad-pair, or a warp. That the whole is `D += A B` is a fact about maps: where the instruction has each
+lane's values, for A, B and D, and which elements of the larger fragments the macro-MMA says that they are. It is
+checked for all lanes and values, 32 of one and a few of the other, so that it is exact:
 
 - D's map is a bijection: each element of the result has one lane and one value.
-- A's map gives each quad-pair that owns a row of D each element of that row once, and no other quad-pair; B's likewise,
-  by columns.
-- Every instruction multiplies, in every quad-pair, elements of A and B of one k, into the element of D with A's row and
-  B's column; and over all instructions each element of D gets each k once.
+- The instruction's own maps give every element of every unit's matrices to one value of one lane.
+- Every instruction multiplies, in every unit, elements of A and B of one k, into the element of D with A's row and B's
+  column; and over all instructions each element of D gets each k once.
+- A's map gives each unit that owns a row of D each element of that row once, and no other unit; B's likewise, by
+  columns.
 
-The instruction's own maps are checked against what the manual says, written down here a second time. A fragment load
-must hand out what the macro-MMA that uses it expects.
+The instruction's own maps are checked against what the manual says, written down here a second time; of an instruction
+that isn't here, such as one that was added from outside, the report says that its maps are taken as they are. A
+fragment load must hand out what the macro-MMA that uses it expects.
 
-Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type".
+Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type", and those for mma.m16n8k8 and
+mma.m16n8k16.
 """
 
 from __future__ import annotations
@@ -28,27 +31,13 @@ import numpy as np
 from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, Mma
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import Instruction, MacroMma
+from polyvolta.cuda.target.instruction import Instruction
+from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.exchanges import exchange
+from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
-
-QUAD_PAIR = np.arange(LANES) % 16 // 4
-PAIRS = 4
-
-Wrong = tuple[str, int | None]  # what is wrong, and the lane
-
-
-# ---- maps as tables
-
-
-@lru_cache(maxsize=512)
-def table(own: IndexMap) -> np.ndarray:
-    """[lane, value, output]: what an ownership map says."""
-    (lane, lanes), (value, count) = own.inputs
-    found = own.evaluate({lane: np.arange(lanes)[:, None], value: np.arange(count)})
-    return np.stack([np.broadcast_to(x, (lanes, count)) for x in found], axis=-1)
 
 
 def manual(operand: str, layout: str, lane: int, value: int) -> tuple[int, int]:
@@ -72,6 +61,32 @@ def manual(operand: str, layout: str, lane: int, value: int) -> tuple[int, int]:
     return (value, along_lane) if layout == "col" else (low, along_value)
 
 
+def manual_m16n8(operand: str, layout: str, lane: int, value: int) -> tuple[int, int]:
+    """The same of m16n8k8 and m16n8k16, of which A is row-major and B column-major.
+
+    >>> manual_m16n8("a", "row", 5, 6), manual_m16n8("b", "col", 5, 3), manual_m16n8("d", "", 5, 2)
+    ((9, 10), (11, 1), (9, 2))
+    """
+    group, along = lane >> 2, 2 * (lane & 3) + (value & 1)
+    if operand == "b":
+        return along + 8 * (value >> 1), group
+    across = group + 8 * (value >> 1 & 1)
+    return across, along + (8 * (value >> 2) if operand == "a" else 0)
+
+
+Element = Callable[[str, str, int, int], tuple[int, int]]
+
+
+def manual_of(instruction: Instruction) -> tuple[np.ndarray, Element] | None:
+    """The unit of each lane, and which element a value is; None for an instruction of which nothing is written here."""
+    match instruction.shape, instruction.layouts, instruction.types:
+        case (8, 8, 4), _, ("f16", "f16", "f32"):
+            return np.arange(LANES) % 16 // 4, manual
+        case (16, 8, 8 | 16), ("row", "col"), ("f16", "f16", "f16" | "f32") | ("bf16", "bf16", "f32"):
+            return np.zeros(LANES, int), manual_m16n8
+    return None
+
+
 # ---- one macro-MMA
 
 
@@ -88,25 +103,29 @@ def _faults(macro: MacroMma) -> Iterator[Wrong]:
     yield from _instruction(macro.instruction)
     m, n, k = macro.shape
     yield from _bijection(macro.d, (m, n))
-    d = table(macro.d)
-    for name, own, side, shape in (("A", macro.a, 0, (m, k)), ("B", macro.b, 1, (k, n))):
-        yield from _operand(name, table(own), side, shape, d)
     yield from _steps(macro)
+    for operand, own, shape in (("a", macro.a, (m, k)), ("b", macro.b, (k, n))):
+        yield from _operand(macro, operand, table(own), shape)
 
 
 def _instruction(instruction: Instruction) -> Iterator[Wrong]:
-    """Differences between an instruction's maps and the manual's."""
+    """Differences between an instruction's maps and the manual's; elements that nobody or several have."""
     layouts = dict(zip("ab", instruction.layouts, strict=True))
-    for operand, own in (("a", instruction.a), ("b", instruction.b), ("d", instruction.d)):
-        found = table(own)
-        for lane, value in np.ndindex(*found.shape[:2]):
-            wanted = manual(operand, layouts.get(operand, ""), lane, value)
-            if tuple(found[lane, value]) != wanted:
-                yield (
-                    f"value {value} of lane {lane} is {operand}{wanted} of {instruction.name}, "
-                    f"not {_element(operand, found[lane, value])}",
-                    lane,
-                )
+    if (known := manual_of(instruction)) is not None:
+        unit, element = known
+        for operand in "abd":
+            found = held(instruction, operand).elements
+            for lane, value in np.ndindex(*found.shape[:2]):
+                wanted = element(operand, layouts.get(operand, ""), lane, value)
+                own = tuple(int(x) for x in found[lane, value])
+                if own[1:] != wanted:
+                    what = f"value {value} of lane {lane} is {operand}{wanted} of {instruction.name}"
+                    yield f"{what}, not {text(operand, own[1:])}", lane
+                if own[0] != unit[lane]:
+                    yield f"lane {lane} isn't{unit_text(instruction, own[0])}", lane
+    for operand in "abd":
+        if (wrong := held(instruction, operand).wrong) is not None:
+            yield wrong
 
 
 def _bijection(own: IndexMap, shape: tuple[int, int]) -> Iterator[Wrong]:
@@ -116,84 +135,88 @@ def _bijection(own: IndexMap, shape: tuple[int, int]) -> Iterator[Wrong]:
     for lane, value in np.ndindex(*found.shape[:2]):
         at = int(found[lane, value, 0]), int(found[lane, value, 1])
         if not all(0 <= x < s for x, s in zip(at, shape, strict=True)):
-            yield f"value {value} of lane {lane} is {_element('D', at)}, outside of the fragment", lane
+            yield f"value {value} of lane {lane} is {text('D', at)}, outside of the fragment", lane
         elif at in seen:
             before = seen[at]
-            yield f"{_element('D', at)} is value {before[1]} of lane {before[0]} and value {value} of lane {lane}", lane
+            yield f"{text('D', at)} is value {before[1]} of lane {before[0]} and value {value} of lane {lane}", lane
         seen[at] = lane, value
     missing = next((at for at in np.ndindex(*shape) if at not in seen), None)
     if missing is not None:
-        yield f"{_element('D', missing)} is no lane's", None
+        yield f"{text('D', missing)} is no lane's", None
 
 
-def _operand(name: str, own: np.ndarray, side: int, shape: tuple[int, int], d: np.ndarray) -> Iterator[Wrong]:
-    """Elements of an operand that a quad-pair which needs them hasn't, has twice, or doesn't need."""
-    for pair in range(PAIRS):
-        mine = QUAD_PAIR == pair
-        lines = np.unique(d[mine][..., side])
-        held = Counter((int(x), int(y)) for x, y in own[mine].reshape(-1, 2))
-        other = range(shape[1 - side])
+def _operand(macro: MacroMma, operand: str, own: np.ndarray, shape: tuple[int, int]) -> Iterator[Wrong]:
+    """Elements of an operand that a unit which needs them hasn't, has twice, or doesn't need."""
+    name, side = operand.upper(), "ab".index(operand)
+    unit_of, results = (_units(macro, which) for which in (operand, "d"))
+    if (unit_of < 0).any():
+        lane, value = (int(x) for x in np.argwhere(unit_of < 0)[0])
+        yield f"no instruction takes value {value} of lane {lane}, {text(name, own[lane, value])}", lane
+        return
+    d, other = table(macro.d), range(shape[1 - side])
+    for unit in range(macro.instruction.units):
+        mine = unit_of == unit
+        lines = np.unique(d[results == unit][..., side])
+        count = Counter((int(x), int(y)) for x, y in own[mine])
         needed = {(int(x), y) if side == 0 else (y, int(x)) for x in lines for y in other}
-        for at in sorted(needed | held.keys()):
-            if (held[at] == 1) != (at in needed):
-                lane = _holder(own, mine, at)
+        for at in sorted(needed | count.keys()):
+            if (count[at] == 1) != (at in needed):
+                holders = np.argwhere((own == at).all(-1) & mine)
+                lane = int(holders[-1][0]) if len(holders) else None
                 why = "needs it" if at in needed else "has no use for it"
-                yield f"quad-pair {pair} holds {_element(name, at)} {held[at]} times, and {why}", lane
+                who = unit_text(macro.instruction, unit).removeprefix(" in ") or "the warp"
+                yield f"{who} holds {text(name, at)} {count[at]} times, and {why}", lane
 
 
-def _holder(own: np.ndarray, lanes: np.ndarray, at: tuple[int, int]) -> int | None:
-    """The last of some lanes that holds an element."""
-    found = np.flatnonzero(((own == at).all(-1)).any(-1) & lanes)
-    return int(found[-1]) if len(found) else None
+def _units(macro: MacroMma, operand: str) -> np.ndarray:
+    """The unit for which each lane's values of a fragment are, [lane, value]; -1 for none."""
+    own = held(macro.instruction, operand).elements[..., 0]
+    out = np.full((len(own), macro.values["abd".index(operand)]), -1)
+    for step in macro.steps:
+        out[:, list(getattr(step, operand))] = own
+    return out
 
 
 def _steps(macro: MacroMma) -> Iterator[Wrong]:
     """Products of instructions that go to the wrong element, come twice or don't come."""
-    m, n, k = macro.shape
-    rows, cols, depth = macro.instruction.shape
-    a, b, d = table(macro.a), table(macro.b), table(macro.d)
-    times = np.zeros((m, n, k), np.int64)
+    times = np.zeros(macro.shape, np.int64)
+    a, b, d = (table(own) for own in (macro.a, macro.b, macro.d))
     for number, step in enumerate(macro.steps):
         here = f"instruction {number} of {macro.name}"
-        for pair in range(PAIRS):
-            left = _gathered(macro.instruction.a, step.a, a, pair, (rows, depth))
-            right = _gathered(macro.instruction.b, step.b, b, pair, (depth, cols))
-            result = _gathered(macro.instruction.d, step.d, d, pair, (rows, cols))
-            if left is None or right is None or result is None:
-                yield f"{here}: quad-pair {pair} lacks an operand's value", None
-                return
-            for r, c in np.ndindex(rows, cols):
-                row, col = (int(x) for x in result[r, c])
-                for x in range(depth):
-                    (ar, ak), (bk, bc) = left[r, x], right[x, c]
-                    if (ar, bc) != (row, col) or ak != bk:
-                        product = f"{_element('A', (ar, ak))} by {_element('B', (bk, bc))}"
-                        yield (
-                            f"{here} multiplies {product} for {_element('D', (row, col))} in quad-pair {pair}",
-                            4 * pair,
-                        )
-                        return
-                    times[row, col, ak] += 1
+        sides = [
+            _gathered(macro.instruction, operand, values, own)
+            for operand, values, own in zip("abd", (step.a, step.b, step.d), (a, b, d), strict=True)
+        ]
+        left, right, result = sides
+        if left is None or right is None or result is None:
+            yield f"{here} lacks an operand's value", None
+            return
+        (ar, ak), (bk, bc), (row, col) = (np.moveaxis(x, -1, 0) for x in (left, right, result))
+        ar, ak = (x[:, :, None] for x in (ar, ak))  # [unit, row, column, k], or 1 there
+        bk, bc = (x.swapaxes(1, 2)[:, None] for x in (bk, bc))
+        row, col = row[..., None], col[..., None]
+        wrong = (ar != row) | (bc != col) | (ak != bk)
+        if wrong.any():
+            unit, r, c, x = (int(v) for v in np.argwhere(wrong)[0])
+            product = f"{text('A', left[unit, r, x])} by {text('B', right[unit, x, c])}"
+            where = unit_text(macro.instruction, unit)
+            lane = int(held(macro.instruction, "d").lane[unit].min())
+            yield f"{here} multiplies {product} for {text('D', result[unit, r, c])}{where}", lane
+            return
+        np.add.at(times, tuple(np.broadcast_arrays(row, col, ak)), 1)
     if (times != 1).any():
         row, col, x = (int(v) for v in np.argwhere(times != 1)[0])
-        yield f"{_element('D', (row, col))} gets the product of k = {x} {times[row, col, x]} times", None
+        yield f"{text('D', (row, col))} gets the product of k = {x} {times[row, col, x]} times", None
 
 
 def _gathered(
-    own: IndexMap, values: tuple[int, ...], fragment: np.ndarray, pair: int, shape: tuple[int, int]
+    instruction: Instruction, operand: str, values: tuple[int, ...], fragment: np.ndarray
 ) -> np.ndarray | None:
-    """[row, column, 2]: the macro-MMA's element that each element of an instruction's matrix is, in a quad-pair."""
-    out = np.full((*shape, 2), -1)
-    places = table(own)[QUAD_PAIR == pair]
-    if places.shape[1] != len(values):
+    """[unit, row, column, 2]: the macro-MMA's element that each element of an instruction's matrices is."""
+    own = held(instruction, operand)
+    if own.elements.shape[1] != len(values) or not all(0 <= v < fragment.shape[1] for v in values):
         return None
-    out[places[..., 0], places[..., 1]] = fragment[QUAD_PAIR == pair][:, list(values)]
-    return None if (out < 0).any() else out
-
-
-def _element(name: str, at: object) -> str:
-    row, col = (int(x) for x in at)  # type: ignore[attr-defined]
-    return f"{name}[{row}, {col}]"
+    return fragment[own.lane, np.array(values)[own.value]]
 
 
 # ---- a kernel
@@ -221,11 +244,17 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
             case = _mismatch(s, users.get((s.operand, s.target.array)))
             found = None if case is None else (case, at)
     names = " and ".join(dict.fromkeys(m.name for m in macros))
+    scopes = " or ".join(dict.fromkeys(m.instruction.scope.name for m in macros))
     statement = (
-        f"{names} is D += A B: D's map is a bijection, every quad-pair has each element of A and B that it needs once, "
+        f"{names} is D += A B: D's map is a bijection, every {scopes} has each element of A and B that it needs once, "
         "the instructions multiply each k into each element once, and fragments are loaded as the product wants them"
     )
-    relation = "; ".join(f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros)
+    taken = dict.fromkeys(m.instruction.name for m in macros if manual_of(m.instruction) is None)
+    if taken:
+        statement += f"; the maps of {' and '.join(taken)} are taken as they are, for want of a manual to compare with"
+    relation = "; ".join(
+        f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros
+    )
     case, at = found if found is not None else (None, None)
     return Verdict(statement, relation, case, at)
 
@@ -242,10 +271,10 @@ def _mismatch(load: FragmentLoad, macro: MacroMma | None) -> CounterExample | No
     lane, value, _ = (int(x) for x in np.argwhere(wanted != given)[0])
     name = load.operand.upper()
     what = (
-        f"value {value} of lane {lane} is loaded from {_element(name, given[lane, value])} of the fragment; "
-        f"{macro.name} takes it for {_element(name, wanted[lane, value])}"
+        f"value {value} of lane {lane} is loaded from {text(name, given[lane, value])} of the fragment; "
+        f"{macro.name} takes it for {text(name, wanted[lane, value])}"
     )
-    return CounterExample(what, lane=lane, address=f"{load.tile}, fragment {_element(name, given[lane, value])}")
+    return CounterExample(what, lane=lane, address=f"{load.tile}, fragment {text(name, given[lane, value])}")
 
 
 Prover = Callable[[KernelIR, Graph, Mapping[str, Schedule]], Verdict]

@@ -1,10 +1,10 @@
 """What a macro-MMA adds to an accumulator, from where its operands' values come from.
 
-Each instruction of a macro-MMA multiplies, in every quad-pair, an 8x4 by a 4x8 matrix that lie in the lanes' fragments
-as `gathers` says. With tags in the place of numbers it is to be seen that the rows of the left matrix are rows of the
-product's left operand, each with one i for all its k; that columns of the right one have one j; that the k of both are
-the same, pair by pair; and that the accumulator's value at row r and column c of the quad-pair has only ever been
-element (i, j) of the result. Then it is the values at those k more of a sum (`sums`).
+Each instruction of a macro-MMA multiplies, in every unit of lanes that has a product of its own, two matrices that lie
+in the lanes' fragments as `gathers` says. With tags in the place of numbers it is to be seen that the rows of the left
+matrix are rows of the product's left operand, each with one i for all its k; that columns of the right one have one j;
+that the k of both are the same, pair by pair; and that the accumulator's value at row r and column c of the unit has
+only ever been element (i, j) of the result. Then it is the values at those k more of a sum (`sums`).
 
 All but the last depends on the operands' fragments alone, which are the same in every trip, tile by tile. So a pair of
 fragments is looked at once, and what it adds to each value of an accumulator is kept: an element of the result and a
@@ -20,15 +20,12 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import LANES, Mma
-from polyvolta.cuda.machine.operations import gathers
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.expressions import Meaning, Side
+from polyvolta.cuda.verify.values.gathering import Gathers, gathers
 from polyvolta.cuda.verify.values.sums import Problem, added, report
 from polyvolta.cuda.verify.values.values import UNKNOWN, Sum, Table, Tags, element_text
 from polyvolta.sets import Aff
-
-QUAD_PAIRS = 4
-QUAD_PAIR = np.arange(LANES) % 16 // 4
 
 
 @dataclass(slots=True)
@@ -130,7 +127,12 @@ class Products:
                 text = f"{f.array} has {self._text(f, warp, lane, value)}, which {what}"
                 here.refute("result", text, warp=int(warps[warp]), lane=lane)
         product, base = left.side.product, (left.side.bases[0], right.side.bases[0])
-        place, sets, which = self._products(here, op, warps, left, right)
+        instructions = gathers(op.macro)
+        if instructions.wrong is not None:
+            what, lane = instructions.wrong
+            here.refute("sums", what, warp=int(warps[0]), lane=lane)
+            return None
+        place, sets, which = self._products(here, op, instructions, warps, left, right)
         return _Addend(product, base, left.side.bases[1], place, sets, which, self._reaches(warps, left, right))
 
     def _kind(self, here: Here, warps: np.ndarray, array: str, tags: Tags) -> int | None:
@@ -175,27 +177,28 @@ class Products:
     # ---- the instructions
 
     def _products(
-        self, here: Here, op: Mma, warps: np.ndarray, left: _Fragment, right: _Fragment
+        self, here: Here, op: Mma, gathers: Gathers, warps: np.ndarray, left: _Fragment, right: _Fragment
     ) -> tuple[np.ndarray, tuple[tuple[int, ...], ...], np.ndarray]:
         """For each value of the accumulator its element of the result, and the k that are added to it."""
         count, width = len(warps), op.macro.values[2]
         place = np.zeros((count, LANES, width, 2), np.int32)
         taken: list[list[tuple[int, ...]]] = []
         which: list[np.ndarray] = []
-        for values, at_a, at_b, at_d in gathers(op.macro):
-            row, k = (x.reshape(count, -1).take(at_a, 1) for x in (left.line, left.depth))
-            col, l = (x.reshape(count, -1).take(at_b, 1) for x in (right.line, right.depth))
-            # row, k: [warp, quad-pair, row, k]; col, l: [warp, quad-pair, k, column]
+        for g in gathers.steps:
+            values = g.values
+            row, k = (x.reshape(count, -1).take(g.a, 1) for x in (left.line, left.depth))
+            col, l = (x.reshape(count, -1).take(g.b, 1) for x in (right.line, right.depth))
+            # row, k: [warp, unit, row, k]; col, l: [warp, unit, k, column]
             fits = (row == row[..., :1]).all() and (k == k[:, :, :1]).all() and (col == col[:, :, :1]).all()
             if not (fits and (l == l[..., :1]).all() and (k[:, :, 0] == l[..., 0]).all()):
-                self._refute_pair(here, warps, (left, right), (at_a, at_b), (row, k, col, l))
-            shape = (count, QUAD_PAIRS, row.shape[2], col.shape[3])
-            i = np.broadcast_to(row[..., :1], shape).reshape(count, -1).take(at_d, 1)  # [warp, lane, value]
-            j = np.broadcast_to(col[:, :, :1], shape).reshape(count, -1).take(at_d, 1)
+                self._refute_pair(here, warps, (left, right), (g.a, g.b), (row, k, col, l))
+            shape = (count, row.shape[1], row.shape[2], col.shape[3])
+            i = np.broadcast_to(row[..., :1], shape).reshape(count, -1).take(g.d, 1)  # [warp, lane, value]
+            j = np.broadcast_to(col[:, :, :1], shape).reshape(count, -1).take(g.d, 1)
             now, before = np.stack((i, j), -1), place[..., values, :]
             found, own = _sets(k[:, :, 0])
             number = np.full((count, LANES, width), -1)
-            number[..., values] = own[:, QUAD_PAIR][..., None]
+            number[..., values] = own[:, g.unit]
             done = np.any([w[..., values] >= 0 for w in which], 0) if which else np.zeros(i.shape, bool)
             wrong = done & (now != before).any(-1)
             if wrong.any():
@@ -217,14 +220,14 @@ class Products:
     ) -> None:
         """Say which two values are multiplied although they don't belong together."""
         (left, right), (at_a, at_b), (row, k, col, l) = fragments, places, found
-        wrong = k[:, :, :, None, :] != np.moveaxis(l, 2, 3)[:, :, None]  # [warp, quad-pair, row, column, k]
+        wrong = k[:, :, :, None, :] != np.moveaxis(l, 2, 3)[:, :, None]  # [warp, unit, row, column, k]
         why = "which has another k"
         if not wrong.any():
             wrong = (row != row[..., :1])[:, :, :, None, :] | np.moveaxis(col != col[:, :, :1], 2, 3)[:, :, None]
             why = "into a value that sums another row or column"
-        warp, pair, r, c, at = (int(x) for x in np.argwhere(wrong)[0])
-        lane, value = divmod(int(at_a[pair, r, at]), left.tags.kind.shape[-1])
-        other = divmod(int(at_b[pair, at, c]), right.tags.kind.shape[-1])
+        warp, unit, r, c, at = (int(x) for x in np.argwhere(wrong)[0])
+        lane, value = divmod(int(at_a[unit, r, at]), left.tags.kind.shape[-1])
+        other = divmod(int(at_b[unit, at, c]), right.tags.kind.shape[-1])
         texts = self._text(left, warp, lane, value), self._text(right, warp, *other)
         what = f"lane {lane}'s {texts[0]} is multiplied by lane {other[0]}'s {texts[1]}, {why}"
         here.refute("sums", what, warp=int(warps[warp]), lane=lane)
@@ -284,7 +287,7 @@ def _strays(f: _Fragment) -> Iterator[tuple[np.ndarray, str]]:
 
 
 def _sets(k: np.ndarray) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """The different rows of k [warp, quad-pair, 4], each in ascending order, and the number of each row."""
+    """The different rows of k [warp, unit, k], each in ascending order, and the number of each row."""
     rows, which = np.unique(np.sort(k, -1).reshape(-1, k.shape[-1]), axis=0, return_inverse=True)
     return [tuple(map(int, r)) for r in rows], which.reshape(k.shape[:2])
 

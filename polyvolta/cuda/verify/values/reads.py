@@ -14,7 +14,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.verify.engine.memories import slot_text
+from polyvolta.cuda.verify.engine.addresses import byte_text
+from polyvolta.cuda.verify.engine.memories import SLOT
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.values.values import (
@@ -66,7 +67,7 @@ class Read:
             where = ()
         warp, lane, _ = at
         what = f"warp {warp}, lane {lane} reads {self.op.tile}[{', '.join(str(int(x[at])) for x in self.local)}] {why}"
-        address = slot_text(int(self.slots[at]), here.ir)
+        address = byte_text(here.ir, SLOT * int(self.slots[at]))
         for proof in proofs:
             here.refute(proof, what, where=where, warp=warp, lane=lane, address=address, other=writer)
 

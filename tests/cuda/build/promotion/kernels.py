@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.decompose import decompose
+from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.options import Options
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.build.promotion.model import Promotion
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
+from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sched.loops.scan import scan
@@ -43,9 +44,10 @@ def build(outputs, limit: int = 96 * 1024, **options) -> Built:
     graph, chosen = Graph.of(outputs), Options(**options)
     idiom = plan(graph, chosen.accumulators)
     context = context_of(graph, idiom, multiples_of(graph, idiom, chosen))
-    fine, contracted = decompose(graph, chosen, context)
+    macro = target_of().macro_mma(chosen.macro_mma)
+    fine, contracted = decompose(graph, chosen, macro.shape, context)
     tensors = tensors_of(graph)
-    promotion = promote(fine, contracted, idiom, tensors, chosen, context, limit)
+    promotion = promote(fine, contracted, idiom, tensors, chosen, macro, context, limit)
     tree = prefetched(promotion, context, chosen.prefetch)
     scanned = scan(tree, context, {"linearId": chosen.threads})
     ir = lower("kern", tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars)

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.compiler.driver import context_of, multiples_of
 from polyvolta.compiler.decompose import decompose
+from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.options import Options
 from polyvolta.cuda.build.promotion.footprints import nest_of, union, widened
 from polyvolta.cuda.build.promotion.loops import operand_pieces
-from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands
+from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands, accumulator_name
 from polyvolta.cuda.build.promotion.pipeline import prefetched
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
+from polyvolta.cuda.ir.memories import Arrays, RegisterArray
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.functions.formula import evaluate
 from polyvolta.graph.plans.idioms import plan
@@ -45,7 +47,18 @@ class Loops:
 
     @property
     def prefetched(self) -> Schedule:
-        return prefetched(self.promoted, self.movements, self.context, self.options.prefetch)
+        return prefetched(self.promoted, self.movements, self.arrays, self.context, self.options.prefetch)
+
+    @property
+    def arrays(self) -> Arrays:
+        """All that the operations name: the loops' own arrays, the tensors, and an accumulator for each product."""
+        pieces, macros = self.operands.pieces, self.operands.macros
+        accumulators = [
+            RegisterArray(accumulator_name(c.accumulator), "float", (1, 1), m.values[2])
+            for c, m in zip(self.plan.contractions, macros, strict=True)
+        ]
+        registers = (*(r for p in pieces for r in p.registers), *accumulators)
+        return Arrays(tuple(tensors_of(self.graph).values()), tuple(t for p in pieces for t in p.tiles), registers)
 
     def scan(self, tree: Schedule) -> Scan:
         return scan(tree, self.context, {"linearId": self.options.threads})
@@ -57,9 +70,10 @@ def loops_of(expr, **options) -> Loops:
     graph = Graph.of(expr)
     idiom = plan(graph, chosen.accumulators)
     context = context_of(graph, idiom, multiples_of(graph, idiom, chosen))
-    fine, contracted = decompose(graph, chosen, context)
+    macro = target_of().macro_mma(chosen.macro_mma)
+    fine, contracted = decompose(graph, chosen, macro.shape, context)
     nests = {c.statement.name: nest_of(fine, c.statement.name, context) for c in idiom.contractions}
-    operands = operand_pieces(nests, idiom, chosen, chosen.threads, context)
+    operands = operand_pieces(nests, idiom, chosen, macro, chosen.threads, context)
     return Loops(graph, idiom, chosen, context, nests, operands, _tree(contracted, nests, operands))
 
 

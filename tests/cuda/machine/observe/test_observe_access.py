@@ -7,7 +7,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import ExchangeLoad, ExchangeStore, FragmentLoad, GlobalLoad, GlobalStore, SharedStore
-from polyvolta.cuda.machine.access import accesses, instructions
+from polyvolta.cuda.machine.access import instructions, warp_accesses
 from polyvolta.cuda.machine.interpreter import interpret
 from tests.cuda.machine.observe.small import OPTIONS, K, M, N, operands, product
 
@@ -23,8 +23,8 @@ class Collector:
 
     def step(self, m, step):
         values = {n: v for n, v in m.values.items() if isinstance(v, int)}
-        found = list(instructions(m, step.op, step.reach))
-        again = list(accesses(m, step.op, step.mask))
+        found = list(instructions(m, step.reach))
+        again = list(warp_accesses(m, step.op, step.mask))
         assert [np.array_equal(x.address, y.address) for x, y in zip(found, again, strict=True)] == [True] * len(found)
         self.seen += [(step.op, values, a) for a in found]
 

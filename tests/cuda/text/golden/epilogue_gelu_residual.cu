@@ -126,8 +126,8 @@ static __device__ __forceinline__ void add_gelu_add_mul(float (&y)[8], const flo
   unpack_half8(x2, packed2);
   #pragma unroll
   for (int i = 0; i < 8; i += 1) {
-    const float t0 = alpha * x0[i] + x1[i];
-    y[i] = 0.5f * t0 * (1.0f + erff(0.7071067811865476f * t0)) + x2[i];
+    const float t0 = __fadd_rn(alpha * x0[i], x1[i]);
+    y[i] = __fadd_rn(0.5f * t0 * __fadd_rn(1.0f, erff(0.70710677f * t0)), x2[i]);
   }
 }
 

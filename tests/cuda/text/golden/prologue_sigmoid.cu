@@ -118,8 +118,11 @@ static __device__ __forceinline__ half8 sigmoid_add(half8 packed0, half8 packed1
   unpack_half8(x1, packed1);
   float y[8];
   #pragma unroll
-  for (int i = 0; i < 8; i += 1)
-    y[i] = 1.0f / (1.0f + expf(-(x0[i] + x1[i])));
+  for (int i = 0; i < 8; i += 1) {
+    const float t0 = x0[i] + x1[i];
+    const float t1 = expf(-fabsf(t0));
+    y[i] = (t0 < 0.0f ? t1 : 1.0f) / __fadd_rn(1.0f, t1);
+  }
   return pack_half8(y);
 }
 
@@ -143,8 +146,11 @@ static __device__ __forceinline__ half8 sigmoid_add_inside(half8 packed0, half8 
   unpack_half8(x1, packed1);
   float y[8];
   #pragma unroll
-  for (int i = 0; i < 8; i += 1)
-    y[i] = i < count ? 1.0f / (1.0f + expf(-(x0[i] + x1[i]))) : 0.0f;
+  for (int i = 0; i < 8; i += 1) {
+    const float t0 = x0[i] + x1[i];
+    const float t1 = expf(-fabsf(t0));
+    y[i] = i < count ? (t0 < 0.0f ? t1 : 1.0f) / __fadd_rn(1.0f, t1) : 0.0f;
+  }
   return pack_half8(y);
 }
 

@@ -32,7 +32,7 @@ def racing(ir, sizes):
             else:
                 warps += 1 if step.mask is None else step.mask[0].all(1)
             continue
-        for access in instructions(machine, step.op, step.reach):
+        for access in instructions(machine, step.reach):
             if access.space != "shared":
                 continue
             active = np.ones((ir.warps, 32), bool) if access.active is None else access.active[0]

@@ -25,7 +25,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.mutants.model import edited, places
-from polyvolta.cuda.verify.accesses.requests import requests
+from polyvolta.cuda.verify.accesses.requests import Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import astray, counts, runs
 from polyvolta.cuda.verify.accesses.single import PROVERS
 from polyvolta.cuda.verify.engine.symbolic import Undecided
@@ -55,6 +55,11 @@ def case(proof: str, kernel: Kernel) -> tuple[CounterExample, object]:
 def changed(kernel: Kernel, kind: type, change, where=lambda op: True) -> Kernel:
     ir = edited(kernel.ir, places(kernel.ir, kind, where=where), lambda op: (change(op),))
     return replace(kernel, ir=ir)
+
+
+def requests_of(ir, kind: type) -> list[Requests]:
+    """Those of the operations of one kind."""
+    return [r for r in requests(ir, "global", "shared") if isinstance(r.op, kind)]
 
 
 @pytest.mark.parametrize("proof", PROVERS)
@@ -231,7 +236,7 @@ def test_a_loop_over_k_tiles_of_a_known_number_is_no_part_of_a_tile(proof):
     a, b = pv.tensor("A", (64, 4000)), pv.tensor("B", (4000, 48), layout="col")
     kernel = pv.compile(a @ b, options=pv.Options(block_tile=(32, 48, 24), warp_tile=(16, 48, 24)))
     assert asked(proof, kernel).counter_example is None  # a line of the next tile begins within a sector
-    found = {r.shape[0] for r in requests(kernel.ir, GlobalLoad)}
+    found = {r.shape[0] for r in requests_of(kernel.ir, GlobalLoad)}
     assert max(found) < 10
 
 
@@ -243,7 +248,7 @@ def test_conditions_of_threads_say_who_takes_part():
         return When((half, var("K") - 1), (op,), uniform=False, orelse=(op,))
 
     ir = edited(kernel.ir, places(kernel.ir, FragmentLoad), lambda op: (first_half(op),))
-    for r in requests(ir, FragmentLoad):
+    for r in requests_of(ir, FragmentLoad):
         if r.path[-1] == 0:  # the body
             assert r.active is not None and r.active[..., :16].all() and not r.active[..., 16:].any()
             assert (var("K") - 1,) in r.around
@@ -253,7 +258,7 @@ def test_conditions_of_threads_say_who_takes_part():
 
 def test_iterations_of_constant_loops_are_all_there():
     found = defaultdict(list)
-    for r in requests(compiled().ir, FragmentLoad):
+    for r in requests_of(compiled().ir, FragmentLoad):
         found[r.title].append(r.shape)
         assert r.variables == ("c2",)
         loops = [r.numbers[n].ravel().tolist() for n in r.numbers if re.fullmatch(r"c\d+", n)]
@@ -269,7 +274,7 @@ def test_an_index_of_threads_and_sizes_in_one_floor_is_not_decided():
 
 
 def test_a_case_that_no_sizes_have_is_none():
-    (r,) = (r for r in requests(compiled().ir, GlobalLoad) if r.title == "load_A" and not r.op.guarded)
+    (r,) = (r for r in requests_of(compiled().ir, GlobalLoad) if r.title == "load_A" and not r.op.guarded)
     assert r.case("", (0, 0, 0), (aff(-1),)) is None
     point = r.case("", (0, 1, 3)).point
     assert point["M"] >= 32 and point["K"] >= 32 * point["c2"] + 64
@@ -294,6 +299,6 @@ def test_an_operation_that_never_runs_makes_no_requests():
     assert isinstance(load, GlobalLoad)
     body = replaced(kernel.ir.body, at, (replace(loop, upper=(loop.lower[0] - 1,)),))
     empty = replace(kernel, ir=replace(kernel.ir, body=body))
-    paths, left = ({r.path for r in requests(k.ir, GlobalLoad)} for k in (kernel, empty))
+    paths, left = ({r.path for r in requests_of(k.ir, GlobalLoad)} for k in (kernel, empty))
     assert left == {path for path in paths if path[: len(at)] != at} != paths
     assert asked("sectors", empty).counter_example is None

@@ -30,7 +30,7 @@ def counted(ir, sizes, tensor):
     for block in product(*map(range, grid)):
         machine = concrete(ir, sizes, block, forgiving=True)
         for step in machine.steps():
-            for access in instructions(machine, step.op, step.reach):
+            for access in instructions(machine, step.reach):
                 if access.array == tensor and access.kind == "write":
                     active = np.ones((ir.warps, 32), bool) if access.active is None else access.active[0]
                     for first in access.address[0][active]:

@@ -17,11 +17,12 @@ from polyvolta.cuda.layouts.exchange import moves, plan_exchange
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import INTERLEAVES, MacroMma, macro_mma
+from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.report.report import NoMeaning, Verdict
 from polyvolta.cuda.verify.values.exchanges import wrong_exchange
 from polyvolta.cuda.verify.values.ownership import PROVERS, manual, table, wrong_macro
 from polyvolta.sets import aff, var, xor
+from tests.cuda.macros import INTERLEAVES, macro_mma
 
 SMALL = {"block_tile": (32, 32, 32), "warp_tile": (16, 32, 32)}
 PAIRS = [("row", "row"), ("row", "col"), ("col", "row"), ("col", "col")]

@@ -12,7 +12,7 @@ import numpy as np
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Op
 from polyvolta.cuda.machine.observe.bank_conflicts import BankRow
 from polyvolta.cuda.machine.observe.observer import cuda
-from polyvolta.cuda.machine.reach import Access
+from polyvolta.cuda.machine.reach import WarpAccess
 from polyvolta.cuda.pictures.banks import tile_access
 from polyvolta.cuda.pictures.svg import Svg
 from polyvolta.cuda.pictures.warp_access import Taken
@@ -35,7 +35,7 @@ def draw_conflicts(ir: KernelIR, rows: Sequence[BankRow], run: str) -> Svg:
     size = tile.chunks * CHUNK_BYTES
     inside = reached - tile.start * CHUNK_BYTES  # counted from the start of all buffers
     buffer = int(inside[active][0]) // size
-    access = Access("shared", row.kind, row.array, reached.reshape(1, 1, -1), row.width, active.reshape(1, 1, -1))
+    access = WarpAccess("shared", row.kind, row.array, reached.reshape(1, 1, -1), row.width, active.reshape(1, 1, -1))
     taken = Taken(
         op, access, example.warp, example.access, example.accesses, example.loops,
         np.where(active, inside - buffer * size, -row.width), buffer,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, KernelIR
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op
 from polyvolta.cuda.machine.observe.observer import times, where
 from polyvolta.cuda.machine.observe.races import VERBS, Race
 from polyvolta.cuda.pictures.banks import contents
@@ -32,7 +32,7 @@ class Column:
 
     @property
     def barrier(self) -> bool:
-        return self.place is not None and isinstance(self.place.stmt, Barrier)
+        return self.place is not None and _orders(self.place)
 
     @property
     def width(self) -> float:
@@ -113,7 +113,7 @@ def _held(ir: KernelIR, r: Race) -> str:
         return ""
     tile = ir.tile(r.array)
     number = r.byte // CHUNK_BYTES - tile.start
-    exchange = next((e for p in r.between if (e := getattr(p.stmt, "exchange", None)) is not None), None)
+    exchange = next((p.stmt.plan for p in r.between if isinstance(p.stmt, Op) and p.stmt.plan is not None), None)
     if tile.layout is None and exchange is None:
         return ""
     held = contents(ir, tile, exchange).get(number % tile.chunks if tile.layout is not None else number, "")
@@ -145,4 +145,8 @@ def _columns(r: Race) -> list[Column]:
 def _name(place: Place) -> str:
     if place.statement:
         return place.statement
-    return "barrier" if isinstance(place.stmt, Barrier) else type(place.stmt).__name__
+    return "barrier" if _orders(place) else type(place.stmt).__name__
+
+
+def _orders(place: Place) -> bool:
+    return isinstance(place.stmt, Op) and place.stmt.orders is not None

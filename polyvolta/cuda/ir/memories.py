@@ -1,0 +1,135 @@
+"""The three memories of a kernel: tensors in global memory, tiles in shared memory, arrays in registers.
+
+Units: shared memory is addressed in chunks of eight fp16 values (16 bytes), registers in elements of their
+array: a group of fp16 or fp32 values, eight on the way between memories, more in the fragments of a macro-MMA.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.sets import Aff, aff
+
+LANES = 32  # of a warp
+CHUNK = 8  # fp16 values in a 128-bit access
+CHUNK_BYTES = 16
+VALUE_BYTES = {"half": 2, "float": 4}
+"""Of a value of a register array, or of an exchange buffer, by kind."""
+TENSOR_ITEM = 2  # bytes of a tensor's value, and of one in a tile that has a layout
+ZERO = aff(0)
+
+
+class Part:
+    """A record whose fields may hold expressions in the kernel's names, and further parts: see `walk.put`."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalTensor:
+    """A tensor argument: a pointer and, with two dimensions, a leading dimension.
+
+    The element at index x lies at `x[line] * ld + x[run]`, where `order` is (line, run), outermost first; of one
+    dimension at `x[0]`.
+
+    Parameters
+    ----------
+    name : of the argument.
+    dims : size names or numbers, one or two.
+    order : the dimensions, outermost first.
+    written : whether it is an output.
+    align : how many consecutive values one access may move: 8, 4, 2 or 1. The pointer and the leading dimension
+        are multiples of so many values.
+    """
+
+    name: str
+    dims: tuple[str | int, ...]
+    order: tuple[int, ...]
+    written: bool = False
+    align: int = CHUNK
+
+    @property
+    def ld(self) -> str | None:
+        """The name of the leading dimension, an int argument; None for a vector."""
+        return f"ld{self.name}" if len(self.dims) == 2 else None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTile:
+    """A tile in shared memory.
+
+    Parameters
+    ----------
+    name : of the C array.
+    start : its first chunk in the block's shared memory; tiles that are not alive together may overlap.
+    chunks : the size of one buffer in chunks of 8 fp16 values.
+    layout : tile-local element index -> chunk; None for the exchange buffer, which `Exchange` addresses itself.
+    order : the dimensions of the layout's elements, outermost first: consecutive values of the last share a chunk.
+    buffers : how many copies of the tile there are, one after the other.
+    """
+
+    name: str
+    start: int
+    chunks: int
+    layout: IndexMap | None = None
+    order: tuple[int, ...] = ()
+    buffers: int = 1
+
+    @property
+    def bytes(self) -> int:
+        return self.buffers * self.chunks * CHUNK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterArray:
+    """An array that each thread has for itself.
+
+    Each element is `width` values of `kind` "half" (fp16) or "float" (fp32): 8 on the way between memories, of a
+    fragment as many as a lane has.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    width: int = CHUNK
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Part):
+    """One element of a register array: all its values."""
+
+    array: str
+    index: tuple[Aff, ...]
+
+
+class Memories(Protocol):
+    """Finds what a name stands for; a `KernelIR` does.
+
+    Raises
+    ------
+    StopIteration : there is no such array.
+    """
+
+    def tensor(self, name: str) -> GlobalTensor: ...
+    def tile(self, name: str) -> SharedTile: ...
+    def register(self, name: str) -> RegisterArray: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """The arrays of a kernel that is being built."""
+
+    tensors: tuple[GlobalTensor, ...] = ()
+    tiles: tuple[SharedTile, ...] = ()
+    registers: tuple[RegisterArray, ...] = ()
+
+    def tensor(self, name: str) -> GlobalTensor:
+        return next(t for t in self.tensors if t.name == name)
+
+    def tile(self, name: str) -> SharedTile:
+        return next(t for t in self.tiles if t.name == name)
+
+    def register(self, name: str) -> RegisterArray:
+        return next(r for r in self.registers if r.name == name)

@@ -1,0 +1,379 @@
+"""The operations of the kernel IR: moves between the memories, products, pointwise formulas, barriers.
+
+`index` tuples are in the tensor's, or the tile's, dimension order; `statement` is the schedule tree's. What each
+operation touches is its `accesses`; see `ir.accesses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from polyvolta.cuda.ir.accesses import ARITHMETIC, CLEAR, CONVERT, Access, Operation, Work, of_element
+from polyvolta.cuda.ir.memories import (
+    CHUNK,
+    CHUNK_BYTES,
+    LANES,
+    TENSOR_ITEM,
+    VALUE_BYTES,
+    ZERO,
+    Element,
+    Memories,
+    Part,
+)
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.functions.formula import Call, Formula, inputs, nodes, simplified
+from polyvolta.sets import Aff
+
+
+@dataclass(frozen=True, slots=True)
+class Zero(Operation):
+    """An accumulator fragment becomes 0."""
+
+    target: Element
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return (of_element(ir, "write", self.target),)
+
+    def work(self, ir: Memories) -> Work:
+        return Work({CLEAR: ir.register(self.target.array).width})
+
+
+
+@dataclass(frozen=True, slots=True)
+class Scale(Operation):
+    """An accumulator fragment is multiplied by a number, in fp32."""
+
+    target: Element
+    factor: float
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return of_element(ir, "read", self.target), of_element(ir, "write", self.target)
+
+    def work(self, ir: Memories) -> Work:
+        return Work({ARITHMETIC: ir.register(self.target.array).width})
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        return f"{writes[0]} *= {self.factor:g}"
+
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalLoad(Operation):
+    """Each thread loads 8 fp16 values of a tensor: at `index`, and the next seven along dimension `along`.
+
+    `along` None: all eight are the one at `index`. Along the contiguous dimension the values are moved in accesses
+    of `align` values, along another one by one. With `guarded`, values outside of the tensor are not accessed and
+    count as 0; without it there are none.
+    """
+
+    target: Element
+    tensor: str
+    index: tuple[Aff, ...]
+    along: int | None
+    guarded: bool = False
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return _of_tensor(ir, "read", self), of_element(ir, "write", self.target)
+
+    def unguarded(self) -> Self:
+        return replace(self, guarded=False)
+
+
+
+@dataclass(frozen=True, slots=True)
+class Inside(Part):
+    """Which of eight values count: value v, at `index` and v further along dimension `along`, is inside where each
+    coordinate d is less than `extents[d]`. `along` None: all eight have one index.
+    """
+
+    index: tuple[Aff, ...]
+    extents: tuple[Aff, ...]
+    along: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise(Operation):
+    """`target[v] = formula(operands[v])` for each of eight values v, computed in fp32.
+
+    Operands are half or float elements, or names of scalar arguments; a half target is rounded to nearest even.
+    With `inside`, values outside are 0 whatever the formula says.
+
+    Parameters
+    ----------
+    name : what the helper function is called after, such as "relu_add".
+    formula : an expression over the operands, `Input(n)` being operand n.
+    """
+
+    target: Element
+    name: str
+    formula: Formula
+    operands: tuple[Element | str, ...]
+    inside: Inside | None = None
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        reads = (of_element(ir, "read", x) for x in self.operands if isinstance(x, Element))
+        return *reads, of_element(ir, "write", self.target)
+
+    def work(self, ir: Memories) -> Work:
+        """Operands that no longer count once the formula is simplified are not converted."""
+        formula = simplified(self.formula)
+        halves = [e for e in (*(self.operands[p] for p in inputs(formula)), self.target) if isinstance(e, Element)]
+        count = sum(ir.register(e.array).kind == "half" for e in halves)
+        calls = sum(isinstance(x, Call) for x in nodes(formula))
+        return Work({CONVERT: CHUNK * count, ARITHMETIC: CHUNK * calls})
+
+    def unguarded(self) -> Self:
+        return replace(self, inside=None)
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        given = iter(reads)
+        operands = ", ".join(next(given) if isinstance(x, Element) else x for x in self.operands)
+        return f"{writes[0]} = {self.name}({operands})"
+
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStore(Operation):
+    """Each thread stores one chunk of its registers to buffer number `buffer` of a tile, at tile-local `index`."""
+
+    source: Element
+    tile: str
+    index: tuple[Aff, ...]
+    buffer: Aff = ZERO
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        run = ir.tile(self.tile).order[-1]
+        place = Access("shared", "write", self.tile, self.index, CHUNK, CHUNK, TENSOR_ITEM, run, slot=self.buffer)
+        return of_element(ir, "read", self.source), place
+
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentLoad(Operation):
+    """Each lane loads one operand fragment: value i is the tile's element `origin + ownership(lane, i)`.
+
+    Values come `access` at a time (8: 128-bit, 4, 2 or 1), consecutive ones within a chunk. `operand` is "a" or "b";
+    `ownership` maps [lane, i] to the fragment-local element, in the tile's dimension order.
+    """
+
+    target: Element
+    tile: str
+    origin: tuple[Aff, ...]
+    operand: str
+    ownership: IndexMap
+    access: int = CHUNK
+    buffer: Aff = ZERO
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        count = ir.register(self.target.array).width
+        place = Access(
+            "shared", "read", self.tile, self.origin, count, self.access, TENSOR_ITEM, own=self.ownership,
+            slot=self.buffer,
+        )  # fmt: skip
+        return place, of_element(ir, "write", self.target)
+
+
+
+@dataclass(frozen=True, slots=True)
+class Mma(Operation):
+    """d += a @ b for one macro-MMA, by the whole warp."""
+
+    d: Element
+    a: Element
+    b: Element
+    macro: MacroMma
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        d, a, b = (of_element(ir, "read", e) for e in (self.d, self.a, self.b))
+        return d, a, b, of_element(ir, "write", self.d)
+
+    @property
+    def together(self) -> str:
+        return "warp"
+
+    @property
+    def product(self) -> MacroMma:
+        return self.macro
+
+    def work(self, ir: Memories) -> Work:
+        macro, steps = self.macro, self.macro.steps
+        results = sum(VALUE_BYTES["float"] * len(s.d) * LANES for s in steps)
+        operands = sum(VALUE_BYTES["half"] * (len(s.a) + len(s.b)) * LANES for s in steps)
+        return Work({macro.instruction.opcode: macro.slots}, macro.flops, operands + results, results)
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        d, a, b = reads
+        return f"{d} += {a} @ {b}"
+
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """How a warp turns an accumulator fragment into runs of 8 consecutive values, through its own shared buffer.
+
+    Lane l stores, for each piece p, the values `pieces[p]` of its fragment, converted to `kind`, to place
+    `store(l)[p]` of its warp's buffer, counted in pieces. In round r it then loads the 128-bit vectors
+    `load(l, r)` of the buffer; value v of its run is number `words[v]` of the values loaded, and is the fragment's
+    element `owns(l, r)`, v further along dimension `along`.
+
+    Parameters
+    ----------
+    kind : "half" or "float", what lies in the buffer.
+    pieces : numbers of values of a lane's fragment, all pieces of one length.
+    store : { [lane] -> [piece0, piece1, ...] }.
+    load : { [lane, round] -> [vector0, ...] }, one vector for half, two for float.
+    words : of the 8 loaded values the one that is value v.
+    owns : { [lane, round] -> [row, col] }.
+    along : the dimension along which a run's values are consecutive: 1 for a row-major result, 0 for a column-major.
+    rounds : how many runs of 8 a lane takes: its fragment's values / 8.
+    chunks : the size of a warp's buffer in chunks of 16 bytes.
+    """
+
+    kind: str
+    pieces: tuple[tuple[int, ...], ...]
+    store: IndexMap
+    load: IndexMap
+    words: tuple[int, ...]
+    owns: IndexMap
+    along: int
+    rounds: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeStore(Operation):
+    """Each lane stores its accumulator fragment to its warp's buffer, at chunk `slot * exchange.chunks`."""
+
+    source: Element
+    buffer: str
+    slot: Aff
+    exchange: Exchange
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        ex = self.exchange
+        width = len(ex.pieces[0])
+        place = Access(
+            "shared", "write", self.buffer, (), width * len(ex.pieces), width, VALUE_BYTES[ex.kind], slot=self.slot,
+            slot_chunks=ex.chunks, places=ex.store,
+        )  # fmt: skip
+        return of_element(ir, "read", self.source), place
+
+    @property
+    def together(self) -> str:
+        return "warp"
+
+    @property
+    def plan(self) -> Exchange:
+        return self.exchange
+
+    def work(self, ir: Memories) -> Work:
+        return Work({CONVERT: ir.register(self.source.array).width} if self.exchange.kind == "half" else {})
+
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeLoad(Operation):
+    """Each lane loads its run of round `round` into 8 values; with several parts the sum over the buffers
+    `slot`, `slot + stride`, ..., added in that order in fp32 (the reduction of a split K)."""
+
+    target: Element
+    buffer: str
+    slot: Aff
+    exchange: Exchange
+    round: Aff
+    parts: int = 1
+    stride: int = 0
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        ex, item = self.exchange, VALUE_BYTES[self.exchange.kind]
+        first = Access(
+            "shared", "read", self.buffer, (), CHUNK, CHUNK_BYTES // item, item, slot=self.slot,
+            slot_chunks=ex.chunks, places=ex.load, given=(self.round,),
+        )  # fmt: skip
+        parts = (replace(first, slot=self.slot + part * self.stride) for part in range(self.parts))
+        return *parts, of_element(ir, "write", self.target)
+
+    @property
+    def together(self) -> str:
+        return "warp"
+
+    @property
+    def plan(self) -> Exchange:
+        return self.exchange
+
+    def work(self, ir: Memories) -> Work:
+        return Work({ARITHMETIC: CHUNK * (self.parts - 1)})
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        return f"{writes[0]} = {' + '.join(reads)}"
+
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalStore(Operation):
+    """Each thread stores 8 values at `index` and further along dimension `along` of a tensor, as fp16.
+
+    `source` is a half or float element (rounded to nearest even). Along the contiguous dimension the values are
+    moved in accesses of `align` values. With `guarded`, values outside of the tensor are not written.
+    """
+
+    source: Element
+    tensor: str
+    index: tuple[Aff, ...]
+    along: int
+    guarded: bool = False
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return of_element(ir, "read", self.source), _of_tensor(ir, "write", self)
+
+    def work(self, ir: Memories) -> Work:
+        return Work({CONVERT: CHUNK} if ir.register(self.source.array).kind == "float" else {})
+
+    def unguarded(self) -> Self:
+        return replace(self, guarded=False)
+
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier(Operation):
+    """All threads of the block, or of a warp, wait for one another and see one another's shared-memory writes."""
+
+    scope: str = "block"  # or "warp"
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return ()
+
+    @property
+    def together(self) -> str:
+        return self.scope
+
+    @property
+    def orders(self) -> str:
+        return self.scope
+
+    def work(self, ir: Memories) -> Work:
+        return Work({"BAR.SYNC" if self.scope == "block" else "WARPSYNC": 1})
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        return "waits for all warps of the block" if self.scope == "block" else "its lanes wait for one another"
+
+
+def _of_tensor(ir: Memories, kind: str, op: GlobalLoad | GlobalStore) -> Access:
+    """Eight values of a tensor; as many at once as its alignment allows along the contiguous dimension."""
+    tensor = ir.tensor(op.tensor)
+    width = tensor.align if op.along == tensor.order[-1] else 1
+    return Access("global", kind, op.tensor, op.index, CHUNK, width, TENSOR_ITEM, op.along, guarded=op.guarded)

@@ -1,0 +1,140 @@
+"""Tensor-core instructions as data: who makes a product together, its shape, its types, and which lane holds what.
+
+`mma.sync.m8n8k4` multiplies 8x4 by 4x8 in each of a warp's four quad-pairs: lanes 4q..4q+3 and 16+4q..16+4q+3 are
+quad-pair q. `mma.sync.m16n8k16` is one product of all 32 lanes. A `Scope` says which it is: { [lane] -> [unit] } gives
+each lane the product that it takes part in, and there are `units` of them side by side. Within its unit, a lane's
+values are elements of A, B and D by the maps a, b and d. All else follows from these: the PTX name, the registers
+of its operands, its operations, what disassemblers call it.
+
+Source: PTX ISA, "Matrix Fragments for mma.m8n8k4" and its neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.sets import Aff, aff, var
+
+LANES = 32  # of a warp
+LAYOUTS = ("row", "col")
+LANE, I = var("lane"), var("i")
+KINDS = {"f16": "half", "f32": "float"}
+"""Element types of PTX -> what registers of the kernel IR call them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which lanes make a product together.
+
+    Parameters
+    ----------
+    name : of such a group of lanes, for texts.
+    unit : { [lane] -> [unit] }, the group that each lane of a warp is in.
+
+    Attributes
+    ----------
+    units : how many groups a warp has; each makes a product of its own.
+
+    >>> QUAD_PAIR.units, QUAD_PAIR.lanes(1)
+    (4, (4, 5, 6, 7, 20, 21, 22, 23))
+    """
+
+    name: str
+    unit: IndexMap
+    units: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "units", 1 + max(self.of(lane) for lane in range(LANES)))
+
+    def of(self, lane: int) -> int:
+        """The unit of a lane."""
+        return int(self.unit.evaluate({self.unit.inputs[0][0]: lane})[0])
+
+    def lanes(self, unit: int) -> tuple[int, ...]:
+        """The lanes of a unit."""
+        return tuple(lane for lane in range(LANES) if self.of(lane) == unit)
+
+
+WARP = Scope("warp", IndexMap((("lane", LANES),), (("unit", aff(0)),)))
+QUAD_PAIR = Scope("quad-pair", IndexMap((("lane", LANES),), (("unit", LANE % 16 // 4),)))
+
+
+def owned(values: int, **outputs: Aff | int) -> IndexMap:
+    """An ownership map { [lane, i] -> [...] } of so many values a lane, its outputs in order.
+
+    >>> print(owned(2, row=LANE // 4, col=2 * (LANE % 4) + I))
+    { [lane, i] -> [row = floor(lane/4), col = 2*(lane mod 4) + i] : 0 <= lane < 32 and 0 <= i < 2 }
+    """
+    return IndexMap((("lane", LANES), ("i", values)), tuple((n, aff(e)) for n, e in outputs.items())).simplified()
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A multiply-accumulate instruction of a warp, `mma.sync`, for one pair of operand layouts.
+
+    Parameters
+    ----------
+    shape : (m, n, k) of one unit's product.
+    layouts : of A and B, "row" or "col" each.
+    a, b, d : { [lane, i] -> [row, k] }, { [lane, i] -> [k, col] }, { [lane, i] -> [row, col] }: which element of its
+        unit's matrices each value of a lane is. Values 2r and 2r + 1 of a 16-bit operand share register r.
+    scope : whose product it is.
+    types : of the elements of A, B and D (and so of C), as PTX writes them.
+    slots : issue slots that one takes; m8n8k4 is four machine instructions.
+
+    >>> from polyvolta.cuda.target.volta import M8N8K4
+    >>> print(M8N8K4[0].name, M8N8K4[0].units, M8N8K4[0].flops)
+    mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 4 2048
+    """
+
+    shape: tuple[int, int, int]
+    layouts: tuple[str, str]
+    a: IndexMap
+    b: IndexMap
+    d: IndexMap
+    scope: Scope = WARP
+    types: tuple[str, str, str] = ("f16", "f16", "f32")
+    slots: int = 1
+
+    @property
+    def family(self) -> str:
+        """The shape as PTX writes it: what instructions for several layouts have in common."""
+        return "m{}n{}k{}".format(*self.shape)
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"mma.{self.family}"
+
+    @property
+    def name(self) -> str:
+        """The PTX instruction."""
+        a, b, d = self.types
+        return ".".join(("mma.sync.aligned", self.family, *self.layouts, d, a, b, d))
+
+    @property
+    def opcode(self) -> str:
+        """What disassemblers call the machine instructions that it becomes."""
+        return f"HMMA.{''.join(map(str, self.shape))}.{self.types[2].upper()}"
+
+    @property
+    def unit(self) -> IndexMap:
+        """{ [lane] -> [unit] }: which of the products side by side a lane takes part in."""
+        return self.scope.unit
+
+    @property
+    def units(self) -> int:
+        """How many products are made side by side."""
+        return self.scope.units
+
+    @property
+    def values(self) -> tuple[int, int, int]:
+        """How many values of A, B and D a lane has."""
+        return self.a.inputs[1][1], self.b.inputs[1][1], self.d.inputs[1][1]
+
+    @property
+    def flops(self) -> int:
+        """Operations of a warp's instruction, a multiply-add being two."""
+        m, n, k = self.shape
+        return 2 * m * n * k * self.units

@@ -1,0 +1,126 @@
+"""The one registry of targets: `pv.targets`, a mapping from names to targets that users add to.
+
+pv.targets["sm_70"].shared_bytes
+list(pv.targets)
+pv.targets.register(Target("sm_80", ...))
+pv.compile(A @ B, target="sm_80")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from polyvolta.cuda.target.macro_mma import NoInstruction
+from polyvolta.cuda.target.target import BadTarget, Target, UnknownTarget
+from polyvolta.cuda.target.volta import SM_70
+from polyvolta.sets import nearest
+
+
+class Targets(Mapping[str, Target]):
+    """Targets by name, in the order in which they were registered; the first one is the default.
+
+    >>> targets = Targets(SM_70)
+    >>> list(targets), targets.default, "sm_80" in targets
+    (['sm_70'], 'sm_70', False)
+    """
+
+    def __init__(self, *known: Target) -> None:
+        self._targets: dict[str, Target] = {}
+        for target in known:
+            self._targets[target.name] = target
+
+    def __getitem__(self, name: str) -> Target:
+        if name not in self:
+            raise UnknownTarget(f"no target is called {name!r}", hint=nearest(str(name), self._targets))
+        return self._targets[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._targets
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The target of a name, or the default."""
+        return self._targets.get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._targets)
+
+    def __len__(self) -> int:
+        return len(self._targets)
+
+    def __repr__(self) -> str:
+        return f"<targets {', '.join(self)}>"
+
+    @property
+    def default(self) -> str:
+        """The name of the target that kernels are made for where none is named."""
+        return next(iter(self._targets))
+
+    def register(self, target: Target) -> Target:
+        """Add a target; from then on its name stands for it.
+
+        Registering an equal one again changes nothing.
+
+        Returns
+        -------
+        The target.
+
+        Raises
+        ------
+        BadTarget : no kernel can be made for it, or another one has its name.
+        """
+        if not isinstance(target, Target):
+            raise BadTarget(f"{target!r} is no target", hint="make one: Target(name=..., ...)")
+        checked(target)
+        if self._targets.setdefault(target.name, target) != target:
+            raise BadTarget(f"another target is called {target.name!r}", hint="targets stay as they were registered")
+        return target
+
+
+targets = Targets(SM_70)
+
+
+@lru_cache(maxsize=64)
+def checked(target: Target) -> Target:
+    """The target, of which everything was looked at; see `Target.check`."""
+    target.check()
+    return target
+
+
+def target_of(name: str | Target | None = None) -> Target:
+    """The target of a name, by default of the default; a target that isn't registered may stand for itself.
+
+    Raises
+    ------
+    UnknownTarget : suggests the nearest name.
+    BadTarget : no kernel can be made for it.
+
+    >>> target_of("sm_70").shared_bytes
+    98304
+    """
+    if isinstance(name, Target):
+        return checked(name)
+    return targets[targets.default if name is None else name]
+
+
+def require(target: Target, layouts: Iterable[tuple[str, str]]) -> None:
+    """Refuse pairs of operand layouts that no macro-MMA of a target takes.
+
+    Raises
+    ------
+    NoInstruction : says which pair, what the target has, and which targets have an instruction for it.
+    """
+    for pair in dict.fromkeys(layouts):
+        if any(pair in m.layouts for m in target.macro_mmas):
+            continue
+        made = dict.fromkeys((i.title, ".".join(i.layouts)) for m in target.macro_mmas for i in m.instructions)
+        sides = " by a ".join({"row": "row-major", "col": "column-major"}[x] for x in pair)
+        having = {t.name: i.title for t in targets.values() for m in t.macro_mmas for i in m.instructions
+                  if i.layouts == pair}  # fmt: skip
+        others = ", ".join(f"{title} of {name}" for name, title in having.items())
+        raise NoInstruction(
+            f"{target.name} has no instruction for a {sides} operand, "
+            f"only {', '.join(f'{title} {layouts}' for title, layouts in made)}",
+            hint="lay the tensor the other way" + (f", or take another target: {others}" if others else ""),
+        )

@@ -1,0 +1,61 @@
+"""The times that a run reaches an operation, told apart as far as registers and shared memory go.
+
+A kernel's loop over k tiles comes to the same operations again and again, and with them to the same places: what was
+seen of these once needs no second look. Of each such *instance* it is kept where it goes, for all clients of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.verify.engine.addresses import Addresses
+from polyvolta.sets import Aff
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.verify.engine.symbolic import Here
+
+
+class Instances:
+    """What a run knows of its operations' accesses.
+
+    Parameters
+    ----------
+    ir : the kernel.
+    threads : the names that are numbers of each thread.
+    """
+
+    def __init__(self, ir: KernelIR, threads: Collection[str]) -> None:
+        self.ir, self.threads = ir, frozenset(threads)
+        self._accesses: dict[IrPath, tuple[Access, ...]] = {}
+        self._open: dict[IrPath, tuple[Aff, ...]] = {}
+        self._addresses: dict[tuple, tuple[Addresses, ...]] = {}
+
+    def accesses(self, here: Here) -> tuple[Access, ...]:
+        """What the operation touches."""
+        found = self._accesses.get(here.path)
+        if found is None:
+            found = self._accesses[here.path] = here.op.accesses(self.ir)  # type: ignore[union-attr]
+        return found
+
+    def key(self, here: Here) -> tuple:
+        """See `Here.instance`."""
+        found = self._open.get(here.path)
+        if found is None:
+            numeric = self.threads | here.loops.keys()
+            places = (e for a in self.accesses(here) if a.space != "global" for e in a.expressions)
+            found = self._open[here.path] = tuple(e for e in dict.fromkeys(places) if not e.names() <= numeric)
+        return (here.path, *here.loops.values(), *here.values(*found))
+
+    def addresses(self, here: Here) -> tuple[Addresses, ...]:
+        """See `Here.addresses`."""
+        shared = [a for a in self.accesses(here) if a.space == "shared"]
+        if not shared:
+            return ()
+        key = here.instance
+        if key not in self._addresses:
+            self._addresses[key] = tuple(Addresses(self.ir, a, here.numbers) for a in shared)
+        return self._addresses[key]

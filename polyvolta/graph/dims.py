@@ -1,0 +1,62 @@
+"""Sizes: names of positive ints that are known only when a kernel is called.
+
+A size is the parameter of the integer sets that a graph's statements are made of: `{ S[i, j, k] : 0 <= i < M and ... }`
+ranges over every M at once, which is why one kernel serves all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from polyvolta.graph.errors import BadSize
+from polyvolta.graph.names import check_name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Size:
+    """A symbolic positive int; equal to every other `Size` of the same name."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "size")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def _no_arithmetic(self, other: object) -> Size:
+        raise BadSize(
+            f"there is no arithmetic on sizes: {self.name} with {other!r}",
+            hint="a dimension is one size or one int; give what you would compute a size of its own",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
+    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __pow__ = _no_arithmetic
+
+
+Dim = int | Size
+
+
+def sizes(names: str) -> Any:
+    """Symbolic sizes from names between blanks or commas: a tuple of `Size`, of a single name the `Size` itself.
+
+    Raises
+    ------
+    BadSize : no name at all, or a name twice.
+    BadName : a name that can't stand in C++ or in a set.
+
+    >>> M, N, K = sizes("M N K")
+    >>> print(M, sizes("batch"))
+    M batch
+    """
+    if not isinstance(names, str):
+        raise BadSize(f"sizes takes one str of names, not {type(names).__name__}", hint='write sizes("M N K")')
+    words = [w for w in re.split(r"[\s,]+", names) if w]
+    if not words:
+        raise BadSize("sizes was given no name", hint='write sizes("M N K")')
+    if twice := [w for n, w in enumerate(words) if w in words[:n]]:
+        raise BadSize(f"sizes was given {twice[0]!r} twice", where=names)
+    made = tuple(Size(w) for w in words)
+    return made[0] if len(made) == 1 else made
