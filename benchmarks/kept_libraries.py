@@ -25,7 +25,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from polyvolta.cuda import cubin_cache, nvrtc
+from polyvolta.cuda.run import cubin_cache, nvrtc
 
 COPY = 'extern "C" __global__ void copy(const float *from, float *to) { to[threadIdx.x] = from[threadIdx.x]; }'
 HERE = Path(__file__)

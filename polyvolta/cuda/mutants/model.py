@@ -12,20 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import (
-    Barrier,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    KernelIR,
-    Loop,
-    Mma,
-    Op,
-    SharedStore,
-    SharedTile,
-    Stmt,
-    When,
-)
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, SharedTile, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
 from polyvolta.sched.tree import Schedule
 
@@ -121,19 +108,20 @@ def around(ir: KernelIR, at: IrPath) -> list[tuple[IrPath, Stmt]]:
     return [(at[:n], stmts[at[:n]]) for n in range(1, len(at))]
 
 
-def k_loops(ir: KernelIR) -> list[IrPath]:
+def paths_of_k_loops(ir: KernelIR) -> list[IrPath]:
     """The loops over k tiles: they copy to shared memory, and multiply."""
     found = []
     for at, s in walk(ir.body):
         if isinstance(s, Loop):
-            kinds = {type(op) for op in operations(s.body)}
-            found += [at] if {SharedStore, Mma} <= kinds else []
+            inside = tuple(operations(s.body))
+            fills = any(a.writes and a.space == "shared" and not a.places for op in inside for a in op.accesses(ir))
+            found += [at] if fills and any(op.product is not None for op in inside) else []
     return found
 
 
 def in_k_loops(ir: KernelIR, *kinds: type, where: Callable[[Any], bool] = lambda s: True) -> list[IrPath]:
     """The paths of all statements of some kinds in loops over k tiles."""
-    loops = k_loops(ir)
+    loops = paths_of_k_loops(ir)
     return [at for at in places(ir, *kinds, where=where) if any(at[: len(loop)] == loop for loop in loops)]
 
 
@@ -146,13 +134,13 @@ def barriers(ir: KernelIR, before: type | None, after: type | None, scope: str =
     scope : "block" or "warp"; by default both.
     """
     line = [(at, s) for at, s in walk(ir.body)
-            if isinstance(s, Barrier | SharedStore | FragmentLoad | ExchangeStore | ExchangeLoad)]  # fmt: skip
+            if isinstance(s, Op) and (s.orders or any(a.space == "shared" for a in s.accesses(ir)))]  # fmt: skip
     found = []
     for n, (at, s) in enumerate(line):
-        if not isinstance(s, Barrier) or scope not in ("", s.scope):
+        if s.orders is None or scope not in ("", s.orders):
             continue
-        last = next((x for _, x in reversed(line[:n]) if not isinstance(x, Barrier)), None)
-        following = next((x for _, x in line[n + 1 :] if not isinstance(x, Barrier)), None)
+        last = next((x for _, x in reversed(line[:n]) if x.orders is None), None)
+        following = next((x for _, x in line[n + 1 :] if x.orders is None), None)
         if (before is None or isinstance(last, before)) and (after is None or isinstance(following, after)):
             found.append(at)
     return found

@@ -1,7 +1,7 @@
-"""The pointwise functions, as data: for each its meaning in numpy, and its expression in CUDA C or a formula.
+"""The pointwise functions, as data: for each its expression in CUDA C, or a formula.
 
-A function takes numbers and gives a number. Its meaning is a function over numpy arrays that keeps their type:
-on float64 arrays it is the yardstick of `pv.reference`, on float32 arrays it is what the interpreter computes.
+A function takes numbers and gives a number. Its meaning (`meaning.MEANING`) is a function over numpy arrays that keeps
+their type: on float64 arrays it is the yardstick of `pv.reference`, on float32 arrays what the interpreter computes.
 Its C expression works on fp32 values and needs no header: `expf`, `erff` and the like are built into NVIDIA's
 compiler. A function that takes several steps, as `sigmoid` does, is a formula of others: one definition, of which
 reference, interpreter and kernel compute every step, in this order, each rounded by itself.
@@ -16,10 +16,8 @@ times the code of a plain product, most of it for arguments above 1e5, and 32 by
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
 
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number
 
@@ -43,13 +41,6 @@ class Function:
     c: str = ""
     definition: Formula | None = None
 
-    @property
-    def meaning(self) -> Callable[..., Any]:
-        """Over numpy arrays of one floating type, which the result has, too."""
-        from polyvolta.graph.functions.meaning import MEANING
-
-        return MEANING[self.name]
-
 
 X, Y = Input(0), Input(1)
 _MAX = "{0} > {1} || {0} != {0} ? {0} : {1}"
@@ -63,7 +54,11 @@ def _call(function: str, *arguments: Formula | float) -> Call:
 
 _FALLING = _call("exp", _call("neg", _call("abs", X)))
 """exp(-|x|), which overflows nowhere."""
-_SIGMOID = _call("div", _call("where", _call("less", X, 0.0), _FALLING, 1.0), _call("add", 1.0, _FALLING))
+_SIGMOID = _call(
+    "mul",
+    _call("exp", _call("where", _call("less", X, 0.0), X, 0.0)),  # a choice between exponentials takes more registers
+    _call("div", 1.0, _call("add", 1.0, _FALLING)),
+)
 _SOFTPLUS = _call("add", _call("relu", X), _call("log1p", _FALLING))
 _CUBE = _call("mul", _call("mul", _call("mul", 0.044715, X), X), X)
 _TANH = _call("tanh", _call("mul", sqrt(2 / pi), _call("add", X, _CUBE)))

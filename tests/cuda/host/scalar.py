@@ -81,8 +81,7 @@ LIBRARY = {
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
-    falling = LIBRARY["exp"](-np.abs(x))
-    return np.where(x < 0, falling, F(1)) / (F(1) + falling)
+    return LIBRARY["exp"](np.where(x < 0, x, F(0))) * (F(1) / (F(1) + LIBRARY["exp"](-np.abs(x))))
 
 
 def _normal(x: np.ndarray, curve: np.ndarray) -> np.ndarray:

@@ -29,11 +29,11 @@ from polyvolta.cuda.ir.kernel_ir import (
     Zero,
 )
 from polyvolta.cuda.ir.memories import Arrays
-from polyvolta.cuda.ir.walk import elements, put, touches
+from polyvolta.cuda.ir.walk import arrays_of, elements, put
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.macro_mma import macro_mma
 from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.sets import aff, var
+from tests.cuda.macros import macro_mma
 
 T, C, LANE, I, R, Z = var("linearId"), var("c2"), var("lane"), var("i"), var("round"), aff(0)
 MACRO = macro_mma("m16n16k8", "row", "col")
@@ -181,7 +181,7 @@ def test_reads_stand_before_writes_and_each_is_proxied_and_timed(name):
     (Barrier("warp"), (set(), set())),
 ])  # fmt: skip
 def test_arrays_touched_are_those_of_the_accesses(op, expected):
-    assert touches(op, IR) == expected
+    assert arrays_of(op, IR) == expected
 
 
 def test_who_takes_part_together_and_what_is_ordered():

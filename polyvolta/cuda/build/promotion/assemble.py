@@ -24,11 +24,20 @@ from math import prod
 
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.epilogue import epilogue
-from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, union, warps_of, widened
+from polyvolta.cuda.build.promotion.footprints import (
+    instances,
+    level,
+    members_of,
+    nest_of,
+    together,
+    warps_of,
+    widened,
+)
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalStore, GlobalTensor, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalTensor, SharedTile
+from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.graph.plans.plans import Plan
@@ -91,14 +100,14 @@ def promote(
     if overlap:
         pieces.append(block_barrier(fragments, name_of("sync_tiles"), context))
     pieces.append(end)
-    tree = widened(contracted, nests.values(), macro.shape)
-    if not plan.steps:
-        tree, pieces[-1] = with_result(tree, fragments, end)
-    tree = assembled(tree, pieces)
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
-    arrays = (*registers.values(), *accumulators(fragments, plan, macro))
-    return Promotion(tree, movements, tiles, arrays, tuple(tensors.values()), warps)
+    registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
+    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()))
+    tree = widened(contracted, nests.values(), macro.shape)
+    if not plan.steps:
+        tree, pieces[-1] = with_result(tree, fragments, end, arrays)
+    return Promotion(assembled(tree, pieces), movements, arrays, warps)
 
 
 def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
@@ -106,13 +115,14 @@ def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
     return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays, context, ahead)
 
 
-def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:
+def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays) -> tuple[Schedule, Piece]:
     """The tree whose domain has the first statement that stores the result, which so needs no extension.
 
     There is a result where no instance of a product is: with a sum over nothing, K = 0. A pointwise statement is there,
     too, so this is for products that nothing follows.
     """
-    name = next(m.statement for m in end.movements if any(isinstance(op, GlobalStore) for op in operations(m.ops)))
+    touched = ((m.statement, a) for m in end.movements for op in operations(m.ops) for a in op.accesses(arrays))
+    name = next(statement for statement, a in touched if a.space == "global" and a.writes)
     nest = fragments.nest
     domain = Set._of(tree.domain.param_names, [*tree.domain.parts, *twins_of(fragments, name).parts])
     at = tree.find(level=BLOCK)[0]
@@ -129,7 +139,7 @@ def assembled(tree: Schedule, pieces: Sequence[Piece]) -> Schedule:
     outer = tree.band(at)
     members = tuple(Member(m.exprs, m.coincident, m.name, level=BLOCK) for m in outer.members if m.level == BLOCK)
     whole = InOrder(tuple(Filter(p.statements, p.node) for p in pieces))
-    added = union([e for p in pieces for e in p.extensions])
+    added = together([e for p in pieces for e in p.extensions])
     return tree.replace(at, Band(members, Extension(added, whole), outer.permutable))
 
 

@@ -16,7 +16,7 @@ from math import prod
 from typing import Protocol
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, Loop, Op, RegisterArray, SharedTile
+from polyvolta.cuda.ir.kernel_ir import LANES, Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
@@ -161,22 +161,14 @@ class Promotion:
     ----------
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
-    tiles, registers : shared memory, with its places in it, and the register arrays.
-    tensors : the kernel's.
+    arrays : all that they name: tensors, tiles with their places in shared memory, register arrays.
     warps : of a block, along y, x and z.
     """
 
     schedule: Schedule
     movements: Mapping[str, Movement]
-    tiles: tuple[SharedTile, ...]
-    registers: tuple[RegisterArray, ...]
-    tensors: tuple[GlobalTensor, ...]
+    arrays: Arrays
     warps: tuple[int, int, int]
-
-    @property
-    def arrays(self) -> Arrays:
-        """All that the movements name."""
-        return Arrays(self.tensors, self.tiles, self.registers)
 
     @property
     def threads(self) -> int:

@@ -23,7 +23,7 @@ from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
 
 PROOF = "copies"
@@ -68,6 +68,8 @@ class Copies(Watching):
 
     def step(self, state: Stored, here: Here) -> None:
         """What an operation loads of tiles, and stores to them."""
+        if not any(a.space == "shared" and a.array in self.tiles for a in here.accesses):
+            return
         for x in here.addresses:
             if x.access.array not in self.tiles:
                 continue

@@ -33,7 +33,7 @@ from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.exchanges import exchange
 from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
 from polyvolta.graph.dag import Graph
@@ -252,9 +252,7 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     taken = dict.fromkeys(m.instruction.name for m in macros if manual_of(m.instruction) is None)
     if taken:
         statement += f"; the maps of {' and '.join(taken)} are taken as they are, for want of a manual to compare with"
-    relation = "; ".join(
-        f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros
-    )
+    relation = "; ".join(f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros)
     case, at = found if found is not None else (None, None)
     return Verdict(statement, relation, case, at)
 

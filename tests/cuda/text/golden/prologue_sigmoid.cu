@@ -120,8 +120,7 @@ static __device__ __forceinline__ half8 sigmoid_add(half8 packed0, half8 packed1
   #pragma unroll
   for (int i = 0; i < 8; i += 1) {
     const float t0 = x0[i] + x1[i];
-    const float t1 = expf(-fabsf(t0));
-    y[i] = (t0 < 0.0f ? t1 : 1.0f) / __fadd_rn(1.0f, t1);
+    y[i] = expf(t0 < 0.0f ? t0 : 0.0f) * (1.0f / __fadd_rn(1.0f, expf(-fabsf(t0))));
   }
   return pack_half8(y);
 }
@@ -148,8 +147,7 @@ static __device__ __forceinline__ half8 sigmoid_add_inside(half8 packed0, half8 
   #pragma unroll
   for (int i = 0; i < 8; i += 1) {
     const float t0 = x0[i] + x1[i];
-    const float t1 = expf(-fabsf(t0));
-    y[i] = i < count ? (t0 < 0.0f ? t1 : 1.0f) / __fadd_rn(1.0f, t1) : 0.0f;
+    y[i] = i < count ? expf(t0 < 0.0f ? t0 : 0.0f) * (1.0f / __fadd_rn(1.0f, expf(-fabsf(t0)))) : 0.0f;
   }
   return pack_half8(y);
 }

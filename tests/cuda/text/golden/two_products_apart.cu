@@ -100,8 +100,8 @@ static __device__ __forceinline__ void exchange_load(float (&v)[8], const half8 
 static __device__ __forceinline__ void mul_sigmoid(float (&y)[8], const float (&x0)[8], const float (&x1)[8]) {
   #pragma unroll
   for (int i = 0; i < 8; i += 1) {
-    const float t0 = expf(-fabsf(x1[i]));
-    y[i] = x0[i] * ((x1[i] < 0.0f ? t0 : 1.0f) / __fadd_rn(1.0f, t0));
+    const float t0 = expf(x1[i] < 0.0f ? x1[i] : 0.0f) * (1.0f / __fadd_rn(1.0f, expf(-fabsf(x1[i]))));
+    y[i] = x0[i] * t0;
   }
 }
 
