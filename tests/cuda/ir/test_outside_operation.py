@@ -299,6 +299,11 @@ def test_a_copy_past_the_registers_is_seen_in_both_memories():
     assert {(r.place.statement, r.other.statement) for r in races.rows} == {("move", "copy")}
 
 
+def test_a_picture_of_a_copy_needs_no_tensors():
+    svg = shared_tile(copying(), "there", "copy", warp=1)
+    assert "there: what warp 1 stores in copy" in svg and "free of bank conflicts" in svg
+
+
 def test_a_thread_that_is_refused_in_one_memory_takes_no_part_in_the_other():
     """Row 64 is outside of A, so thread 63 doesn't write row 63 of the tile either."""
     bounds, seen = watched(copying(taken=(T + 1, Z)), "bounds", "uninitialised")
