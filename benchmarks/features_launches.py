@@ -214,7 +214,7 @@ def cache_across_processes() -> str:
         "import time, polyvolta as pv\n"
         "M, N, K = pv.sizes('M N K')\n"
         "k = pv.compile(pv.tensor('A', (M, K)) @ pv.tensor('B', (K, N), layout='col'))\n"
-        "from polyvolta.cuda import launch\n"
+        "from polyvolta.cuda.run import launch\n"
         "start = time.perf_counter(); k.loaded(); print(time.perf_counter() - start)\n"
     )
     with tempfile.TemporaryDirectory() as folder:

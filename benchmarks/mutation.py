@@ -44,7 +44,8 @@ from polyvolta.cuda.machine.observe.watch import Watch, names_of
 from polyvolta.cuda.machine.reach import GlobalReach
 from polyvolta.cuda.run.views import narrowed
 from polyvolta.cuda.text.places import Places
-from polyvolta.cuda.verify.report.report import PROOFS, Proof, Report
+from polyvolta.cuda.verify.report.records import PROOFS, Proof
+from polyvolta.cuda.verify.report.report import Report
 from polyvolta.cuda.verify.verify import verify
 from polyvolta.sets import PolyvoltaError
 

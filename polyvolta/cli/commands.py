@@ -9,11 +9,13 @@
     polyvolta verify    proofs that the kernel is right, or a counter-example
 
 Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that isn't proved,
-whether or not somebody reads all that is printed.
+whether or not somebody reads all that is printed; and 1 where stdout can't be written, as on a full disk.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -280,24 +282,36 @@ def draw(
 
 
 def print_error(error: PolyvoltaError) -> None:
-    """An error on stderr: its id, what, where and a hint."""
-    err = terminal.console(stderr=True)
-    err.print(f"error {error.id}", style="bold red", end="")
-    err.print(f": {error.message}")
-    for line in error.where.splitlines():
-        err.print(f"  {line}")
-    if error.hint:
-        err.print("hint", style="green", end="")
-        err.print(f": {terminal.folded(error.hint, ' ' * 6)}")
+    """An error on stderr: its id, what, where and a hint; nothing, if stderr can't be written."""
+    with contextlib.suppress(OSError):
+        err = terminal.console(stderr=True)
+        err.print(f"error {error.id}", style="bold red", end="")
+        err.print(f": {error.message}")
+        for line in error.where.splitlines():
+            err.print(f"  {line}")
+        if error.hint:
+            err.print("hint", style="green", end="")
+            err.print(f": {terminal.folded(error.hint, ' ' * 6)}")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point: run the command line `argv`, or the process's own, and exit with its code."""
     try:
-        app(argv, prog_name="polyvolta")
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed")
+        try:
+            app(argv, prog_name="polyvolta")
+        finally:
+            terminal.write("")  # what is still in the buffer
     except PolyvoltaError as error:
         print_error(error)
         sys.exit(2)
+    except OSError as wrong:
+        if wrong.filename is not None:
+            raise  # of a file that nobody knows to be stdout
+        terminal.discard_stdout()
+        print_error(CannotWrite(f"stdout can't be written: {wrong.strerror or wrong}"))
+        sys.exit(1)
 
 
 if __name__ == "__main__":

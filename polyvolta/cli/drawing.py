@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.cuda.ir.walk import operations, touches
+from polyvolta.cuda.ir.walk import arrays_of, operations
 from polyvolta.cuda.pictures import Svg, instruction, output_tiles, ownership, pipeline, shared_tile
 from polyvolta.cuda.pictures.k_tiles import k_loops
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
@@ -132,7 +132,7 @@ def every(kernel: Kernel, wanted: Wanted) -> Iterator[tuple[str, Svg]]:
     for tile in ir.tiles:
         yield tile.name, shared_tile(kernel, tile.name, **sizes)
         statements = dict.fromkeys(
-            op.statement for op in operations(ir.body) if tile.name in frozenset().union(*touches(op, ir))
+            op.statement for op in operations(ir.body) if tile.name in frozenset().union(*arrays_of(op, ir))
         )
         for s in statements:
             yield f"{tile.name}-{s}", shared_tile(kernel, tile.name, s, warp=wanted.warp, **sizes)

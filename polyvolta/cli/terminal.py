@@ -42,13 +42,15 @@ def console(stderr: bool = False) -> Console:
 
 def discard_stdout() -> None:
     """Have what is still printed go nowhere, for Python flushes stdout when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:  # which it is where it was closed before
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write(text: str) -> None:
     """A text to stdout as it is, as far as somebody reads it."""
     try:
-        sys.stdout.write(text)
+        if text:  # a device that is full has no room for an empty one either
+            sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         discard_stdout()

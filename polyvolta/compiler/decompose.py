@@ -32,14 +32,14 @@ from polyvolta.sched.passes.order.distribute import chain_below
 from polyvolta.sched.tree import Filter, Node, Path, Sequence, SetNode
 from polyvolta.sets import Set, aff, var
 
-Reach = Callable[[str, Schedule], Schedule]
+OnStage = Callable[[str, Schedule], Schedule]
 ROOT: Path = (0,)
 BLOCKS = ("blockIdx.y", "blockIdx.x")
 WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
 
 
 def decompose(
-    graph: Graph, options: Options, shape: Tile, context: Set, reach: Reach = lambda _, tree: tree
+    graph: Graph, options: Options, shape: Tile, context: Set, reach: OnStage = lambda _, tree: tree
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
 

@@ -17,8 +17,9 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
+from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
-from polyvolta.compiler.kernel import Kernel, NotAMultiple
+from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import BadOption, Options
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tuning import complete, needs_of
@@ -27,7 +28,7 @@ from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
-from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES
+from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES, NOT_FOR_KERNELS
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Size
@@ -91,7 +92,7 @@ def compile(  # noqa: A001
         raise BadOption(f"options is a {type(options).__name__}", hint="pass pv.Options(block_tile=..., ...)")
     graph = Graph.of(outputs)
     target = target_of(target)
-    name = check_name(name or DEFAULT_NAME, "kernel")
+    name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
     idiom = plan(graph, options.accumulators if options else "auto")
@@ -141,6 +142,8 @@ def _check_names(graph: Graph, name: str) -> None:
     users = (*graph.arrays, *graph.params, *graph.scalars)
     if name in FUNCTIONS_OF_C:
         raise BadName(f"{name!r} can't name a kernel: it is a function of C or CUDA", hint=f"try {name + '_kernel'!r}")
+    if name in NOT_FOR_KERNELS:
+        raise BadName(f"{name!r} can't name a kernel: NVRTC trips over it", hint=f"try {name + '_kernel'!r}")
     for user in users:
         if user == name:
             raise BadName(f"{user!r} is the kernel's name and a tensor's or size's", hint=f"try {user + '_'!r}")

@@ -1,214 +1,27 @@
-"""A compiled kernel: its trees, its text, and the ways to run it."""
+"""A compiled kernel and the ways to run it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.compiler.arguments import LARGEST
-from polyvolta.compiler.arguments import TooLarge as TooLarge
-from polyvolta.compiler.options import Options
-from polyvolta.compiler.stages import Stages
-from polyvolta.cuda.ir.kernel_ir import KernelIR
-from polyvolta.cuda.target.target import Target
+from polyvolta.compiler.compiled import Compiled
 from polyvolta.graph.binding import bind
-from polyvolta.graph.dag import Graph
-from polyvolta.sched.tree import Schedule
-from polyvolta.sets import PolyvoltaError, UnknownName, nearest
 
 if TYPE_CHECKING:
     from polyvolta.cuda.machine.stepping import TraceStep
-    from polyvolta.cuda.run.launch import LoadedKernel
-    from polyvolta.cuda.run.nvrtc import Cubin, Resources
     from polyvolta.cuda.run.prepared import Nothing, Prepared
     from polyvolta.cuda.verify.report.report import Report
 
 
-MOST_CONFIGS = 1024  # launch configurations that a kernel remembers: one takes 8 us to make
-
-
-class NotAMultiple(PolyvoltaError, ValueError):
-    """A size that is no multiple of its tile, in a kernel without guards whose arrays can't be padded."""
-
-    id = "PV403"
-
-
-class MissingSize(PolyvoltaError, TypeError):
-    """A launch configuration was asked for without all sizes, or with a wrong one."""
-
-    id = "PV404"
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchConfig:
-    """What a launch needs: blocks (x, y, z), threads of a block (x, y, z), bytes of dynamic shared memory."""
-
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
+@dataclass(frozen=True, slots=True, repr=False)
+class Kernel(Compiled):
     """The result of `compile`; call it with arrays.
 
-    It takes arrays of any sizes, and views into larger arrays. Its text moves eight values of a tensor at once; for
-    arrays whose address or leading dimension doesn't allow that, `variant` has the text with narrower accesses,
-    printed and compiled when it is needed.
-
-    Parameters
-    ----------
-    graph, target, options : what it was compiled from.
-    stages : every intermediate schedule tree by stage name, in order.
-    ir : the kernel IR, its definition.
-    source : CUDA C++, one self-contained text.
+    It takes arrays of any sizes, and views into larger arrays. `Compiled` has what it is made of: trees, text and
+    machine code.
     """
-
-    graph: Graph
-    target: Target
-    options: Options
-    stages: Stages = field(hash=False)
-    ir: KernelIR = field(hash=False)
-    source: str
-    _variants: dict[tuple[int, ...], Kernel] = field(default_factory=dict, compare=False, repr=False)
-    _loaded: dict[tuple, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
-    _configs: dict[tuple[int, ...], LaunchConfig] = field(default_factory=dict, compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """Of the C function."""
-        return self.ir.name
-
-    @property
-    def schedule(self) -> Schedule:
-        """The tree of the last stage."""
-        return self.stages[next(reversed(self.stages))]
-
-    def __repr__(self) -> str:
-        return f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>"
-
-    def launch_config(self, /, **sizes: int) -> LaunchConfig:
-        """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.
-
-        A result without elements has a grid with a 0 in it: there is nothing to launch.
-
-        Raises
-        ------
-        MissingSize : a size is missing, unknown or no int >= 0.
-        TooLarge : a size, or a number of blocks, that doesn't fit.
-
-        >>> import polyvolta as pv
-        >>> M, N, K = pv.sizes("M N K")
-        >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
-        >>> kernel = pv.compile(product, options=pv.Options(block_tile=(128, 128, 32)))
-        >>> kernel.launch_config(M=513, N=255, K=64).grid
-        (2, 5, 1)
-        """
-        checked = self.check_sizes(sizes)
-        key = tuple(checked.values())
-        if key not in self._configs:
-            if len(self._configs) >= MOST_CONFIGS:
-                self._configs.clear()
-            self._configs[key] = self._config(checked)
-        return self._configs[key]
-
-    def _config(self, sizes: dict[str, int]) -> LaunchConfig:
-        from polyvolta.compiler.run import padded_sizes
-
-        sizes = padded_sizes(self, sizes)
-        blocks_along: list[Any] = [e.evaluate(sizes) for e in self.ir.grid]
-        x, y, z = map(int, blocks_along)
-        for axis, blocks, most in zip("xyz", (x, y, z), self.target.grid):
-            if blocks > most:
-                raise TooLarge(
-                    f"{blocks} blocks along {axis}, {self.target.name} has at most {most}",
-                    where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
-                    hint="a larger block_tile",
-                )
-        return LaunchConfig((x, y, z), (self.ir.threads, 1, 1), self.ir.shared_bytes)
-
-    def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The kernel's sizes, each an int >= 0 that an `int` holds."""
-        for name in sizes:
-            if name not in self.ir.sizes:
-                raise MissingSize(f"the kernel has no size {name!r}", hint=nearest(name, self.ir.sizes))
-        for name in self.ir.sizes:
-            value = sizes.get(name)
-            if value is None:
-                raise MissingSize(
-                    f"the size {name} is missing", hint=f"launch_config({', '.join(f'{n}=...' for n in self.ir.sizes)})"
-                )
-            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-                raise MissingSize(f"the size {name} is an int, at least 0, not {value!r}")
-            if value > LARGEST:
-                raise TooLarge(f"the size {name} is an int of 32 bits, at most {LARGEST}, not {value}")
-        return {name: int(sizes[name]) for name in self.ir.sizes}
-
-    def variant(self, /, **align: int) -> Kernel:
-        """The kernel for narrower accesses to some of its tensors, as a call makes it for arrays that need it.
-
-        Parameters
-        ----------
-        align : by tensor name how many values one access moves: 8, 4, 2 or 1. The others have what this kernel has.
-
-        Raises
-        ------
-        UnknownName : no tensor of that name.
-        BadOption : another number.
-
-        Cost: that of printing, once for each combination.
-        """
-        from polyvolta.compiler.options import BadOption
-        from polyvolta.cuda.run.views import narrowed
-        from polyvolta.cuda.text.printer import print_cuda
-
-        now = {t.name: t.align for t in self.ir.tensors}
-        for name, width in align.items():
-            if name not in now:
-                raise UnknownName(f"the kernel has no tensor {name!r}", hint=nearest(name, now))
-            if width not in (8, 4, 2, 1):
-                raise BadOption(f"an access to {name} moves 8, 4, 2 or 1 values, not {width!r}")
-        wanted = {**now, **align}
-        if wanted == now:
-            return self
-        key = tuple(wanted.values())
-        if key not in self._variants:
-            ir = narrowed(self.ir, wanted)
-            self._variants[key] = replace(self, ir=ir, source=print_cuda(ir), _variants={}, _loaded={})
-        return self._variants[key]
-
-    def compiled(self, arch: str | None = None) -> Cubin:
-        """Machine code with the compiler's log, for the kernel's target or another architecture."""
-        from polyvolta.cuda.run.nvrtc import compile_cubin
-
-        return compile_cubin(self.source, arch or self.target.name, name=self.name)
-
-    def cubin(self) -> bytes:
-        """Machine code for the kernel's target; needs NVRTC, no GPU.
-
-        Raises
-        ------
-        CompilerMissing, CompileFailed, UnsupportedArch : see `polyvolta.cuda.errors`.
-        """
-        return self.compiled().image
-
-    def resources(self) -> Resources:
-        """Registers, spills and memory of the machine code for the target, with the dynamic shared memory."""
-        found = self.compiled().resources(self.name)
-        return replace(found, shared_bytes=found.shared_bytes + self.ir.shared_bytes)
-
-    def loaded(self, align: Mapping[str, int] | None = None) -> LoadedKernel:
-        """The machine code on the current GPU, loaded once, of the variant for such accesses."""
-        from polyvolta.cuda.run import launch
-
-        align = align or {}
-        key = (launch.current_device(), *[align.get(t.name, t.align) for t in self.ir.tensors])
-        if key not in self._loaded:
-            variant = self.variant(**align)
-            image = variant.compiled(launch.device_arch()).image
-            self._loaded[key] = launch.load(image, self.name, self.ir.shared_bytes)
-        return self._loaded[key]
 
     def __call__(self, /, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
         """Run the kernel: on the GPU if there is one, else interpreted.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from polyvolta.compiler.run import Call, cropped, padded_on_host
+from polyvolta.compiler.calls import Call, cropped, padded_on_host
+from polyvolta.compiler.compiled import Compiled
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.machine.observe.counts import CountObserver
 from polyvolta.cuda.machine.observe.observations import Observations
@@ -19,9 +20,6 @@ from polyvolta.cuda.text.places import Places
 from polyvolta.graph.binding import Bound
 from polyvolta.graph.functions.rounding import Float64, bounded
 from polyvolta.graph.plans.idioms import plan
-
-if TYPE_CHECKING:
-    from polyvolta.compiler.kernel import Kernel
 
 
 def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: float | None) -> Observations:
@@ -60,7 +58,7 @@ def exact_results(call: Call) -> tuple[tuple[Float64, Float64], ...]:
     return bounded(call.kernel.graph, Bound(arrays, call.sizes, scalars))
 
 
-def useful_flops(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+def useful_flops(kernel: Compiled, sizes: Mapping[str, int]) -> int:
     """Floating-point operations that a graph's products need: 2 M N K each."""
     contractions = plan(kernel.graph, kernel.options.accumulators).contractions
     extents = [[str(e) for e in c.statement.extents] for c in contractions]

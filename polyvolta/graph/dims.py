@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from polyvolta.graph.errors import BadSize
+from polyvolta.graph.errors import BadSize, NotANumberYet
 from polyvolta.graph.names import check_name
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Size:
-    """A symbolic positive int; equal to every other `Size` of the same name."""
+    """A symbolic positive int; equal to every other `Size` of the same name.
+
+    Whether it is less than something, and what it is, nobody knows before the kernel is called.
+
+    >>> Size("M") < 3
+    Traceback (most recent call last):
+        ...
+    polyvolta.graph.errors.NotANumberYet: [PV213] the size M has no value yet: M < 3
+    hint: it is known when the kernel is called; for a fixed one, pv.tensor("A", (512, 64)) has numbers
+    """
 
     name: str
 
@@ -32,8 +41,40 @@ class Size:
             hint="a dimension is one size or one int; give what you would compute a size of its own",
         )
 
+    def _no_value(self, text: str) -> NotANumberYet:
+        return NotANumberYet(
+            f"the size {self.name} has no value yet: {text}",
+            hint='it is known when the kernel is called; for a fixed one, pv.tensor("A", (512, 64)) has numbers',
+        )
+
+    def __lt__(self, other: object) -> NoReturn:
+        raise self._no_value(f"{self.name} < {_plainly(other)}")
+
+    def __le__(self, other: object) -> NoReturn:
+        raise self._no_value(f"{self.name} <= {_plainly(other)}")
+
+    def __gt__(self, other: object) -> NoReturn:
+        raise self._no_value(f"{self.name} > {_plainly(other)}")
+
+    def __ge__(self, other: object) -> NoReturn:
+        raise self._no_value(f"{self.name} >= {_plainly(other)}")
+
+    def __int__(self) -> NoReturn:
+        raise self._no_value(f"it is no int, as in int({self.name}) or range({self.name})")
+
+    __index__ = __int__
+
+    def __float__(self) -> NoReturn:
+        raise self._no_value(f"float({self.name})")
+
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
     __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __pow__ = _no_arithmetic
+
+
+def _plainly(x: object) -> str:
+    """The other side of a comparison, in short."""
+    text = str(x) if isinstance(x, Size) else repr(x)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 Dim = int | Size

@@ -75,6 +75,12 @@ class NoTranspose(PolyvoltaError, AttributeError):
     id = "PV212"
 
 
+class NotANumberYet(PolyvoltaError, TypeError):
+    """A number, a comparison or a condition was asked of a symbolic size, which is known when the kernel is called."""
+
+    id = "PV213"
+
+
 class BadFunction(BadOperand):
     """A pointwise function that kernels don't have, or a Python function that isn't one."""
 

@@ -1,12 +1,17 @@
 """Which names a user may give to sizes and tensors.
 
-A name ends up in two languages: in a set's text (`{ S[i, j] -> A[i, j] }`) and in CUDA C++ (`const half* A`).
-It must be an identifier of both and a reserved word of neither, and what the C++ standard keeps for
-compilers (`__x`, `_X`) is refused as well, since CUDA's own headers and builtins use those.
+A name ends up in three languages: in a set's text (`{ S[i, j] -> A[i, j] }`), in CUDA C++ (`const half* A`) and in
+Python, where a call gives arrays by name. It must be an identifier of all and a reserved word of none, and what the
+C++ standard keeps for compilers (`__x`, `_X`) is refused as well, since CUDA's own headers and builtins use those.
+
+What the compiler knows without a header was found out by trying every word that occurs in NVRTC 12.9's own headers as
+a parameter, a function and a kernel (`tests/cuda/test_names.py` does that again): besides the keywords they are names
+with a few beginnings, and the words of `CUDA_RESERVED`.
 """
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Collection, Iterator
 
@@ -29,10 +34,13 @@ CUDA_RESERVED = frozenset(
     """threadIdx blockIdx blockDim gridDim warpSize warpIdx laneIdx clusterIdx clusterDim dim3 half half2
     nv_half nv_half2 bfloat16 nv_bfloat16 size_t ptrdiff_t clock clock64 assert printf malloc free memcpy
     memset int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t uchar ushort uint
-    ulong cudaError_t cudaStream_t""".split()
+    ulong clock_t va_list va_start va_end va_copy va_arg libraryPropertyType CUuuid MAJOR_VERSION MINOR_VERSION
+    PATCH_LEVEL""".split()
     + [f"{base}{n}" for base in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
                                  "longlong", "ulonglong", "float", "double") for n in (1, 2, 3, 4)]
 )  # fmt: skip
+CUDA_BEGINNINGS = re.compile(r"cuda[A-Z]|CUDA_|CUDART|CU_|NV_")
+"""Of macros, types, enumerators and functions that NVRTC declares by itself, some hundreds of them."""
 
 SET_WORDS = frozenset(
     "and or not exists implies mod floor ceil floord ceild min max abs infty NaN true false rat".split()
@@ -44,7 +52,7 @@ def check_name(name: object, role: str) -> str:
 
     Raises
     ------
-    BadName : not a string, not an identifier of C, or reserved in C++, CUDA or the notation of sets.
+    BadName : not a string, not an identifier of C, or reserved in C++, CUDA, Python or the notation of sets.
 
     >>> check_name("bias", "tensor")
     'bias'
@@ -54,27 +62,23 @@ def check_name(name: object, role: str) -> str:
     polyvolta.graph.errors.BadName: [PV205] 'threadIdx' can't name a tensor: CUDA reserves it
     hint: try 'threadIdx_'
     """
+    what = f"{'an' if role[0] in 'aeiou' else 'a'} {role}"
     if not isinstance(name, str):
         raise BadName(
-            f"{name!r} can't name a {role}: a name is a str, not {type(name).__name__}",
+            f"{name!r} can't name {what}: a name is a str, not {type(name).__name__}",
             hint=f'pass the {role}\'s name first, as in pv.tensor("A", (M, K))',
         )
     if not _IDENTIFIER.fullmatch(name):
         fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
         fixed = f"_{fixed}".lower() if fixed[:1].isdigit() else fixed
         raise BadName(
-            f"{name!r} can't name a {role}: it is no C identifier",
+            f"{name!r} can't name {what}: it is no C identifier",
             where=_marked(name),
             hint="use ASCII letters, digits and _, with no digit first"
             + (f", for example {fixed!r}" if fixed and reserved(fixed) is None else ""),
         )
     if (why := reserved(name)) is not None:
-        plain = name.strip("_").replace("__", "_")
-        hint = f"{plain}_" if plain in C_KEYWORDS | CUDA_RESERVED | SET_WORDS else plain
-        raise BadName(
-            f"{name!r} can't name a {role}: {why}",
-            hint=f"try {hint!r}" if _IDENTIFIER.fullmatch(hint) else "choose another name",
-        )
+        raise BadName(f"{name!r} can't name {what}: {why}", hint=_instead(name))
     return name
 
 
@@ -86,13 +90,22 @@ def reserved(name: str) -> str | None:
     """
     if name in C_KEYWORDS:
         return "it is a keyword of C++"
-    if name in CUDA_RESERVED:
+    if name in CUDA_RESERVED or CUDA_BEGINNINGS.match(name):
         return "CUDA reserves it"
+    if keyword.iskeyword(name):
+        return "it is a keyword of Python"
     if name in SET_WORDS:
         return "it is a word of the notation of sets"
     if "__" in name or re.match(r"_[A-Z]", name) or name == "_":
         return "C++ keeps such underscores for compilers"
     return None
+
+
+def _instead(name: str) -> str:
+    """A hint with a name like a reserved one."""
+    plain = re.sub("_{2,}", "_", name).strip("_")
+    free = (n for n in (plain, f"{plain}_", f"my_{plain}") if _IDENTIFIER.fullmatch(n) and reserved(n) is None)
+    return f"try {found!r}" if (found := next(free, None)) else "choose another name"
 
 
 def fresh_names(wanted: Iterator[str], taken: Collection[str]) -> Iterator[str]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from polyvolta.graph.binding import Bound, bind
 from polyvolta.graph.errors import BadArguments
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, walk
-from polyvolta.graph.functions.formula import Call, Input, Number, evaluate
-from polyvolta.graph.functions.meaning import MEANING
+from polyvolta.graph.functions.formula import Call, Input, Number
+from polyvolta.graph.functions.meaning import MEANING, evaluate
 from polyvolta.graph.outputs import Output, as_outputs
 from polyvolta.graph.tensors import Tensor, check_names, inputs_of
 

@@ -4,9 +4,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import polyvolta
 from polyvolta.cli import trial
 from polyvolta.cli.commands import main
 from polyvolta.cli.trial import TOLERANCE
@@ -395,3 +397,42 @@ except SystemExit:
     loaded = done.stdout.split("\n")[-2].split()
     assert "typer" in loaded
     assert not {"numpy", "sympy", "networkx", "numba"} & set(loaded)
+
+
+# ---- outputs that can't be written -------------------------------------------------------------------------
+
+
+def shell(line: str) -> subprocess.CompletedProcess:
+    """A line of the shell, in which `polyvolta` is the command line; its exit code is that of the first command."""
+    command = f'polyvolta() {{ "{sys.executable}" -m polyvolta "$@"; }}; {line}; exit ${{PIPESTATUS[0]}}'
+    here = {**os.environ, "PYTHONPATH": str(Path(polyvolta.__file__).parent.parent)}
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=here, check=False)
+
+
+WRITING = ("emit", "show", "demo --interpret", "verify --only bounds", "--help", "show --help", "--version",
+           "trace --steps 3", "run --size 16x16x16 --interpret")  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("command", WRITING)
+def test_a_full_disk_is_one_line_and_exit_code_1(command):
+    done = shell(f"polyvolta {command} > /dev/full")
+    assert (done.returncode, done.stderr) == (1, "error PV602: stdout can't be written: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_errors_keep_their_exit_code_where_nothing_can_be_written():
+    bad = "polyvolta emit --layouts x"
+    assert shell(f"{bad} > /dev/full").stderr.startswith("error PV601")
+    assert shell(f"{bad} 2> /dev/full > /dev/full").returncode == shell(bad).returncode == 2
+
+
+def test_a_closed_stdout_is_one_line():
+    done = shell("polyvolta emit >&-")
+    assert (done.returncode, done.stderr) == (1, "error PV602: stdout can't be written: it is closed\n")
+
+
+@pytest.mark.parametrize("command", ["emit", "show", "--help", "demo --interpret"])
+def test_nobody_reads_on(command):
+    done = shell(f"polyvolta {command} | head -1")
+    assert done.stderr == "" and done.stdout.count("\n") == 1 and done.returncode in (0, 1)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.compiler import arguments
-from polyvolta.compiler.kernel import Kernel, MissingSize, TooLarge
+from polyvolta.compiler.arguments import TooLarge
+from polyvolta.compiler.compiled import MissingSize
+from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import BadOption
 from polyvolta.compiler.stages import Stages
 from polyvolta.cuda.errors import NoGpu

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.kernel import Kernel, NotAMultiple
+from polyvolta.compiler.compiled import NotAMultiple
+from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.run import gpu, launch, prepared
@@ -261,7 +262,7 @@ def test_machine_code_is_loaded_once_for_each_width_of_access(monkeypatch):
 
 def test_launch_configurations_are_remembered_but_not_without_end(monkeypatch):
     kernel = made(matmul_ir(guarded=True))
-    monkeypatch.setattr("polyvolta.compiler.kernel.MOST_CONFIGS", 3)
+    monkeypatch.setattr("polyvolta.compiler.compiled.MOST_CONFIGS", 3)
     assert kernel.launch_config(M=64, N=1, K=1) is kernel.launch_config(M=64, N=1, K=1)
     for m in range(1, 300, 32):
         assert kernel.launch_config(M=m, N=33, K=1).grid == (2, -(-m // 32), 1)

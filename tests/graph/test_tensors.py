@@ -10,7 +10,7 @@ from polyvolta.graph import Size, Tensor
 from polyvolta.graph.errors import BadName, BadSize, NameClash, ShapeMismatch, UnknownLayout, UnsupportedDtype
 from polyvolta.graph.names import C_KEYWORDS, CUDA_RESERVED, SET_WORDS, check_name, fresh_names, reserved
 from polyvolta.graph.tensors import check_names
-from polyvolta.sets import Set
+from polyvolta.sets import PolyvoltaError, Set
 
 M, N, K = pv.sizes("M N K")
 
@@ -196,3 +196,22 @@ def test_a_scalar_is_a_tensor_without_dimensions():
         check_names([pv.tensor("A", (M, K)), pv.scalar("K")])
     with pytest.raises(ShapeMismatch, match="right operand has 0 dimensions: alpha"):
         pv.tensor("A", (M, K)) @ alpha
+
+
+QUESTIONS = {
+    "M < 3": lambda m: m < 3,
+    "M > 3": lambda m: 3 < m,
+    "M <= 3": lambda m: m <= 3,
+    "M >= 0": lambda m: m >= 0,
+    "M < N": lambda m: m < Size("N"),
+    "range(M)": lambda m: range(m),
+    "int(M)": int,
+    "float(M)": float,
+}
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_a_size_has_no_value_yet(words):
+    with pytest.raises(TypeError, match="PV213.*the size M has no value yet") as refused:
+        QUESTIONS[words](Size("M"))
+    assert isinstance(refused.value, PolyvoltaError) and words in refused.value.message and refused.value.hint

@@ -146,14 +146,14 @@ def chosen(items: Iterable[Item]) -> tuple[Stmt, ...]:
             assert isinstance(run[0].partial, When)
             out.append(replace(run[0].partial, body=chosen(run[0].inside)))
         else:
-            conditions = union(run)
+            conditions = all_conditions(run)
             uniform = not any(e.names() & PER_THREAD for e in conditions)
             full, partial = tuple(i.full for i in run), tuple(i.partial for i in run)
             out.append(When(conditions, full, uniform, FULL, partial))
     return tuple(out)
 
 
-def union(items: Iterable[Item]) -> tuple[Aff, ...]:
+def all_conditions(items: Iterable[Item]) -> tuple[Aff, ...]:
     """The conditions of all items together."""
     return tuple(dict.fromkeys(e for i in items for e in i.conditions))
 
@@ -162,7 +162,7 @@ def both(items: Iterable[Item], around: Callable[[tuple[Stmt, ...]], Stmt], insi
     """A loop or a condition around the partial and around the full versions."""
     items = tuple(items)
     partial, full = (around(tuple(getattr(i, version) for i in items)) for version in ("partial", "full"))
-    return Item(partial, full, union(items), items if inside else ())
+    return Item(partial, full, all_conditions(items), items if inside else ())
 
 
 def without_guards(stmt: Op | Loop) -> Op | Loop:
@@ -208,7 +208,7 @@ class _Lowering:
                 items = self.items(inner)
                 self.ranges = {**self.ranges, v: known[v]}
                 around = partial(Loop, v, lows, highs, step, unroll, comment=self.loop_comment(node))
-                if any(v in e.names() for e in union(items)):
+                if any(v in e.names() for e in all_conditions(items)):
                     done = around(body=chosen(items))
                     yield Item(done, done)
                 else:

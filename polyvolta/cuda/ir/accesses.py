@@ -28,7 +28,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff
 
 if TYPE_CHECKING:
-    from polyvolta.cuda.ir.operations import Exchange
+    from polyvolta.cuda.ir.exchange import Exchange
     from polyvolta.cuda.target.macro_mma import MacroMma
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from polyvolta.cuda.ir.accesses import Access as Access
 from polyvolta.cuda.ir.accesses import Operation as Operation
 from polyvolta.cuda.ir.accesses import Work as Work
+from polyvolta.cuda.ir.exchange import Exchange as Exchange
 from polyvolta.cuda.ir.memories import CHUNK as CHUNK
 from polyvolta.cuda.ir.memories import CHUNK_BYTES as CHUNK_BYTES
 from polyvolta.cuda.ir.memories import VALUE_BYTES as VALUE_BYTES
@@ -30,7 +31,6 @@ from polyvolta.cuda.ir.memories import Part as Part
 from polyvolta.cuda.ir.memories import RegisterArray as RegisterArray
 from polyvolta.cuda.ir.memories import SharedTile as SharedTile
 from polyvolta.cuda.ir.operations import Barrier as Barrier
-from polyvolta.cuda.ir.operations import Exchange as Exchange
 from polyvolta.cuda.ir.operations import ExchangeLoad as ExchangeLoad
 from polyvolta.cuda.ir.operations import ExchangeStore as ExchangeStore
 from polyvolta.cuda.ir.operations import FragmentLoad as FragmentLoad

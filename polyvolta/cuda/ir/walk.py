@@ -82,7 +82,7 @@ def elements(part: Any) -> Iterator[Element]:
                 yield from elements(getattr(part, f.name))
 
 
-def touches(op: Op, ir: Memories) -> tuple[frozenset[str], frozenset[str]]:
+def arrays_of(op: Op, ir: Memories) -> tuple[frozenset[str], frozenset[str]]:
     """The arrays that an operation reads and writes: registers, tiles and tensors by name."""
     found = op.accesses(ir)
     return frozenset(a.array for a in found if not a.writes), frozenset(a.array for a in found if a.writes)

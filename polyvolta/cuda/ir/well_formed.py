@@ -9,10 +9,14 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import fields
+from itertools import chain
+from math import prod
 from typing import Any
 
+from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
@@ -45,8 +49,14 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.ir.memories import NoSuchArray
 from polyvolta.cuda.ir.walk import IrPath, elements, inner
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.graph.functions.formula import inputs
+from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
+from polyvolta.graph.functions.table import FUNCTIONS
+from polyvolta.graph.names import C_KEYWORDS
 from polyvolta.sets import Aff
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MOST_THREADS, MOST_SHARED, MOST_VALUES, MOST_INT = 1024, 2**20, 2**16, 2**31 - 1
+"""Of a block, bytes of a block, values that a thread has of an array: beyond what there is, not beyond memory."""
 
 
 class IllFormed(CudaError, ValueError):
@@ -62,8 +72,10 @@ def check(ir: KernelIR) -> None:
     ------
     IllFormed : says what, and which statement.
 
-    Cost: linear in the operations; some tenths of a millisecond.
+    Cost: linear in the operations; about a millisecond.
     """
+    for problem in misfits(ir):  # the other rules count on types
+        raise IllFormed(problem, where=f"the kernel {ir.name!r}")
     for problem in _of_kernel(ir):
         raise IllFormed(problem, where=ir.name)
     known = {*ir.sizes, "blockIdx.x", "blockIdx.y", "blockIdx.z", "linearId", *(n for n, _ in ir.derived)}
@@ -73,10 +85,13 @@ def check(ir: KernelIR) -> None:
 def _body(ir: KernelIR, body: tuple[Stmt, ...], known: frozenset[str], at: IrPath) -> None:
     for k, s in enumerate(body):
         inside = known
-        for problem in _of_statement(ir, s, known):
-            raise IllFormed(f"{type(s).__name__}: {problem}", where=f"statement {(*at, k)} of {ir.name}: {_short(s)}")
+        problems = _of_statement(ir, s, known)
         if isinstance(s, Loop):
             inside = known | {s.var}
+            taken = {*known, *ir.scalars, *_arrays(ir)}
+            problems = chain(problems, _of_name("a loop variable", s.var, taken))
+        for problem in problems:
+            raise IllFormed(f"{type(s).__name__}: {problem}", where=f"statement {(*at, k)} of {ir.name}: {_short(s)}")
         _body(ir, inner(s), inside, (*at, k))
 
 
@@ -88,9 +103,36 @@ def _short(s: Stmt) -> str:
 # ---- the kernel as a whole
 
 
+def _arrays(ir: KernelIR) -> tuple[str, ...]:
+    """The names of memories, and of the leading dimensions."""
+    lds = tuple(t.ld for t in ir.tensors if t.ld)
+    return (*(x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)), *lds)
+
+
+def _of_name(what: str, name: str, taken: Container[str] = ()) -> Iterator[str]:
+    """A name that the text may have, and that nothing else has."""
+    if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS:
+        yield f"{name!r} can't name {what}: it is no identifier of C"
+    elif name in taken:
+        yield f"{name!r} can't name {what}: something else is called so"
+
+
+def _of_names(ir: KernelIR) -> Iterator[str]:
+    """Each thing has a name of its own, one that can stand in the text."""
+    taken = {"linearId"}
+    names = [("the kernel", ir.name), *(("a size", n) for n in ir.sizes), *(("a scalar", n) for n in ir.scalars)]
+    names += [("an array", n) for n in _arrays(ir)] + [("a number of each thread", n) for n, _ in ir.derived]
+    for what, name in names:
+        yield from _of_name(what, name, taken)
+        taken.add(name)
+
+
 def _of_kernel(ir: KernelIR) -> Iterator[str]:
-    if ir.threads < LANES or ir.threads % LANES:
-        yield f"{ir.threads} threads are no whole warps of {LANES}"
+    yield from _of_names(ir)
+    if ir.threads < LANES or ir.threads % LANES or ir.threads > MOST_THREADS:
+        yield f"{ir.threads} threads are no whole warps of {LANES}, {MOST_THREADS} threads at most"
+    if ir.shared_bytes > MOST_SHARED:
+        yield f"{ir.shared_bytes} bytes of shared memory are beyond what any GPU has"
     known = {"linearId"}
     for name, e in ir.derived:
         yield from _unknown(name, (e,), known)
@@ -99,7 +141,15 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     if len(ir.grid) != 3:
         yield f"the grid has three extents, not {len(ir.grid)}"
     yield from (f"{size} is a multiple of {multiple}" for size, multiple in ir.context if multiple < 1)
+    yield from (
+        f"{size} is a multiple of {multiple}, and no size" for size, multiple in ir.context if size not in ir.sizes
+    )
+    for name, (low, high) in ir.ranges.items():
+        if high is not None and high < low:
+            yield f"{name} is in {low} .. {high}, which nothing is"
     for t in ir.tensors:
+        if not 1 <= len(t.dims) <= 2 or any(d < 1 if isinstance(d, int) else d not in ir.sizes for d in t.dims):
+            yield f"{t.name} has the dimensions {t.dims}: one or two sizes or positive numbers are"
         if t.align not in (8, 4, 2, 1):
             yield f"an access to {t.name} moves 8, 4, 2 or 1 values, not {t.align}"
         if sorted(t.order) != list(range(len(t.dims))):
@@ -109,6 +159,8 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     for r in ir.registers:
         if r.kind not in VALUE_BYTES or r.width < 1 or any(n < 1 for n in r.shape):
             yield f"{r.name}[{', '.join(map(str, r.shape))}] of {r.width} {r.kind} values"
+        elif prod(r.shape) * r.width > MOST_VALUES:
+            yield f"{r.name} has {prod(r.shape) * r.width} values in each thread, more than {MOST_VALUES}"
 
 
 def _of_tile(tile: SharedTile) -> Iterator[str]:
@@ -119,19 +171,37 @@ def _of_tile(tile: SharedTile) -> Iterator[str]:
         if sorted(tile.order) != list(range(dims)):
             yield f"the layout of {tile.name} has {dims} dimensions, and the order {tile.order}"
         yield from _of_map(f"the layout of {tile.name}", tile.layout, dims, 1)
+        if [n for n, _ in tile.layout.outputs] != ["chunk"]:
+            yield f"the layout of {tile.name} gives {tile.layout.outputs[0][0]}, not the chunk"
+        if (run := tile.layout.inputs[tile.order[-1]][1]) % CHUNK:
+            yield f"the layout of {tile.name} has lines of {run} values, no whole chunks"
 
 
 def _of_map(what: str, f: IndexMap, ins: int, outs: int) -> Iterator[str]:
     """An index map with so many inputs and outputs."""
     if (len(f.inputs), len(f.outputs)) != (ins, outs):
         yield f"{what} takes {len(f.inputs)} indices to {len(f.outputs)}, not {ins} to {outs}"
+    for part in (f.inputs, f.outputs):
+        for n, (name, _) in enumerate(part):
+            yield from _of_name(f"an index of {what}", name, [other for other, _ in part[:n]])
+    if any(not 1 <= extent <= MOST_VALUES for _, extent in f.inputs):
+        yield f"{what} has the extents {f.inputs}"
     yield from _unknown(what, f.exprs, {n for n, _ in f.inputs})
+
+
+def _of_lanes(what: str, f: IndexMap, outs: int, *second: tuple[str, int]) -> Iterator[str]:
+    """An index map of lanes, and of what each has several of."""
+    yield from _of_map(what, f, 1 + len(second), outs)
+    if f.inputs != (("lane", LANES), *second):
+        yield f"{what} is of {f.inputs}, not of {(('lane', LANES), *second)}"
 
 
 def _unknown(what: str, expressions: Iterable[Aff], known: Iterable[str]) -> Iterator[str]:
     for e in expressions:
         if missing := sorted(e.names() - set(known)):
             yield f"{what} is {e}, and {missing[0]} has no value there"
+        if any(abs(n) > MOST_INT for n in (e.const, *(factor for _, factor in e.terms))):
+            yield f"{what} is {e}, which is beyond an int of 32 bits"
 
 
 # ---- statements
@@ -235,13 +305,23 @@ def _of_pointwise(ir: KernelIR, op: Pointwise) -> Iterator[str]:
             yield from _of_element(ir, x, CHUNK)
         elif x not in ir.scalars:
             yield f"no scalar is called {x!r}"
-    if max(inputs(op.formula), default=-1) >= len(op.operands):
-        yield f"{op.name} has {len(op.operands)} operands, and its formula takes number {max(inputs(op.formula))}"
+    yield from _of_name("a function", op.name)
+    yield from _of_formula(op.name, op.formula, len(op.operands))
     if (inside := op.inside) is not None:
         if len(inside.index) != len(inside.extents):
             yield f"inside has {len(inside.index)} indices and {len(inside.extents)} extents"
         if inside.along not in (None, *range(len(inside.index))):
             yield f"inside has no dimension {inside.along}"
+
+
+def _of_formula(name: str, formula: Formula, operands: int) -> Iterator[str]:
+    for node in nodes(formula):
+        if isinstance(node, Input) and not 0 <= node.position < operands:
+            yield f"{name} has {operands} operands, and its formula takes number {node.position}"
+        if isinstance(node, Call):
+            known = FUNCTIONS.get(node.function)
+            if known is None or known.arity != len(node.arguments):
+                yield f"{name} calls {node.function} of {len(node.arguments)} values, which there is not"
 
 
 def _of_tile_index(ir: KernelIR, tile: str, index: tuple[Aff, ...]) -> Iterator[str]:
@@ -261,18 +341,18 @@ def _of_shared_store(ir: KernelIR, op: SharedStore) -> Iterator[str]:
 
 def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
     yield from _of_tile_index(ir, op.tile, op.origin)
-    yield from _of_map("the ownership", op.ownership, 2, len(op.origin))
+    width = _array(ir, op.target).width
+    yield from _of_lanes("the ownership", op.ownership, len(op.origin), ("i", width))
     if op.operand not in ("a", "b"):
         yield f"an operand is a or b, not {op.operand!r}"
-    width = _array(ir, op.target).width
-    if tuple(n for _, n in op.ownership.inputs) != (LANES, width):
-        yield f"the ownership is of {op.ownership.inputs}, not of {LANES} lanes with {width} values each"
     if op.access not in (1, 2, 4, 8) or width % op.access:
         yield f"fragments are loaded 1, 2, 4 or 8 values at once, not {op.access} of {width}"
 
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
+    for own in (op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d):
+        yield from _of_lanes("the ownership", own, 2, ("i", own.inputs[-1][1] if own.inputs else 0))
     sides = zip("abd", (op.a, op.b, op.d), (instruction.a, instruction.b, instruction.d), op.macro.values, strict=True)
     for name, e, own, values in sides:
         width, count = _array(ir, e).width, own.inputs[1][1]
@@ -297,8 +377,8 @@ def _of_exchange(ir: KernelIR, op: ExchangeStore | ExchangeLoad) -> Iterator[str
         yield from _of_element(ir, op.target, CHUNK)
         if op.parts < 1:
             yield f"a sum of {op.parts} parts"
-    yield from _of_map("the load", ex.load, 2, CHUNK * VALUE_BYTES[ex.kind] // CHUNK_BYTES)
-    yield from _of_map("the ownership of runs", ex.owns, 2, 2)
+    yield from _of_lanes("the load", ex.load, CHUNK * VALUE_BYTES[ex.kind] // CHUNK_BYTES, ("round", ex.rounds))
+    yield from _of_lanes("the ownership of runs", ex.owns, 2, ("round", ex.rounds))
     if len(ex.words) != CHUNK or any(not 0 <= w < CHUNK for w in ex.words):
         yield f"a run has the words {ex.words} of the {CHUNK} loaded"
     if ex.along not in (0, 1) or ex.rounds < 1 or ex.chunks < 1:
@@ -311,11 +391,11 @@ def _pieces(ex: Exchange, source: RegisterArray) -> Iterator[str]:
         yield f"pieces of {[len(p) for p in ex.pieces]} {ex.kind} values are no accesses of one width"
     if outside := [v for p in ex.pieces for v in p if not 0 <= v < source.width]:
         yield f"a piece has value {outside[0]} of the {source.width} of {source.name}"
-    yield from _of_map("the store", ex.store, 1, len(ex.pieces))
+    yield from _of_lanes("the store", ex.store, len(ex.pieces))
 
 
 def _of_loop(ir: KernelIR, s: Loop) -> Iterator[str]:
-    if s.step < 1:
+    if not 1 <= s.step <= MOST_INT:
         yield f"{s.var} goes in steps of {s.step}"
     if not s.lower or not s.upper:
         yield f"{s.var} has no bounds"

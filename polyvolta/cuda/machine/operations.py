@@ -18,7 +18,7 @@ from polyvolta.cuda.machine.errors import NoProduct
 from polyvolta.cuda.machine.machine import Effect, Machine
 from polyvolta.cuda.machine.reach import Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.graph.functions.formula import evaluate
+from polyvolta.graph.functions.meaning import evaluate
 
 TYPES = {"half": np.float16, "float": np.float32}
 

@@ -108,7 +108,7 @@ def around(ir: KernelIR, at: IrPath) -> list[tuple[IrPath, Stmt]]:
     return [(at[:n], stmts[at[:n]]) for n in range(1, len(at))]
 
 
-def k_loops(ir: KernelIR) -> list[IrPath]:
+def paths_of_k_loops(ir: KernelIR) -> list[IrPath]:
     """The loops over k tiles: they copy to shared memory, and multiply."""
     found = []
     for at, s in walk(ir.body):
@@ -121,7 +121,7 @@ def k_loops(ir: KernelIR) -> list[IrPath]:
 
 def in_k_loops(ir: KernelIR, *kinds: type, where: Callable[[Any], bool] = lambda s: True) -> list[IrPath]:
     """The paths of all statements of some kinds in loops over k tiles."""
-    loops = k_loops(ir)
+    loops = paths_of_k_loops(ir)
     return [at for at in places(ir, *kinds, where=where) if any(at[: len(loop)] == loop for loop in loops)]
 
 

@@ -24,7 +24,7 @@ from polyvolta.cuda.mutants.model import (
     around,
     edited,
     in_k_loops,
-    k_loops,
+    paths_of_k_loops,
     places,
     rewritten,
 )
@@ -39,7 +39,7 @@ def _loading(ir: KernelIR, tile: Callable[[Loop], Aff]) -> KernelIR:
         change = lambda op: (replace(op, index=put(op.index, moved)) if isinstance(op, GlobalLoad) else op,)  # noqa: E731
         return (replace(s, body=rewritten(s.body, change)),)
 
-    return edited(ir, k_loops(ir), loop)
+    return edited(ir, paths_of_k_loops(ir), loop)
 
 
 def _buffered(ir: KernelIR, number: Callable[[Aff], Aff], *kinds: type) -> KernelIR:
@@ -61,7 +61,7 @@ def _bounded(ir: KernelIR, lower: int, upper: int) -> KernelIR:
             ),
         )
 
-    return edited(ir, k_loops(ir), loop)
+    return edited(ir, paths_of_k_loops(ir), loop)
 
 
 def _early(ir: KernelIR) -> KernelIR:
@@ -86,12 +86,12 @@ def _stores_first(ir: KernelIR) -> KernelIR:
         first, rest = [s.body[n] for n in loads], [p for n, p in enumerate(s.body) if n not in loads]
         return (replace(s, body=(*rest, *first)),)
 
-    return edited(ir, k_loops(ir), loop)
+    return edited(ir, paths_of_k_loops(ir), loop)
 
 
 def _fewer_steps(ir: KernelIR) -> KernelIR:
     """The loops over the steps of a k tile, those with both fragment loads and macro-MMAs, end one step early."""
-    steps = [at for at, s in walk(ir.body) if isinstance(s, Loop) and at not in k_loops(ir)
+    steps = [at for at, s in walk(ir.body) if isinstance(s, Loop) and at not in paths_of_k_loops(ir)
              and {FragmentLoad, Mma} <= {type(op) for op in operations(s.body)}]  # fmt: skip
     return edited(ir, steps, lambda s: (replace(s, upper=tuple(e - s.step for e in s.upper)),))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op, SharedTile
-from polyvolta.cuda.ir.walk import operations, touches
+from polyvolta.cuda.ir.walk import arrays_of, operations
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, worst_degree
 from polyvolta.cuda.machine.access import warp_accesses
 from polyvolta.cuda.machine.reach import Mask, WarpAccess
@@ -79,7 +79,7 @@ def taken(
             known = machine.loop_names
             raise NotInKernel(f"{ir.name} has no loop {name!r}", hint=nearest(name, known))
     for step in machine.steps():
-        if step.op.statement != statement or tile.name not in set().union(*touches(step.op, ir)):
+        if step.op.statement != statement or tile.name not in set().union(*arrays_of(step.op, ir)):
             continue
         mine = None if step.mask is None else step.mask[0, warp]
         loops = machine.loops()
@@ -120,7 +120,7 @@ def _instruction(
 
 def _statement(ir: KernelIR, tile: SharedTile, access: str) -> str:
     """The statement that is meant by a name, or by "load" or "store"."""
-    reads, writes = ([op.statement for op in operations(ir.body) if tile.name in touches(op, ir)[k]] for k in (0, 1))
+    reads, writes = ([op.statement for op in operations(ir.body) if tile.name in arrays_of(op, ir)[k]] for k in (0, 1))
     known = dict.fromkeys([*writes, *reads])
     named = {"load": reads, "store": writes}
     if access in known:

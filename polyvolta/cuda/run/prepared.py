@@ -10,13 +10,20 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.run.gpu import stream_handle
 
-if TYPE_CHECKING:
-    from polyvolta.cuda.run.launch import LoadedKernel
+
+class Launchable(Protocol):
+    """A kernel in the memory of a device: its name, and the driver's number of it (`launch.LoadedKernel`)."""
+
+    @property
+    def entry(self) -> str: ...
+
+    @property
+    def handle(self) -> int: ...
 
 
 class Prepared:
@@ -34,7 +41,7 @@ class Prepared:
     __slots__ = ("_call", "_entry", "_keep", "_launch", "_values", "block", "grid", "shared_bytes", "stream")
 
     def __init__(
-        self, loaded: LoadedKernel, grid: tuple, block: tuple, shared_bytes: int, values: list, stream: int,
+        self, loaded: Launchable, grid: tuple, block: tuple, shared_bytes: int, values: list, stream: int,
         keep: tuple,
     ) -> None:  # fmt: skip
         self.grid, self.block, self.shared_bytes, self.stream = grid, block, shared_bytes, stream
@@ -98,7 +105,7 @@ def _driver() -> Any:
 
 
 def prepare(
-    loaded: LoadedKernel,
+    loaded: Launchable,
     grid: Sequence[int],
     block: Sequence[int],
     shared_bytes: int,

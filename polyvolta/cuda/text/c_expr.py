@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.sched.emit.expressions import CSpeller
+from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sets import Aff, aff, var, xor
 from polyvolta.sets.values.aff import Atom, Xor
 from polyvolta.sets.values.simplify import Range, floordiv_within, interval, simplify

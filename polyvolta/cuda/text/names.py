@@ -2,6 +2,7 @@
 
 in the kernel's body        tensors, sizes and scalars can't be called so: `KERNEL_NAMES`
 of functions of C and CUDA  a kernel can't be called so, and a user's function is NAME_of in the text: `FUNCTIONS_OF_C`
+of what tools trip over     a kernel can't be called so: `NOT_FOR_KERNELS`
 of device functions         a device function takes another name beside what is called so
 in device functions         nobody notices: a scalar that is an argument there has another name inside
 """
@@ -32,6 +33,9 @@ FUNCTIONS_OF_C = frozenset(
     free malloc memcpy memset printf clock clock64 make_uint2 make_uint4 make_float2 make_float4""".split()
 )
 """What C's mathematics library and CUDA declare without a header."""
+NOT_FOR_KERNELS = frozenset({"std", "WARP_SZ", "A7"})
+"""What a kernel can't be called besides: C++'s namespace, a constant of PTX, and a name at which NVRTC 12.9 ends in a
+segmentation fault (of 11,732 names of two and three characters the only one; A7 as a tensor is fine)."""
 
 _CALLED = {f for x in FUNCTIONS.values() for f in re.findall(r"\w+(?=\()", x.c)}
 OWN_NAMES = re.compile(rf"i|y|count|(x|t|packed)\d+|{'|'.join(sorted(_CALLED))}")

@@ -36,6 +36,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Zero,
 )
 from polyvolta.cuda.ir.walk import IrPath, operations
+from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text import ranges
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
@@ -83,8 +84,10 @@ def printed(ir: KernelIR) -> Printed:
 
     Raises
     ------
+    IllFormed : the IR means nothing.
     NotPrintable : an index whose floor is not C's division, or an operation between kinds that have no conversion.
     """
+    check(ir)
     printer = _Printer(ir)
     kernel = printer.kernel()
     prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]

@@ -25,11 +25,13 @@ from typing import Any, Protocol
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import KernelIR
-from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.ir.well_formed import IllFormed, check
+from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.engine.machine import run
-from polyvolta.cuda.verify.engine.symbolic import Client, Finding, Undecided
-from polyvolta.cuda.verify.report.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
+from polyvolta.cuda.verify.engine.symbolic import Client, Refutation, Undecided
+from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
+from polyvolta.cuda.verify.report.report import Report
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
@@ -70,27 +72,37 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     ------
     UnknownProof : a name that no proof has.
     NoMeaning : a proof was asked for by name that the kernel has no use for.
-    IllFormed : the IR means nothing that could be proved or refuted.
+    IllFormed : the IR means nothing that could be proved or refuted, or has no text.
 
     Cost: seconds; most of it is one run of the kernel on symbols.
     """
     wanted = asked(only)
     check(ir)
     schedule = stages[list(stages)[-1]]
+    places = Places(ir, schedule)
+    text = _printed(places)
     found = Found({}, {}, {})
     by_functions(ir, graph, stages, wanted, found)
     by_machine(ir, graph, wanted, found)
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
         raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])
-    sizes, places = covered(ir), Places(ir, schedule)
+    sizes = covered(ir)
     proofs = [
         _proof(n, *found.verdicts[n], sizes, places) if n in found.verdicts
         else _not_decided(n, found.unknown.get(n, Undecided("no prover answers it")), sizes, places)
         for n in wanted if n not in found.without
     ]  # fmt: skip
     title = f"{ir.name}: {ir.about}" if ir.about else ir.name
-    return Report(title, tuple(proofs), places.printed.text, schedule)
+    return Report(title, tuple(proofs), text, schedule)
+
+
+def _printed(places: Places) -> str:
+    """The kernel's text, that of a well-formed IR."""
+    try:
+        return places.printed.text
+    except NotPrintable as wrong:
+        raise IllFormed(f"it has no text: {wrong.message}", where=wrong.where, hint=wrong.hint) from wrong
 
 
 def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -202,9 +214,9 @@ def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) 
     _refute(ir, graph, chosen, {n: f for n, f in findings.items() if n in names}, found)
 
 
-def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Finding], found: Found) -> None:
+def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Refutation], found: Found) -> None:
     """Turn what was found into refutations, each after a run at its own sizes, or at others, in which it happens."""
-    again: dict[tuple[int, ...], Mapping[str, Finding]] = {}
+    again: dict[tuple[int, ...], Mapping[str, Refutation]] = {}
     sure = {name for made in chosen for name in getattr(made, "confirmed", ())}
     for name, finding in findings.items():
         verdict, seconds = found.verdicts[name]
@@ -233,7 +245,7 @@ def _sizes(ir: KernelIR, number: int) -> dict[str, int]:
     return {n: -(-number // multiples.get(n, 1)) * multiples.get(n, 1) for n in ir.sizes}
 
 
-def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> Mapping[str, Finding]:
+def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Found) -> Mapping[str, Refutation]:
     """One run with some clients, whose proofs share their time; what it found against them."""
     done = run(ir, watching)
     for client, own in zip(watching, done.seconds, strict=True):
@@ -256,7 +268,7 @@ def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Foun
     return done.findings
 
 
-def refuted(verdict: Verdict, finding: Finding, ir: KernelIR) -> Verdict:
+def refuted(verdict: Verdict, finding: Refutation, ir: KernelIR) -> Verdict:
     """A verdict with what the machine found against it."""
     point = dict(finding.point)
     block = tuple(point.pop(f"blockIdx.{axis}", None) for axis in "xyz")

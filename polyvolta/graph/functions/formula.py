@@ -104,28 +104,6 @@ def fold(
     return values[formula]
 
 
-def evaluate(formula: Formula, operands: Sequence[Any], dtype: Any = "float32") -> Any:
-    """The formula on numpy arrays, every function computed in `dtype`.
-
-    Parameters
-    ----------
-    operands : arrays or numbers of any real type; they broadcast as in numpy.
-    dtype : float32, what kernels compute in, or float64. Numpy's warnings about NaN and infinity are silent.
-
-    >>> evaluate(Call("relu", (Call("sub", (Input(0), Number(1))),)), [[0.5, 3]])
-    array([0., 2.], dtype=float32)
-    """
-    import numpy as np
-
-    from polyvolta.graph.functions.table import FUNCTIONS
-
-    def cast(x: Any) -> Any:
-        return np.asarray(x, dtype)
-
-    with np.errstate(all="ignore"):
-        return fold(formula, [cast(x) for x in operands], cast, lambda f, xs: cast(FUNCTIONS[f].meaning(*xs)))
-
-
 def inputs(formula: Formula) -> tuple[int, ...]:
     """The positions of the inputs that occur, ascending."""
     return tuple(sorted(n.position for n in nodes(formula) if isinstance(n, Input)))

@@ -7,7 +7,7 @@ Python's own numbers in here never widen a float32 array.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -157,3 +157,22 @@ MEANING: dict[str, Callable[..., Any]] = {
 }
 MEANING |= {name: _defined(f.definition) for name, f in FUNCTIONS.items() if f.definition is not None}
 """Every function of `functions.FUNCTIONS` over numpy arrays."""
+
+
+def evaluate(formula: Formula, operands: Sequence[Any], dtype: Any = "float32") -> Any:
+    """The formula on numpy arrays, every function computed in `dtype`.
+
+    Parameters
+    ----------
+    operands : arrays or numbers of any real type; they broadcast as in numpy.
+    dtype : float32, what kernels compute in, or float64. Numpy's warnings about NaN and infinity are silent.
+
+    >>> from polyvolta.graph.functions.formula import Call, Input, Number
+    >>> evaluate(Call("relu", (Call("sub", (Input(0), Number(1))),)), [[0.5, 3]])
+    array([0., 2.], dtype=float32)
+    """
+    def cast(x: Any) -> Any:
+        return np.asarray(x, dtype)
+
+    with np.errstate(all="ignore"):
+        return fold(formula, [cast(x) for x in operands], cast, lambda f, xs: cast(MEANING[f](*xs)))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, walk
 from polyvolta.graph.functions.formula import fold
-from polyvolta.graph.functions.table import FUNCTIONS
+from polyvolta.graph.functions.meaning import MEANING
 from polyvolta.graph.reference import value_of
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _formula(formula: Any, xs: Sequence[Pair], steps: int) -> Any:
     """How far off a user's function is: call by call."""
 
     def call(f: str, pairs: tuple[Pair, ...]) -> Pair:
-        value = FUNCTIONS[f].meaning(*(x for x, _ in pairs))
+        value = MEANING[f](*(x for x, _ in pairs))
         return value, _function(f, pairs, value, steps)
 
     return fold(formula, xs, _number, call)[1]
@@ -158,7 +158,7 @@ def _function(f: str, xs: Sequence[Pair], value: Any, steps: int) -> Any:
     else:
         off = 0.0
         for point in product(*(_points(x, d) for x, d in xs)):
-            off = np.maximum(off, _distance(FUNCTIONS[f].meaning(*point), value))
+            off = np.maximum(off, _distance(MEANING[f](*point), value))
     if f == "pow":  # NaN of a negative number, unless the exponent is whole
         (x, dx), (_, dy) = xs
         off = np.where((x - dx < 0) & (dy > 0), np.inf, off)

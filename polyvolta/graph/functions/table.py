@@ -1,7 +1,7 @@
-"""The pointwise functions, as data: for each its meaning in numpy, and its expression in CUDA C or a formula.
+"""The pointwise functions, as data: for each its expression in CUDA C, or a formula.
 
-A function takes numbers and gives a number. Its meaning is a function over numpy arrays that keeps their type:
-on float64 arrays it is the yardstick of `pv.reference`, on float32 arrays it is what the interpreter computes.
+A function takes numbers and gives a number. Its meaning (`meaning.MEANING`) is a function over numpy arrays that keeps
+their type: on float64 arrays it is the yardstick of `pv.reference`, on float32 arrays what the interpreter computes.
 Its C expression works on fp32 values and needs no header: `expf`, `erff` and the like are built into NVIDIA's
 compiler. A function that takes several steps, as `sigmoid` does, is a formula of others: one definition, of which
 reference, interpreter and kernel compute every step, in this order, each rounded by itself.
@@ -16,10 +16,8 @@ times the code of a plain product, most of it for arguments above 1e5, and 32 by
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
 
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number
 
@@ -42,13 +40,6 @@ class Function:
     arity: int
     c: str = ""
     definition: Formula | None = None
-
-    @property
-    def meaning(self) -> Callable[..., Any]:
-        """Over numpy arrays of one floating type, which the result has, too."""
-        from polyvolta.graph.functions.meaning import MEANING
-
-        return MEANING[self.name]
 
 
 X, Y = Input(0), Input(1)

@@ -24,11 +24,19 @@ LARGEST_RATIO = 2.0**64  # of two factors: beyond, what is in fp32's range could
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A product's place in a sum: the step and the node of its formula that is the sum, and the factor."""
+    """A product's place in a sum: the step and the node of its formula that is the sum, and the factor.
+
+    `on_the_way` are the factors from the product on to each of the calls between, the last one that of the sum.
+    """
 
     step: int
     sum: Formula
-    factor: float
+    on_the_way: tuple[float, ...]
+
+    @property
+    def factor(self) -> float:
+        """With which it enters the sum."""
+        return self.on_the_way[-1]
 
 
 def shared(graph: Graph, plan: Plan, all_of_them: bool = False) -> Plan:
@@ -79,18 +87,23 @@ def _term(plan: Plan, array: str) -> Term | tuple[Step | None, str]:
     step = plan.steps[readers[0]]
     uses = _uses(step.formula)
     node: Formula = Input(next(n for n, a in enumerate(step.accesses) if a.tensor == array))
-    leaf, factor = node, 1.0
+    leaf, factors = node, [1.0]
     while len(uses[node]) == 1 and (times := _linear(*uses[node][0])) is not None:
-        factor *= times
-        if not 1 / LARGEST_RATIO <= abs(factor) <= LARGEST_RATIO:
-            return step, f"{array} has the factor {factor:g}"
+        factors.append(factors[-1] * times)
+        if not _moderate(factors[-1]):
+            return step, f"{array} has the factor {factors[-1]:g}"
         node = uses[node][0][0]
     if len(uses[leaf]) > 1:
         return step, f"{array} is used {len(uses[leaf])} times"
     if node is leaf:
         around = f"goes into {uses[leaf][0][0].function} alone" if uses[leaf] else "is stored as it is"
         return step, f"{array} is no term of a sum: it {around}"
-    return Term(readers[0], node, factor)
+    return Term(readers[0], node, tuple(factors))
+
+
+def _moderate(factor: float) -> bool:
+    """Whether what is in fp32's range stays there, times a factor."""
+    return 1 / LARGEST_RATIO <= abs(factor) <= LARGEST_RATIO
 
 
 def _uses(formula: Formula) -> dict[Formula, list[tuple[Call, int]]]:
@@ -121,11 +134,15 @@ def _linear(call: Call, at: int) -> float | None:
 
 
 def _similar(group: list[str], terms: Mapping[str, Term]) -> list[str]:
-    """The last member and those before it whose factors are near enough to one another's."""
+    """The last member and those before it whose factors are near enough to one another's.
+
+    In the accumulator all of them go the last one's way through the formula, which no factor may leave the range on.
+    """
+    last = terms[group[-1]]
     kept = [group[-1]]
     for a in reversed(group[:-1]):
-        ratios = [abs(terms[a].factor / terms[b].factor) for b in kept]
-        if all(1 / LARGEST_RATIO <= r <= LARGEST_RATIO for r in ratios):
+        ratios = [terms[a].factor / terms[b].factor for b in kept]
+        if all(map(_moderate, (*ratios, *(ratios[0] * way for way in last.on_the_way)))):
             kept.append(a)
     return kept[::-1]
 

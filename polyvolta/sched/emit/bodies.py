@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from polyvolta.sched.emit.expressions import PythonSpeller, Speller
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.loops.ast import Call
+from polyvolta.sched.loops.notation.expressions import PythonSpeller, Speller
 from polyvolta.sets import Aff, NotAffine, aff, nearest, var
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Extreme, For
@@ -23,17 +22,15 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Filter, Leaf, Member, Node, Path, Sequence, SetNode
 from polyvolta.sets import Aff, var
-
-if TYPE_CHECKING:
-    from polyvolta.sched.loops.walk import Scanner
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
 
 
 @dataclass(slots=True)
-class Nest:
+class BandLoops:
     """The members of a band, or the iterators that are left at a leaf, and what to do inside.
 
     Parameters
@@ -43,7 +40,7 @@ class Nest:
     child : the node below, which says what may run first at equal values.
     """
 
-    scanner: Scanner
+    writer: Writer
     at: Path
     members: List[Member]
     columns: List[int]
@@ -72,7 +69,7 @@ class Nest:
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
-                self.scanner.notes += [] if note in self.scanner.notes else [note]
+                self.writer.notes += [] if note in self.writer.notes else [note]
                 found = groups(state.known, part, k, col, "default", first) or ()
             for group in found:
                 out += self.group(k, group, state)
@@ -99,7 +96,7 @@ class Nest:
         if not lanes:
             return ()
         if has_rows(shared):
-            conditions = stated(known.columns, shared, self.scanner.tidy)
+            conditions = stated(known.columns, shared, self.writer.tidy)
             state = state.knowing(shared)
             known = state.known
         else:
@@ -121,7 +118,7 @@ class Nest:
             if simpler is not None:
                 b, state = simpler, state.knowing(shared)
                 known = state.known
-                conditions += stated(known.columns, shared, self.scanner.tidy)
+                conditions += stated(known.columns, shared, self.writer.tidy)
         if not (b.low or b.lows and all(b.lows)) or not (b.high or b.highs and all(b.highs)):
             possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
             if len(possible) == len(lanes):
@@ -172,12 +169,12 @@ class Nest:
             fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
             key, const, den = value
             there = (key, const + den * shift, den)
-            e = self.scanner.tidy(state.known.columns.aff(*there))
+            e = self.writer.tidy(state.known.columns.aff(*there))
             inside = [lane for lane in fixed if not lane.empty]
             out += self.moved(k, there).visit(k + 1, inside, state.below(e))
         return tuple(out)
 
-    def moved(self, k: int, value: Value) -> Nest:
+    def moved(self, k: int, value: Value) -> BandLoops:
         """The nest with a value put in for a member in what it isolates."""
         regions = [[s.copy() for s in shadows] for shadows in self.regions]
         for s in [s for shadows in regions for s in shadows]:
@@ -195,11 +192,11 @@ class Nest:
         found = found or constant_span(state.known, shadows, col, b.step)
         if found is None:
             what = f"the loop {self.name(k)} cannot be unrolled: no constant bounds how often it runs"
-            state.fail(self.scanner, self.at, NotScannable, what, "unroll a member within a tile")
+            state.fail(self.writer.schedule, self.at, NotScannable, what, "unroll a member within a tile")
         side, steps = found
         if steps > LONGEST:
             what = f"the loop {self.name(k)} would be unrolled {steps + 1} times"
-            state.fail(self.scanner, self.at, NotScannable, what, "tile it, and unroll within a tile")
+            state.fail(self.writer.schedule, self.at, NotScannable, what, "tile it, and unroll within a tile")
         key, const = end(state.known, side, col, 1, b.step, b.residue)
         out: list[Ast] = []
         for t in range(steps + 1):
@@ -208,12 +205,12 @@ class Nest:
 
     def loop(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
         """One loop."""
-        m, col, known, scanner = self.members[k], self.columns[k], state.known, self.scanner
+        m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
         low = self.ends(known, b.low, b.lows, col, 1, b)
         high = self.ends(known, b.high, b.highs, col, -1, b)
         inside = b.system(col)
-        with scanner.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
+        with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
             for shift, lanes in parts:
                 inner = state.knowing(inside).below(var(name) + shift)
@@ -228,7 +225,7 @@ class Nest:
 
     def name(self, k: int) -> str:
         """The variable of a member's loop."""
-        return str(self.scanner.columns.affs[self.columns[k]])
+        return str(self.writer.columns.affs[self.columns[k]])
 
     def ends(
         self, known: Known, some: list[Side], each: list[list[Side]], col: int, sign: int, b: Bounds
@@ -251,14 +248,14 @@ class Nest:
         if b.step > 1 and sign == 1:
             residue = known.columns.aff(*b.residue)
             e = residue - b.step * ((residue - e) // b.step)
-        return self.scanner.tidy(e)
+        return self.writer.tidy(e)
 
     def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:
         low = not (b.low or (b.lows and all(b.lows)))
         names = ", ".join(dict.fromkeys(lane.piece.statement for lane in lanes))
         raise NotScannable(
             f"the loop {self.name(k)} over {names} has no {'lower' if low else 'upper'} bound",
-            where=self.scanner.schedule.marked(self.at),
+            where=self.writer.schedule.marked(self.at),
             hint=f"the domain bounds member {k} from {'above' if low else 'below'} only"
             if bool(b.high or b.highs) != bool(b.low or b.lows)
             else f"nothing bounds member {k}",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polyvolta.sched.loops.ast import Ast
+from polyvolta.sched.loops.notation.c import c_text
 from polyvolta.sets import Aff
 from polyvolta.sets.values.simplify import Range
 
@@ -33,9 +34,7 @@ class Scan:
     largest: tuple[int, str] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        from polyvolta.sched.emit.c.text import to_c
-
-        return to_c(self)
+        return c_text(self)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, System
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.tree import Path
+from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, PolyvoltaError
-
-if TYPE_CHECKING:
-    from polyvolta.sched.loops.walk import Scanner
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +41,6 @@ class State:
         """The statements that come this way, in order."""
         return tuple(dict.fromkeys(p.statement for p in self.pieces))
 
-    def fail(self, scanner: Scanner, at: Path, kind: type[PolyvoltaError], what: str, hint: str) -> NoReturn:
+    def fail(self, schedule: Schedule, at: Path, kind: type[PolyvoltaError], what: str, hint: str) -> NoReturn:
         """Refuse the tree, its node marked."""
-        raise kind(what, where=scanner.schedule.marked(at), hint=hint)
+        raise kind(what, where=schedule.marked(at), hint=hint)

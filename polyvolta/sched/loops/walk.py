@@ -12,7 +12,7 @@ from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
 from polyvolta.sched.loops.conditions import any_of, beyond, exactly, fewer, guarded, has_rows, loosened, stated
 from polyvolta.sched.loops.instances import disjoint, instances, parameters, rows, systems
-from polyvolta.sched.loops.members import Nest
+from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.groups import difference
@@ -62,8 +62,7 @@ class Scanner(Writer):
             if not node.context.space.n_out:
                 self.known = self.assuming(self.known, node.context, ())
             node = node.child
-        super().__init__(self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
-        self.notes: list[str] = []
+        super().__init__(schedule, self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
         self.extents: dict[str, Aff] = {}
         if names:
             self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)
@@ -243,8 +242,8 @@ class Scanner(Writer):
         loops = [0 if m.name else c for m, c in zip(node.members, columns, strict=True)]
         lanes = self.lanes(state, node.members, columns, loops)
         regions = self.regions(node, at, columns, loops, state)
-        nest = Nest(self, at, node.members, loops, lambda s: self.visit(node.child, (*at, 0), s), regions, node.child)
-        return nest.visit(0, lanes, state)
+        inside = lambda s: self.visit(node.child, (*at, 0), s)  # noqa: E731
+        return BandLoops(self, at, node.members, loops, inside, regions, node.child).visit(0, lanes, state)
 
     def lanes(
         self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
@@ -311,7 +310,7 @@ class Scanner(Writer):
             members = [Member(((name, var(d)),)) for d in free]
             columns = [self.columns.loop(len(state.prefix) + k) for k in range(len(free))]
             state = state.with_pieces(pieces)
-            nest = Nest(self, at, members, columns, lambda s: self.calls(name, at, s))
+            nest = BandLoops(self, at, members, columns, lambda s: self.calls(name, at, s))
             return nest.visit(0, self.lanes(state, members, columns, columns), state)
         found: dict[tuple[Aff, ...], list[System]] = {}
         for piece in pieces:

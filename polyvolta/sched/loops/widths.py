@@ -8,10 +8,10 @@ type is for the caller to see, that the loops' own constants do is seen here. `e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from polyvolta.sched.errors import BadArgument, NotTranslatable
 from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Condition, Extreme, For, If
-from polyvolta.sched.loops.result import Scan
 from polyvolta.sets import Aff, nearest
 from polyvolta.sets.values.aff import Atom, Floor
 from polyvolta.sets.values.simplify import Range
@@ -19,7 +19,23 @@ from polyvolta.sets.values.simplify import Range
 BITS = {"int": 32, "long": 64, "long long": 64, "int32_t": 32, "int64_t": 64}  # the types of loop variables
 
 
-def integer_type(scan: Scan, wanted: str | None) -> str:
+class Loops(Protocol):
+    """Loops, and what is known of their names: what `scan` returns (`result.Scan`)."""
+
+    @property
+    def body(self) -> Sequence[Ast]: ...
+
+    @property
+    def extents(self) -> Mapping[str, Aff]: ...
+
+    @property
+    def ranges(self) -> Mapping[str, Range]: ...
+
+    @property
+    def largest(self) -> tuple[int, str] | None: ...
+
+
+def integer_type(scan: Loops, wanted: str | None) -> str:
     """The type of loop variables: the one that is wanted, else `int` or, for large constants, `long long`.
 
     Half of a type's range is left to the sizes.
@@ -44,7 +60,7 @@ def integer_type(scan: Scan, wanted: str | None) -> str:
     return wanted or ("int" if bits == 32 else "long long")
 
 
-def check_sizes(scan: Scan, params: Mapping[str, int]) -> None:
+def check_sizes(scan: Loops, params: Mapping[str, int]) -> None:
     """Refuse parameters with which a value of the loops may leave 64 bits.
 
     Raises
@@ -62,7 +78,7 @@ def check_sizes(scan: Scan, params: Mapping[str, int]) -> None:
         )
 
 
-def largest(scan: Scan, params: Mapping[str, int] | None = None) -> tuple[int, str]:
+def largest(scan: Loops, params: Mapping[str, int] | None = None) -> tuple[int, str]:
     """A bound of the magnitude of whatever the loops compute, and the expression that has it.
 
     Parameters

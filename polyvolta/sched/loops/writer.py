@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from polyvolta.sched.loops.ast import Bound
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import Range, simplify
 
@@ -16,15 +17,17 @@ UNKNOWN: Range = (None, None)
 
 
 class Writer:
-    """The ranges of what has a name while the loops are made.
+    """The ranges of what has a name while the loops of a tree are made, and what there is to say of them.
 
     Parameters
     ----------
+    schedule : the tree.
     ranges : of parameters, of names that members are mapped to, and of the loop variables outside.
     """
 
-    def __init__(self, columns: Columns, ranges: Ranges) -> None:
-        self.columns, self.ranges = columns, ranges
+    def __init__(self, schedule: Schedule, columns: Columns, ranges: Ranges) -> None:
+        self.schedule, self.columns, self.ranges = schedule, columns, ranges
+        self.notes: list[str] = []  # what the tree asks for and is not done
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
         self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
 

@@ -28,36 +28,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.lazily import homes, lazily
-from polyvolta.sched.passes.bands.interchange import interchange
-from polyvolta.sched.passes.bands.isolate import isolate_full_tiles
-from polyvolta.sched.passes.bands.join import join
-from polyvolta.sched.passes.bands.levels import set_level
-from polyvolta.sched.passes.bands.loop_type import set_loop_type, unroll
-from polyvolta.sched.passes.bands.reverse import reverse
-from polyvolta.sched.passes.bands.scale import scale
-from polyvolta.sched.passes.bands.shift import shift
-from polyvolta.sched.passes.bands.skew import skew
-from polyvolta.sched.passes.bands.split import split
-from polyvolta.sched.passes.bands.strip_mine import strip_mine
-from polyvolta.sched.passes.bands.tile import tile
-from polyvolta.sched.passes.common.legal import reflagged
-from polyvolta.sched.passes.mapping.context import insert_context, insert_guard
-from polyvolta.sched.passes.mapping.contract import contract
-from polyvolta.sched.passes.mapping.extension import insert_extension
-from polyvolta.sched.passes.mapping.map_members import map_members
-from polyvolta.sched.passes.mapping.mark import insert_mark, remove_mark
-from polyvolta.sched.passes.order.distribute import distribute
-from polyvolta.sched.passes.order.fuse import fuse
-from polyvolta.sched.passes.order.hoist import hoist
-from polyvolta.sched.passes.order.prefetch import prefetch
-from polyvolta.sched.passes.order.reorder import reorder
-from polyvolta.sched.passes.order.sequences import insert_filter, insert_sequence, insert_set, order_after, order_before
-from polyvolta.sched.passes.order.sink import sink
 
 if TYPE_CHECKING:
     from polyvolta.sched.passes.bands.interchange import interchange as interchange
     from polyvolta.sched.passes.bands.isolate import isolate_full_tiles as isolate_full_tiles
     from polyvolta.sched.passes.bands.join import join as join
+    from polyvolta.sched.passes.bands.levels import set_level as set_level
     from polyvolta.sched.passes.bands.loop_type import set_loop_type as set_loop_type
     from polyvolta.sched.passes.bands.loop_type import unroll as unroll
     from polyvolta.sched.passes.bands.reverse import reverse as reverse
@@ -92,6 +68,7 @@ _HOMES = homes(
         "bands.interchange": "interchange",
         "bands.isolate": "isolate_full_tiles",
         "bands.join": "join",
+        "bands.levels": "set_level",
         "bands.loop_type": "set_loop_type unroll",
         "bands.reverse": "reverse",
         "bands.scale": "scale",

@@ -104,7 +104,7 @@ def of(statements: Graph | Iterable[Any], name: str = "program") -> Program:
 
 def _defined(formula: Any) -> Callable[..., Any]:
     """A user's own function of numbers."""
-    from polyvolta.graph.functions.formula import evaluate
+    from polyvolta.graph.functions.meaning import evaluate
 
     return lambda *operands: evaluate(formula, operands, "float64")
 

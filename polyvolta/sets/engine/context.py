@@ -111,7 +111,7 @@ class Context:
     def _find(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[int, ...] | None:
         """A point of the context under other rows than its own."""
         if self.residues is not None:
-            return self.residues.find(eqs, ineqs)
+            return self.residues.find(eqs, ineqs, integer.sample)
         return integer.sample(self.n, eqs, [*ineqs, *self.bounds])
 
     def sign(self, row: Row) -> int:

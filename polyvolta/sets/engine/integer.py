@@ -151,7 +151,7 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
             point = _at_corners(n, ineqs, tab) if n <= FLAT else None
             decided = point is not None
             if not decided:
-                decided, point = residues.search(n, ineqs, tab)
+                decided, point = residues.search(n, ineqs, tab, sample)
             if not decided:
                 point = _full(n, ineqs, tab)
         if point is None:

@@ -9,17 +9,18 @@ its constant is the row at the base. With one t left, a question is one of inter
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from math import gcd, prod
 
 from ..budgets import spend
-from . import integer
 from .rows import Row, dot, evaluate, negate
 from .simplex import Tableau
 
 Point = tuple[int, ...]
 Div = tuple[int, Row]
+Sampler = Callable[[int, Sequence[Row], Sequence[Row]], Point | None]
+"""An integer point of equalities and inequalities over so many variables, or None: `integer.sample`."""
 
 FEW = 2000  # combinations of values that are rather listed than reasoned about
 MANY = 4000  # bases, with their residues, likewise
@@ -63,8 +64,8 @@ class Residues:
         spend(1 + len(self.bases) // 16)
         return Residues([b for b in self.bases if (v := evaluate(row, b)) == 0 or (v > 0 and not equality)], self.steps)
 
-    def find(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
-        """A point that satisfies the rows, or None; exact."""
+    def find(self, eqs: Sequence[Row], ineqs: Sequence[Row], sample: Sampler) -> Point | None:
+        """A point that satisfies the rows, or None; exact. `sample` answers for what several t are in."""
         rows = [*ineqs, *eqs, *map(negate, eqs)]
         slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in rows]
         fixed = [row for row, a in zip(rows, slopes, strict=True) if not any(a)]
@@ -73,17 +74,17 @@ class Residues:
         for base in self.bases:
             if all(evaluate(row, base) >= 0 for row in fixed):
                 spend(1 + len(moving) // 8)
-                t = _solution(len(self.steps), [(evaluate(row, base), *a) for row, a in moving])
+                t = _solution(len(self.steps), [(evaluate(row, base), *a) for row, a in moving], sample)
                 if t is not None:
                     moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
                     return tuple(map(sum, zip(base, *moves, strict=True)))
         return None
 
 
-def _solution(n: int, rows: Sequence[Row]) -> Point | None:
+def _solution(n: int, rows: Sequence[Row], sample: Sampler) -> Point | None:
     """An integer point of a few inequalities: an interval, as a rule."""
     if n != 1:
-        return integer.sample(n, (), rows)
+        return sample(n, (), rows)
     low, high = None, None
     for c, a in rows:
         if a > 0:
@@ -144,18 +145,20 @@ def resolved(
     return found
 
 
-def search(n: int, ineqs: Sequence[Row], tab: Tableau) -> tuple[bool, Point | None]:
+def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple[bool, Point | None]:
     """(whether this decides it, a point that satisfies the inequalities or None), for inequalities that define floors.
 
     Parameters
     ----------
     tab : a tableau over the variables with these inequalities, feasible.
+    sample : who answers the question over fewer variables that it comes down to.
 
+    >>> from polyvolta.sets.engine.integer import sample
     >>> rows = (0, 1, -3), (2, -1, 3), (-1, 3, -9), (9, 0, -1), (9, 0, 1)  # q = floor(x/3) and 3x - 9q >= 1
     >>> tab = Tableau(2)
     >>> for row in rows:
     ...     tab.add_ineq(row)
-    >>> search(2, rows, tab)
+    >>> search(2, rows, tab, sample)
     (True, (-26, -9))
     """
     order, divs, rest = _defined(n, ineqs)
@@ -165,7 +168,7 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau) -> tuple[bool, Point | No
     found = resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows])
     if found is None or (len(found.steps) > 1 and len(found.bases) > 100):
         return False, None
-    point = found.find((), rows)
+    point = found.find((), rows, sample)
     return True, None if point is None else tuple([point[order.index(k)] for k in range(n)])
 
 

@@ -29,7 +29,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Zero,
 )
 from polyvolta.cuda.ir.memories import Arrays
-from polyvolta.cuda.ir.walk import elements, put, touches
+from polyvolta.cuda.ir.walk import arrays_of, elements, put
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.sets import aff, var
@@ -181,7 +181,7 @@ def test_reads_stand_before_writes_and_each_is_proxied_and_timed(name):
     (Barrier("warp"), (set(), set())),
 ])  # fmt: skip
 def test_arrays_touched_are_those_of_the_accesses(op, expected):
-    assert touches(op, IR) == expected
+    assert arrays_of(op, IR) == expected
 
 
 def test_who_takes_part_together_and_what_is_ordered():

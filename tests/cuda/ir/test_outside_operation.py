@@ -27,7 +27,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedStore,
     SharedTile,
 )
-from polyvolta.cuda.ir.walk import put, touches
+from polyvolta.cuda.ir.walk import arrays_of, put
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.machine.access import reaches
 from polyvolta.cuda.machine.errors import NotAChunk, OutOfBounds
@@ -261,7 +261,7 @@ def test_it_is_printed_and_rewritten_as_any_other():
     source = print_cuda(kernel())
     assert "((unsigned *)back)[4 * (linearId) + (2 * c0) / 2] = " in source
     assert put(MOVE, lambda e: e.subs({"c0": 3})) == replace(MOVE, taken=(63 - T, aff(6)), put=(T, aff(6)))
-    assert touches(MOVE, kernel()) == ({"there"}, {"back"})
+    assert arrays_of(MOVE, kernel()) == ({"there"}, {"back"})
 
 
 @pytest.mark.parametrize(("changes", "said"), [

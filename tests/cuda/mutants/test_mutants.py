@@ -16,7 +16,7 @@ from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.machine.observe.watch import OBSERVERS
 from polyvolta.cuda.mutants import MUTANTS, Mutant, NotAKernel, NothingToBreak, UnknownMutant, broken
 from polyvolta.cuda.text.printer import print_cuda
-from polyvolta.cuda.verify.report.report import PROOFS
+from polyvolta.cuda.verify.report.records import PROOFS
 
 M, N, K, L = pv.sizes("M N K L")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")

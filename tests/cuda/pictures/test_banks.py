@@ -8,7 +8,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Mma
-from polyvolta.cuda.ir.walk import operations, touches
+from polyvolta.cuda.ir.walk import arrays_of, operations
 from polyvolta.cuda.layouts.bank_model import phases
 from polyvolta.cuda.machine.errors import OutOfBounds
 from polyvolta.cuda.pictures import shared_tile
@@ -130,7 +130,7 @@ def test_conflicts_are_red_where_the_bank_model_says_so(options, swizzled):
     for tile in kernel.ir.tiles:
         if tile.layout is None and not swizzled:
             continue
-        ops = [op for op in operations(kernel.ir.body) if tile.name in set().union(*touches(op, kernel.ir))]
+        ops = [op for op in operations(kernel.ir.body) if tile.name in set().union(*arrays_of(op, kernel.ir))]
         for s in {op.statement for op in ops}:
             svg = shared_tile(kernel, tile.name, s, warp=kernel.ir.warps - 1 if s.startswith("frag") else 0)
             svg = svg if swizzled else shared_tile(kernel, tile.name, s, swizzled=False)

@@ -220,7 +220,7 @@ def test_without_a_home_there_is_no_cache(monkeypatch):
 
 WRITER = """
 import random, sys
-from polyvolta.cuda import cubin_cache as cache
+from polyvolta.cuda.run import cubin_cache as cache
 random.seed(int(sys.argv[1]))
 for _ in range(300):
     n = random.randrange(8)

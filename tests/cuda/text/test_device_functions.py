@@ -16,7 +16,8 @@ from polyvolta.cuda.text.helpers import global_memory, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.helpers.pointwise import pointwise
 from polyvolta.cuda.text.printer import PRELUDE
-from polyvolta.graph.functions.formula import Call, Input, Number, evaluate
+from polyvolta.graph.functions.formula import Call, Input, Number
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.functions.table import FUNCTIONS
 from tests.cuda.host import needs_compiler
 from tests.cuda.macros import COMPOSITIONS, macro_mma

@@ -1,11 +1,16 @@
 """Users' names beside the text's own: every identifier of a text works as a name, or is refused with PV205."""
 
+import keyword
 import re
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.driver import _check_names
-from polyvolta.cuda.run.nvrtc import compile_cubin
-from polyvolta.cuda.text.names import FUNCTIONS_OF_C
+from polyvolta.cuda.run.nvrtc import _nvrtc_for, compile_cubin
+from polyvolta.cuda.text.names import FUNCTIONS_OF_C, NOT_FOR_KERNELS, c_name
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.functions.table import FUNCTIONS
@@ -16,6 +21,7 @@ OTHERS = (
     "linux unix fmaf isnan lerp hypot atomicAdd tex2D uint4 dim3 int2 nullptr memcpy epilogue prologue_A t t9 c c9 x7"
 )
 SMALL = pv.Options(block_tile=(16, 16, 16), warp_tile=(16, 16, 16), partial="pad")
+PRODUCT = pv.tensor("A", (8, 8)) @ pv.tensor("B", (8, 8))
 ROLES = 4  # names of each role in a kernel, as many as it has sizes
 
 
@@ -93,3 +99,70 @@ def test_kernels_are_called_as_nothing_else_is():
     assert "relu_add" in allowed and not {"expf", "half8", "int"} & set(allowed)
     texts = [f'extern "C" __global__ void {name}() {{}}' for name in allowed]
     compile_cubin("\n".join(texts), "sm_70", name=allowed[0])
+
+
+# ---- every word that NVRTC's own headers have
+
+
+def words_of_the_headers():
+    """The identifiers in the library that holds the headers which NVRTC includes by itself."""
+    (library,) = Path(_nvrtc_for("sm_70").path).parent.glob("libnvrtc-builtins.so*")
+    found = re.findall(rb"(?<![\w$])[A-Za-z_]\w{1,60}(?![\w$])", library.read_bytes(), re.ASCII)
+    return sorted({w.decode() for w in found})
+
+
+def allowed_as(role, words):
+    """Those of the words that the role may be called."""
+    for word in words:
+        try:
+            yield check_name(word, role)
+        except BadName as e:
+            assert e.id == "PV205" and repr(word) in str(e) and e.hint
+
+
+def test_no_word_of_the_compilers_headers_is_in_the_way():
+    """As a parameter, as a user's function and as a kernel, each is refused or compiles."""
+    words = words_of_the_headers()
+    assert {"va_list", "clock_t", "cudaEvent_t", "size_t", "dim3", "float4", "tex2D"} <= set(words)
+    users = list(allowed_as("tensor", words))
+    kernels = list(allowed_as("kernel", (w for w in words if w not in FUNCTIONS_OF_C | NOT_FOR_KERNELS)))
+    refused = {"va_list", "clock_t", "cudaEvent_t", "size_t", "dim3", "float4", "CUDA_R_16F", "MINOR_VERSION"}
+    assert refused <= set(words) - set(users) and len(users) > len(words) // 2
+    called = [c_name(w) for w in words if "__" not in w]
+    texts = [f"static __device__ void k{n}(int {w}, float y) {{ int x = {w}; }}" for n, w in enumerate(users)]
+    texts += [f"static __device__ float {w}(float x, int count) {{ return x; }}" for w in dict.fromkeys(called)]
+    compile_cubin("\n".join([*texts, 'extern "C" __global__ void first() {}']), "sm_70", name="first")
+    texts = [f'extern "C" __global__ void {w}(float *x);' for w in kernels]
+    compile_cubin("\n".join([*texts, 'extern "C" __global__ void first() {}']), "sm_70", name="first")
+
+
+@pytest.mark.parametrize("word", keyword.kwlist)
+def test_keywords_of_python_are_no_names(word):
+    """In any role, where they are given."""
+    for role in (pv.scalar, pv.sizes, lambda w: pv.tensor(w, (8, 8)), lambda w: pv.output(PRODUCT, w)):
+        with pytest.raises(BadName, match=r"PV205.*(is a (keyword|word) of|CUDA reserves it)") as refused:
+            role(word)
+        assert check_name(re.findall(r"'(\w+)'", refused.value.hint)[0], "tensor")
+    for made in (lambda: pv.compile({word: PRODUCT}), lambda: pv.compile(PRODUCT, name=word)):
+        with pytest.raises(BadName):
+            made()
+
+
+@pytest.mark.parametrize("word", ["match", "soft", "type", "print", "self", "A7", "object"])
+def test_other_words_of_python_are_names(word):
+    m, n, k = pv.sizes("M N K")
+    kernel = pv.compile(pv.tensor(word, (m, k)) @ pv.tensor("B", (k, n)), options=SMALL)
+    ones = np.ones((16, 16), np.float16)
+    assert (kernel.interpret(**{word: ones, "B": ones}) == 16).all()
+    size = pv.sizes(word)
+    kernel = pv.compile(pv.output(pv.tensor("A", (size, k)) @ pv.tensor("B", (k, n)), name=f"{word}_2"), options=SMALL)
+    assert kernel.launch_config(**{word: 32, "N": 16, "K": 16}).grid == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["A7", "WARP_SZ", "clock_t", "cudaEvent_t", "va_list", "lambda", "no name", "3", "", "x-y"]
+)
+def test_what_a_kernel_cannot_be_called(name):
+    with pytest.raises(BadName, match="PV205") as refused:
+        pv.compile(PRODUCT, name=name)
+    assert refused.value.hint

@@ -20,8 +20,8 @@ from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.helpers.pointwise import pointwise
 from polyvolta.cuda.text.printer import PRELUDE
-from polyvolta.graph.functions.formula import Call, Formula, Input, Number, evaluate, fold, nodes, show
-from polyvolta.graph.functions.meaning import MEANING
+from polyvolta.graph.functions.formula import Call, Formula, Input, Number, fold, nodes, show
+from polyvolta.graph.functions.meaning import MEANING, evaluate
 from polyvolta.graph.functions.rounding import FEW, _function
 from polyvolta.graph.functions.table import FUNCTIONS
 from tests.cuda.host import FUSING, PTX, compiled, fuses, needs_compiler

@@ -15,7 +15,7 @@ from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.verify.engine.machine import run
-from polyvolta.cuda.verify.engine.symbolic import Finding
+from polyvolta.cuda.verify.engine.symbolic import Refutation
 
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16), "macro_mma": "m16n16k8"}
 
@@ -55,7 +55,7 @@ def kernel(name: str) -> Kernel:
     return pv.compile(graph(), options=pv.Options(**{**SMALL, **options}))
 
 
-def found(client: Callable, ir: KernelIR) -> dict[str, Finding]:
+def found(client: Callable, ir: KernelIR) -> dict[str, Refutation]:
     """What a client has against a kernel."""
     return dict(run(ir, [client(ir, None)]).findings)
 

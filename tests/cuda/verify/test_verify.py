@@ -8,7 +8,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.cli.gallery import IDIOMS, idiom
 from polyvolta.cuda.mutants import broken
-from polyvolta.cuda.verify.report.report import PROOFS
+from polyvolta.cuda.verify.report.records import PROOFS
 from polyvolta.cuda.verify.verify import UnknownProof
 
 LITTLE = [c for c in combinations.combinations() if c.block[0] * c.block[1] <= 64 * 64]

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import polyvolta as pv
 from polyvolta.graph import Graph
-from polyvolta.graph.functions.formula import Call, Input, evaluate, inputs, show
+from polyvolta.graph.functions.formula import Call, Input, inputs, show
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Unsupported
 from polyvolta.sets import UnknownName

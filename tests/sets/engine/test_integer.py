@@ -192,7 +192,7 @@ def test_residue_classes_decide_as_the_general_search_does(data):
         tab.add_ineq(row)
     if tab.empty or any(tight_slacks(tab, 0, len(tidied[0]))):
         return
-    decided, point = residues.search(width, tidied[0], tab)
+    decided, point = residues.search(width, tidied[0], tab, sample)
     if decided:
         assert point is None or holds((), rows, point)
         assert (point is None) == (_full(width, tidied[0], tab) is None)

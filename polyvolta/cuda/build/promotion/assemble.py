@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.epilogue import epilogue
-from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, union, widened
+from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, together, widened
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
@@ -130,7 +130,7 @@ def assembled(tree: Schedule, pieces: Sequence[Piece]) -> Schedule:
     outer = tree.band(at)
     members = tuple(Member(m.exprs, m.coincident, m.name, level=BLOCK) for m in outer.members if m.level == BLOCK)
     whole = InOrder(tuple(Filter(p.statements, p.node) for p in pieces))
-    added = union([e for p in pieces for e in p.extensions])
+    added = together([e for p in pieces for e in p.extensions])
     return tree.replace(at, Band(members, Extension(added, whole), outer.permutable))
 
 

@@ -398,7 +398,7 @@ def _stated(of: Set, context: Set) -> Conjunct:
     return piece
 
 
-def union(maps: Sequence[Map]) -> Map:
+def together(maps: Sequence[Map]) -> Map:
     """Extensions together."""
     parts = [p for m in maps for p in m.parts]
     return Map._of(maps[0].param_names, parts)

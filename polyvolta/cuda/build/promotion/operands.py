@@ -27,7 +27,8 @@ from polyvolta.cuda.build.promotion.model import (
 )
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
 from polyvolta.cuda.layouts.fragments import OperandTile
-from polyvolta.graph.functions.formula import Input, evaluate
+from polyvolta.graph.functions.formula import Input
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.plans.plans import Operand
 from polyvolta.graph.statements import Access
 from polyvolta.sets import Aff, Set, aff, var

@@ -50,7 +50,7 @@ def prefetched(
 
     Cost: some small emptiness tests for each loop.
     """
-    for at in k_loops(schedule, movements, arrays) if ahead else ():
+    for at in bands_along_k(schedule, movements, arrays) if ahead else ():
         children = schedule.node((*at, 0)).children
         first = [k for k, c in enumerate(children) if _does(c, movements, _that(arrays, "read", "global"))]
         compute = [k for k, c in enumerate(children) if _does(c, movements, _multiplies)]
@@ -61,7 +61,7 @@ def prefetched(
     return schedule
 
 
-def k_loops(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> list[Path]:
+def bands_along_k(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> list[Path]:
     """The loops over k tiles: the bands of that level with both the copies and the macro-MMAs of a product."""
     tests = _that(arrays, "write", "shared"), _multiplies
     loops = [(at, schedule.band(at).statements) for at in schedule.find(level=TILE)]

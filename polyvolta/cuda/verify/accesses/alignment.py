@@ -20,7 +20,7 @@ from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.addresses import elements
 from polyvolta.cuda.verify.engine.symbols import known_multiple
-from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 
 VECTORS = (4, 8, 16)
 """The bytes that one instruction can move of an exchange buffer."""

@@ -16,7 +16,7 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, phases, worst_degree
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.engine.addresses import Addresses
-from polyvolta.cuda.verify.report.report import NoMeaning, Verdict
+from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, When
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Nothing, Stateless, listed, thread_of
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
 
 PROOF = "barriers_reached"

@@ -28,7 +28,7 @@ from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.symbols import BLOCKS
 from polyvolta.cuda.verify.engine.watching import Nothing, Stateless
-from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff, var
 

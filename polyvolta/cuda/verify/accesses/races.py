@@ -23,7 +23,7 @@ from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Co
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, narrowest
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, listed
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
 
 BETWEEN, OVERWRITTEN = "barriers_between", "not_overwritten"
@@ -45,7 +45,7 @@ class Touched:
     outside: np.ndarray | None
 
 
-class Races(Watching):
+class RaceWatch(Watching):
     """Follows who wrote and who read each slot of a block's shared memory since the last barrier."""
 
     proofs = (BETWEEN, OVERWRITTEN)
@@ -154,4 +154,4 @@ def touched(addresses: tuple[Addresses, ...], size: int) -> tuple[Touched, ...]:
     return tuple(out)
 
 
-CLIENTS = (Races,)
+CLIENTS = (RaceWatch,)

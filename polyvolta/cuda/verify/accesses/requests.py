@@ -24,7 +24,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
-from polyvolta.cuda.verify.report.report import CounterExample
+from polyvolta.cuda.verify.report.records import CounterExample
 from polyvolta.sets import Aff, var
 
 MOST_COMBINATIONS = 1 << 16  # of loop variables around one operation

@@ -32,7 +32,7 @@ from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.symbols import known_multiple
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 
 SECTOR = 16  # values
 NONE = np.int64(-(2**62))  # the sector of a lane that takes no part

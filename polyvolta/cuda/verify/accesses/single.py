@@ -9,7 +9,7 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.verify.accesses.alignment import alignment
 from polyvolta.cuda.verify.accesses.banks import bank_conflicts
 from polyvolta.cuda.verify.accesses.sectors import sectors
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 

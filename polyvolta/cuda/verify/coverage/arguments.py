@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR, Loop, Stmt, When
 from polyvolta.cuda.ir.walk import walk
-from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.tensors import Tensor
 from polyvolta.sched.tree import Schedule

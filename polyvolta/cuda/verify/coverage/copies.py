@@ -23,7 +23,7 @@ from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
 
 PROOF = "copies"

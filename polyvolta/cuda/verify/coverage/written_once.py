@@ -26,7 +26,7 @@ from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks, of_sizes
 from polyvolta.cuda.verify.engine.watching import Watching
-from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff, var
 

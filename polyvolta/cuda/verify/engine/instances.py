@@ -7,7 +7,9 @@ seen of these once needs no second look. Of each such *instance* it is kept wher
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
+
+import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import KernelIR
@@ -15,8 +17,20 @@ from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.addresses import Addresses
 from polyvolta.sets import Aff
 
-if TYPE_CHECKING:
-    from polyvolta.cuda.verify.engine.symbolic import Here
+
+class Reached(Protocol):
+    """An operation that a run has come to (`symbolic.Here`)."""
+
+    path: IrPath
+    op: Any
+    loops: dict[str, int]
+
+    @property
+    def instance(self) -> tuple: ...
+
+    def values(self, *of: Aff) -> tuple[int, ...]: ...
+
+    def numbers(self, e: Aff) -> np.ndarray: ...
 
 
 class Instances:
@@ -34,14 +48,14 @@ class Instances:
         self._open: dict[IrPath, tuple[Aff, ...]] = {}
         self._addresses: dict[tuple, tuple[Addresses, ...]] = {}
 
-    def accesses(self, here: Here) -> tuple[Access, ...]:
+    def accesses(self, here: Reached) -> tuple[Access, ...]:
         """What the operation touches."""
         found = self._accesses.get(here.path)
         if found is None:
-            found = self._accesses[here.path] = here.op.accesses(self.ir)  # type: ignore[union-attr]
+            found = self._accesses[here.path] = here.op.accesses(self.ir)
         return found
 
-    def key(self, here: Here) -> tuple:
+    def key(self, here: Reached) -> tuple:
         """See `Here.instance`."""
         found = self._open.get(here.path)
         if found is None:
@@ -50,7 +64,7 @@ class Instances:
             found = self._open[here.path] = tuple(e for e in dict.fromkeys(places) if not e.names() <= numeric)
         return (here.path, *here.loops.values(), *here.values(*found))
 
-    def addresses(self, here: Here) -> tuple[Addresses, ...]:
+    def addresses(self, here: Reached) -> tuple[Addresses, ...]:
         """See `Here.addresses`."""
         shared = [a for a in self.accesses(here) if a.space == "shared"]
         if not shared:

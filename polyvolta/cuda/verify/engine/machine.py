@@ -38,7 +38,7 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, put, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.instances import Instances
-from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Finding, Here, State, Undecided
+from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Here, Refutation, State, Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
@@ -61,7 +61,7 @@ class Run:
     ways : how many different states arrived at the end.
     """
 
-    findings: Mapping[str, Finding]
+    findings: Mapping[str, Refutation]
     seconds: tuple[float, ...]
     control: float
     trips: int
@@ -111,7 +111,7 @@ class _Machine:
         self.ir, self.clients, self.sizes = ir, clients, sizes
         self.choosing = [c for c in clients if isinstance(c, Choosing)]
         self.seconds = [0.0] * len(clients)
-        self.findings: dict[str, Finding] = {}
+        self.findings: dict[str, Refutation] = {}
         self.loops: dict[str, int] = {}
         self.trips = 0
         self.threads = thread_numbers(ir)
@@ -226,7 +226,7 @@ class _Machine:
     ) -> list[_Way]:
         if not ways:
             return []
-        whole = union([way.condition for way in ways])
+        whole = any_of([way.condition for way in ways])
         out: list[_Way] = []
         for n, start in enumerate(lower):  # the largest of the lower bounds; of equal ones the first
             above = [start - e - (k < n) for k, e in enumerate(lower) if k != n]
@@ -349,7 +349,7 @@ def joined(ways: list[_Way]) -> list[_Way]:
     return list(by_key.values())
 
 
-def union(conditions: list[Condition]) -> Condition:
+def any_of(conditions: list[Condition]) -> Condition:
     """What any of some conditions allows."""
     first, *more = conditions
     for condition in more:

@@ -3,7 +3,8 @@
 The machine (`machine`) runs a kernel for all sizes at once. What its operations mean is not its business: at each of
 them it calls its clients with `Here`, which says who takes part, under which condition on sizes, blocks and k tiles,
 and answers questions about expressions there. A client keeps a `State`, which the machine copies where it forks and
-compares where ways meet again; what a client finds wrong it reports by `Here.refute`, a `Finding` with a concrete case.
+compares where ways meet again; what a client finds wrong it reports by `Here.refute`, a `Refutation` with one concrete
+case.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ class Undecided(CudaError):
 
     id = "PV539"
     path: IrPath | None = None
-    findings: Mapping[str, Finding] = {}  # noqa: RUF012
+    findings: Mapping[str, Refutation] = {}  # noqa: RUF012
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Refutation:
     """A counter-example, in the machine's terms: places are paths of the IR.
 
     Parameters
@@ -123,7 +124,7 @@ class Running(Protocol):
 
     ir: KernelIR
     loops: dict[str, int]
-    findings: dict[str, Finding]
+    findings: dict[str, Refutation]
     instances: Instances
 
     def split(self, e: Aff) -> tuple[Aff, np.ndarray]:
@@ -264,4 +265,4 @@ class Here:
             point = self.condition.point(*where)
         if point is not None:
             at = {**point, **self.loops}
-            self.machine.findings[proof] = Finding(proof, what, at, self.path, other, warp, lane, address)
+            self.machine.findings[proof] = Refutation(proof, what, at, self.path, other, warp, lane, address)

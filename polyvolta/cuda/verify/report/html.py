@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from polyvolta.cuda.verify.report.report import Proof, Report
+from polyvolta.cuda.verify.report.records import SIGNS, Proof, Proofs, outcome, unknown_in_words
 from polyvolta.cuda.verify.report.show import (
-    SIGNS,
     code_lines,
     common_sizes,
     facts,
     marked_node,
-    outcome,
     overall,
     places,
     same_case,
     shortened,
     summary,
     tree_lines,
-    unknown_in_words,
 )
 
 MONO = "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em"
@@ -32,11 +29,11 @@ CELL = "text-align:left;vertical-align:top;padding:.1em .8em .1em 0"
 TABLE = "border-collapse:collapse;font-size:inherit"
 
 
-def html(report: Report) -> str:
+def html(report: Proofs) -> str:
     """The report for a notebook.
 
-    >>> from polyvolta.cuda.verify.report.report import Proof, Report
-    >>> "C = A @ B" in html(Report("kern0: C = A @ B", (Proof("bounds", "in", "", True, 0.5, "all M >= 1"),)))
+    >>> from polyvolta.cuda.verify.report.records import Proof, Proofs
+    >>> "C = A @ B" in html(Proofs("kern0: C = A @ B", (Proof("bounds", "in", "", True, 0.5, "all M >= 1"),)))
     True
     """
     sizes = common_sizes(report)
@@ -48,7 +45,7 @@ def html(report: Report) -> str:
     return f"<div>{head}{said}{table}{''.join(_refutation(report, p) for p in report.refuted)}</div>"
 
 
-def _row(report: Report, p: Proof, common: str) -> str:
+def _row(report: Proofs, p: Proof, common: str) -> str:
     became = outcome(p)
     colour = f"color:{COLOURS[became]}"
     said = escape(p.statement if p.proved else f"{became}: {p.statement}")
@@ -72,7 +69,7 @@ def _cells(*cells: str) -> str:
     return "<tr>" + "".join(f'<td style="{CELL}">{c}</td>' for c in cells) + "</tr>"
 
 
-def _refutation(report: Report, p: Proof) -> str:
+def _refutation(report: Proofs, p: Proof) -> str:
     title = f'<p><b style="color:{COLOURS["refuted"]}">{SIGNS["refuted"][0]} {escape(p.id)}</b> '
     out = title + f"refuted: {escape(p.statement)}"
     found = p.counter_example

@@ -13,7 +13,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.text.places import Place
-from polyvolta.cuda.verify.report.report import CounterExample, Proof, Report
+from polyvolta.cuda.verify.report.records import (
+    SIGNS,
+    WIDTH,
+    CounterExample,
+    Proof,
+    Proofs,
+    assignments,
+    cut,
+    outcome,
+    unknown_in_words,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -22,13 +32,11 @@ if TYPE_CHECKING:
 
     from polyvolta.sched.tree import Path, Schedule
 
-WIDTH = 100  # columns of plain text
 RELATION = 140  # characters shown of a relation; `report[name].relation` has all of it
 CONTEXT = 2  # lines of the CUDA text before and after
-SIGNS = {"proved": ("✓", "bold green"), "refuted": ("✗", "bold red"), "not decided": ("?", "bold yellow")}
 
 
-def rich_report(report: Report) -> RenderableType:
+def rich_report(report: Proofs) -> RenderableType:
     """The report for a console: a head line, a table, and below it each refutation."""
     from rich.console import Group
     from rich.text import Text
@@ -41,7 +49,7 @@ def rich_report(report: Report) -> RenderableType:
     return Group(*parts)
 
 
-def plain(report: Report, width: int = WIDTH) -> str:
+def plain(report: Proofs, width: int = WIDTH) -> str:
     """The same without colours."""
     from io import StringIO
 
@@ -54,10 +62,10 @@ def plain(report: Report, width: int = WIDTH) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
 
 
-def summary(report: Report) -> str:
+def summary(report: Proofs) -> str:
     """How many statements hold, in words.
 
-    >>> summary(Report("kern0: C = A @ B", (Proof("bounds", "", "", True, 0.5, "all M >= 1"),)))
+    >>> summary(Proofs("kern0: C = A @ B", (Proof("bounds", "", "", True, 0.5, "all M >= 1"),)))
     '1 statement proved in 0.50 s'
     """
     count = len(report.proofs)
@@ -72,33 +80,18 @@ def summary(report: Report) -> str:
     return ", ".join([f"{number} of {statements} {word}", *rest, f"{report.seconds:.2f} s"])
 
 
-def outcome(proof: Proof) -> str:
-    """What became of a proof, in words: a key of `SIGNS`."""
-    return "proved" if proof.proved else "not decided" if proof.reason else "refuted"
-
-
-def unknown_in_words(proof: Proof, report: Report | None = None) -> str:
-    """Why a statement is not decided, and where; in a report, what stops several is said once."""
-    for p in report.undecided if report is not None else ():
-        if p.id != proof.id and (p.reason, p.place) == (proof.reason, proof.place):
-            return f"as {p.id}"
-        if p.id == proof.id:
-            break
-    return f"because {proof.reason}" + (f"\nat {proof.place}" if proof.place is not None else "")
-
-
-def overall(report: Report) -> str:
+def overall(report: Proofs) -> str:
     """What became of all proofs together: a key of `SIGNS`."""
     return "proved" if report.ok else "refuted" if report.refuted or not report.proofs else "not decided"
 
 
-def common_sizes(report: Report) -> str:
+def common_sizes(report: Proofs) -> str:
     """The sizes that most proofs cover, said once at the top."""
     found = [p.sizes for p in report.proofs]
     return max(dict.fromkeys(found), key=found.count, default="")
 
 
-def head(report: Report) -> Text:
+def head(report: Proofs) -> Text:
     """The kernel, the sizes, and whether all is proved."""
     from rich.text import Text
 
@@ -112,7 +105,7 @@ def head(report: Report) -> Text:
     return text
 
 
-def table(report: Report) -> Table:
+def table(report: Proofs) -> Table:
     """A row for each proof."""
     from rich.table import Table
     from rich.text import Text
@@ -145,44 +138,10 @@ def shortened(text: str, most: int = RELATION) -> str:
     return cut(" ".join(text.split()), most)
 
 
-def proof_in_words(proof: Proof) -> str:
-    """A proof in a few lines, without the time.
-
-    >>> print(proof_in_words(Proof("bounds", "every access is inside", "{ A[i] : 0 <= i < 8 }", True, 0.5, "")))
-    ✓ bounds: every access is inside
-      { A[i] : 0 <= i < 8 }
-    """
-    became = outcome(proof)
-    lines = [f"{SIGNS[became][0]} {proof.id}: {'' if proof.proved else f'{became}: '}{proof.statement}"]
-    if proof.relation:
-        lines.append(f"  {cut(' '.join(proof.relation.split()), WIDTH - 2)}")
-    if proof.reason:
-        lines += [f"  {line}" for line in unknown_in_words(proof).split("\n")]
-    if proof.counter_example is not None:
-        lines += [f"  {line}" for line in str(proof.counter_example).split("\n")]
-    return "\n".join(lines)
-
-
-def case_in_words(found: CounterExample) -> str:
-    """A counter-example in a few lines: what happens, in which case, and where.
-
-    >>> print(case_in_words(CounterExample("lane 3 reads too early", {"M": 1}, (0, 0, 0), 1, 3, {"c2": 0}, "chunk 4")))
-    lane 3 reads too early
-      with M = 1, block = (0, 0, 0), warp = 1, lane = 3, c2 = 0
-      at chunk 4
-    """
-    numbers = {**found.sizes, "block": found.block, "warp": found.warp, "lane": found.lane, **found.iteration}
-    known = {n: v for n, v in numbers.items() if v is not None}
-    lines = [found.what]
-    lines += [f"  with {assignments(known)}"] * bool(known)
-    lines += [f"  at {found.address}"] * bool(found.address)
-    return "\n".join([*lines, *(f"  {place}" for place in (found.place, found.other) if place is not None)])
-
-
 # ---- a refutation
 
 
-def refutation(report: Report, proof: Proof) -> RenderableType:
+def refutation(report: Proofs, proof: Proof) -> RenderableType:
     """What is wrong, in which case, and where in the text and in the tree."""
     from rich.console import Group
     from rich.text import Text
@@ -204,7 +163,7 @@ def refutation(report: Report, proof: Proof) -> RenderableType:
     return Group(*parts)
 
 
-def same_case(report: Report, proof: Proof) -> Proof | None:
+def same_case(report: Proofs, proof: Proof) -> Proof | None:
     """The first refuted statement of the report with the same case and places, if it isn't this one."""
     first = next(p for p in report.refuted if _case(p) == _case(proof))
     return first if first.id != proof.id else None
@@ -242,15 +201,6 @@ def facts(found: CounterExample) -> Iterator[tuple[str, str]]:
         yield "iteration", assignments(found.iteration)
     if found.address:
         yield "address", found.address
-
-
-def assignments(values: object) -> str:
-    """Names with their values.
-
-    >>> assignments({"M": 3, "N": 5})
-    'M = 3, N = 5'
-    """
-    return ", ".join(f"{n} = {v}" for n, v in dict(values).items())  # type: ignore[call-overload]
 
 
 def code_lines(source: str, place: Place) -> list[tuple[int, str, bool]]:
@@ -307,15 +257,6 @@ def tree_lines(schedule: Schedule, at: Path, most: int = WIDTH - 8) -> list[str]
             mark = MARKER if row.at == at else ""
             found.append(cut(line, most - len(mark)) + mark)
     return found
-
-
-def cut(text: str, most: int) -> str:
-    """The beginning of a line that is too long.
-
-    >>> cut("DOMAIN: S[i] : 0 <= i < 8", 16)
-    'DOMAIN: S[i] ...'
-    """
-    return text if len(text) <= most else text[: most - 3].rsplit(" ", 1)[0].rstrip() + " ..."
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,18 @@ is there before more is added: 2*(A @ B) - P @ Q is made as -2*(A @ B) + P @ Q, 
 formulas are equal as linear combinations. So a formula is read as one: additions, differences, negatives, multiples and
 quotients by numbers are a list of terms, each a factor and an atom; every other call is an atom, known by its function
 and its arguments' lists. Equal lists are equal formulas, exactly but for the rounding of factors: they count as equal
-to 12 digits.
+within 1e-12 of themselves.
 
 What is added to a sum may be in another place of it, and that is all. Only products' terms are taken together, since
 only they are summed in registers: x - x is no 0 where x is infinite, 0*x is none either, and 1e30 - 1e30 added to x
 loses it. And a factor is taken into a term as long as fp32 has room for the term's; beyond, it is a call like others.
+What is exact is no matter of room: a sign goes into every term, and a number 0 that is added stays one, of any multiple
+of its sum. It isn't left out, though: where x is -0, x + 0 is not. (The sign of a sum that is 0 depends on the order.)
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from math import isfinite
@@ -26,6 +29,7 @@ Linear = tuple[tuple[int, Fraction], ...]
 ONE = -1
 COMMUTE = frozenset({"mul", "equal", "not_equal", "logical_and", "logical_or"})
 LARGEST_FACTOR = 2**64  # of a term, in either direction: beyond, fp32 may lose it
+ROUNDING = 1e-12  # relative, of two factors that count as one
 
 
 class Forms:
@@ -51,6 +55,7 @@ class Forms:
     def __init__(self) -> None:
         self._number: dict[Hashable, int] = {}
         self._summed: set[int] = set()
+        self._factors: list[float] = []  # ascending, each standing for those near it
 
     def atom(self, name: Hashable, summed: bool = False) -> Linear:
         """What stands for itself.
@@ -66,7 +71,7 @@ class Forms:
 
     def of(self, formula: Formula, operands: Sequence[Linear]) -> tuple[tuple[int, float | Fraction], ...]:
         """The combination of a formula over combinations, comparable."""
-        return rounded(fold(formula, operands, self._constant, self._call))
+        return self._comparable(fold(formula, operands, self._constant, self._call))
 
     def _constant(self, value: float) -> Linear:
         if not isfinite(value):
@@ -87,7 +92,7 @@ class Forms:
                 return self.scaled(b, factor)
             case "div", (a, b) if factor := constant(b):
                 return self.scaled(a, 1 / factor)
-        values = tuple(rounded(x) for x in arguments)
+        values = tuple(map(self._comparable, arguments))
         return self.atom((function, tuple(sorted(values)) if function in COMMUTE else values))
 
     def combined(self, a: Linear, b: Linear) -> Linear:
@@ -102,14 +107,39 @@ class Forms:
         return tuple(sorted([*others, *total.items()]))
 
     def scaled(self, a: Linear, factor: Fraction) -> Linear:
-        """factor * a; a term that fp32 may lose so is another atom, as is 0 times one."""
+        """factor * a; a term that fp32 may lose so is another atom, as is 0 times one that isn't a number."""
         return tuple(sorted(self._times(atom, c, factor) for atom, c in a))
 
     def _times(self, atom: int, c: Fraction, factor: Fraction) -> tuple[int, Fraction]:
-        if within(factor * c):
+        exact = abs(factor) == 1 or (atom == ONE and c == 0 and abs(factor) <= LARGEST_FACTOR)
+        if exact or within(factor * c):
             return atom, factor * c
-        ((other, one),) = self.atom(("times", atom, digits(c), digits(factor)))
+        ((other, one),) = self.atom(("times", atom, self.factor(c), self.factor(factor)))
         return other, one
+
+    def _comparable(self, a: Linear) -> tuple[tuple[int, float | Fraction], ...]:
+        """The combination with factors that are equal where they differ by rounding alone."""
+        return tuple((atom, self.factor(c)) for atom, c in a)
+
+    def factor(self, c: Fraction) -> float | Fraction:
+        """What stands for a factor and all those near it; one that no float has stands for itself.
+
+        >>> forms = Forms()
+        >>> forms.factor(Fraction(1, 3)) == forms.factor(Fraction(1.0) / Fraction(3.0000000000001))
+        True
+        >>> forms.factor(Fraction(1, 3)) == forms.factor(Fraction(1, 3) + Fraction(1, 10**11))
+        False
+        """
+        try:
+            value = float(c)
+        except OverflowError:
+            return c
+        at = bisect_left(self._factors, value)
+        for known in self._factors[max(at - 1, 0) : at + 1]:
+            if abs(known - value) <= ROUNDING * abs(known):
+                return known
+        insort(self._factors, value)
+        return value
 
 
 def within(factor: Fraction) -> bool:
@@ -124,20 +154,3 @@ def within(factor: Fraction) -> bool:
 def constant(a: Linear) -> Fraction | None:
     """The number that a combination is, if it is one."""
     return a[0][1] if len(a) == 1 and a[0][0] == ONE else None
-
-
-def rounded(a: Linear) -> tuple[tuple[int, float | Fraction], ...]:
-    """The combination with factors of 12 digits."""
-    return tuple((atom, digits(c)) for atom, c in a)
-
-
-def digits(c: Fraction) -> float | Fraction:
-    """A number of 12 digits; one that no float has as it is.
-
-    >>> digits(Fraction(1, 3)), digits(Fraction(10) ** 400) == Fraction(10) ** 400
-    (0.333333333333, True)
-    """
-    try:
-        return float(f"{float(c):.12g}")
-    except OverflowError:
-        return c

@@ -20,10 +20,10 @@ from collections.abc import Callable
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, KernelIR, Loop
-from polyvolta.cuda.ir.walk import IrPath, operations, touches
+from polyvolta.cuda.ir.walk import IrPath, arrays_of, operations
 from polyvolta.cuda.verify.engine.memories import Memories
 from polyvolta.cuda.verify.engine.symbolic import Here
-from polyvolta.cuda.verify.report.report import Verdict
+from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.cuda.verify.values import sums
 from polyvolta.cuda.verify.values.effects import Knowledge, apply
 from polyvolta.cuda.verify.values.empty_sums import Finished, Waiting
@@ -46,7 +46,7 @@ class Contents:
         self.meaning, self.table = Meaning(graph), Table()
         self.known = Knowledge(self.meaning, self.table, Products(self.table, self.meaning))
         self.finished: dict[IrPath, Finished] = {}
-        stored = {name for op in operations(ir.body) for name in touches(op, ir)[1]}
+        stored = {name for op in operations(ir.body) for name in arrays_of(op, ir)[1]}
         self.unstored = [name for name in self.meaning.outputs if name not in stored]
 
     def start(self, ir: KernelIR) -> Memories:
@@ -144,7 +144,7 @@ class Contents:
 
     def _forget(self, state: Memories, loop: Loop) -> None:
         """What a loop wrote, sums apart, counts as never written: it belonged to its k tiles."""
-        written = {name for op in operations(loop.body) for name in touches(op, self.ir)[1]}
+        written = {name for op in operations(loop.body) for name in arrays_of(op, self.ir)[1]}
         for name in written & state.registers.keys():
             tags = state.registers[name]
             tags.forget(~self._is_sum(tags))

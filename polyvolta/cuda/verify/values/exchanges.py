@@ -37,7 +37,7 @@ from polyvolta.cuda.layouts.exchange import BYTES
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
-from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 

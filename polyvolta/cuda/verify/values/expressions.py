@@ -21,8 +21,9 @@ from polyvolta.cuda.verify.values.algebra import Forms
 from polyvolta.cuda.verify.values.values import Load, Scalar, Skeleton, formula_of, leaves_of, starts
 from polyvolta.graph import statements
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.functions.formula import Formula, Input, evaluate, show, substitute
-from polyvolta.graph.tensors import Dim
+from polyvolta.graph.dims import Dim
+from polyvolta.graph.functions.formula import Formula, Input, show, substitute
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.sets import Aff, aff, var
 
 Place = str | int  # of one dimension: an iterator's name, or 0

@@ -33,7 +33,7 @@ from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.exchanges import exchange
 from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
 from polyvolta.graph.dag import Graph

@@ -34,7 +34,8 @@ from polyvolta.cuda.verify.values.values import (
     leaves_of,
     starts,
 )
-from polyvolta.graph.functions.formula import Formula, evaluate, show
+from polyvolta.graph.functions.formula import Formula, show
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.sets import Aff, aff
 
 TRIES = 8  # points at which formulas that look different are evaluated

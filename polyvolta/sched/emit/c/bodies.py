@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from polyvolta.sched.emit.bodies import affine, body_of_call
-from polyvolta.sched.emit.expressions import CSpeller
 from polyvolta.sched.errors import NotTranslatable
 from polyvolta.sched.loops.ast import Call
+from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sets import Aff
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.emit.c.bodies import ONE, OTHER, TWO, Translator
-from polyvolta.sched.emit.c.text import CPrinter
 from polyvolta.sched.emit.interface import Interface
 from polyvolta.sched.emit.rename import cleared, spelled
+from polyvolta.sched.loops.notation.c import CPrinter
 from polyvolta.sched.loops.result import Scan
 
 if TYPE_CHECKING:

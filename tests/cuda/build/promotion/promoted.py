@@ -9,7 +9,7 @@ import numpy as np
 from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.options import Options
-from polyvolta.cuda.build.promotion.footprints import nest_of, union, widened
+from polyvolta.cuda.build.promotion.footprints import nest_of, together, widened
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands, accumulator_name
 from polyvolta.cuda.build.promotion.pipeline import prefetched
@@ -18,7 +18,7 @@ from polyvolta.cuda.ir.memories import Arrays, RegisterArray
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.functions.formula import evaluate
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.loops.ast import Block, Call, For, If
@@ -83,7 +83,7 @@ def _tree(contracted: Schedule, nests: dict[str, Nest], operands: Operands) -> S
     outer = tree.band((0,)).members[:2]
     members = tuple(Member(tuple((s, e) for s, e in m.exprs if s in nests), True, m.name) for m in outer)
     kids = InOrder(tuple(Filter(p.statements, p.node) for p in operands.pieces))
-    added = union([e for p in operands.pieces for e in p.extensions])
+    added = together([e for p in operands.pieces for e in p.extensions])
     return Schedule(Domain(tree.domain, Band(members, Extension(added, kids))))
 
 

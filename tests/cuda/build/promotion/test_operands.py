@@ -195,7 +195,7 @@ def test_products_whose_tiles_share_memory_do_not_race():
 @pytest.mark.parametrize(("buffers", "order"), [(1, (0, 3, 1, 2, 4)), (1, (0, 2, 1, 3, 4)), (2, (0, 2, 1, 3))])
 def test_an_order_in_which_a_tile_is_overwritten_or_not_there_is_refused(buffers, order):
     loops = loops_of(matmul(), **SMALL, buffers=buffers)
-    (at,) = pipeline.k_loops(loops.promoted, loops.movements, loops.arrays)
+    (at,) = pipeline.bands_along_k(loops.promoted, loops.movements, loops.arrays)
     ahead = {s: -1 for s in loops.promoted.band(at).statements if s != "S"}
     functions = pipeline.touched, pipeline.fences_of
     touches, fences = (of(loops.promoted, at, loops.movements, loops.arrays) for of in functions)

@@ -8,7 +8,7 @@ import pytest
 
 from polyvolta.cuda.ir.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
 from polyvolta.cuda.machine.access import instructions
-from polyvolta.cuda.verify.accesses.races import BETWEEN, OVERWRITTEN, Races
+from polyvolta.cuda.verify.accesses.races import BETWEEN, OVERWRITTEN, RaceWatch
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
@@ -59,7 +59,7 @@ def racing(ir, sizes):
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_is_free_of_races(name):
     ir = kernel(name).ir
-    assert found(Races, ir) == {}
+    assert found(RaceWatch, ir) == {}
 
 
 def barriers():
@@ -72,7 +72,7 @@ def barriers():
 def test_without_a_barrier(name, path):
     """Refuted exactly where a concrete run has a pair that nothing orders; and the two places are such a pair's."""
     ir = without(kernel(name).ir, path)
-    findings = found(Races, ir)
+    findings = found(RaceWatch, ir)
     inside = racing(ir, {n: SIZES[n] for n in ir.sizes})
     outside = racing(ir, {n: SIZES[n] - 1 for n in ir.sizes})
     for proof in (BETWEEN, OVERWRITTEN):
@@ -88,7 +88,7 @@ def test_an_exchange_in_another_warps_slot():
     ir = kernel("plain").ir
     for kind, proof in ((ExchangeStore, OVERWRITTEN), (ExchangeLoad, BETWEEN)):
         path = paths(ir, kind)[0]
-        finding = found(Races, changed(ir, path, slot=var("warp") // 2))[proof]
+        finding = found(RaceWatch, changed(ir, path, slot=var("warp") // 2))[proof]
         assert path in (finding.path, finding.other)
         assert finding.warp in (0, 1, 2, 3) and "exchange" in finding.address
 
@@ -98,7 +98,7 @@ def test_a_load_from_the_buffer_that_is_stored():
     ir = kernel("two buffers").ir
     path = paths(ir, FragmentLoad, operand="a")[0]
     buffer = (var("c2") + 1) % 2
-    finding = found(Races, changed(ir, path, buffer=buffer))[OVERWRITTEN]
+    finding = found(RaceWatch, changed(ir, path, buffer=buffer))[OVERWRITTEN]
     assert finding.other == path
     assert finding.point["K"] > 16  # a second tile, for which there is a store while the first is worked on
 
@@ -106,7 +106,7 @@ def test_a_load_from_the_buffer_that_is_stored():
 def test_what_is_told():
     """The numbers of the relation: 2 loads of 128 threads for each operand and trip, of tiles of 1 KiB."""
     ir = kernel("plain").ir
-    client = Races(ir)
+    client = RaceWatch(ir)
     run(ir, [client])
     assert "shared_A: 2 x 128 threads to 1024 bytes" in client.shown(BETWEEN).relation
     assert "shared_A: 1 x 64 threads to 1024 bytes" in client.shown(OVERWRITTEN).relation
@@ -116,6 +116,6 @@ def test_tiles_that_overlap_are_the_same_places():
     """Two products' tiles lie in one place: the second's stores race with the first's loads but for the barrier."""
     ir = kernel("sum, two buffers").ir
     (path,) = paths(ir, Barrier, statement="sync_start_S2")
-    finding = found(Races, without(ir, path))[OVERWRITTEN]
+    finding = found(RaceWatch, without(ir, path))[OVERWRITTEN]
     assert "shared_A chunk" in finding.address and "shared_P chunk" in finding.address
     assert finding.point["K"] >= 1  # without a first k tile nothing was loaded

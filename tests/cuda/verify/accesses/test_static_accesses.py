@@ -30,7 +30,7 @@ from polyvolta.cuda.verify.accesses.sectors import astray, counts, runs
 from polyvolta.cuda.verify.accesses.single import PROVERS
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import parts
-from polyvolta.cuda.verify.report.report import CounterExample, NoMeaning, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.sets import aff, var
 
 SMALL = {"block_tile": (32, 32, 32), "warp_tile": (16, 32, 32)}

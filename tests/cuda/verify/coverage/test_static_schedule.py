@@ -13,7 +13,7 @@ from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.verify.coverage.schedule import PROVERS, of_instances, tile_sizes
 from polyvolta.cuda.verify.engine.symbolic import Undecided
-from polyvolta.cuda.verify.report.report import CounterExample, Verdict
+from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.sched.tree import Domain, Filter
 from polyvolta.sets import Set
 

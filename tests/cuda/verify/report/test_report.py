@@ -13,7 +13,8 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalStore, Shar
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.verify import verify as verifying
 from polyvolta.cuda.verify.engine.symbolic import Undecided
-from polyvolta.cuda.verify.report.report import PROOFS, CounterExample, NoMeaning, Proof, Report, Verdict
+from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
+from polyvolta.cuda.verify.report.report import Report
 from polyvolta.sets import BudgetExceeded
 
 LONG = "{ S[i, j, k] -> " + " and ".join(f"x{n} <= {n}" for n in range(60)) + " }"

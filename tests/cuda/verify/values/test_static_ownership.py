@@ -18,7 +18,7 @@ from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.verify.report.report import NoMeaning, Verdict
+from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
 from polyvolta.cuda.verify.values.exchanges import wrong_exchange
 from polyvolta.cuda.verify.values.ownership import PROVERS, manual, table, wrong_macro
 from polyvolta.sets import aff, var, xor

@@ -1,0 +1,96 @@
+"""Loops in Python, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
+from polyvolta.sched.loops.notation.expressions import PythonSpeller
+from polyvolta.sets import Aff, aff
+
+HELPERS = ("range", "min", "max")  # what the text itself calls
+
+
+def imported(helpers: Mapping[str, str], lines: Collection[str]) -> list[str]:
+    """The lines that give Python's functions the names that they have in other lines."""
+    used = [f"{name} as {new}" for name, new in helpers.items() if any(f"{new}(" in line for line in lines)]
+    return [f"from builtins import {', '.join(used)}", ""] if used else []
+
+
+class _Speller(PythonSpeller):
+    """Python with other names for `min` and `max`."""
+
+    def __init__(self, names: Mapping[str, str] | None, helpers: Mapping[str, str]) -> None:
+        super().__init__({}, names)
+        self.helpers = helpers
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        return super().extreme(self.helpers.get(kind, kind), texts)
+
+
+class PythonPrinter:
+    """Writes loops, line by line, into `out`.
+
+    Parameters
+    ----------
+    names : how names are spelled that are none in Python.
+    statement : what a call becomes, some lines; None for the call itself.
+    helpers : other names of Python's `range`, `min` and `max`.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, str] | None = None,
+        statement: Callable[[Call, PythonSpeller], list[str]] | None = None,
+        helpers: Mapping[str, str] | None = None,
+    ) -> None:
+        helpers = helpers or {}
+        self.speller = _Speller(names, helpers)
+        self.range = helpers.get("range", "range")
+        self.statement = statement
+        self.out: list[str] = []
+
+    def mapped(self, extents: Mapping[str, Aff], body: Sequence[Ast], pad: str) -> None:
+        """The loops below a loop for each mapped name."""
+        for name, size in extents.items():
+            self.out.append(f"{pad}for {name} in {self.range}({self.speller.text(size)}):")
+            pad += "    "
+        self.block(body, pad)
+
+    def block(self, body: Sequence[Ast], pad: str) -> None:
+        """Some statements, one after another."""
+        speller, out = self.speller, self.out
+        at = len(out)
+        for node in body:
+            match node:
+                case Call(name, args):
+                    if self.statement is None:
+                        out.append(f"{pad}{name}({', '.join([speller.text(e) for e in args])})")
+                    else:
+                        out += [pad + line for line in self.statement(node, speller)]
+                case For():
+                    self.loop(node, pad)
+                case If(conditions, inner):
+                    out.append(f"{pad}if {speller.conditions(conditions)}:")
+                    self.block(inner, pad + "    ")
+                case Block(mark, inner):
+                    out.append(f"{pad}# {mark}")
+                    if inner:
+                        self.block(inner, pad)
+        if pad and all(line.lstrip().startswith("#") for line in out[at:]):
+            out.append(f"{pad}pass")
+
+    def loop(self, node: For, pad: str) -> None:
+        """A loop over a range."""
+        speller, v = self.speller, node.var
+        ends = [speller.bounds("max", node.lower), speller.bounds("min", node.upper, 1)]
+        if node.step != 1:
+            ends.append(str(node.step))
+        elif node.lower == (aff(0),):
+            del ends[0]
+        self.out.append(f"{pad}for {v} in {self.range}({', '.join(ends)}):")
+        known = v in speller.loops
+        speller.loops.add(v)
+        self.block(node.body, pad + "    ")
+        if not known:
+            speller.loops.discard(v)

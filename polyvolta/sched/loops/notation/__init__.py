@@ -1,0 +1,1 @@
+"""Loops in the notation of C: expressions, conditions, and whole loops; Python's expressions beside them."""
