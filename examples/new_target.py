@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.cuda.target.target import WARP, Composition, Instruction, Interleave, Target, owned
+from polyvolta.cuda.target import WARP, Composition, Instruction, Interleave, Target, owned
 from polyvolta.sets import var
 
 # The instruction: one product of the whole warp. The PTX manual counts lanes in groups of four; value i of a lane is
@@ -82,9 +82,9 @@ def arrays_of(kernel, sizes, rng):
 
 
 def error_of(expression, inputs, out):
-    """The largest error beside float64, relative to the largest value; NaN where something was not written."""
+    """The largest error beside float64, relative to the largest value or 1; NaN where something was not written."""
     wanted = pv.reference(expression, **inputs)
-    return float(np.abs(out - wanted).max() / np.abs(wanted).max())
+    return float(np.abs(out - wanted).max() / max(np.abs(wanted).max(), 1))
 
 
 def table(names):
@@ -108,6 +108,8 @@ def table(names):
 
 def on_gpu(count):
     """Each kernel on the GPU at hand at random sizes: fresh data, an output full of NaN."""
+    from polyvolta.cuda.run.launch import copy_to_host, to_device
+
     rng = np.random.default_rng()
     for name, (expression, options) in KERNELS.items():
         kernel = pv.compile(expression, target="sm_80", options=pv.Options(**options))
@@ -115,8 +117,9 @@ def on_gpu(count):
         for _ in range(count):
             sizes = {n: int(2 ** rng.uniform(0, 11)) for n in "MNKL"}
             inputs, out = arrays_of(kernel, sizes, rng)
-            kernel(**inputs, out=out)
-            errors.append(error_of(expression, inputs, out))
+            there = to_device(out)
+            kernel(**{name: to_device(array) for name, array in inputs.items()}, out=there)
+            errors.append(error_of(expression, inputs, copy_to_host(there)))
         assert max(errors) < 1e-3, (name, errors)  # NaN, too
         print(f"{name:20} {count} sizes, largest error {max(errors):.1e}")
 

@@ -3,7 +3,7 @@
 Nothing of it is registered: kernels are compiled for `SM_80` itself.
 """
 
-from polyvolta.cuda.target.target import WARP, Composition, Instruction, Interleave, Target, owned
+from polyvolta.cuda.target import WARP, Composition, Instruction, Interleave, Target, owned
 from polyvolta.sets import var
 
 LANE, I = var("lane"), var("i")
