@@ -38,7 +38,8 @@ def of_language(page: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_python_blocks_run_and_print_what_stands_below_them(page):
+def test_python_blocks_run_and_print_what_stands_below_them(page, monkeypatch):
+    monkeypatch.setattr(pv.targets, "_targets", dict(pv.targets._targets))  # what a page registers is forgotten
     namespace: dict[str, object] = {"__name__": "__main__"}
     printed, language = "", ""
     for k, (kind, content, follows) in enumerate(blocks(page)):

@@ -63,7 +63,7 @@ def compile(  # noqa: A001
     Parameters
     ----------
     outputs : what the kernel computes: one expression or several, some made by `output`, or by name; or their graph.
-    target : the architecture the kernel is made for, or its name in `pv.targets`; by default the first of these, sm_70.
+    target : the architecture the kernel is made for, or its name in `pv.targets`; by default the first of these.
     options : tiles and more; what isn't given, the rule of `polyvolta.compiler.tuning` chooses. The kernel's
         `options` are all.
     name : of the C function; "kern0" by default.

@@ -183,6 +183,9 @@ class Composition:
         object.__setattr__(self, "name", "m{}n{}k{}".format(*self.interleave.shape))
         object.__setattr__(self, "values", (a * m * k, b * n * k, d * m * n))
 
+    def __hash__(self) -> int:
+        return hash((self.interleave, len(self.instructions)))  # of what is short: plans are remembered by it
+
     @property
     def layouts(self) -> tuple[tuple[str, str], ...]:
         """The pairs of layouts of A and B that there is an instruction for."""

@@ -23,7 +23,7 @@ from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.sets import Aff
 
-VECTORS = (4, 8, 16)
+VECTORS = (2, 4, 8, 16)
 """The bytes that one instruction can move of an exchange buffer."""
 
 
