@@ -49,7 +49,7 @@ WarpTile = Annotated[
 ]
 Macro = Annotated[
     str | None,
-    _of_kernel("--macro-mma", metavar="NAME", help="A warp's step, such as m16n16k8; if missing, chosen."),
+    _of_kernel("--macro-mma", metavar="NAME", help="One of the target's, a warp's step; if missing, chosen."),
 ]
 SplitK = Annotated[
     int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")

@@ -297,9 +297,7 @@ def _words(inner: Sequence[int], slot_bits: list[int]) -> tuple[int, ...]:
 Turned = Callable[[np.ndarray], np.ndarray]
 
 
-def _stored(
-    macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering
-) -> tuple[np.ndarray, Turned]:
+def _stored(macro: MacroMma, pieces: tuple[tuple[int, ...], ...], numbering: _Numbering) -> tuple[np.ndarray, Turned]:
     """The vectors that pieces go to, [piece, lane], and their places, [swizzle, piece, lane], for what one flips."""
     firsts = [np.divmod(of_piece, macro.shape[1]) for of_piece in _elements(macro)[[p[0] for p in pieces]]]
     stored = np.stack([numbering.vector(place) for place in firsts])

@@ -120,7 +120,7 @@ class _Printer:
 
     def uses(self, word: str) -> bool:
         """Whether a device function has a word in its text."""
-        return any(word in line for f in self.functions.names for line in f.body)
+        return any(word in line for f in self.functions.names for line in (*f.parameters, *f.body))
 
     # ---- the kernel
 

@@ -27,7 +27,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedStore,
     SharedTile,
 )
-from polyvolta.cuda.ir.walk import put, touches
+from polyvolta.cuda.ir.walk import arrays_of, put
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.machine.access import reaches
 from polyvolta.cuda.machine.errors import NotAChunk, OutOfBounds
@@ -261,7 +261,7 @@ def test_it_is_printed_and_rewritten_as_any_other():
     source = print_cuda(kernel())
     assert "((unsigned *)back)[4 * (linearId) + (2 * c0) / 2] = " in source
     assert put(MOVE, lambda e: e.subs({"c0": 3})) == replace(MOVE, taken=(63 - T, aff(6)), put=(T, aff(6)))
-    assert touches(MOVE, kernel()) == ({"there"}, {"back"})
+    assert arrays_of(MOVE, kernel()) == ({"there"}, {"back"})
 
 
 @pytest.mark.parametrize(("changes", "said"), [
@@ -297,6 +297,11 @@ def test_a_copy_past_the_registers_is_seen_in_both_memories():
     assert counts.instructions["LDG.128"] == 2 and counts.global_memory.read == 64 * 16
     (races,) = watched(kernel(COPY, *BODY[3:]), "races")
     assert {(r.place.statement, r.other.statement) for r in races.rows} == {("move", "copy")}
+
+
+def test_a_picture_of_a_copy_needs_no_tensors():
+    svg = shared_tile(copying(), "there", "copy", warp=1)
+    assert "there: what warp 1 stores in copy" in svg and "free of bank conflicts" in svg
 
 
 def test_a_thread_that_is_refused_in_one_memory_takes_no_part_in_the_other():

@@ -7,11 +7,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polyvolta.cuda.layouts.bank_model import phases
 from polyvolta.cuda.layouts.exchange import NoExchange, conflicts, moves, plan_exchange
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import aff, var
+from tests.cuda import ampere
 from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS, interleaved, macro_mma
 
 BYTES = {"half": 2, "float": 4}
@@ -140,12 +143,89 @@ def test_the_simulation_notices_what_is_wrong():
     plain = IndexMap(ex.store.inputs, (("piece0", 2 * var("lane")), ("piece1", 2 * var("lane") + 1)))
     assert conflicts(replace(ex, store=plain)) == 2
 
+# ---- any ownership map
 
-def test_a_map_without_bits_is_refused():
+
+def fragment(own, shape):
+    """A macro-MMA with another accumulator map, of which an exchange reads nothing else."""
+    return replace(MACRO_MMAS["m16n16k8"](), d=own, shape=(*shape, 8))
+
+
+def permuted(bits, shape):
+    """The map that takes the bits of lane and value, the lowest first, to given places in the element's number."""
+    rows, cols = shape
+    count = rows * cols // 32
+    lane, i = var("lane"), var("i")
+    source = [lane // 2**b % 2 for b in range(5)] + [i // 2**b % 2 for b in range((count - 1).bit_length())]
+    place = sum((2**at * bit for at, bit in zip(bits, source, strict=True)), aff(0))
+    return IndexMap((("lane", 32), ("i", count)), (("row", place // cols), ("col", place % cols))).simplified()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_any_distribution_of_bits_is_exchanged(data):
+    """Lanes and values that are any bits of the element's number: everything arrives, and conflicts are as said."""
+    shape = data.draw(st.sampled_from([(16, 16), (32, 8), (8, 32), (32, 32), (16, 32)]))
+    order = data.draw(st.sampled_from([ROW, COL]))
+    kind = data.draw(st.sampled_from(sorted(BYTES)))
+    bits = data.draw(st.permutations(range((shape[0] * shape[1] - 1).bit_length())))
+    macro = fragment(permuted(bits, shape), shape)
+    ex = plan_exchange.__wrapped__(macro, kind, order)
+    elements = np.arange(shape[0] * shape[1]).reshape(shape)
+    arrived = run_through(ex, macro, elements)
+    assert {place: int(v) for place, v in arrived.items()} == {p: int(elements[p]) for p in np.ndindex(*shape)}
+    assert conflicts(ex) == worst_phase(ex)
+
+
+def worst_phase(ex):
+    """The degree of the worst phase of all stores and loads, by the scalar bank model."""
+    width, worst = len(ex.pieces[0]) * BYTES[ex.kind], 1
+    for e in ex.store.exprs:
+        places = np.broadcast_to(e.evaluate({"lane": np.arange(32)}), 32)
+        worst = max(worst, *phases(width * places, width))
+    for e, r in product(ex.load.exprs, range(ex.rounds)):
+        worst = max(worst, *phases(16 * np.broadcast_to(e.evaluate({"lane": np.arange(32), "round": r}), 32), 16))
+    return worst
+
+
+ODD = {
+    "rotated rows": lambda d: {"row": (d["row"] + d["col"]) % 16, "col": d["col"]},
+    "rotated columns": lambda d: {"row": d["row"], "col": (d["col"] + 3 * d["row"]) % 16},
+    "reversed": lambda d: {"row": 15 - d["row"], "col": 15 - d["col"]},
+    "times 5": lambda d: {"row": 5 * d["row"] % 16, "col": 7 * d["col"] % 16},
+}
+
+
+@pytest.mark.parametrize(("name", "kind", "order"), list(product(ODD, BYTES, (ROW, COL))))
+def test_maps_that_are_not_made_of_bits_are_exchanged(name, kind, order):
+    d = MACRO_MMAS["m16n16k8"]().d
+    macro = fragment(IndexMap(d.inputs, tuple(ODD[name](d).items())), (16, 16))
+    ex = plan_exchange(macro, kind, order)
+    elements = np.arange(256).reshape(16, 16)
+    arrived = run_through(ex, macro, elements)
+    assert {place: int(v) for place, v in arrived.items()} == {p: int(elements[p]) for p in np.ndindex(16, 16)}
+    assert conflicts(ex) == worst_phase(ex)
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "values"), [("128", ROW, 2), ("128", COL, 1), ("64 of four", ROW, 4), ("32, two values", COL, 1)]
+)
+def test_accumulators_of_m16n8k16(name, order, values):
+    """Two neighbours of a row, of a column one value: pieces of 16 bits in fp16, and still no conflict."""
+    macro = ampere.COMPOSITIONS[name].of()
+    for kind in BYTES:
+        ex = plan_exchange(macro, kind, order)
+        assert conflicts(ex) == 1 and moves(ex, macro)
+    assert {len(p) for p in plan_exchange(macro, "half", order).pieces} == {values}
+
+
+def test_fragments_that_have_no_exchange():
     macro = MACRO_MMAS["m16n16k8"]()
     rotated = IndexMap(macro.d.inputs, (("row", (macro.d["row"] + var("i")) % 16), ("col", macro.d["col"])))
-    with pytest.raises(NoExchange, match="m16n16k8 has no exchange"):
+    with pytest.raises(NoExchange, match="(?s)m16n16k8 has no exchange.*one value of one lane"):
         plan_exchange(replace(macro, d=rotated), "half", ROW)
     twice = IndexMap(macro.d.inputs, (("row", macro.d["row"]), ("col", aff(0))))
     with pytest.raises(NoExchange):
         plan_exchange(replace(macro, d=twice), "half", ROW)
+    with pytest.raises(NoExchange, match="16x8 elements are no whole runs of 8 values for all 32 lanes"):
+        plan_exchange(fragment(ampere.M16N8K16.d, (16, 8)), "half", ROW)

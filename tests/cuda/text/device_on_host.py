@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions
-from polyvolta.cuda.text.helpers.values import PACK_HALF2, UNPACK_HALF2
+from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, UNPACK_HALF2
 from polyvolta.cuda.text.printer import PRELUDE
 from tests.cuda.host import compiled
 
 WHOLE_NUMBERS = {
+    "pack_half": replace(PACK_HALF, body=("return (unsigned)v;",)),
     "pack_half2": replace(PACK_HALF2, body=("return (unsigned)low & 0xffff | (unsigned)high << 16;",)),
     "unpack_half2": replace(UNPACK_HALF2, body=("low = packed & 0xffff, high = packed >> 16;",)),
 }

@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,13 +13,14 @@ from polyvolta.cuda.layouts.exchange import plan_exchange
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.text.helpers import exchange as exchange_text
-from polyvolta.cuda.text.helpers import global_memory, mma, shared
+from polyvolta.cuda.text.helpers import global_memory, mma, shared, values
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.helpers.pointwise import pointwise
 from polyvolta.cuda.text.printer import PRELUDE
 from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.functions.table import FUNCTIONS
+from tests.cuda import ampere
 from tests.cuda.host import needs_compiler
 from tests.cuda.macros import COMPOSITIONS, macro_mma
 from tests.cuda.text.device_on_host import library
@@ -28,12 +30,12 @@ ORDERS = ((0, 1), (1, 0))
 HALF8 = ctypes.c_uint16 * 8
 
 
-def compiled(functions):
-    """The functions alone as a text for Volta: its machine code."""
+def compiled(functions, arch="sm_70"):
+    """The functions alone as a text for Volta, or another target: its machine code."""
     needed = DeviceFunctions()
     for f in functions:
         needed.name(f)
-    return compile_cubin("\n".join([PRELUDE, *needed.texts(), 'extern "C" __global__ void k() {}']), "sm_70", name="k")
+    return compile_cubin("\n".join([PRELUDE, *needed.texts(), 'extern "C" __global__ void k() {}']), arch, name="k")
 
 
 # ---- global memory
@@ -123,7 +125,9 @@ def test_offsets_are_computed_in_64_bits():
 
 
 MACROS = ("m16n16k8", "m32n32k8")
+KNOWN = COMPOSITIONS | ampere.COMPOSITIONS
 OPERANDS = list(product(MACROS, ORDERS, ORDERS, (16, 32, 64)))
+OPERANDS += list(product(ampere.COMPOSITIONS, [(0, 1)], [(1, 0)], (32, 64)))
 
 
 def number(element, columns):
@@ -137,7 +141,7 @@ def planned(name, a_order, b_order, depth):
         OperandTile(dims, size, order, cyclic_stores(size, order, 64))
         for dims, size, order in zip((("i", "k"), ("k", "j")), sizes, (a_order, b_order))
     ]
-    (plan,) = plan_operands(COMPOSITIONS[name], [tuple(tiles)])
+    (plan,) = plan_operands(KNOWN[name], [tuple(tiles)])
     for tile, layout, operand, own in zip(tiles, (plan.a, plan.b), "ab", (plan.macro.a, plan.macro.b)):
         chunks = tile.size[0] * tile.size[1] // 8
         yield SharedTile("tile", 0, chunks, layout.layout, tile.order), operand, own, layout.access
@@ -149,7 +153,8 @@ def tiles(tmp_path_factory):
     wrappers = []
     for n, (tile, operand, own, access) in enumerate(t for case in OPERANDS for t in planned(*case)):
         width = own.inputs[1][1]
-        fragment = "*v" if width == 8 else f"*(half8 (*)[{width // 8}])v"
+        single = values.vector(width) == width
+        fragment = f"*({values.declared('*' if single else '(*)', width)})v"
         store, load = shared.store(tile, operand), shared.fragment_load(tile, operand, own, access, shared.extents(own))
         wrappers.append((store, f"void store_{n}(half8 *t, half8 *v, int line, int run) {{ NAME(t, *v, line, run); }}"))
         head = f"void load_{n}(half8 *v, half8 *t, int line, int run, int lane)"
@@ -182,7 +187,8 @@ def test_what_is_stored_in_a_tile_comes_into_fragments_by_ownership(tiles, case)
                 assert list(fragment) == [number((origin[0] + x, origin[1] + y), d1) for x, y in owned[lane]]
 
 
-EXCHANGES = list(product(MACROS, ("half",), ORDERS, (1,))) + list(product(MACROS, ("float",), ORDERS, (1, 4)))
+EXCHANGED = (*MACROS, "128", "64 of four", "32, two values")
+EXCHANGES = list(product(EXCHANGED, ("half",), ORDERS, (1,))) + list(product(EXCHANGED, ("float",), ORDERS, (1, 4)))
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +196,7 @@ def exchanges(tmp_path_factory):
     """Both functions of every exchange, as store_N and load_N."""
     wrappers = []
     for n, (name, kind, order, parts) in enumerate(EXCHANGES):
-        macro = macro_mma(name)
+        macro = KNOWN[name].of()
         plan, width = plan_exchange(macro, kind, order), macro.values[2]
         head = f"void store_{n}(half8 *buffer, float *acc, int lane)"
         wrappers.append(
@@ -209,7 +215,7 @@ def test_an_exchange_gives_every_lane_its_runs(exchanges, case):
     """Fragments of all lanes in, runs out: value v of lane l in round r is element owns(l, r) and v along."""
     name, kind, order, parts = case
     store, load = (getattr(exchanges, f"{f}_{EXCHANGES.index(case)}") for f in ("store", "load"))
-    macro = macro_mma(name)
+    macro = KNOWN[name].of()
     plan, width = plan_exchange(macro, kind, order), macro.values[2]
     rows, cols, _ = macro.shape
     memory = np.zeros((2 * parts, plan.chunks, 16), np.uint8)
@@ -309,10 +315,18 @@ def test_everything_compiles_for_volta():
                 shared.fragment_load(tile, operand, own, access, shared.extents(own)),
             ]
     for name, kind, order, parts in EXCHANGES:
-        macro = macro_mma(name)
+        macro = KNOWN[name].of()
         plan = plan_exchange(macro, kind, order)
         functions += [exchange_text.store(plan, macro.values[2]), exchange_text.load(plan, parts, 2)]
     pairs = product(MACROS, ("row", "col"), ("row", "col"))
     functions += [mma.mma(macro_mma(name, a, b)) for name, a, b in pairs]
     functions += [mma.zero(8), mma.zero(32), mma.scale(8)]
     assert compiled(functions).image.startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_macro_mmas_of_every_width_compile_for_ampere(arch):
+    """Fragments of 2 to 32 values, whose registers hold neighbours or not, and accumulators that are scattered."""
+    macros = [made.of() for made in ampere.COMPOSITIONS.values()]
+    scattered = replace(macros[0], steps=tuple(replace(s, d=s.d[::-1]) for s in macros[0].steps))
+    assert compiled([mma.mma(m) for m in (*macros, scattered)], arch).image.startswith(b"\x7fELF")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, Exchange
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Exchange
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, places
 from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, WORDS, word
 from polyvolta.sets.values.simplify import simplify
 
-LANE = {"lane": (0, 31)}
+LANE = {"lane": (0, LANES - 1)}
 PIECES = {
     ("half", 1): "fp16",
     ("half", 2): "unsigned",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text.c_expr import c_expr, in_steps, narrowed
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
@@ -18,7 +18,7 @@ from polyvolta.cuda.text.helpers.values import VECTORS, declared, vector
 from polyvolta.sets import Aff, var
 from polyvolta.sets.values.simplify import Range, simplify
 
-LANE = {"lane": (0, 31)}
+LANE = {"lane": (0, LANES - 1)}
 
 
 def layout_name(order: tuple[int, ...]) -> str:
