@@ -6,12 +6,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.verify.accesses.races import BETWEEN, OVERWRITTEN, RaceWatch
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import var
-import polyvolta as pv
 from tests.cuda.build.promotion.kernels import build
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
 
@@ -112,8 +112,8 @@ def test_an_exchange_where_the_tiles_lie_races_with_the_last_loads_but_for_the_b
     built = build(A @ B, limit=8 * 1024, block_tile=(32, 32, 16), warp_tile=(16, 16, 16), buffers=4)
     assert built.ir.tile("exchange").start == built.ir.tile("shared_A").start
     (path,) = paths(built.ir, Barrier, statement="sync_tiles")
-    assert found(Races, built.ir) == {}
-    finding = found(Races, without(built.ir, path))[OVERWRITTEN]
+    assert found(RaceWatch, built.ir) == {}
+    finding = found(RaceWatch, without(built.ir, path))[OVERWRITTEN]
     assert "exchange chunk" in finding.address and finding.point["K"] >= 1
 
 
