@@ -9,7 +9,8 @@ interprets, measures or checks kernels draws from it. A name such as
 
     bias relu/row.col-row/m16n16k8/k2/128x128x32-64x64x32/b1
 
-says idiom, layouts of A, B and the result, macro-MMA, split-K, block tile, warp tile and buffers.
+says idiom, layouts of A, B and the result, macro-MMA, split-K, block tile, warp tile and buffers. `rings()` has all rings
+of buffers beside it, each number of buffers with copies ahead by each number of k tiles; their names end in `/b3/p2`.
 """
 
 from __future__ import annotations
@@ -222,14 +223,16 @@ class Combination:
     warp: tuple[int, int, int]
     buffers: int = 1
     partial: str = "guard"
+    ahead: int | None = None
 
     @property
     def name(self) -> str:
         block, warp = ("x".join(map(str, t)) for t in (self.block, self.warp))
         pad = "/pad" if self.partial == "pad" else ""
+        ahead = f"/p{self.ahead}" if self.ahead is not None else ""
         return (
             f"{self.idiom.name}/{self.a}.{self.b}-{self.c}/{self.macro}/k{self.split_k}/{block}-{warp}"
-            f"/b{self.buffers}{pad}"
+            f"/b{self.buffers}{ahead}{pad}"
         )
 
     @property
@@ -240,6 +243,7 @@ class Combination:
             macro_mma=self.macro,
             split_k=self.split_k,
             buffers=self.buffers,
+            prefetch=self.ahead,
             partial=self.partial,
             accumulators=self.idiom.accumulators,
         )
@@ -347,17 +351,35 @@ def fits(
     )
 
 
+RINGED = ("plain", "bias relu", "prologue A", "sum of two", "gated")
+MOST_BUFFERS = 8
+
+
+@cache
+def rings() -> tuple[Combination, ...]:
+    """Every legal ring of buffers, twice: idioms, layouts, macro-MMAs and splits of K take turns."""
+    sizes = [(s, ahead) for s in range(1, MOST_BUFFERS + 1) for ahead in range(max(s - 1, 1) + 1)]
+    found = []
+    for n, (buffers, ahead) in enumerate(2 * sizes):
+        idiom = idiom_called(RINGED[n % len(RINGED)])
+        a, b, c = LAYOUTS[n % 2], LAYOUTS[n // 2 % 2], LAYOUTS[n // 4 % 2]
+        macro, split_k = list(MACRO_SHAPES)[n // 3 % 2], (1, 1, 2)[n % 3]
+        found.append(Combination(idiom, a, b, c, macro, split_k, (64, 64, 16), (32, 32, 16), buffers, "guard", ahead))
+    return tuple(found)
+
+
 def chosen(only: str, part: str = "1/1", limit: int | None = None) -> tuple[Combination, ...]:
     """The combinations that a command line asks for.
 
     Parameters
     ----------
-    only : a name, or words that the names must have, separated by commas.
+    only : a name, or words that the names must have, separated by commas; "rings" for these instead of the matrix.
     part : "i/n": every n-th of these, from the i-th on.
     limit : the first so many of those.
     """
     words = [w.strip() for w in only.split(",") if w.strip()]
-    found = [c for c in combinations() if c.name == only]
-    found = found or [c for c in combinations() if all(w in c.name for w in words)]
+    whole = rings() if "rings" in words else combinations()
+    found = [c for c in (*combinations(), *rings()) if c.name == only]
+    found = found or [c for c in whole if all(w in c.name for w in words if w != "rings")]
     i, n = map(int, part.split("/"))
     return tuple(found[i - 1 :: n][:limit])

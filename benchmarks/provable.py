@@ -36,7 +36,8 @@ from matrix import write_csv
 import polyvolta as pv
 from polyvolta.cuda.verify.values.expressions import Element, Meaning
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.functions.formula import Input, evaluate, show, substitute
+from polyvolta.graph.functions.formula import Input, show, substitute
+from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.graph.statements import Access

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polyvolta.compiler.options import Options, Tile
+from polyvolta.cuda.build.promotion.footprints import WARPS
 from polyvolta.cuda.build.promotion.model import BLOCK, POINT, STRIP, TILE, WARP
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
@@ -35,7 +36,6 @@ from polyvolta.sets import Set, aff, var
 OnStage = Callable[[str, Schedule], Schedule]
 ROOT: Path = (0,)
 BLOCKS = ("blockIdx.y", "blockIdx.x")
-WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
 
 
 def decompose(

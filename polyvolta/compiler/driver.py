@@ -115,7 +115,7 @@ def compile(  # noqa: A001
     promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
-    scanned = scan(tree, context, {"linearId": options.threads})
+    scanned = scan(tree, context, {"linearId": promotion.threads})
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )

@@ -75,13 +75,11 @@ def _is(hint: type, x: Any) -> bool:
 
 
 def _of_plain(hint: type) -> Check:
-    has_fields = is_dataclass(hint) and hint not in WHOLE
-
     def check(x: Any, seen: Seen) -> Iterator[str]:
         if not _is(hint, x):
             yield f" is {_words(x)}, where {_name(hint)} belongs"
-        elif has_fields:
-            yield from _of_class(hint)(x, seen)  # looked up here: a loop has statements, of which some are loops
+        elif is_dataclass(x) and type(x) not in WHOLE:  # of its own class: an operation is declared by its base
+            yield from _of_class(type(x))(x, seen)
 
     return check
 

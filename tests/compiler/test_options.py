@@ -135,6 +135,8 @@ PARTS = [
     {"macro_mma": "m32n32k8"},
     {"accumulators": "separate"},
     {"buffers": 2},
+    {"buffers": 3, "prefetch": 1},
+    {"prefetch": 3},
     {"block_tile": (64, 64, 32)},
     {"block_tile": (16, 48, 8)},
     {"block_tile": (112, 80, 24)},
@@ -185,6 +187,8 @@ REFUSED = [
     {"block_tile": (128, 128, 32), "warp_tile": (16, 16, 32)},
     {"block_tile": (128, 128, 32), "warp_tile": (64, 64, 16)},
     {"block_tile": (128, 128, 128), "split_k": 8, "buffers": 2},
+    {"buffers": 2, "prefetch": 4},
+    {"block_tile": (128, 128, 32), "buffers": 8},
     {"block_tile": (128, 128, 32), "warp_tile": (256, 64, 32), "split_k": 8},
 ]
 

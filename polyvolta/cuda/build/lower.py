@@ -23,9 +23,6 @@ from functools import partial
 from itertools import groupby
 from typing import NoReturn
 
-from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.walk import put
-from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.build.promotion.model import Movement, Promotion
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
@@ -82,8 +79,8 @@ def lower(
         name,
         sizes,
         tensors,
-        promotion.tiles,
-        promotion.registers,
+        promotion.arrays.tiles,
+        promotion.arrays.registers,
         threads,
         derived_names(scan),
         {n: (low, high) for n, (low, high) in lowering.ranges.items() if low is not None},

@@ -84,7 +84,7 @@ Stmt = Op | Loop | When
 
 
 @dataclass(frozen=True, slots=True)
-class KernelIR:
+class KernelIR(Memories):
     """The definition of a kernel.
 
     Parameters
@@ -118,15 +118,6 @@ class KernelIR:
     body: tuple[Stmt, ...] = ()
     scalars: tuple[str, ...] = ()
     about: str = ""
-
-    def tensor(self, name: str) -> GlobalTensor:
-        return next(t for t in self.tensors if t.name == name)
-
-    def tile(self, name: str) -> SharedTile:
-        return next(t for t in self.tiles if t.name == name)
-
-    def register(self, name: str) -> RegisterArray:
-        return next(r for r in self.registers if r.name == name)
 
     @property
     def shared_bytes(self) -> int:

@@ -7,11 +7,12 @@ array: a group of fp16 or fp32 values, eight on the way between memories, more i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
+from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES as LANES
-from polyvolta.sets import Aff, aff
+from polyvolta.sets import Aff, aff, nearest
 
 CHUNK = 8  # fp16 values in a 128-bit access
 CHUNK_BYTES = 16
@@ -104,32 +105,47 @@ class Element(Part):
     index: tuple[Aff, ...]
 
 
-class Memories(Protocol):
-    """Finds what a name stands for; a `KernelIR` does.
+class NoSuchArray(CudaError, LookupError):
+    """A name that none of a kernel's arrays has."""
+
+    id = "PV548"
+
+
+class Memories:
+    """Finds the arrays of a kernel by name; a `KernelIR` is one.
 
     Raises
     ------
-    StopIteration : there is no such array.
+    NoSuchArray
     """
 
-    def tensor(self, name: str) -> GlobalTensor: ...
-    def tile(self, name: str) -> SharedTile: ...
-    def register(self, name: str) -> RegisterArray: ...
+    __slots__ = ()
+    if TYPE_CHECKING:
+        tensors: tuple[GlobalTensor, ...]
+        tiles: tuple[SharedTile, ...]
+        registers: tuple[RegisterArray, ...]
+
+    def tensor(self, name: str) -> GlobalTensor:
+        return _named("tensor", name, self.tensors)
+
+    def tile(self, name: str) -> SharedTile:
+        return _named("tile", name, self.tiles)
+
+    def register(self, name: str) -> RegisterArray:
+        return _named("register array", name, self.registers)
+
+
+def _named(what: str, name: str, arrays: tuple[Any, ...]) -> Any:
+    for array in arrays:
+        if array.name == name:
+            return array
+    raise NoSuchArray(f"no {what} is called {name!r}", hint=nearest(name, [a.name for a in arrays]))
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
+class Arrays(Memories):
     """The arrays of a kernel that is being built."""
 
     tensors: tuple[GlobalTensor, ...] = ()
     tiles: tuple[SharedTile, ...] = ()
     registers: tuple[RegisterArray, ...] = ()
-
-    def tensor(self, name: str) -> GlobalTensor:
-        return next(t for t in self.tensors if t.name == name)
-
-    def tile(self, name: str) -> SharedTile:
-        return next(t for t in self.tiles if t.name == name)
-
-    def register(self, name: str) -> RegisterArray:
-        return next(r for r in self.registers if r.name == name)

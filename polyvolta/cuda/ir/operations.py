@@ -151,8 +151,9 @@ class SharedStore(Operation):
     statement: str = ""
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
-        run = ir.tile(self.tile).order[-1]
-        place = Access("shared", "write", self.tile, self.index, CHUNK, CHUNK, TENSOR_ITEM, run, slot=self.buffer)
+        run = ir.tile(self.tile).order[-1:]  # () of a tile without a layout, where nobody may store so
+        along = run[0] if run else None
+        place = Access("shared", "write", self.tile, self.index, CHUNK, CHUNK, TENSOR_ITEM, along, slot=self.buffer)
         return of_element(ir, "read", self.source), place
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import fields
 from itertools import chain
 from math import prod
 from typing import Any
@@ -21,6 +22,8 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
+    VALUE_BYTES,
+    Access,
     Barrier,
     Element,
     Exchange,
@@ -32,22 +35,25 @@ from polyvolta.cuda.ir.kernel_ir import (
     KernelIR,
     Loop,
     Mma,
+    Op,
+    Part,
     Pointwise,
     RegisterArray,
     Scale,
     SharedStore,
     SharedTile,
     Stmt,
+    When,
     Zero,
 )
-from polyvolta.cuda.ir.walk import IrPath, inner
+from polyvolta.cuda.ir.memories import NoSuchArray
+from polyvolta.cuda.ir.walk import IrPath, elements, inner
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import C_KEYWORDS
 from polyvolta.sets import Aff
 
-VALUE_BYTES = {"half": 2, "float": 4}
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST_THREADS, MOST_SHARED, MOST_VALUES, MOST_INT = 1024, 2**20, 2**16, 2**31 - 1
 """Of a block, bytes of a block, values that a thread has of an array: beyond what there is, not beyond memory."""
@@ -204,29 +210,61 @@ def _unknown(what: str, expressions: Iterable[Aff], known: Iterable[str]) -> Ite
 def _of_statement(ir: KernelIR, s: Stmt, known: frozenset[str]) -> Iterator[str]:
     for what, expressions in _expressions(s):
         yield from _unknown(what, expressions, known)
-    for name in ("target", "source", "a", "b", "d"):
-        if isinstance(e := getattr(s, name, None), Element):
-            yield from _of_element(ir, e, kind=_KINDS.get((type(s), name)))
+    for f in fields(s):
+        for e in elements(getattr(s, f.name)) if isinstance(s, Op) else ():
+            yield from _of_element(ir, e, kind=_KINDS.get((type(s), f.name)))
     rule: Callable[[KernelIR, Any], Iterator[str]] | None = _RULES.get(type(s))
     if rule is not None:
         yield from rule(ir, s)
+    elif isinstance(s, Op):
+        yield from _of_accesses(ir, s)
 
 
-def _expressions(s: Stmt) -> Iterator[tuple[str, tuple[Aff, ...]]]:
-    """The expressions of a statement itself, with what they are."""
-    for name in ("index", "origin", "lower", "upper", "conditions"):
-        if (value := getattr(s, name, None)) is not None:
-            yield name, value
-    for name in ("buffer", "slot", "round"):
-        if isinstance(value := getattr(s, name, None), Aff):
-            yield name, (value,)
-    for name in ("target", "source", "a", "b", "d"):
-        if isinstance(e := getattr(s, name, None), Element):
-            yield e.array, e.index
-    if isinstance(s, Pointwise):
-        yield from ((e.array, e.index) for e in s.operands if isinstance(e, Element))
-        if s.inside is not None:
-            yield "inside", (*s.inside.index, *s.inside.extents)
+def _expressions(s: Part) -> Iterator[tuple[str, tuple[Aff, ...]]]:
+    """The expressions of a statement itself, with what they are: its fields that hold such, and those of its parts."""
+    for f in fields(s):
+        value = getattr(s, f.name)
+        for x in value if isinstance(value, tuple) else (value,):
+            if isinstance(x, Aff):
+                yield f.name, (x,)
+            elif isinstance(x, Element):
+                yield x.array, x.index
+            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When):
+                yield f.name, tuple(e for _, some in _expressions(x) for e in some)
+
+
+def _of_accesses(ir: KernelIR, op: Op) -> Iterator[str]:
+    """What holds for any operation: it touches arrays that there are, within their dimensions, so much at once."""
+    try:
+        found = op.accesses(ir)
+    except NoSuchArray as wrong:
+        yield wrong.message
+        return
+    for a in found:
+        if a.width < 1 or a.values % a.width or a.bytes not in (1, 2, 4, 8, CHUNK_BYTES) and a.space != "registers":
+            yield f"{a.values} values of {a.item} bytes in accesses of {a.width} to {a.array}"
+        if a.space == "shared" and a.places is None:
+            yield from _of_tile_index(ir, a.array, a.index)
+        elif a.space == "shared":
+            yield from _of_map(f"the places in {a.array}", a.places, 1 + len(a.given), a.values // max(a.width, 1))
+        elif a.space == "global":
+            yield from _of_tensor_access(ir, a)
+        if a.own is not None:
+            yield from _of_map("the ownership", a.own, 2, len(a.index))
+        if a.along is not None and a.along not in range(len(a.index)):
+            yield f"{a.array} has no dimension {a.along}"
+
+
+def _of_tensor_access(ir: KernelIR, a: Access) -> Iterator[str]:
+    tensor = next((t for t in ir.tensors if t.name == a.array), None)
+    if tensor is None:
+        yield f"no tensor is called {a.array!r}"
+    elif len(a.index) != len(tensor.dims):
+        yield f"{a.array} has {len(tensor.dims)} dimensions, not {len(a.index)}"
+    elif a.writes and not tensor.written:
+        yield f"{a.array} is no output"
+    elif a.width > (tensor.align if a.along == tensor.order[-1] else 1):
+        yield f"an access to {a.array} moves {tensor.align} values at once, not {a.width}"
 
 
 def _of_element(ir: KernelIR, e: Element, width: int | None = None, kind: str | None = None) -> Iterator[str]:

@@ -35,7 +35,7 @@ MOVED = {"read": "loads", "write": "stores"}
 # ---- warp-wide memory instructions
 
 
-def warp_accesses(m: Machine, op: Operation, mask: Mask) -> Iterator[WarpAccess]:
+def warp_accesses(m: Machine, op: Operation, mask: Mask, array: str = "") -> Iterator[WarpAccess]:
     """The memory instructions of an operation, in order, at the names' present values; nothing is moved.
 
     Parameters
@@ -43,8 +43,9 @@ def warp_accesses(m: Machine, op: Operation, mask: Mask) -> Iterator[WarpAccess]
     m : the machine, whose names have the values that they have at the operation.
     op : any operation; one that touches registers alone has none.
     mask : which threads take part, as in `Step`.
+    array : those to this tile or tensor alone; by default all.
     """
-    return instructions(m, reaches(m, op, mask))
+    return instructions(m, reaches(m, op, mask, array))
 
 
 def instructions(m: Machine, found: Reaches) -> Iterator[WarpAccess]:
@@ -93,18 +94,20 @@ class Route(Protocol):
         ...
 
 
-def reaches(m: Machine, op: Operation, mask: Mask) -> Reaches:
+def reaches(m: Machine, op: Operation, mask: Mask, array: str = "") -> Reaches:
     """Where an operation goes in memory, checked: a reach for each of its accesses that are not to registers.
+
+    With `array` of those to one tile or tensor alone.
 
     Raises
     ------
     OutOfBounds, NotAChunk : unless the machine's `faults` take note of them. A thread that is refused in one access
         takes part in none.
     """
-    routes = m.routes.get(id(op))
+    routes = m.routes.get((id(op), array))
     if routes is None:
-        made = (_route(m, op, a) for a in m.accesses(op) if a.space != "registers")
-        routes = m.routes[id(op)] = tuple(made)
+        accesses = (a for a in m.accesses(op) if a.space != "registers" and array in ("", a.array))
+        routes = m.routes[id(op), array] = tuple(_route(m, op, a) for a in accesses)
     found: list[Reach] = []
     for route in routes:
         found.append(route.reach(m, mask))

@@ -19,8 +19,8 @@ Data are moved bit by bit. Products of fp16 values are exact in fp32; sums are r
 instruction: the four products, then their sum onto the accumulator. Pointwise formulas are computed in fp32,
 operation by operation.
 
-This module is the way in; `lockstep.machine` has memories, names and control, `lockstep.access` where each operation
-goes in memory, `lockstep.operations` what it does there, `lockstep.forecast` how long all of it takes.
+This module is the way in; `machine` has memories, names and control, `access` where each operation goes in memory,
+`operations` what it does there, `forecast` how long all of it takes.
 """
 
 from __future__ import annotations

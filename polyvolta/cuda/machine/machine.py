@@ -77,7 +77,7 @@ class Machine:
     registers : array -> [block, warp, lane, *shape, width] of fp16 ("half") or fp32 ("float").
     values : name -> a number (sizes, scalars, loop variables) or an array broadcastable to `shape`.
     path : of the statement that is being executed.
-    routes : what `access` keeps of the operations that were reached, by their identity.
+    routes : what `access` keeps of the operations that were reached, by their identity and the array asked for.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Machine:
             ir, tensors, blocks, effects, hook, faults,
         )  # fmt: skip
         self.path: IrPath = ()
-        self.routes: dict[int, Any] = {}
+        self.routes: dict[tuple[int, str], Any] = {}
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
         self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON["half"])

@@ -150,6 +150,11 @@ class Shadow:
         """Equal for two shadows that will find the same conflicts; what is for messages is left out."""
         return b"".join(getattr(self, name).tobytes() for name in _RECORDS)
 
+    def forget(self, slots: np.ndarray) -> None:
+        """Nobody has been at some slots, bool [slot]: for those that are not accessed any more."""
+        for name in _RECORDS:
+            getattr(self, name)[:, slots] = NONE
+
     def read(
         self, slots: np.ndarray, threads: np.ndarray, mask: np.ndarray | None, place: int
     ) -> tuple[Conflicts, ...]:

@@ -12,20 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import (
-    Barrier,
-    ExchangeLoad,
-    ExchangeStore,
-    FragmentLoad,
-    KernelIR,
-    Loop,
-    Mma,
-    Op,
-    SharedStore,
-    SharedTile,
-    Stmt,
-    When,
-)
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, SharedTile, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
 from polyvolta.sched.tree import Schedule
 
@@ -126,8 +113,9 @@ def paths_of_k_loops(ir: KernelIR) -> list[IrPath]:
     found = []
     for at, s in walk(ir.body):
         if isinstance(s, Loop):
-            kinds = {type(op) for op in operations(s.body)}
-            found += [at] if {SharedStore, Mma} <= kinds else []
+            inside = tuple(operations(s.body))
+            fills = any(a.writes and a.space == "shared" and not a.places for op in inside for a in op.accesses(ir))
+            found += [at] if fills and any(op.product is not None for op in inside) else []
     return found
 
 
@@ -146,13 +134,13 @@ def barriers(ir: KernelIR, before: type | None, after: type | None, scope: str =
     scope : "block" or "warp"; by default both.
     """
     line = [(at, s) for at, s in walk(ir.body)
-            if isinstance(s, Barrier | SharedStore | FragmentLoad | ExchangeStore | ExchangeLoad)]  # fmt: skip
+            if isinstance(s, Op) and (s.orders or any(a.space == "shared" for a in s.accesses(ir)))]  # fmt: skip
     found = []
     for n, (at, s) in enumerate(line):
-        if not isinstance(s, Barrier) or scope not in ("", s.scope):
+        if s.orders is None or scope not in ("", s.orders):
             continue
-        last = next((x for _, x in reversed(line[:n]) if not isinstance(x, Barrier)), None)
-        following = next((x for _, x in line[n + 1 :] if not isinstance(x, Barrier)), None)
+        last = next((x for _, x in reversed(line[:n]) if x.orders is None), None)
+        following = next((x for _, x in line[n + 1 :] if x.orders is None), None)
         if (before is None or isinstance(last, before)) and (after is None or isinstance(following, after)):
             found.append(at)
     return found

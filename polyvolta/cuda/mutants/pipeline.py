@@ -42,11 +42,16 @@ def _loading(ir: KernelIR, tile: Callable[[Loop], Aff]) -> KernelIR:
     return edited(ir, paths_of_k_loops(ir), loop)
 
 
-def _buffered(ir: KernelIR, number: Callable[[Aff], Aff], *kinds: type) -> KernelIR:
-    """Another number of the buffer in some kinds of operation; of kernels with two buffers."""
+def _buffered(ir: KernelIR, number: Callable[[Aff, int], Aff], *kinds: type) -> KernelIR:
+    """Another number of the buffer, of so many, in some kinds of operation; of kernels with several buffers."""
     if all(t.buffers == 1 for t in ir.tiles):
         raise NothingToBreak(f"{ir.name} has one buffer for each tile", where=ir.about)
-    return edited(ir, places(ir, *kinds), lambda s: (replace(s, buffer=number(s.buffer)),))
+    return edited(ir, places(ir, *kinds), lambda s: (replace(s, buffer=number(s.buffer, ir.tile(s.tile).buffers)),))
+
+
+def _mirrored(buffer: Aff, buffers: int) -> Aff:
+    """The buffers counted from the last one: of two the other one."""
+    return buffers - 1 - buffer
 
 
 def _bounded(ir: KernelIR, lower: int, upper: int) -> KernelIR:
@@ -69,12 +74,10 @@ def _early(ir: KernelIR) -> KernelIR:
     loads = in_k_loops(ir, FragmentLoad)
     tests = {path for at in loads for path, s in around(ir, at) if isinstance(s, When)}
     untested = edited(ir, tests, lambda s: s.body)
-    same = lambda e: 1 - (e + 1) % 2 if e.names() else e  # noqa: E731  # the same buffer, for a trip of number -1, too
-    return (
-        edited(untested, places(untested, FragmentLoad), lambda s: (replace(s, buffer=same(s.buffer)),))
-        if (any(t.buffers > 1 for t in ir.tiles))
-        else untested
-    )
+    if all(t.buffers != 2 for t in ir.tiles):
+        return untested
+    same = lambda e: 1 - (e + 1) % 2 if e.names() else e  # noqa: E731  # without a negative number to divide in trip -1
+    return edited(untested, places(untested, FragmentLoad), lambda s: (replace(s, buffer=same(s.buffer)),))
 
 
 def _stores_first(ir: KernelIR) -> KernelIR:
@@ -133,18 +136,18 @@ MUTANTS = (
     Mutant(
         "stores into the buffer that is read",
         "the next tile is stored into the buffer from which this one's fragments are loaded, and read from the other",
-        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, lambda e: 1 - e, SharedStore),
+        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, _mirrored, SharedStore),
     ),
     Mutant(
         "fragments from the other buffer",
         "fragments are loaded from the buffer into which the next tile is stored",
-        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, lambda e: (e + 1) % 2, FragmentLoad),
+        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, lambda e, n: (e + 1) % n, FragmentLoad),
     ),
     Mutant(
         "one buffer where two are meant",
         "stores and loads stay in the first buffer, with the barriers of two",
         ("not_overwritten",), ("races",), SHARED,
-        lambda ir: _buffered(ir, lambda e: aff(0), SharedStore, FragmentLoad),
+        lambda ir: _buffered(ir, lambda e, _: aff(0), SharedStore, FragmentLoad),
     ),
     Mutant(
         "k loop begins one trip late",

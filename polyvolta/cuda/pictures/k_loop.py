@@ -271,19 +271,22 @@ def _arrows(
 
 def _gain(found: list[Event], tiles: int) -> str:
     """What runs while a tile is on its way from global memory; `tiles` there are."""
-    overlapped = 0
+    overlapped, ahead = 0, 1
     for k, e in enumerate(found):
         if e.kind != "load" or (k and found[k - 1].kind == "load"):
             continue
         for other in found[k + 1 :]:
             if other.kind == "store" and other.tiles & e.tiles:
                 break
-            overlapped += other.count if other.kind == "mma" else 0
+            if other.kind == "mma":
+                overlapped += other.count
+                ahead = max(ahead, min(e.tiles, default=0) - min(other.tiles, default=0))
     if not overlapped:
         return "Every tile is waited for: nothing is multiplied while it is loaded."
     total = sum(e.count for e in found if e.kind == "mma")
+    which = "the next" if ahead == 1 else "a later one"
     return (
-        f"{overlapped} of {total} macro-MMAs of a warp run while the next of {tiles} k tiles is on its way from "
+        f"{overlapped} of {total} macro-MMAs of a warp run while {which} of {tiles} k tiles is on its way from "
         "global memory."
     )
 

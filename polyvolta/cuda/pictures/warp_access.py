@@ -100,7 +100,7 @@ def _instruction(
 ) -> Taken:
     """One of the instructions of the operation that the machine is at; an error if the warp's lanes go astray."""
     machine.refused.clear()
-    found = list(warp_accesses(machine, op, mask))
+    found = list(warp_accesses(machine, op, mask, tile.name))
     for wrong, threads in machine.refused:
         if threads is None or np.broadcast_to(threads, machine.shape)[0, warp].any():
             raise wrong

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyvolta.cuda.ir.kernel_ir import GlobalLoad, GlobalStore, KernelIR, Mma, Pointwise
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.c_expr import KernelSpeller
 from polyvolta.cuda.text.helpers.device_function import GLUE, comment
@@ -18,7 +18,7 @@ def opening(ir: KernelIR) -> str:
     would do for one more, and spills for it. Fused kernels say that one block is enough. Plain products keep the
     paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`).
     """
-    products = {op.statement for op in operations(ir.body) if isinstance(op, Mma)}
+    products = {op.statement for op in operations(ir.body) if op.product is not None}
     plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))
     first = f'extern "C" __global__ void __launch_bounds__({ir.threads}{"" if plain else ", 1"}) {ir.name}('
     return first if plain else f"{ONE_BLOCK}\n{first}"
@@ -45,10 +45,8 @@ def banner(ir: KernelIR) -> str:
 
 def _alignments(ir: KernelIR) -> list[str]:
     """What is required of pointers and leading dimensions of tensors that are accessed many values at a time."""
-    wide = set()
-    for op in operations(ir.body):
-        if isinstance(op, GlobalLoad | GlobalStore) and op.along == ir.tensor(op.tensor).order[-1]:
-            wide.add(op.tensor)
+    touched = (a for op in operations(ir.body) for a in op.accesses(ir) if a.space == "global")
+    wide = {a.array for a in touched if a.width > 1}
     tensors = [t for t in ir.tensors if t.name in wide and t.align > 1]
     out = []
     for align in sorted({t.align for t in tensors}, reverse=True):

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polyvolta.cuda.ir.kernel_ir import GlobalLoad, GlobalTensor, Loop, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import Loop, Memories, Op, Stmt, When
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.sets import Aff, aff, var
 
@@ -42,35 +42,38 @@ class Pointer:
     step: tuple[int, int]
 
 
-def moving(loop: Loop, tensors: Mapping[str, GlobalTensor]) -> dict[GlobalLoad, tuple[Pointer, Place]]:
+def moving(loop: Loop, ir: Memories) -> dict[Op, tuple[Pointer, Place]]:
     """For each load that a loop moves on: the pointer, and where the load is from there, as (line, run).
 
     These are the unguarded loads of matrices whose index is the loop's variable times a number plus what does not
     depend on it. A guarded load compares its index with the extents, and keeps it.
 
-    >>> from polyvolta.cuda.ir.kernel_ir import Element
+    >>> from polyvolta.cuda.ir.kernel_ir import Element, GlobalLoad, GlobalTensor, RegisterArray
+    >>> from polyvolta.cuda.ir.memories import Arrays
     >>> from polyvolta.sets import aff, var
     >>> at = (var("t") + 16 * var("c3"), 32 * var("c2") + 32)
     >>> load = GlobalLoad(Element("private_A", (var("c3"),)), "A", at, 1)
     >>> copies = Loop("c3", (aff(0),), (aff(3),), 1, True, (load,))
     >>> loop = Loop("c2", (aff(-1),), (var("K"),), 1, False, (copies,))
-    >>> pointer, rest = moving(loop, {"A": GlobalTensor("A", ("M", "K"), (0, 1))})[load]
+    >>> arrays = Arrays((GlobalTensor("A", ("M", "K"), (0, 1)),), (), (RegisterArray("private_A", "half", (4,)),))
+    >>> pointer, rest = moving(loop, arrays)[load]
     >>> print(*pointer.start, "/", *pointer.step, "/", *rest)
     t 0 / 0 32 / 16*c3 0
     """
     if loop.unroll or len(loop.lower) != 1:
         return {}
-    out: dict[GlobalLoad, tuple[Pointer, Place]] = {}
-    for op, inner in _loads(loop.body, frozenset()):
-        if op.guarded or len(op.index) != 2:
-            continue
-        line, run = (_parts(op.index[d], loop, inner) for d in tensors[op.tensor].order)
-        if line and run and (line[1] or run[1]):
-            out[op] = Pointer(op.tensor, (line[0], run[0]), (line[1], run[1])), (line[2], run[2])
+    out: dict[Op, tuple[Pointer, Place]] = {}
+    for op, inner in _operations(loop.body, frozenset()):
+        for a in op.accesses(ir):
+            if (a.space, a.kind) != ("global", "read") or a.guarded or len(a.index) != 2:
+                continue
+            line, run = (_parts(a.index[d], loop, inner) for d in ir.tensor(a.array).order)
+            if line and run and (line[1] or run[1]):
+                out[op] = Pointer(a.array, (line[0], run[0]), (line[1], run[1])), (line[2], run[2])
     return out
 
 
-def ending(loop: Loop, loads: Mapping[GlobalLoad, object]) -> When | None:
+def ending(loop: Loop, loads: Mapping[Op, object]) -> When | None:
     """The condition that some loads of a loop stand in, if it stays false once it is: then no trip needs pointers."""
     around = [s for s in loop.body if any(op in loads for op in operations((s,)))]
     match around:
@@ -80,16 +83,16 @@ def ending(loop: Loop, loads: Mapping[GlobalLoad, object]) -> When | None:
     return None
 
 
-def _loads(body: tuple[Stmt, ...], inner: frozenset[str]) -> Iterator[tuple[GlobalLoad, frozenset[str]]]:
-    """The loads of a body, each with the variables of the unrolled loops around it; other loops have their own."""
+def _operations(body: tuple[Stmt, ...], inner: frozenset[str]) -> Iterator[tuple[Op, frozenset[str]]]:
+    """The operations of a body, each with the variables of the unrolled loops around it; other loops have their own."""
     for s in body:
         match s:
-            case GlobalLoad():
-                yield s, inner
             case When():
-                yield from _loads((*s.body, *s.orelse), inner)
+                yield from _operations((*s.body, *s.orelse), inner)
             case Loop(unroll=True):
-                yield from _loads(s.body, inner | {s.var})
+                yield from _operations(s.body, inner | {s.var})
+            case Op():
+                yield s, inner
 
 
 def _parts(e: Aff, loop: Loop, inner: frozenset[str]) -> tuple[Aff, int, Aff] | None:

@@ -7,10 +7,11 @@ is an unsigned short, half8 a 128-bit vector): values are moved, or converted by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 from polyvolta.cuda.ir.kernel_ir import (
     Barrier,
@@ -115,7 +116,7 @@ class _Printer:
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: r.kind for r in ir.registers}
         self.products = pointwise.products(ir)
-        self.moving: dict[GlobalLoad, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
+        self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
 
     def uses(self, word: str) -> bool:
         """Whether a device function has a word in its text."""
@@ -220,7 +221,7 @@ class _Printer:
     def loop(self, s: Loop, depth: int, at: IrPath) -> list[str]:
         pad = "  " * depth
         self.multiples[s.var] = gcd(s.step, *(b.const for b in s.lower)) if _constant(s.lower) else 1
-        loads = moving(s, {t.name: t for t in self.ir.tensors})
+        loads = moving(s, self.ir)
         pointers = {p: self.free(f"from_{p.tensor}") for p in dict.fromkeys(p for p, _ in loads.values())}
         lines = []
         if pointers:
@@ -301,7 +302,7 @@ class _Printer:
                 return self.exchange_load(op)
             case Barrier(scope):
                 return "__syncthreads()" if scope == "block" else "__syncwarp()"
-        raise TypeError(type(op).__name__)
+        return TEXTS[type(op)](self, op)
 
     def width(self, e: Element) -> int:
         return self.ir.register(e.array).width
@@ -323,7 +324,7 @@ class _Printer:
 
     def access(self, op: GlobalLoad | GlobalStore, t: GlobalTensor) -> list[str]:
         """The arguments that say where a tensor is accessed."""
-        if isinstance(op, GlobalLoad) and op in self.moving:
+        if op in self.moving:
             name, place = self.moving[op]
             return [name, *map(self.c, place), str(t.ld)]
         extents = [str(t.dims[d]) for d in t.order] if op.guarded else []
@@ -378,6 +379,10 @@ class _Printer:
         if plan.kind == "half":
             return f"{target} = {self.call(function, *where, 'lane')}"
         return self.call(function, target, *where, "lane")
+
+
+TEXTS: dict[type, Callable[[_Printer, Any], str]] = {}
+"""Of operations that are defined elsewhere: the statement, without its semicolon."""
 
 
 def _single(register: RegisterArray) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Element, GlobalLoad, GlobalTensor, KernelIR, Loop, RegisterArray, When
+from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.pointers import ending, moving
 from polyvolta.cuda.text.printer import print_cuda
@@ -14,6 +15,7 @@ from tests.cuda.text.golden_texts import CASES, K, M, N
 from tests.cuda.text.golden_texts import product as matmul
 
 TENSORS = {"A": GlobalTensor("A", ("M", "K"), (0, 1)), "B": GlobalTensor("B", ("K", "N"), (1, 0))}
+ARRAYS = Arrays(tuple(TENSORS.values()), (), (RegisterArray("part", "half", (4,)),))
 T, C2, C3 = var("linearId"), var("c2"), var("c3")
 PART = Element("part", (C3,))
 
@@ -35,7 +37,7 @@ def test_start_steps_and_rest_are_the_index(name):
     ir, rng, seen = CASES[name].kernel().ir, random.Random(0), 0
     tensors = {t.name: t for t in ir.tensors}
     for loop in (s for s in ir.body if isinstance(s, Loop)):
-        moved = moving(loop, tensors)
+        moved = moving(loop, ir)
         plain = [op for op in operations(loop.body) if isinstance(op, GlobalLoad) and not op.guarded]
         assert set(moved) == {op for op in plain if len(op.index) == 2}
         for op, (pointer, rest) in moved.items():
@@ -56,24 +58,24 @@ def test_start_steps_and_rest_are_the_index(name):
 
 def test_loads_that_keep_their_index():
     moves = load(T, 32 * C2)
-    assert set(moving(k_loop(unrolled(moves)), TENSORS)) == {moves}
+    assert set(moving(k_loop(unrolled(moves)), ARRAYS)) == {moves}
     stays = [load(T, 32 * C2, guarded=True), load(T + 16 * C3, 8 * T), load(T, (C2 + T) // 2),
              load((T + C3) // 4, 32 * C2)]  # fmt: skip
     for op in stays:
-        assert moving(k_loop(unrolled(op)), TENSORS) == {}
-    assert moving(unrolled(load(T, 8 * C3)), TENSORS) == {}
+        assert moving(k_loop(unrolled(op)), ARRAYS) == {}
+    assert moving(unrolled(load(T, 8 * C3)), ARRAYS) == {}
 
 
 def test_an_inner_loop_has_its_own_pointers():
     op = load(T + C2, 32 * var("c4"))
     inner = Loop("c4", (aff(0),), (var("K"),), 1, False, (op,))
-    assert moving(k_loop(inner), TENSORS) == {}
-    assert set(moving(inner, TENSORS)) == {op}
+    assert moving(k_loop(inner), ARRAYS) == {}
+    assert set(moving(inner, ARRAYS)) == {op}
 
 
 def test_loads_of_one_start_share_a_pointer():
     first, second, other = load(T + 8 * C3, 32 * C2), load(T + 8 * C3 + 4 * C3, 32 * C2), load(T + 1, 32 * C2)
-    pointers = [p for p, _ in moving(k_loop(unrolled(first, second, other)), TENSORS).values()]
+    pointers = [p for p, _ in moving(k_loop(unrolled(first, second, other)), ARRAYS).values()]
     assert pointers[0] == pointers[1] != pointers[2]
 
 
@@ -94,9 +96,9 @@ def test_the_condition_that_a_pointer_may_move_under_stays_false():
     for conditions, inside in (((var("K") - 32 * C2 - 33,), True), ((C2,), False), ((var("K") - C2 // 2,), False)):
         when = When(conditions, (op,))
         loop = k_loop(when)
-        assert (ending(loop, moving(loop, TENSORS)) is when) == inside
+        assert (ending(loop, moving(loop, ARRAYS)) is when) == inside
     twice = k_loop(When((var("K") - C2,), (op,)), When((var("M") - C2,), (load(T + 1, 32 * C2),)))
-    assert ending(twice, moving(twice, TENSORS)) is None
+    assert ending(twice, moving(twice, ARRAYS)) is None
 
 
 def test_steps_across_lines_are_computed_in_64_bits():

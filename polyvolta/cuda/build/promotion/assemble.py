@@ -20,17 +20,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.epilogue import epilogue
-from polyvolta.cuda.build.promotion.footprints import instances, level, members_of, nest_of, together, widened
+from polyvolta.cuda.build.promotion.footprints import (
+    instances,
+    level,
+    members_of,
+    nest_of,
+    together,
+    warps_of,
+    widened,
+)
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, Barrier, GlobalStore, GlobalTensor, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalTensor, SharedTile
+from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.graph.plans.plans import Plan
 from polyvolta.cuda.target.macro_mma import Composition
+from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule
@@ -55,7 +65,7 @@ def promote(
     contracted : the tree to insert into.
     plan : what the statements compute.
     tensors : the kernel's tensors by name.
-    options : tiles, split of K, buffers.
+    options : buffers; the tiles are those of the trees.
     macro_mma : for all pairs of layouts that there are.
     context : what may be assumed of the sizes.
     shared_limit : bytes of shared memory that a block can have.
@@ -69,15 +79,15 @@ def promote(
     """
     statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
-    operands = operand_pieces(
-        {c.statement.name: nests[c.statement.name] for c in plan.contractions}, plan, options, macro_mma, context
-    )
+    products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
+    warps = warps_of(nests.values())
+    operands = operand_pieces(products, plan, options, macro_mma, LANES * prod(warps), context)
     macro = operands.macros[0]
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
     extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, macro.shape, context)
     name_of = _names([*nests, *(m.statement for p in operands.pieces for m in p.movements)])
-    end = epilogue(plan, fragments, nests, tensors, macro, options.warps, name_of)
+    end = epilogue(plan, fragments, nests, tensors, macro, warps, name_of)
 
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, operands.pieces, strict=True):
@@ -90,14 +100,14 @@ def promote(
     if overlap:
         pieces.append(block_barrier(fragments, name_of("sync_tiles"), context))
     pieces.append(end)
-    tree = widened(contracted, nests.values(), macro.shape)
-    if not plan.steps:
-        tree, pieces[-1] = with_result(tree, fragments, end)
-    tree = assembled(tree, pieces)
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
-    arrays = (*registers.values(), *accumulators(fragments, plan, macro))
-    return Promotion(tree, movements, tiles, arrays, tuple(tensors.values()))
+    registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
+    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()))
+    tree = widened(contracted, nests.values(), macro.shape)
+    if not plan.steps:
+        tree, pieces[-1] = with_result(tree, fragments, end, arrays)
+    return Promotion(assembled(tree, pieces), movements, arrays, warps)
 
 
 def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
@@ -105,13 +115,14 @@ def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
     return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays, context, ahead)
 
 
-def with_result(tree: Schedule, fragments: Fragments, end: Piece) -> tuple[Schedule, Piece]:
+def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays) -> tuple[Schedule, Piece]:
     """The tree whose domain has the first statement that stores the result, which so needs no extension.
 
     There is a result where no instance of a product is: with a sum over nothing, K = 0. A pointwise statement is there,
     too, so this is for products that nothing follows.
     """
-    name = next(m.statement for m in end.movements if any(isinstance(op, GlobalStore) for op in operations(m.ops)))
+    touched = ((m.statement, a) for m in end.movements for op in operations(m.ops) for a in op.accesses(arrays))
+    name = next(statement for statement, a in touched if a.space == "global" and a.writes)
     nest = fragments.nest
     domain = Set._of(tree.domain.param_names, [*tree.domain.parts, *twins_of(fragments, name).parts])
     at = tree.find(level=BLOCK)[0]

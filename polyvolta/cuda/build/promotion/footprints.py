@@ -23,10 +23,13 @@ from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.conjuncts.conjunct import Conjunct, universe
 from polyvolta.sets.hulls.box import Box, box_hull
 from polyvolta.sets.values.build import RowBuilder, affs_of, expression
+from polyvolta.sets.values.simplify import interval
 from polyvolta.sets.values.space import Space, distinct
 
 NAMES = {BLOCK: ("by", "bx"), TILE: ("kt",), WARP: ("wy", "wx", "wz"), STRIP: ("sy", "sx", "ks")}
 """What the members of a level are called."""
+WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
+"""What the loops over warps are mapped to: rows, columns and depth."""
 Dims = Sequence[tuple[str, Aff]]
 Index = tuple[Aff | str, ...]
 """Of an array's elements: iterators, or expressions in them."""
@@ -91,6 +94,25 @@ def _in_order(nest: Nest) -> None:
             f"{nest.statement} has a further loop around its blocks or its k tiles, which one loop copies",
             hint="a further tiling stands below the level tile",
         )
+
+
+def warps_of(nests: Iterable[Nest]) -> tuple[int, int, int]:
+    """How many warps of a block there are along y, x and z: the values of what is mapped to their indices.
+
+    Raises
+    ------
+    CannotPromote : they have no end.
+    """
+    most = dict.fromkeys(WARPS, 1)
+    for nest in nests:
+        for m in nest.members:
+            if m.name in most:
+                low, high = interval(m.of(nest.statement), {})
+                if low != 0 or high is None:
+                    raise CannotPromote(f"{m.name} of {nest.statement} has no end: {m.of(nest.statement)}")
+                most[m.name] = max(most[m.name], high + 1)
+    y, x, z = (most[name] for name in WARPS)
+    return y, x, z
 
 
 def _members(node: Node, statement: str) -> Iterable[Member]:

@@ -27,11 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
-from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
-from polyvolta.cuda.target.macro_mma import Composition, MacroMma
-from polyvolta.cuda.build.promotion.footprints import instances, level
-from polyvolta.cuda.build.promotion.footprints import numbered
+from polyvolta.cuda.build.promotion.footprints import instances, level, numbered
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
     STRIP,
@@ -50,7 +46,7 @@ from polyvolta.cuda.build.promotion.model import (
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
 from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
 from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
-from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
@@ -60,7 +56,7 @@ from polyvolta.sets.values.space import distinct
 
 
 def operand_pieces(
-    nests: Mapping[str, Nest], plan: Plan, options: Tiling, macro_mma: Composition, context: Set
+    nests: Mapping[str, Nest], plan: Plan, options: Tiling, macro_mma: Composition, threads: int, context: Set
 ) -> Operands:
     """The k loops of all products.
 
@@ -68,6 +64,7 @@ def operand_pieces(
     ----------
     nests : of the products, by statement.
     macro_mma : for all pairs of layouts that there are.
+    threads : of a block.
     context : what may be assumed of the sizes.
 
     Raises
@@ -79,7 +76,7 @@ def operand_pieces(
     sides = []
     for c in plan.contractions:
         nest = nests[c.statement.name]
-        sides.append(tuple(side_of(nest, o, letter, options.threads, labels[o.name])
+        sides.append(tuple(side_of(nest, o, letter, threads, labels[o.name])
                            for o, letter in ((c.left, "a"), (c.right, "b"))))  # fmt: skip
     plans = plan_operands(macro_mma, [(a.tile(), b.tile()) for a, b in sides])
     pieces = []

@@ -12,11 +12,11 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from itertools import count
+from math import prod
 from typing import Protocol
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import Loop, Op, RegisterArray, SharedTile
-from polyvolta.cuda.ir.kernel_ir import GlobalTensor
+from polyvolta.cuda.ir.kernel_ir import LANES, Loop, Op, RegisterArray, SharedTile
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
@@ -29,19 +29,7 @@ class Tiling(Protocol):
     """What promotion reads of a compilation's options; `polyvolta.compiler.options` says what it means."""
 
     @property
-    def block_tile(self) -> tuple[int, int, int]: ...
-    @property
-    def warp_tile(self) -> tuple[int, int, int]: ...
-    @property
-    def split_k(self) -> int: ...
-    @property
     def buffers(self) -> int: ...
-    @property
-    def prefetch(self) -> int: ...
-    @property
-    def warps(self) -> tuple[int, int, int]: ...
-    @property
-    def threads(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,20 +161,19 @@ class Promotion:
     ----------
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
-    tiles, registers : shared memory, with its places in it, and the register arrays.
-    tensors : the kernel's.
+    arrays : all that they name: tensors, tiles with their places in shared memory, register arrays.
+    warps : of a block, along y, x and z.
     """
 
     schedule: Schedule
     movements: Mapping[str, Movement]
-    tiles: tuple[SharedTile, ...]
-    registers: tuple[RegisterArray, ...]
-    tensors: tuple[GlobalTensor, ...]
+    arrays: Arrays
+    warps: tuple[int, int, int]
 
     @property
-    def arrays(self) -> Arrays:
-        """All that the movements name."""
-        return Arrays(self.tensors, self.tiles, self.registers)
+    def threads(self) -> int:
+        """Threads of a block."""
+        return LANES * prod(self.warps)
 
 
 def free_name(wish: str, taken: Container[str]) -> str:

@@ -64,8 +64,8 @@ def prefetched(
 def bands_along_k(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> list[Path]:
     """The loops over k tiles: the bands of that level with both the copies and the macro-MMAs of a product."""
     tests = _that(arrays, "write", "shared"), _multiplies
-    loops = [(at, schedule.band(at).statements) for at in schedule.find(level=TILE)]
-    return [at for at, names in loops if all(any(_is(movements[s], test) for s in names) for test in tests)]
+    loops = {at: [movements[s] for s in schedule.band(at).statements] for at in schedule.find(level=TILE)}
+    return [at for at, mine in loops.items() if all(any(_is(m, test) for m in mine) for test in tests)]
 
 
 def touched(

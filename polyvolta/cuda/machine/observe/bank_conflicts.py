@@ -162,7 +162,7 @@ class BankConflictObserver(Observer):
 
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)
-        self.tallies: dict[IrPath, _Tally] = {}
+        self.tallies: dict[tuple[IrPath, str, str, int], _Tally] = {}  # by path, kind, array, width
 
     @classmethod
     def no_meaning(cls, ir: KernelIR) -> str:
@@ -172,9 +172,10 @@ class BankConflictObserver(Observer):
         for a in accesses:
             if a.space != "shared" or not a.requests:
                 continue
-            tally = self.tallies.get(step.path)
+            key = step.path, a.kind, a.array, a.width
+            tally = self.tallies.get(key)
             if tally is None:
-                tally = self.tallies[step.path] = _Tally(a.array, a.kind, a.width)
+                tally = self.tallies[key] = _Tally(a.array, a.kind, a.width)
             degrees = a.degrees
             tally.accesses += a.requests
             tally.ideal += a.times * int(np.count_nonzero(degrees))
@@ -185,7 +186,7 @@ class BankConflictObserver(Observer):
 
     def seen(self, places: Places) -> BankConflicts:
         rows = []
-        for path, t in sorted(self.tallies.items()):
+        for (path, *_), t in sorted(self.tallies.items(), key=lambda x: x[0]):
             assert t.example is not None
             phases = tuple(int(x) for x in t.phases[: max(LANES * t.width // 128, 1)])
             rows.append(

@@ -143,13 +143,13 @@ class CoalescingObserver(Observer):
 
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)
-        self.tallies: dict[tuple[IrPath, int], _Tally] = {}
+        self.tallies: dict[tuple[IrPath, str, str, int], _Tally] = {}  # by path, kind, array, width: the widest first
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         for a in accesses:
             if a.space != "global" or not a.requests:
                 continue
-            key = step.path, a.width
+            key = step.path, a.kind, a.array, -a.width
             if key not in self.tallies:
                 self.tallies[key] = _Tally(a.array, a.kind)
             tally = self.tallies[key]
@@ -163,10 +163,10 @@ class CoalescingObserver(Observer):
 
     def seen(self, places: Places) -> Coalescing:
         rows = []
-        for (path, width), t in sorted(self.tallies.items(), key=lambda x: (x[0][0], -x[0][1])):
+        for (path, *_, width), t in sorted(self.tallies.items(), key=lambda x: x[0]):
             assert t.example is not None
             rows.append(
-                RequestRow(places[path], t.array, t.kind, width, t.requests, t.sectors, t.ideal, t.asked, t.example)
+                RequestRow(places[path], t.array, t.kind, -width, t.requests, t.sectors, t.ideal, t.asked, t.example)
             )
         return Coalescing(tuple(rows))
 

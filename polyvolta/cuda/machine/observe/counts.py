@@ -225,8 +225,8 @@ class CountObserver(Observer):
         if id(op) not in self.works:
             self.works[id(op)] = op.work(self.ir)
             if op.product is not None:
-                ins = op.product.instruction
-                self.tensor_cores[ins.opcode] = f"{_counted(ins.slots)} of a {ins.title}"
+                instruction = op.product.instruction
+                self.tensor_cores[instruction.opcode] = f"{_counted(instruction.slots)} of a {instruction.title}"
         work = self.works[id(op)]
         self.flops += work.flops * warps
         self.traffic["registers", "read"] += work.read * warps

@@ -18,9 +18,10 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
-from polyvolta.cuda.verify.engine.addresses import elements
+from polyvolta.cuda.verify.engine.addresses import elements, owned
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
+from polyvolta.sets import Aff
 
 VECTORS = (2, 4, 8, 16)
 """The bytes that one instruction can move of an exchange buffer."""
@@ -59,17 +60,26 @@ def _decided(r: Requests, access: Access) -> tuple[str, Case | None] | None:
     """What is told of an access, and a case in which it isn't aligned; None: it moves its values one by one."""
     if access.places is not None:
         return _exchange(r, access)
-    if access.own is not None:
-        return _fragment(r, access)
     order = (r.ir.tensor(access.array) if access.space == "global" else r.ir.tile(access.array)).order
-    return _run(r, access, order[-1]) if access.along == order[-1] else None
+    if access.own is not None:
+        return _fragment(r, access, order)
+    if access.along == order[-1]:
+        return _run(r, access, order[-1])
+    if access.width == 1:
+        return None
+    what = f"{access.width} values of {access.array} that a lane {_moves(access)} at once don't lie side by side"
+    return f"{access.array}, across lines", r.first(np.ones(r.shape, bool), what)
+
+
+def _moves(access: Access) -> str:
+    return "stores" if access.writes else "loads"
 
 
 def _run(r: Requests, access: Access, run: int) -> tuple[str, Case | None]:
     """Values along the lines of a tensor, or of a tile, so many at once."""
-    e, width, shared = access.index[run], access.width, access.space == "shared"
-    symbolic, numbers = (None, r.values(e)) if shared else r.split(e)
-    if shared:
+    e, width = access.index[run], access.width
+    if access.space == "shared":
+        r.values(e)  # numbers of threads alone
         text = f"{access.array}, {e} = 0 mod {width}"
         chunk = "a chunk is" if access.bytes == CHUNK_BYTES else f"{width} values are"
         moved = "stored to" if access.writes else "loaded from"
@@ -77,34 +87,44 @@ def _run(r: Requests, access: Access, run: int) -> tuple[str, Case | None]:
     else:
         text = f"{access.array}[{', '.join(map(str, access.index))}], {e} = 0 mod {width}"
         what = f"an access of {width} values to {access.array} starts at {e}, no multiple of {width}"
-    if symbolic is None or known_multiple(symbolic, r.ir) % width == 0:
-        found = r.first(numbers % width != 0, what)
-    else:
-        found = None
-        for value in np.unique(numbers % width):
-            where = (symbolic + int(value)) % width - 1
-            found = found or r.first(numbers % width == value, what, (where,))
-    return text, None if found is None else replace(found, address=element(found, access))
+    symbolic, numbers = r.split(e)
+    return text, _named(_no_multiple(r, symbolic, numbers[..., None], width, what), access)
 
 
-def _fragment(r: Requests, access: Access) -> tuple[str, Case | None]:
+def _no_multiple(r: Requests, symbolic: Aff, numbers: np.ndarray, width: int, what: str) -> Case | None:
+    """The first request with a start, `symbolic` and one of its numbers, that is no multiple of a width."""
+    if known_multiple(symbolic, r.ir) % width == 0:
+        return r.first(((numbers + symbolic.const) % width != 0).any(-1), what)
+    found = None
+    for value in np.unique(numbers % width):
+        where = (symbolic + int(value)) % width - 1
+        found = found or r.first((numbers % width == value).any(-1), what, (where,))
+    return found
+
+
+def _named(case: Case | None, access: Access) -> Case | None:
+    return None if case is None else replace(case, address=element(case, access))
+
+
+def _fragment(r: Requests, access: Access, order: tuple[int, ...]) -> tuple[str, Case | None]:
     """Values that lie where a map says: what one instruction moves of them is an aligned run of a line."""
-    array, width, bits = access.array, access.width, 8 * access.bytes
-    order = (r.ir.tensor(array) if access.space == "global" else r.ir.tile(array)).order
-    place = elements(access, r.values)
-    shape = (*r.shape, access.own.inputs[1][1])
+    array, width = access.array, access.width
+    place = elements(access, lambda e: r.split(e)[1])
+    shape = (*r.shape, access.own.inputs[1][1])  # type: ignore[union-attr]
     line, run = (np.broadcast_to(place[d], shape).reshape(*r.shape, -1, width) for d in (order[0], order[-1]))
-    wrong = (line != line[..., :1]) | (run != run[..., :1] // width * width + np.arange(width))
-    moves = "stores to" if access.writes else "loads from"
-    what = f"what a lane {moves} {array} at once isn't an aligned run of {width} values"
-    title = f"{array}, {shape[-1] // width} x {bits} bits at multiples of {width}"
-    if CHUNK_BYTES % access.bytes:
-        wrong = np.ones_like(wrong)
-    found = r.first(wrong.any((-1, -2)), what)
-    if found is not None:
-        start = ", ".join(str(int(np.broadcast_to(x, shape)[(*found.at, 0)])) for x in place)
-        found = replace(found, address=f"{array}[{start}]")
-    return title, found
+    apart = (line != line[..., :1]) if len(order) > 1 else np.zeros(run.shape, bool)
+    apart = apart | (run != run[..., :1] + np.arange(width))
+    what = f"what a lane {_moves(access)} {'to' if access.writes else 'from'} {array} at once isn't an aligned run"
+    what += f" of {width} values"
+    title = f"{array}, {shape[-1] // width} x {8 * access.bytes} bits at multiples of {width}"
+    wrong = apart.any((-1, -2)) if CHUNK_BYTES % access.bytes == 0 else np.ones(r.shape, bool)
+    case = r.first(wrong, what) or _no_multiple(r, r.split(access.index[order[-1]])[0], run[..., 0], width, what)
+    if case is None:
+        return title, None
+    table = {**case.point, **case.numbers}
+    first = [int(own[case.at[-1], 0]) for own in owned(access.own)]  # type: ignore[arg-type]
+    start = ", ".join(str(e.evaluate(table) + more) for e, more in zip(access.index, first, strict=True))
+    return title, replace(case, address=f"{array}[{start}]")
 
 
 def _exchange(r: Requests, access: Access) -> tuple[str, Case | None]:

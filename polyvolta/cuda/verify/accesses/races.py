@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, When
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Conflicts, Shadow
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, narrowest
@@ -25,6 +25,7 @@ from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, listed
 from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
+from polyvolta.sets import Aff
 
 BETWEEN, OVERWRITTEN = "barriers_between", "not_overwritten"
 
@@ -58,6 +59,7 @@ class RaceWatch(Watching):
         self.touched: dict[tuple, tuple[Touched, ...]] = {}
         self.seen: dict[tuple, np.ndarray | None] = {}  # instance -> who took part
         self.refuted: set[str] = set()
+        self.behind: dict[IrPath, np.ndarray] = {}
 
     def start(self, ir: KernelIR) -> Shadow:
         """Nobody has been there."""
@@ -74,6 +76,23 @@ class RaceWatch(Watching):
                 self.access(state, here, t)
         if (scope := here.op.orders) is not None:  # type: ignore[union-attr]
             state.barrier(scope, here.mask)
+
+    def leave(self, state: Shadow, loop: Loop, last: Aff | None, here: Here) -> None:
+        """What nothing behind the loop touches is forgotten: whatever the last trips did there, it is one state."""
+        state.forget(~self.touched_behind(here.path))
+
+    def touched_behind(self, loop: IrPath) -> np.ndarray:
+        """Which slots lie in a tile that is touched behind a loop, or in another trip of one around it; bool [slot]."""
+        if loop not in self.behind:
+            around = next((at for at, s in walk(self.ir.body) if isinstance(s, Loop) and at == loop[: len(at)]), loop)
+            names = {a.array for at, s in walk(self.ir.body) if not isinstance(s, Loop | When)
+                     and (at[: len(around)] > around or around != loop and at[: len(around)] == around)
+                     for a in s.accesses(self.ir) if a.space == "shared"}  # fmt: skip
+            found = self.behind[loop] = np.zeros(self.ir.shared_bytes // self.slot_bytes, bool)
+            for tile in (t for t in self.ir.tiles if t.name in names):
+                first = tile.start * CHUNK_BYTES // self.slot_bytes
+                found[first : first + tile.bytes // self.slot_bytes] = True
+        return self.behind[loop]
 
     def access(self, state: Shadow, here: Here, t: Touched) -> None:
         """What the threads that take part do with one tile."""

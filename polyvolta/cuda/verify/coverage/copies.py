@@ -68,6 +68,8 @@ class Copies(Watching):
 
     def step(self, state: Stored, here: Here) -> None:
         """What an operation loads of tiles, and stores to them."""
+        if not any(a.space == "shared" and a.array in self.tiles for a in here.accesses):
+            return
         for x in here.addresses:
             if x.access.array not in self.tiles:
                 continue

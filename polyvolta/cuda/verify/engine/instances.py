@@ -71,5 +71,7 @@ class Instances:
             return ()
         key = here.instance
         if key not in self._addresses:
+            for e in (e for a in shared for e in a.given):
+                here.number(e)  # one for all threads: undecided if it isn't
             self._addresses[key] = tuple(Addresses(self.ir, a, here.numbers) for a in shared)
         return self._addresses[key]

@@ -178,7 +178,7 @@ class Here:
 
         Raises
         ------
-        Undecided : a place that has no single value for each thread here.
+        Undecided : a place that has no single value for each thread here, or a round that differs between threads.
         """
         return self.machine.instances.addresses(self)
 

@@ -1,6 +1,6 @@
 """What each operation of a kernel does to memories of tags, and what must hold for it.
 
-The counterpart of `lockstep.operations`: there an operation moves and computes numbers, here tags. What is read must
+The counterpart of `machine.operations`: there an operation moves and computes numbers, here tags. What is read must
 have been written; a fragment must be the tile's elements at its place; operands of a macro-MMA must belong together
 (`products`), parts of a split K be disjoint (`sums`), and what is stored be the graph's (`results`).
 """
@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import CHUNK
-from polyvolta.cuda.verify.engine.addresses import byte_text, layout_of
+from polyvolta.cuda.verify.engine.addresses import byte_text, layout_of, offsets
 from polyvolta.cuda.verify.engine.memories import HIGH, LOW, SLOT, WHOLE, Memories
 from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values import sums
@@ -103,11 +104,19 @@ def _scale(known: Knowledge, state: Memories, here: Here) -> None:
 def _global_load(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.GlobalLoad)
-    parts = [here.split(e) for e in op.index]
-    kind = known.table.number(Load(op.tensor, tuple(base for base, _ in parts)))
-    along = [np.arange(CHUNK) * (d == op.along) for d in range(len(parts))]
-    at = np.stack([x[..., None] + a for (_, x), a in zip(parts, along, strict=True)], -1).astype(np.int32)
+    access = _of_tensor(here)
+    parts = [here.split(e) for e in access.index]
+    kind = known.table.number(Load(access.array, tuple(base for base, _ in parts)))
+    numbers = (x[..., None] + more for (_, x), more in zip(parts, offsets(access), strict=True))
+    shape = state.element(op.target, here).kind.shape
+    at = np.stack([np.broadcast_to(x, shape) for x in numbers], -1).astype(np.int32)
     state.write(op.target, Tags(np.full(at.shape[:-1], kind, np.int32), at), here)
+
+
+def _of_tensor(here: Here) -> Access:
+    """What a load or a store touches in global memory."""
+    (found,) = (a for a in here.accesses if a.space == "global")
+    return found
 
 
 def _pointwise(known: Knowledge, state: Memories, here: Here) -> None:
@@ -297,7 +306,7 @@ def _summed(known: Knowledge, parts: list[Tags], here: Here) -> Tags:
 def _global_store(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.GlobalStore)
-    check_store(known.table, known.meaning, here, state.element(op.source, here), known.notes)
+    check_store(known.table, known.meaning, here, _of_tensor(here), state.element(op.source, here), known.notes)
 
 
 def _barrier(known: Knowledge, state: Memories, here: Here) -> None:

@@ -252,9 +252,7 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     taken = dict.fromkeys(m.instruction.name for m in macros if manual_of(m.instruction) is None)
     if taken:
         statement += f"; the maps of {' and '.join(taken)} are taken as they are, for want of a manual to compare with"
-    relation = "; ".join(
-        f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros
-    )
+    relation = "; ".join(f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros)
     case, at = found if found is not None else (None, None)
     return Verdict(statement, relation, case, at)
 

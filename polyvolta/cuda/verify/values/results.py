@@ -15,7 +15,8 @@ from math import inf
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, GlobalStore
+from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
 from polyvolta.cuda.verify.values.algebra import Linear
 from polyvolta.cuda.verify.values.expressions import Element, Meaning, Place
@@ -59,8 +60,9 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """Where values are stored: the bases and the numbers [warp, lane, 8] of row and column."""
+    """Where values are stored: the output, the bases and the numbers [warp, lane, value] of row and column."""
 
+    output: str
     bases: tuple[Aff, ...]
     numbers: tuple[np.ndarray, ...]
 
@@ -72,27 +74,25 @@ class _Stored:
         wrong = numbers != numbers_wanted
         return wrong if wrong.any() else None
 
-    def text(self, tensor: str, at: tuple[int, int, int]) -> str:
-        """The element that a value is stored at."""
+    def text(self, at: tuple[int, int, int], name: str = "") -> str:
+        """The element that a value is stored at, of the output or of what is called otherwise."""
         places = ", ".join(str(b + int(x[at])) for b, x in zip(self.bases, self.numbers, strict=True))
-        return f"{tensor}[{places}]"
+        return f"{name or self.output}[{places}]"
 
 
-def check_store(table: Table, meaning: Meaning, here: Here, values: Tags, notes: Notes) -> None:
+def check_store(table: Table, meaning: Meaning, here: Here, access: Access, values: Tags, notes: Notes) -> None:
     """Hold a store to global memory against the graph."""
-    op = here.op
-    assert isinstance(op, GlobalStore)
-    if op.tensor not in meaning.outputs:
-        here.refute("result", f"{op.tensor} is stored to, which is no output of the graph")
+    if access.array not in meaning.outputs:
+        here.refute("result", f"{access.array} is stored to, which is no output of the graph")
         return
-    parts = [here.split(e) for e in op.index]
-    along = [np.arange(CHUNK) * (d == op.along) for d in range(len(parts))]
-    numbers = (x[..., None] + a for (_, x), a in zip(parts, along, strict=True))
-    stored = _Stored(tuple(b for b, _ in parts), tuple(np.broadcast_to(x, values.kind.shape) for x in numbers))
+    parts = [here.split(e) for e in access.index]
+    numbers = (x[..., None] + more for (_, x), more in zip(parts, offsets(access), strict=True))
+    places = tuple(np.broadcast_to(x, values.kind.shape) for x in numbers)
+    stored = _Stored(access.array, tuple(b for b, _ in parts), places)
     for (kind,), where in combinations([values.kind], here.mask):
         if kind == UNKNOWN:
             warp, lane, value = _first(values.kind == UNKNOWN, here)
-            text = stored.text(op.tensor, (warp, lane, value))
+            text = stored.text((warp, lane, value))
             here.refute("result", f"{text} is stored a value that was never computed", warp=warp, lane=lane)
             continue
         found = _places(table[kind], meaning, here, values, stored, where)
@@ -111,9 +111,7 @@ def _places(
     skeleton: Skeleton, meaning: Meaning, here: Here, values: Tags, stored: _Stored, where: np.ndarray | None
 ) -> tuple[Element | str | None, ...] | None:
     """The graph's leaf that each leaf is, None for a sum; None for all, and said, if one is out of place."""
-    op = here.op
-    assert isinstance(op, GlobalStore)
-    graph = meaning.outputs[op.tensor].leaves
+    graph = meaning.outputs[stored.output].leaves
     found: list[Element | str | None] = []
     for leaf, start in starts(skeleton):
         if isinstance(leaf, Sum):
@@ -144,12 +142,10 @@ def _places(
             text = element_text(skeleton, values.at[at], meaning.names)
             one = element_text(leaf, values.at[at][start:], meaning.names)
             expected = " or ".join(
-                _text(c, stored, at) if isinstance(c, Element) else stored.text("it at ", at) for c in candidates
+                _text(c, stored, at) if isinstance(c, Element) else stored.text(at, "it at ") for c in candidates
             )
-            what = (
-                f"{stored.text(op.tensor, at)} is stored {text}: the graph has {expected or 'nothing'} where {one} is"
-            )
-            here.refute("result", what, warp=at[0], lane=at[1], address=stored.text(op.tensor, at))
+            what = f"{stored.text(at)} is stored {text}: the graph has {expected or 'nothing'} where {one} is"
+            here.refute("result", what, warp=at[0], lane=at[1], address=stored.text(at))
             return None
     return tuple(found)
 
@@ -171,9 +167,7 @@ def _compare(
     notes: Notes,
 ) -> None:
     """Hold the formula against the graph's."""
-    op = here.op
-    assert isinstance(op, GlobalStore)
-    output, forms = meaning.outputs[op.tensor], meaning.forms
+    output, forms = meaning.outputs[stored.output], meaning.forms
     sums = [x for x in leaves_of(skeleton) if isinstance(x, Sum)]
     for total in sums:
         report(unfinished(total, meaning, here), here)
@@ -182,7 +176,7 @@ def _compare(
     needed = {p for p in products if p is not None}
     absent = {p for p in needed - present if here.holds(-meaning.products[p].depth)}
     for p in sorted(needed - present - absent):
-        what = f"{op.tensor} is stored, and nothing was summed of {meaning.names[p]}"
+        what = f"{stored.output} is stored, and nothing was summed of {meaning.names[p]}"
         report(Problem(("sums", "result"), what, (meaning.products[p].depth - 1,)), here)
     own = [_linear(leaf, name, meaning, absent) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
     asked = [() if p in absent else forms.atom(x, p is not None) for p, x in zip(products, output.leaves, strict=True)]
@@ -191,19 +185,19 @@ def _compare(
     names = [_name(leaf, name, meaning) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
     if forms.of(formula_of(skeleton), own) == forms.of(output.formula, asked):
         if any(len(total.terms) != 1 or total.terms[0].factor != 1 for total in sums):
-            notes.computed.setdefault(op.tensor, {})[show(formula_of(skeleton), names)] = None
+            notes.computed.setdefault(stored.output, {})[show(formula_of(skeleton), names)] = None
         return
     graph_names = [meaning.leaf_name(x) for x in output.leaves]
     texts = show(formula_of(skeleton), names), show(output.formula, graph_names)
     differ = _difference(formula_of(skeleton), own, output.formula, asked)
     if differ is None:
-        what = f"{op.tensor} is computed as another formula than the graph's, equal wherever it was tried"
+        what = f"{stored.output} is computed as another formula than the graph's, equal wherever it was tried"
         unknown = Undecided(what, where="\n".join(texts))
         unknown.path = here.path
         notes.unknown.append(unknown)
         return
     at = _first(np.ones(values.kind.shape, bool) if where is None else where, here)
-    what = f"{stored.text(op.tensor, at)} is stored {texts[0]}, and the graph has {texts[1]}"
+    what = f"{stored.text(at)} is stored {texts[0]}, and the graph has {texts[1]}"
     here.refute("result", f"{what}: {differ[0]:.6g} and {differ[1]:.6g} {differ[2]}", warp=at[0], lane=at[1])
 
 

@@ -38,7 +38,7 @@ from polyvolta.sched.passes.common.arguments import table, whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.reorder import permutation
 from polyvolta.sched.structure import prefix_schedule
-from polyvolta.sched.tree import Filter, Node, Path, Schedule
+from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Map, Set, Space, Tuple, UnknownName, nearest, var
 from polyvolta.sets.values.build import RowBuilder
@@ -168,23 +168,30 @@ def slots_of(touched: Touched) -> dict[str, Map | None]:
 
 def _fenced(schedule: Schedule, at: Path, touches: Touches, fences: Fences, context: Set | None) -> None:
     """A fence runs in every iteration in which a statement touches one of its arrays, and in those between."""
-    if not fences:
-        return
-    below = prefix_schedule(schedule, (*at, 0))
-    below = below if context is None else below.intersect_params(context)
-    ran = {space.inp.name: below.only(space.inp.name).range() for space, _ in below.parts if space.inp is not None}
-    for fence, arrays in fences.items():
+    arrays = {s: {*slots_of(reads), *slots_of(writes)} for s, (reads, writes) in touches.items()}
+    wanted = {*fences, *(s for s in arrays if any(not arrays[s].isdisjoint(its) for its in fences.values()))}
+    ran = _iterations(schedule, at, wanted, context) if fences else {}
+    for fence, its in fences.items():
         if not _convex(ran[fence]):
             raise BadArgument(f"{fence} leaves iterations out", where=schedule.marked(at))
-        for s, (reads, writes) in touches.items():
-            if (
-                s in ran
-                and not {*slots_of(reads), *slots_of(writes)}.isdisjoint(arrays)
-                and not ran[s].is_subset(ran[fence])
-            ):
+        for s in ran:
+            if s != fence and not arrays[s].isdisjoint(its) and not ran[s].is_subset(ran[fence]):
                 raise BadArgument(
                     f"{s} runs in iterations in which {fence} does not", where=schedule.marked(at), hint="no fence then"
                 )
+
+
+def _iterations(schedule: Schedule, at: Path, names: set[str], context: Set | None) -> dict[str, Set]:
+    """The iterations in which some statements run, with the members of outer bands before them."""
+    for depth in range(len(at)):
+        node = schedule.node(at[:depth])
+        if isinstance(node, Extension):  # each statement of it costs a composition
+            parts = [p for p in node.extension.parts if p[0].out.name in names]
+            schedule = schedule.replace(at[:depth], Extension(Map._of(node.extension.param_names, parts), node.child))
+    times = prefix_schedule(schedule, (*at, 0))
+    times = times if context is None else times.intersect_params(context)
+    mine = {str(space.inp.name): times.only(space.inp.name) for space, _ in times.parts if space.inp is not None}
+    return {s: m.range() for s, m in mine.items() if s in names}
 
 
 @lru_cache(maxsize=64)

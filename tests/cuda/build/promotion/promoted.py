@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.compiler.driver import context_of, multiples_of
-from polyvolta.compiler.driver import tensors_of
 from polyvolta.compiler.decompose import decompose
+from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.options import Options
 from polyvolta.cuda.build.promotion.footprints import nest_of, together, widened
 from polyvolta.cuda.build.promotion.loops import operand_pieces
@@ -74,7 +73,7 @@ def loops_of(expr, **options) -> Loops:
     macro = target_of().macro_mma(chosen.macro_mma)
     fine, contracted = decompose(graph, chosen, macro.shape, context)
     nests = {c.statement.name: nest_of(fine, c.statement.name, context) for c in idiom.contractions}
-    operands = operand_pieces(nests, idiom, chosen, macro, context)
+    operands = operand_pieces(nests, idiom, chosen, macro, chosen.threads, context)
     return Loops(graph, idiom, chosen, context, nests, operands, _tree(contracted, nests, operands))
 
 

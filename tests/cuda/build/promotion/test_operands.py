@@ -197,7 +197,8 @@ def test_an_order_in_which_a_tile_is_overwritten_or_not_there_is_refused(buffers
     loops = loops_of(matmul(), **SMALL, buffers=buffers)
     (at,) = pipeline.bands_along_k(loops.promoted, loops.movements, loops.arrays)
     ahead = {s: -1 for s in loops.promoted.band(at).statements if s != "S"}
-    touches, fences = (of(loops.promoted, at, loops.movements, loops.arrays) for of in (pipeline.touched, pipeline.fences_of))
+    functions = pipeline.touched, pipeline.fences_of
+    touches, fences = (of(loops.promoted, at, loops.movements, loops.arrays) for of in functions)
     with pytest.raises(IllegalTransformation, match="must run b"):
         prefetch(loops.promoted, at, ahead, order, touches, fences, loops.context)
 

@@ -211,7 +211,7 @@ def test_the_parts_of_a_split_sum_are_added_by_the_first_warps_alone():
     built = build(pv.relu(C + ROW), **SMALL, split_k=2)
     (load, *_) = ops_of(built, ExchangeLoad)
     assert (load.parts, load.stride) == (2, 4)
-    assert built.promotion.tiles[-1].chunks == 8 * load.exchange.chunks
+    assert built.promotion.arrays.tiles[-1].chunks == 8 * load.exchange.chunks
     for thread in threads(built.ir, {"M": 32, "N": 32, "K": 0}):
         done = {type(op) for op, _ in walk(built.ir.body, thread)}
         first = thread["warpIdx_z"] == 0
@@ -268,7 +268,7 @@ def test_without_partial_tiles_there_are_no_guards():
 
 
 def test_tiles_of_products_overlap_and_the_exchange_has_its_own_place():
-    tiles = {t.name: t for t in build(pv.relu(C) * (P @ Q), **SMALL).promotion.tiles}
+    tiles = {t.name: t for t in build(pv.relu(C) * (P @ Q), **SMALL).promotion.arrays.tiles}
     assert tiles["shared_A"].start == tiles["shared_P"].start == 0
     others = [t for t in tiles.values() if t.name != "exchange"]
     assert tiles["exchange"].start == max(t.start + t.chunks for t in others)
@@ -288,5 +288,5 @@ def test_an_exchange_that_does_not_fit_lies_on_the_tiles_behind_a_barrier():
 
 
 def test_places_count_all_buffers():
-    a, b, exchange = build(C, **SMALL, buffers=2).promotion.tiles
+    a, b, exchange = build(C, **SMALL, buffers=2).promotion.arrays.tiles
     assert (a.start, b.start, exchange.start) == (0, 2 * a.chunks, 2 * (a.chunks + b.chunks))

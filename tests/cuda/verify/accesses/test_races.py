@@ -6,13 +6,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.verify.accesses.races import BETWEEN, OVERWRITTEN, RaceWatch
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.sets import var
+from tests.cuda.build.promotion.kernels import build
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
 
+M, N, K = pv.sizes("M N K")
+A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
 SIZES = {"M": 32, "N": 32, "K": 128, "L": 48}
 
 
@@ -101,6 +105,16 @@ def test_a_load_from_the_buffer_that_is_stored():
     finding = found(RaceWatch, changed(ir, path, buffer=buffer))[OVERWRITTEN]
     assert finding.other == path
     assert finding.point["K"] > 16  # a second tile, for which there is a store while the first is worked on
+
+
+def test_an_exchange_where_the_tiles_lie_races_with_the_last_loads_but_for_the_barrier():
+    """What the k loop has left is known behind it wherever something touches the same places."""
+    built = build(A @ B, limit=8 * 1024, block_tile=(32, 32, 16), warp_tile=(16, 16, 16), buffers=4)
+    assert built.ir.tile("exchange").start == built.ir.tile("shared_A").start
+    (path,) = paths(built.ir, Barrier, statement="sync_tiles")
+    assert found(RaceWatch, built.ir) == {}
+    finding = found(RaceWatch, without(built.ir, path))[OVERWRITTEN]
+    assert "exchange chunk" in finding.address and finding.point["K"] >= 1
 
 
 def test_what_is_told():
