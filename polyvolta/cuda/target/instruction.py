@@ -64,7 +64,7 @@ def owned(values: int, **outputs: Aff | int) -> IndexMap:
     """An ownership map { [lane, i] -> [...] } of so many values a lane, its outputs in order.
 
     >>> print(owned(2, row=LANE // 4, col=2 * (LANE % 4) + I))
-    { [lane, i] -> [row = floor(lane/4), col = 2*(lane mod 4) + i] : 0 <= lane < 32 and 0 <= i < 2 }
+    { [lane, i] -> [row = floor(lane/4), col = i + 2*(lane mod 4)] : 0 <= lane < 32 and 0 <= i < 2 }
     """
     return IndexMap((("lane", LANES), ("i", values)), tuple((n, aff(e)) for n, e in outputs.items())).simplified()
 
