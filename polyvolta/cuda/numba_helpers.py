@@ -273,7 +273,7 @@ def macro_mma(macro: MacroMma) -> Any:
                  for x, values in (("a", step.a), ("b", step.b))]  # fmt: skip
         d = ", ".join(f"d{v}" for v in step.d)
         lines.append(f"{d} = instruction(({words[0]}), ({words[1]}), ({d}))")
-    lines.append(f"return ({', '.join(_names(macro.values[2], 'd'))})")
+    lines.append(f"return ({', '.join(_names(macro.values[2], 'd'))},)")
     return _function(f"mma_{macro.name}", ("a", "b", "c"), lines, {"instruction": instruction})
 
 
@@ -347,7 +347,7 @@ def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
             words += _part_of_chunk(first, load.access)
     if load.access < WORD:
         words = [f"({low} | {high} << 16)" for low, high in zip(words[::2], words[1::2], strict=True)]
-    lines.append(f"return ({', '.join(words)})")
+    lines.append(f"return ({', '.join(words)},)")
     known = {"load_128": _intrinsics()["load_128"]}
     return _function("fragment_load", ("shared", *names, "lane"), lines, known)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import types as python_types
+from itertools import product as product_of
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +21,11 @@ from polyvolta.cuda.numba_helpers import NumbaMissing, python_text
 from polyvolta.cuda.run import gpu
 from polyvolta.cuda.run.device_function import NotADeviceFunction, declare, device_text
 from polyvolta.cuda.run.nvrtc import compile_cubin
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import aff, var
 from polyvolta.sets.values.aff import xor
-from tests.cuda.macros import MACRO_MMAS
+from tests.cuda import ampere
+from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS
 
 M, N, K = pv.sizes("M N K")
 X, Y = var("x"), var("y")
@@ -85,6 +89,48 @@ def test_expressions_as_python_have_their_values(e, x, y):
     assert eval(python_text(e), {"x": x, "y": y}) == e.evaluate({"x": x, "y": y})
 
 
+@pytest.fixture
+def as_python(monkeypatch):
+    """Device functions as the Python that numba reads, with arrays of bytes for shared memory."""
+
+    def function(name, arguments, lines, known):
+        scope = dict(known)
+        exec(f"def {name}({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines), scope)
+        return scope[name]
+
+    def load_128(shared, n):
+        return tuple(int(x) for x in shared[16 * n : 16 * n + 16].view(np.uint32))
+
+    def store_128(shared, n, words):
+        shared[16 * n : 16 * n + 16] = np.array(words, np.uint32).view(np.uint8)
+
+    monkeypatch.setattr(numba_helpers, "_function", function)
+    monkeypatch.setattr(numba_helpers, "_intrinsics", lambda: {"load_128": load_128, "store_128": store_128})
+
+
+@pytest.mark.parametrize("made", [*ampere.COMPOSITIONS.values(), *COMPOSITIONS.values()], ids=lambda m: m.name)
+def test_fragments_of_any_width_come_as_words(as_python, made):
+    """Every chunk of a tile stored, a fragment loaded: value i is the element that the lane owns."""
+    target = ampere.target(made) if made.layouts == (("row", "col"),) else "sm_70"
+    tiles = {"block_tile": (64, 64, 64), "warp_tile": (32, 32, 64), "macro_mma": made.name}
+    for a, b in made.layouts:
+        product = pv.tensor("A", (M, K), layout=a) @ pv.tensor("B", (K, N), layout=b)
+        ir = pv.compile(product, target, pv.Options(**tiles)).ir
+        for load in {op.tile: op for op in operations(ir.body) if isinstance(op, FragmentLoad)}.values():
+            tile = ir.tile(load.tile)
+            store, fragment = numba_helpers.swizzled_store(tile), numba_helpers.fragment_load(tile, load)
+            shared, (_, run) = np.zeros(16 * tile.chunks, np.uint8), tile.order
+            elements = np.arange(64 * 64, dtype=np.uint16).reshape(64, 64)
+            for x, y in product_of(range(64), range(0, 64, 8)):
+                index = (x, y) if run == 1 else (y, x)
+                values = elements[x, y : y + 8] if run == 1 else elements[y : y + 8, x]
+                store(shared, *index, np.ascontiguousarray(values).view(np.uint32))
+            for lane in range(32):
+                found = np.array(fragment(shared, 0, 0, lane), np.uint32).view(np.uint16)
+                own = [load.ownership.evaluate({"lane": lane, "i": i}) for i in range(load.ownership.inputs[1][1])]
+                assert list(found) == [elements[e] for e in own]
+
+
 # ---- without numba
 
 
@@ -122,10 +168,10 @@ def volta(monkeypatch):
     numba_helpers._intrinsics.cache_clear()
 
 
-def ptx_of(function, signature) -> str:
+def ptx_of(function, signature, cc=(7, 0)) -> str:
     from numba import cuda
 
-    return cuda.compile(function, signature, cc=(7, 0), device=False, output="ptx", abi="numba")[0]
+    return cuda.compile(function, signature, cc=cc, device=False, output="ptx", abi="numba")[0]
 
 
 def test_a_device_function_is_called_with_pointers_and_numbers(volta, kernel):
@@ -177,6 +223,32 @@ def test_a_macro_mma_is_its_instructions_in_registers(volta, name, layouts):
     count = ptx.count(f"mma.sync.aligned.m8n8k4.{'.'.join(layouts)}.f32.f16.f16.f32")
     assert count == len(macro.steps)
     assert ".local" not in ptx and "call" not in ptx
+
+
+@pytest.mark.parametrize("name", ["128", "16", "64 of four", "32, two values"])
+def test_a_macro_mma_of_any_instruction(volta, name):
+    """Words of A and B in any number; where a register's two values are no neighbours it is put together."""
+    from numba import cuda
+    from numba.cuda.types import float32, uint32, void
+
+    macro = ampere.COMPOSITIONS[name].of()
+    count_a, count_b, count_d = macro.values[0] // 2, macro.values[1] // 2, macro.values[2]
+    mma, zero = numba_helpers.macro_mma(macro), numba_helpers.zeros(macro)
+    first, second = numba_helpers.indices(words(count_a)), numba_helpers.indices(words(count_b))
+
+    def user(a, c):
+        lane = cuda.threadIdx.x
+        d = mma(first(a[lane]), second(a[lane + 32]), zero())
+        c[lane] = d[count_d - 1]
+
+    ptx = ptx_of(user, void(uint32[::1], float32[::1]), (8, 0))
+    assert ptx.count(macro.instruction.name) == len(macro.steps)
+    assert ".local" not in ptx and "call" not in ptx
+
+
+def words(count):
+    """A map to so many different numbers, for fragments of that many words."""
+    return IndexMap((("x", 2**20),), tuple((f"w{n}", X + n) for n in range(count)))
 
 
 def test_tiles_are_stored_and_loaded_128_bits_at_a_time(volta, kernel):

@@ -12,6 +12,7 @@ from polyvolta.cuda.pictures import instruction, ownership
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.cuda.pictures.svg import DEEPER, RED, TINTS
 from polyvolta.sets import var
+from tests.cuda import ampere
 from tests.cuda.macros import interleaved, macro_mma
 from tests.cuda.pictures.kernels import changed, matmul
 from tests.cuda.pictures.reading import groups, words
@@ -229,6 +230,25 @@ def test_any_interleave():
     found = owners(ownership(macro))
     assert found["A", 4, 0] == [(16, 0), (24, 0)]
     assert found["D", 8, 0] == [(4, 0)]
+
+
+def test_an_instruction_of_the_whole_warp():
+    """m16n8k16 of another target: row 9, k 8 of A is group 1, thread 0, value 6; eight colours for eight quads."""
+    target = ampere.target(ampere.COMPOSITIONS["64"])
+    svg = instruction(target=target)
+    found = owners(svg)
+    assert "mma.m16n8k16, warp: who owns what" in words(svg)
+    assert found["A", 9, 8] == [(4, 6)] and found["B", 9, 3] == [(12, 3)] and found["D", 15, 7] == [(31, 3)]
+    for name, own, shape in (("A", ampere.M16N8K16.a, (16, 16)), ("B", ampere.M16N8K16.b, (16, 8))):
+        held = {own.evaluate({"lane": lane, "i": i}): (lane, i) for lane in range(32) for i in range(own.inputs[1][1])}
+        assert all(found[name, r, c] == [held[r, c]] for r in range(shape[0]) for c in range(shape[1]))
+    assert "lanes 0 to 3, 16 to 19" in words(svg) and not any("quad-pair" in w for w in words(svg))
+    whole = ownership(target=target)
+    assert "A row-major, B column-major; 2 x mma.m16n8k16, each by the whole warp" in words(whole)
+    with pytest.raises(BadPicture, match="(?s)there is no warp 1.*one warp, number 0"):
+        instruction(quad_pair=1, target=target)
+    with pytest.raises(pv.PolyvoltaError, match="not col.col"):
+        ownership("m16n16k16", "col", target=target)
 
 
 def test_wrong_arguments():
