@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polyvolta.compiler.tiling import Tile, Tiling
-from polyvolta.cuda.build.promotion.footprints import WARPS
 from polyvolta.cuda.build.promotion.model import BLOCK, POINT, STRIP, TILE, WARP
+from polyvolta.cuda.build.promotion.nests import WARPS
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched import Schedule, initial
