@@ -9,8 +9,8 @@ interprets, measures or checks kernels draws from it. A name such as
 
     bias relu/row.col-row/m16n16k8/k2/128x128x32-64x64x32/b1
 
-says idiom, layouts of A, B and the result, macro-MMA, split-K, block tile, warp tile and buffers. `rings()` has all rings
-of buffers beside it, each number of buffers with copies ahead by each number of k tiles; their names end in `/b3/p2`.
+says idiom, layouts of A, B and the result, macro-MMA, split-K, block tile, warp tile and buffers. `rings()` has all
+rings of buffers beside it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class Compiled:
 
         Cost: that of printing, once for each combination.
         """
-        from polyvolta.compiler.options import BadOption
+        from polyvolta.compiler.tiling import BadOption
         from polyvolta.cuda.run.views import narrowed
         from polyvolta.cuda.text.printer import print_cuda
 

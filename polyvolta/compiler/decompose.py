@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polyvolta.compiler.options import Options, Tile
-from polyvolta.cuda.build.promotion.footprints import WARPS
+from polyvolta.compiler.tiling import Tile, Tiling
 from polyvolta.cuda.build.promotion.model import BLOCK, POINT, STRIP, TILE, WARP
+from polyvolta.cuda.build.promotion.nests import WARPS
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched import Schedule, initial
@@ -39,7 +39,7 @@ BLOCKS = ("blockIdx.y", "blockIdx.x")
 
 
 def decompose(
-    graph: Graph, options: Options, shape: Tile, context: Set, reach: OnStage = lambda _, tree: tree
+    graph: Graph, options: Tiling, shape: Tile, context: Set, reach: OnStage = lambda _, tree: tree
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
 
@@ -132,7 +132,7 @@ def members_of(tree: Schedule, at: Path, level: str) -> list[int]:
     return [k for k, m in enumerate(tree.band(at).members) if m.level == level]
 
 
-def mapped(tree: Schedule, products: dict[str, Statement], options: Options) -> Schedule:
+def mapped(tree: Schedule, products: dict[str, Statement], options: Tiling) -> Schedule:
     """The parallel tile loops become indices: of the block at the root, of the warp in each statement's tile.
 
     A split K gives each part of a product's k tile to warps of its own, which sum for themselves. A loop of one

@@ -20,9 +20,10 @@ from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
-from polyvolta.compiler.options import BadOption, Options
+from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.stages import Stages
-from polyvolta.compiler.tuning import complete, needs_of
+from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor

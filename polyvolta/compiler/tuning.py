@@ -26,11 +26,11 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler.options import OPTIONS, SPLITS, BadOption, Needs, Options, Tile, farthest, registers
+from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, farthest, registers
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition
-from polyvolta.cuda.target.registry import require, target_of
+from polyvolta.cuda.target.registry import require
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
@@ -62,7 +62,7 @@ def _loads(operand: Operand) -> int:
     return max(1, len(operand.accesses))
 
 
-def space(graph: Graph, target: Target) -> Iterator[Options]:
+def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
     """See `Options.space`."""
     needs = needs_of(plan(graph))
     require(target, needs.layouts)
@@ -71,64 +71,18 @@ def space(graph: Graph, target: Target) -> Iterator[Options]:
         if y > m or x > n:
             continue
         for p, b in product(SPLITS, (1, 2)):
-            options = Options((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1)
+            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1)
             if next(options.problems(target, needs), None) is None:
                 yield options
 
 
-def default_options(graph: Graph, target: Target | str | None = None, options: Options | None = None) -> Options:
-    """The options with which `compile` makes a kernel, all of them given; the module says how they are chosen.
-
-    Parameters
-    ----------
-    options : given ones, as `compile` takes them.
-
-    Raises
-    ------
-    BadOption : as `complete` does.
-
-    >>> import polyvolta as pv
-    >>> M, N, K = pv.sizes("M N K")
-    >>> A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
-    >>> default_options(Graph.of(A @ B)).warp_tile
-    (64, 64, 32)
-    >>> default_options(Graph.of(A @ B), options=Options(split_k=4)).block_tile
-    (64, 64, 32)
-    >>> small = pv.tensor("A", (64, 4096)) @ pv.tensor("B", (4096, 512), layout="col")
-    >>> chosen = default_options(Graph.of(small))
-    >>> chosen.block_tile, chosen.warp_tile, chosen.split_k
-    ((64, 64, 32), (64, 32, 32), 4)
-    """
-    options = options or Options()
-    return complete(options, needs_of(plan(graph, options.accumulators)), target_of(target))
-
-
-def complete(options: Options, needs: Needs, target: Target) -> Options:
-    """All options: those given, the others chosen for what a graph needs.
-
-    Raises
-    ------
-    NoInstruction : the target has none for operands that lie so.
-    BadOption : no choice of the others is one that the target can serve: says for the nearest what is too much, and
-        which of those given to change.
-    """
-    require(target, needs.layouts)
-    given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
-    chosen = choose(given, needs, target)
-    problem = next(chosen.problems(target, needs), None)
-    if problem is None:
-        return chosen
-    typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    raise BadOption(problem, where=f"Options({typed})", hint=_remedy(given, needs, target))
-
-
-def _remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
+def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Values that work: for each option given one that goes with the others, or for all together."""
     macro = given.get("macro_mma")
     if macro is not None and macro not in target.macro_names:
         return nearest(macro, target.macro_names)
 
-    def works(kept: Mapping[str, Any]) -> Options | None:
+    def works(kept: Mapping[str, Any]) -> Tiling | None:
         found = choose(kept, needs, target)
         return found if next(found.problems(target, needs), None) is None else None
 
@@ -143,7 +97,7 @@ def _remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     return f"try {', '.join(changes)} together"
 
 
-def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Options:
+def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     """The rule's options around those given; the nearest to legal ones where there are none.
 
     Parameters
@@ -152,18 +106,17 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Options:
 
     Cost: some 100 µs, a few ms where nothing fits.
     """
-    name = given.get("macro_mma")
-    known = name is None or name in target.macro_names
-    macro = target.macro_mma(name) if name and known else _macro_mma(given, needs, target)
+    asked = given.get("macro_mma")
+    macro = target.macro_mma(asked) if asked in target.macro_names else _macro_mma(given, needs, target)
+    name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     buffers, ahead = _ring(given)
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
-    tried: list[Options] = []
+    tried: list[Tiling] = []
     for roomy in (True, False):
         for block in _blocks(given, needs, macro.shape, target):
             for split in _splits(given, block, needs, target.multiprocessors):
                 for warp in _warps(given, block, macro, split, needs, target, roomy):
-                    named = macro.name if known else name
-                    options = Options(block, warp, named, split, buffers, *words, ahead)
+                    options = Tiling(block, warp, name, split, buffers, *words, ahead)
                     small = "split_k" in given or split == 1 or options.threads <= 256
                     if small and next(options.problems(target, needs), None) is None:
                         return options
@@ -182,7 +135,7 @@ def _ring(given: Mapping[str, Any]) -> tuple[int, int]:
     return buffers, given.get("prefetch", farthest(buffers))
 
 
-def _excess(options: Options, needs: Needs, target: Target) -> float:
+def _excess(options: Tiling, needs: Needs, target: Target) -> float:
     """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
     if options.macro_mma not in target.macro_names:
         return float("inf")

@@ -5,7 +5,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.driver import NotAMultiple
-from polyvolta.compiler.options import BadOption
+from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Scale, SharedStore
 from polyvolta.cuda.target.target import UnknownTarget
 from polyvolta.graph.dag import Graph
@@ -180,7 +180,7 @@ def test_progress_names_each_stage_when_it_is_reached():
 
 
 def test_without_options_the_default_rule_chooses():
-    from polyvolta.compiler.tuning import default_options
+    from polyvolta.compiler.options import default_options
 
     assert pv.compile(IDIOMS["two"]).options == default_options(Graph.of(IDIOMS["two"]))
 

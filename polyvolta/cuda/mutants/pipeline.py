@@ -141,7 +141,8 @@ MUTANTS = (
     Mutant(
         "fragments from the other buffer",
         "fragments are loaded from the buffer into which the next tile is stored",
-        ("fresh",), ("races", "uninitialised"), SHARED, lambda ir: _buffered(ir, lambda e, n: (e + 1) % n, FragmentLoad),
+        ("fresh",), ("races", "uninitialised"), SHARED,
+        lambda ir: _buffered(ir, lambda e, n: (e + 1) % n, FragmentLoad),
     ),
     Mutant(
         "one buffer where two are meant",

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polyvolta as pv
+from polyvolta.cuda.target import BadTarget, Composition, Interleave, NoInstruction, Target, UnknownTarget, owned
 from polyvolta.cuda.target.instruction import QUAD_PAIR, WARP
 from polyvolta.cuda.target.macro_mma import BadComposition
 from polyvolta.cuda.target.registry import Targets
-from polyvolta.cuda.target import BadTarget, Composition, Interleave, NoInstruction, Target, UnknownTarget, owned
 from polyvolta.sets import var
 from tests.cuda import ampere
 from tests.cuda.ampere import M16N8K8, M16N8K16

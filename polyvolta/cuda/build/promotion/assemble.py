@@ -24,17 +24,10 @@ from math import prod
 
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.epilogue import epilogue
-from polyvolta.cuda.build.promotion.footprints import (
-    instances,
-    level,
-    members_of,
-    nest_of,
-    together,
-    warps_of,
-    widened,
-)
+from polyvolta.cuda.build.promotion.footprints import instances, together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
+from polyvolta.cuda.build.promotion.nests import level, members_of, nest_of, warps_of, widened
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalTensor, SharedTile
 from polyvolta.cuda.ir.memories import Arrays

@@ -12,165 +12,20 @@ conjunction such as `M >= 128*by + 128 and K >= 32*kt + 32` says which these are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, CannotPromote, Nest, free_name
-from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
-from polyvolta.sched.tree import Schedule
+from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, CannotPromote, Nest
+from polyvolta.cuda.build.promotion.nests import Dims, beside, conjunction, level, members_map, members_of
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.conjuncts.conjunct import Conjunct, universe
+from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.hulls.box import Box, box_hull
-from polyvolta.sets.values.build import RowBuilder, affs_of, expression
-from polyvolta.sets.values.simplify import interval
+from polyvolta.sets.values.build import affs_of, expression
 from polyvolta.sets.values.space import Space, distinct
 
-NAMES = {BLOCK: ("by", "bx"), TILE: ("kt",), WARP: ("wy", "wx", "wz"), STRIP: ("sy", "sx", "ks")}
-"""What the members of a level are called."""
-WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
-"""What the loops over warps are mapped to: rows, columns and depth."""
-Dims = Sequence[tuple[str, Aff]]
 Index = tuple[Aff | str, ...]
 """Of an array's elements: iterators, or expressions in them."""
-
-
-# ---- schedules as lists of members
-
-
-def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] = ()) -> Nest:
-    """A statement's nest in a tree of scalar instances.
-
-    Parameters
-    ----------
-    context : what may be assumed of the sizes.
-    taken : names that the members' names must keep off.
-
-    Raises
-    ------
-    CannotPromote : a level is missing, or the levels are not nested in the order of `NAMES`.
-    """
-    domain = fine.domain.only(statement)
-    iterators = domain.space.out.dims
-    members = tuple(_members(fine.root, statement))
-    used = {*domain.param_names, *iterators, *taken}
-    real = domain.intersect_params(context)
-    nest = Nest(statement, iterators, members, (), real, real)
-    names = [free_name(n, used) for n in _wishes(members[: nest.depth(STRIP)])]
-    named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
-    nest = replace(nest, names=named)
-    _in_order(nest)
-    above = members_map(nest, TILE)
-    started = real.apply(above).apply(above.reverse())
-    return nest if started.is_subset(real) else replace(nest, padded=beside(started, context))
-
-
-def beside(of: Set, context: Set) -> Set:
-    """A set of one space without what holds in a context of the sizes anyway."""
-    every = Set._of(of.param_names, [(of.space, (universe(len(of.param_names) + len(of.space.out.dims)),))])
-    return of.gist(every.intersect_params(context))
-
-
-def _wishes(members: Sequence[Member]) -> list[str]:
-    """A name for each member: that of its place in its level, `x` and a number where it has none."""
-    counts: dict[str | None, int] = {}
-    out = []
-    for m in members:
-        k = counts[m.level] = counts.get(m.level, -1) + 1
-        known = NAMES.get(m.level or "", ())
-        out.append(known[k] if k < len(known) else f"{m.level or 'x'}{k}")
-    return out
-
-
-def _in_order(nest: Nest) -> None:
-    """Levels are nested, and nothing but the k tile stands between the block and what is copied for it."""
-    depths = [nest.depth(level) for level in NAMES]
-    levels = [m.level for m in nest.members if m.level in NAMES]
-    if depths != sorted(depths) or levels != sorted(levels, key=[*NAMES].index):
-        raise CannotPromote(f"the levels of {nest.statement} are not nested as {', '.join(NAMES)}: {', '.join(levels)}")
-    loops = [m.level for m, name in zip(nest.members, nest.above(TILE)) if name]
-    if loops.count(TILE) > 1 or not {*loops} <= {BLOCK, TILE}:
-        raise CannotPromote(
-            f"{nest.statement} has a further loop around its blocks or its k tiles, which one loop copies",
-            hint="a further tiling stands below the level tile",
-        )
-
-
-def warps_of(nests: Iterable[Nest]) -> tuple[int, int, int]:
-    """How many warps of a block there are along y, x and z: the values of what is mapped to their indices.
-
-    Raises
-    ------
-    CannotPromote : they have no end.
-    """
-    most = dict.fromkeys(WARPS, 1)
-    for nest in nests:
-        for m in nest.members:
-            if m.name in most:
-                low, high = interval(m.of(nest.statement), {})
-                if low != 0 or high is None:
-                    raise CannotPromote(f"{m.name} of {nest.statement} has no end: {m.of(nest.statement)}")
-                most[m.name] = max(most[m.name], high + 1)
-    y, x, z = (most[name] for name in WARPS)
-    return y, x, z
-
-
-def _members(node: Node, statement: str) -> Iterable[Member]:
-    if isinstance(node, Band):
-        yield from node.members
-    for child in node.children:
-        if not isinstance(child, Filter) or statement in child.statements:
-            yield from _members(child, statement)
-
-
-def level(nest: Nest, name: str) -> tuple[tuple[str, Aff], ...]:
-    """(name, expression in the iterators) of the members down to the last one of a level that are not constant."""
-    return tuple((n, m.of(nest.statement)) for n, m in zip(nest.above(name), nest.members) if n is not None)
-
-
-def members_map(nest: Nest, name: str) -> Map:
-    """{ statement[iterators] -> [members down to a level] }."""
-    return members_of(nest, level(nest, name))
-
-
-def members_of(nest: Nest, dims: Dims) -> Map:
-    """{ statement[iterators] -> [dims] } for named expressions in the iterators."""
-    params = nest.real.param_names
-    names = tuple(d for d, _ in dims)
-    pieces = conjunction((*params, *nest.iterators, *names), [("eq", e - var(d)) for d, e in dims])
-    return Map._of(params, [(Space(Tuple(nest.statement, nest.iterators), Tuple(None, names)), pieces)])
-
-
-def conjunction(names: Sequence[str], rows: Iterable[tuple[str, Aff]]) -> tuple[Conjunct, ...]:
-    """Rows ("eq" or "ge", expression in the names) as the pieces of a relation: one, or none where they contradict."""
-    c = RowBuilder(tuple(names)).conjunct(rows)
-    return () if c is None else (c,)
-
-
-def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> Schedule:
-    """The tree with the instances of every started tile, as many as its contraction leaves of them.
-
-    DOMAIN: S[i] : 0 <= i < M and 16*floor(i/16) = i     =>     DOMAIN: S[i] : 0 <= i and 128*floor(i/128) < M
-                                                                         and 16*floor(i/16) = i
-
-    Parameters
-    ----------
-    shape : by how much the statements' iterators are contracted.
-    """
-    parts = []
-    for nest in nests:
-        if nest.padded is nest.real:
-            parts += schedule.domain.only(nest.statement).parts
-            continue
-        params, space = nest.padded.param_names, nest.padded.space
-        grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shape) if f > 1]
-        stays = Set._of(params, [(space, conjunction((*params, *nest.iterators), grid))])
-        parts += (nest.padded & stays).parts
-    assert isinstance(schedule.root, Domain)
-    return schedule.replace((), Domain(Set._of(schedule.domain.param_names, parts), schedule.root.child))
-
-
-# ---- footprints
 
 
 def footprint(nest: Nest, dims: Dims, access: Map, real: bool = False) -> Map:
@@ -210,6 +65,8 @@ def data_tile(nest: Nest, name: str, index: Index, what: str) -> Box:
     Cost: for each dimension a composition, a box hull and a subset test, which tensors of the same shape share.
 
     >>> from polyvolta.sched import Schedule
+    >>> from polyvolta.cuda.build.promotion.nests import NAMES, nest_of
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> band = Band(tuple(Member((("S", e),), level=n) for n, e in zip(NAMES, (var("i") // 32, *[aff(0)] * 3))))
     >>> tree = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), band))
     >>> nest = nest_of(tree, "S", Set("[N] -> { : N > 0 }"))
@@ -243,12 +100,14 @@ def numbered(nest: Nest, iterator: str, inner: Aff, count: int) -> tuple[Aff, in
     inner : its number among the `count` fragments of a strip. Loops above that are neither a block's nor a warp's run
         over further fragments.
 
+    >>> from polyvolta.cuda.build.promotion.nests import NAMES, nest_of
+    >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> i = var("i")
     >>> exprs = (i // 128, aff(0), i // 64 - 2 * (i // 128), aff(0))
     >>> band = Band(tuple(Member((("S", e),), level=n) for n, e in zip(NAMES, exprs)))
     >>> nest = nest_of(Schedule(Domain(Set("{ S[i] : 0 <= i < 256 }"), band)), "S", Set("{ : }"))
     >>> print(*numbered(nest, "i", i // 16 - 4 * (i // 64), 4))  # a warp has both halves: it is mapped to no index
-    -8*floor(i/128) + floor(i/16) 8
+    floor(i/16) mod 8 8
     """
     for k in reversed(nest.between(TILE, STRIP)):
         member, e = nest.members[k], nest.members[k].of(nest.statement)

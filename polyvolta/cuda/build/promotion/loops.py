@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from polyvolta.cuda.build.promotion.footprints import instances, level, numbered
+from polyvolta.cuda.build.promotion.footprints import instances, numbered
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
     STRIP,
@@ -43,6 +43,7 @@ from polyvolta.cuda.build.promotion.model import (
     free_name,
     shared_name,
 )
+from polyvolta.cuda.build.promotion.nests import level
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
 from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
 from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands

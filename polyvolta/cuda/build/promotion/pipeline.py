@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
-from polyvolta.cuda.build.promotion.footprints import conjunction
 from polyvolta.cuda.build.promotion.model import TILE, Movement
+from polyvolta.cuda.build.promotion.nests import conjunction
 from polyvolta.cuda.ir.kernel_ir import Access, Memories, Op
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.sched.nodes import Band, Filter

@@ -12,17 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from polyvolta.cuda.build.promotion.footprints import (
-    NAMES,
-    beside,
-    conjunction,
-    data_tile,
-    full_where,
-    level,
-    members_of,
-    numbered,
-)
+from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, numbered
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
+from polyvolta.cuda.build.promotion.nests import NAMES, beside, conjunction, level, members_of
 from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.plans.plans import Plan

@@ -9,9 +9,10 @@ import numpy as np
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.options import Options
-from polyvolta.cuda.build.promotion.footprints import nest_of, together, widened
+from polyvolta.cuda.build.promotion.footprints import together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands, accumulator_name
+from polyvolta.cuda.build.promotion.nests import nest_of, widened
 from polyvolta.cuda.build.promotion.pipeline import prefetched
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalLoad, Mma, Pointwise, SharedStore
 from polyvolta.cuda.ir.memories import Arrays, RegisterArray

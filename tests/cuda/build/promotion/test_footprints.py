@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from polyvolta.cuda.build.promotion.footprints import CannotPromote, data_tile, full_where, nest_of, places, widened
+from polyvolta.cuda.build.promotion.footprints import CannotPromote, data_tile, full_where, places
+from polyvolta.cuda.build.promotion.nests import nest_of, widened
 from polyvolta.sched import Band, Domain, Member, Schedule
 from polyvolta.sets import Set, aff
 
