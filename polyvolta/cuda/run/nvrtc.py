@@ -30,7 +30,6 @@ from pathlib import Path
 
 from polyvolta.cuda.errors import BadImage, CompileFailed, CompilerMissing, UnsupportedArch
 from polyvolta.cuda.run import cubin_cache
-from polyvolta.cuda.target.registry import targets
 
 _INSTALL = (
     'pip install "polyvolta[cuda12]"   (the compiler alone, 90 MB, no GPU needed: '
@@ -224,13 +223,13 @@ def _nvrtc_for(arch: str) -> _Nvrtc:
 
 
 @lru_cache(maxsize=256)
-def compile_cubin(source: str, arch: str = targets.default, *, name: str) -> Cubin:
+def compile_cubin(source: str, arch: str, *, name: str) -> Cubin:
     """Compile a self-contained CUDA C++ text for one architecture, or take it from the cache on disk.
 
     Parameters
     ----------
     source : the text; it may include nothing but what NVRTC has built in.
-    arch : real architecture, such as "sm_70" or "sm_90a"; by default the default target's.
+    arch : real architecture, such as "sm_70" or "sm_90a".
     name : what diagnostics call the text; `NAME.cu` there.
 
     Returns

@@ -11,7 +11,8 @@ Source: PTX ISA, "Matrix Fragments for mma.m8n8k4" and its neighbours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff, aff, var
@@ -32,20 +33,17 @@ class Scope:
     name : of such a group of lanes, for texts.
     unit : { [lane] -> [unit] }, the group that each lane of a warp is in.
 
-    Attributes
-    ----------
-    units : how many groups a warp has; each makes a product of its own.
-
     >>> QUAD_PAIR.units, QUAD_PAIR.lanes(1)
     (4, (4, 5, 6, 7, 20, 21, 22, 23))
     """
 
     name: str
     unit: IndexMap
-    units: int = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "units", 1 + max(self.of(lane) for lane in range(LANES)))
+    @property
+    def units(self) -> int:
+        """How many groups a warp has; each makes a product of its own."""
+        return _units(self)
 
     def of(self, lane: int) -> int:
         """The unit of a lane."""
@@ -54,6 +52,11 @@ class Scope:
     def lanes(self, unit: int) -> tuple[int, ...]:
         """The lanes of a unit."""
         return tuple(lane for lane in range(LANES) if self.of(lane) == unit)
+
+
+@lru_cache(maxsize=64)
+def _units(scope: Scope) -> int:
+    return 1 + max(scope.of(lane) for lane in range(LANES))
 
 
 WARP = Scope("warp", IndexMap((("lane", LANES),), (("unit", aff(0)),)))

@@ -10,7 +10,8 @@ import pytest
 import polyvolta as pv
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.driver import context_of, tensors_of
-from polyvolta.compiler.options import BUFFERS, BadOption, farthest
+from polyvolta.compiler.options import BUFFERS
+from polyvolta.compiler.tiling import BadOption, farthest
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, SharedStore
 from polyvolta.cuda.ir.walk import replaced, walk

@@ -126,7 +126,8 @@ def around(body, path):
 def happened(ir, where):
     """Of one block each operation, as the watcher writes it down, with the values of all symbols; and the last name."""
     blocks = np.array([where[f"blockIdx.{axis}"] for axis in "xyz"]).reshape(3, 1)
-    machine = Machine(ir, {}, {n: where[n] for n in ir.sizes}, blocks, dict.fromkeys(EFFECTS, lambda *_: None))
+    machine = Machine(ir, {}, {n: where[n] for n in ir.sizes}, blocks, dict.fromkeys(EFFECTS, lambda *_: None),
+                      faults=lambda *_: True)  # who waits for whom is not the question
     last = ""
     for step in machine.steps():
         loops = around(ir.body, step.path)
