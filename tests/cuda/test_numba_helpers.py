@@ -49,7 +49,7 @@ def test_a_device_function_differs_from_its_kernel_in_head_memory_and_end(kernel
         assert "  return 0;" in changed
         assert (declared in changed) == (shared != "dynamic")
         caller = '\nextern "C" __global__ void k() { product(1, 1, 1, 0, 8, 0, 8, 0, 8); }\n'
-        used = compile_cubin(text + caller, "sm_70", name="k").resources("k")
+        used = compile_cubin(text + caller, name="k").resources("k")
         assert used.shared_bytes == (0 if shared == "dynamic" else kernel.ir.shared_bytes)
         assert used.spill_stores == 0
 

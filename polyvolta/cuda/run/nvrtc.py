@@ -223,13 +223,13 @@ def _nvrtc_for(arch: str) -> _Nvrtc:
 
 
 @lru_cache(maxsize=256)
-def compile_cubin(source: str, arch: str, *, name: str) -> Cubin:
+def compile_cubin(source: str, arch: str | None = None, *, name: str) -> Cubin:
     """Compile a self-contained CUDA C++ text for one architecture, or take it from the cache on disk.
 
     Parameters
     ----------
     source : the text; it may include nothing but what NVRTC has built in.
-    arch : real architecture, such as "sm_70" or "sm_90a".
+    arch : real architecture, such as "sm_70" or "sm_90a"; by default the default target's.
     name : what diagnostics call the text; `NAME.cu` there.
 
     Returns
@@ -247,6 +247,10 @@ def compile_cubin(source: str, arch: str, *, name: str) -> Cubin:
     Cost: about 150 ms for the first text of a process, then 30 ms for a small one and 250 ms for one with
     128 unrolled tensor-core instructions; 0.2 ms for one that `cubin_cache` has.
     """
+    if arch is None:
+        from polyvolta.cuda.target.registry import targets  # brings in numpy, for which who names one need not wait
+
+        arch = targets.default
     nvrtc = _nvrtc_for(arch)
     options = [f"--gpu-architecture={arch}", "--std=c++17", "--ptxas-options=-v"]
     if nvrtc.version >= (12, 9):
