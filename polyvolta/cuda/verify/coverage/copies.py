@@ -68,10 +68,10 @@ class Copies(Watching):
 
     def step(self, state: Stored, here: Here) -> None:
         """What an operation loads of tiles, and stores to them."""
-        if not any(a.space == "shared" and a.array in self.tiles for a in here.accesses):
+        if not any(self.by_elements(a) for a in here.accesses):
             return
         for x in here.addresses:
-            if x.access.array not in self.tiles:
+            if not self.by_elements(x.access):
                 continue
             if x.access.writes:
                 self.store(state, here, x)
@@ -81,6 +81,10 @@ class Copies(Watching):
                 if counts.any():
                     self.whole(counts, here, tile, buffer)
                     counts[:] = 0
+
+    def by_elements(self, access: Access) -> bool:
+        """Whether an access is to elements of a tile; an exchange that goes to places there is the bounds' to refute."""
+        return access.space == "shared" and access.array in self.tiles and access.places is None
 
     def store(self, state: Stored, here: Here, x: Addresses) -> None:
         """A round of a copy."""

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.cuda.ir.kernel_ir import Loop, SharedStore, When
+from polyvolta.cuda.ir.kernel_ir import ExchangeStore, Loop, SharedStore, When
 from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.coverage.copies import PROOF, Copies
 from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.cuda.verify.verify import verify
 from polyvolta.sets import var
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
 
@@ -104,3 +105,15 @@ def test_a_layout_that_takes_two_chunks_for_one():
     worse = replace(ir, tiles=(replace(tile, layout=layout), *ir.tiles[1:]))
     finding = found(Copies, worse)[PROOF]
     assert "a second time" in finding.what and finding.lane is not None
+
+
+@pytest.mark.parametrize("name", ["plain", "two buffers", "prologue", "sum", "split K"])
+def test_an_exchange_that_goes_to_a_tile_of_an_operand(name):
+    """Pieces of accumulators are no copies of the operand's elements; who reads what lies there refutes it."""
+    ir = kernel(name).ir
+    (path, *_) = paths(ir, ExchangeStore)
+    for tile in [t.name for t in ir.tiles if t.layout is not None]:
+        wrong = changed(ir, path, buffer=tile)
+        assert found(Copies, wrong) == {}
+        report = verify(wrong, kernel(name).graph, kernel(name).stages)
+        assert "result" in [p.id for p in report.refuted], tile
