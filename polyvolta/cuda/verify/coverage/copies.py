@@ -83,7 +83,7 @@ class Copies(Watching):
                     counts[:] = 0
 
     def by_elements(self, access: Access) -> bool:
-        """Whether an access is to elements of a tile; an exchange that goes to places there is the bounds' to refute."""
+        """Whether an access is to elements of a tile, and not to places in it, as an exchange's is."""
         return access.space == "shared" and access.array in self.tiles and access.places is None
 
     def store(self, state: Stored, here: Here, x: Addresses) -> None:
