@@ -27,7 +27,6 @@ from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
-from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES, NOT_FOR_KERNELS
@@ -121,7 +120,6 @@ def compile(  # noqa: A001
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
     ir = replace(ir, about=_about(graph))
-    check(ir)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
 
 

@@ -5,8 +5,8 @@ Python, where a call gives arrays by name. It must be an identifier of all and a
 C++ standard keeps for compilers (`__x`, `_X`) is refused as well, since CUDA's own headers and builtins use those.
 
 What the compiler knows without a header was found out by trying every word that occurs in NVRTC 12.9's own headers as
-a parameter, a function and a kernel (`tests/cuda/test_names.py` does that again): besides the keywords they are names
-with a few beginnings, and the words of `CUDA_RESERVED`.
+a parameter, a function and a kernel (`tests/cuda/text/test_names.py` does that again): besides the keywords they are
+names with a few beginnings, and the words of `CUDA_RESERVED`.
 """
 
 from __future__ import annotations

@@ -291,7 +291,7 @@ def test_many_names_are_listed_in_short_lines_and_stay_whole(cli):
 
 def test_verify_of_what_is_not_decided_exits_with_1(cli, monkeypatch):
     from polyvolta.cuda.verify import verify as verifying
-    from polyvolta.cuda.verify.engine.symbolic import Undecided
+    from polyvolta.cuda.verify.engine.undecided import Undecided
 
     def unknown(*_):
         raise Undecided("nobody knows")

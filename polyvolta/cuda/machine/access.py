@@ -24,7 +24,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
 from polyvolta.cuda.ir.memories import CHUNK_BYTES, LANES, SharedTile
-from polyvolta.cuda.machine.errors import NotAChunk, OutOfBounds
+from polyvolta.cuda.machine.errors import NotAChunk, NotHere, OutOfBounds
 from polyvolta.cuda.machine.machine import Machine, title
 from polyvolta.cuda.machine.reach import GlobalReach, Index, Mask, Reach, Reaches, SharedReach, WarpAccess, settled
 from polyvolta.cuda.target.index_map import IndexMap
@@ -101,6 +101,7 @@ def reaches(m: Machine, op: Operation, mask: Mask, array: str = "") -> Reaches:
 
     Raises
     ------
+    NotHere : an access that isn't the thread's own, or not done at once.
     OutOfBounds, NotAChunk : unless the machine's `faults` take note of them. A thread that is refused in one access
         takes part in none.
     """
@@ -116,6 +117,11 @@ def reaches(m: Machine, op: Operation, mask: Mask, array: str = "") -> Reaches:
 
 
 def _route(m: Machine, op: Operation, access: Access) -> Route:
+    if (access.proxy, access.when) != ("generic", "issue"):
+        raise NotHere(
+            f"{title(op)}: its {access.kind} of {access.array} is {access.proxy}, and done at {access.when}",
+            hint="the machine runs what a thread itself has done when it goes on",
+        )
     if access.space == "global":
         return _Tensor(m, op, access)
     tile = m.ir.tile(access.array)

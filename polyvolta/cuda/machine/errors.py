@@ -23,6 +23,12 @@ class NotAChunk(CudaError, ValueError):
     id = "PV522"
 
 
+class NotHere(CudaError, ValueError):
+    """An access that isn't done when the thread goes on, or not by the thread: lockstep has no other time."""
+
+    id = "PV527"
+
+
 class BadHook(CudaError, TypeError):
     """A hook of the interpreter that can't be called."""
 

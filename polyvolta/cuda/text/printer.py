@@ -302,6 +302,12 @@ class _Printer:
                 return self.exchange_load(op)
             case Barrier(scope):
                 return "__syncthreads()" if scope == "block" else "__syncwarp()"
+        if type(op) not in TEXTS:
+            raise NotPrintable(
+                f"a {type(op).__name__} has no text",
+                where=str(op),
+                hint="enter what prints it in `polyvolta.cuda.text.printer.TEXTS`",
+            )
         return TEXTS[type(op)](self, op)
 
     def width(self, e: Element) -> int:

@@ -29,7 +29,8 @@ from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.engine.machine import run
-from polyvolta.cuda.verify.engine.symbolic import Client, Refutation, Undecided
+from polyvolta.cuda.verify.engine.symbolic import Client, Refutation
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
 from polyvolta.cuda.verify.report.report import Report
 from polyvolta.graph.dag import Graph

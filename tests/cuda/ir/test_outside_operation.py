@@ -30,15 +30,19 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.ir.walk import arrays_of, put
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.machine.access import reaches
-from polyvolta.cuda.machine.errors import NotAChunk, OutOfBounds
+from polyvolta.cuda.machine.errors import NotAChunk, NotHere, OutOfBounds
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.machine.observe.watch import Watch
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.stepping import trace
 from polyvolta.cuda.pictures.banks import shared_tile
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.text.printer import TEXTS, print_cuda
+from polyvolta.cuda.verify.accesses.races import RaceWatch
+from polyvolta.cuda.verify.engine.machine import run
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sched.nodes import Domain, Leaf
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Set, aff, var
@@ -323,3 +327,35 @@ def test_a_guarded_copy_writes_zeros_and_says_so():
     ir = copying(taken=(T + 32, Z), guarded=True)
     (step,) = (s for s in trace(ir, SCHEDULE, arrays(), {}) if s.statement == "copy")
     assert step.does[1] == ((1,), "there[32:64, 0:8] = 0  (all outside of A)")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhen(SharedStore):
+    """A store that isn't the thread's own, or not done when the thread goes on."""
+
+    proxy: str = "async"
+    when: str = "completion"
+
+    def accesses(self, ir):
+        reads, writes = SharedStore.accesses(self, ir)
+        return reads, replace(writes, proxy=self.proxy, when=self.when)
+
+
+@pytest.mark.parametrize("changes", [{}, {"proxy": "generic"}, {"when": "issue"}])
+def test_what_is_done_elsewhere_or_later_is_refused_and_undecided(changes, monkeypatch):
+    """No reader takes an access for done at once that says it isn't."""
+    monkeypatch.setitem(EFFECTS, Elsewhen, EFFECTS[SharedStore])
+    later = Elsewhen(STORE.source, STORE.tile, STORE.index, statement="store", **changes)
+    ir = kernel(BODY[0], later, *BODY[2:])
+    with pytest.raises(NotHere, match="done at"):
+        interpret(ir, arrays(), {})
+    with pytest.raises(Undecided, match="not known here"):
+        run(ir, [RaceWatch(ir)])
+    now = Elsewhen(STORE.source, STORE.tile, STORE.index, statement="store", proxy="generic", when="issue")
+    run(kernel(BODY[0], now, *BODY[2:]), [RaceWatch(ir)])
+
+
+def test_an_operation_without_a_text_is_named(monkeypatch):
+    monkeypatch.delitem(TEXTS, MovePair)
+    with pytest.raises(NotPrintable, match="a MovePair has no text"):
+        print_cuda(kernel())

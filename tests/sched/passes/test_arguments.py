@@ -138,6 +138,16 @@ def test_numbers_of_numpy_are_numbers():
     assert p.unroll(TREE, (0,), n(1)) == p.unroll(TREE, (0,), 1)
 
 
+def fenced(by):
+    """A ring of three whose fence stands in one child with the copies that it orders: before or after, nobody says."""
+    both = Map("{ [k] -> tile[k mod 3] }")
+    below = Sequence((Filter(("A", "F")), Filter(("use",))))
+    band = Band((Member(tuple((s, var("k")) for s in ("A", "F", "use"))),), below)
+    tree = Schedule(Domain(Set("{ A[k] : 0 <= k < 9; F[k] : 0 <= k < 9; use[k] : 0 <= k < 9 }"), band))
+    touches = {"A": ((), both), "F": ((), ()), "use": (both, ())}
+    return p.prefetch(tree, (0,), by, (0, 1), touches, {"F": ("tile",)})
+
+
 @pytest.mark.parametrize(
     "error, text, call",
     [
@@ -151,6 +161,8 @@ def test_numbers_of_numpy_are_numbers():
         (BadSchedule, "not over S1", lambda: p.insert_context(TREE, (0,), Set("{ S1[i] }"))),
         (BadSchedule, r"the statement is S1\[i\], not S1", lambda: p.order_before(TREE, (0,), Set("{ S1[i, j] }"))),
         (UnknownName, "what S2 reads and writes", lambda: p.prefetch(LOOP, (0,), {}, (0, 1), {"S1": TOUCHES["S1"]})),
+        (BadArgument, "F is a fence, and in one child of the sequence with A", lambda: fenced({"F": -1})),
+        (BadArgument, "F is a fence, and in one child of the sequence with A", lambda: fenced({"F": 1})),
     ],
 )
 def test_a_refusal_says_what_is_taken(error, text, call):

@@ -230,7 +230,7 @@ class ValueObserver(Observer):
     Attributes
     ----------
     expected : gives, in the order of the results, their exact values and how far off they may be, as
-        `graph.rounding.bounded` does; whoever starts the run provides it.
+        `graph.functions.rounding.bounded` does; whoever starts the run provides it.
     """
 
     name = "values"

@@ -1,8 +1,8 @@
 """The accesses of one operation by all warps of a batch, and what they cost: phases of shared memory, or sectors.
 
 A warp's access to shared memory is served in phases, and a phase as many times as the worst bank has words to give
-(`cuda.bank_model`). Its access to global memory is served in sectors of 32 bytes: as many as it touches, however much
-of each it asked for.
+(`cuda.layouts.bank_model`). Its access to global memory is served in sectors of 32 bytes: as many as it touches,
+however much of each it asked for.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import Inside, KernelIR, Loop, Op, Part, Stmt, When
 from polyvolta.cuda.verify.accesses.extremes import reach
 from polyvolta.cuda.verify.engine.addresses import slot_chunks
-from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor, Xor
 from polyvolta.sets.values.digits import mod_parts

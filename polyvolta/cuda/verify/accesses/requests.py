@@ -22,8 +22,8 @@ import numpy as np
 from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample
 from polyvolta.sets import Aff, var
 

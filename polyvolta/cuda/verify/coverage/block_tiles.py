@@ -19,8 +19,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.verify.engine.conditions import Condition
-from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, Map, Set, aff, var
 from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.space import Space, Tuple

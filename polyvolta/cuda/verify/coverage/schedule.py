@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement

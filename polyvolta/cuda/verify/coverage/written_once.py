@@ -23,8 +23,9 @@ from polyvolta.cuda.verify.coverage.arguments import asked
 from polyvolta.cuda.verify.coverage.block_tiles import Point, Tile, Way, different, extent, inside, not_once, writers
 from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.conditions import Condition
-from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
+from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks, of_sizes
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.engine.watching import Watching
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.graph.dag import Graph

@@ -15,6 +15,7 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.addresses import Addresses
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff
 
 
@@ -49,10 +50,20 @@ class Instances:
         self._addresses: dict[tuple, tuple[Addresses, ...]] = {}
 
     def accesses(self, here: Reached) -> tuple[Access, ...]:
-        """What the operation touches."""
+        """What the operation touches.
+
+        Raises
+        ------
+        Undecided : an access that isn't done when the thread goes on, or not by the thread; what waits for those, and
+            what orders them, is no part of the machine's order.
+        """
         found = self._accesses.get(here.path)
         if found is None:
-            found = self._accesses[here.path] = here.op.accesses(self.ir)
+            found = here.op.accesses(self.ir)
+            for a in found:
+                if (a.proxy, a.when) != ("generic", "issue"):
+                    raise Undecided(f"{a.kind} of {a.array}, {a.proxy} and done at {a.when}: when, is not known here")
+            self._accesses[here.path] = found
         return found
 
     def key(self, here: Reached) -> tuple:

@@ -38,8 +38,9 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, put, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.instances import Instances
-from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Here, Refutation, State, Undecided
+from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Here, Refutation, State
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 

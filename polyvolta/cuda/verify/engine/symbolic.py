@@ -15,30 +15,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Stmt
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.conditions import Condition
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, var
 
 if TYPE_CHECKING:
     from polyvolta.cuda.verify.engine.addresses import Addresses
     from polyvolta.cuda.verify.engine.instances import Instances
-
-
-class Undecided(CudaError):
-    """Something that the symbolic machine has no exact answer for; nothing is proved then.
-
-    Attributes
-    ----------
-    path : the statement of the IR at which the machine stood, if it ran.
-    findings : the counter-examples up to there; they hold whatever is not decided.
-    """
-
-    id = "PV539"
-    path: IrPath | None = None
-    findings: Mapping[str, Refutation] = {}  # noqa: RUF012
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.verify.engine.conditions import Condition
-from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 
 BLOCKS = tuple(f"blockIdx.{axis}" for axis in "xyz")

@@ -17,7 +17,8 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import CHUNK
 from polyvolta.cuda.verify.engine.addresses import byte_text, layout_of, offsets
 from polyvolta.cuda.verify.engine.memories import HIGH, LOW, SLOT, WHOLE, Memories
-from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
+from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.values import sums
 from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.values.products import Products

@@ -17,7 +17,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.verify.engine.addresses import offsets
-from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
+from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.values.algebra import Linear
 from polyvolta.cuda.verify.values.expressions import Element, Meaning, Place
 from polyvolta.cuda.verify.values.sums import Problem, report, unfinished

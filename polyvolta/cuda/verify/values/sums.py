@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
 
-from polyvolta.cuda.verify.engine.symbolic import Here, Undecided
+from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.values.algebra import within
 from polyvolta.cuda.verify.values.expressions import Meaning
 from polyvolta.cuda.verify.values.values import Sum, Term

@@ -79,7 +79,7 @@ def prefetch(
     ------
     BadPath : there is no one-member band with a sequence of filters there, or `order` is no permutation.
     BadTile, BadArgument : iterations that are no integers; what is no list or mapping where one is; a fence that does
-        not run in every iteration.
+        not run in every iteration, or shares a child of the sequence with what it orders.
     UnknownName : `touches` does not have a statement of the sequence, or the sequence does not have a fence.
     IllegalTransformation : two iterations that touch the same data would change their order, or lose the fence between
         them; names both, and the slot.
@@ -127,6 +127,7 @@ def prefetch(
         for s in names:
             if s not in known:
                 raise UnknownName(what.format(s), where=schedule.marked(at), hint=nearest(s, known))
+    _apart(schedule, at, place, touches, fences)
     _fenced(schedule, at, touches, fences, context)
     _Check(schedule, at, place, {s: order.index(k) for s, k in place.items()}, by, touches, fences).run()
     ordered = schedule.replace((*at, 0), replace(band.child, children=tuple(children[k] for k in order)))
@@ -164,6 +165,18 @@ def slots_of(touched: Touched) -> dict[str, Map | None]:
             touched.param_names, [p for p in touched.parts if p[0].out.name == space.out.name]
         )
     return found
+
+
+def _apart(schedule: Schedule, at: Path, place: Mapping[str, int], touches: Touches, fences: Fences) -> None:
+    """A fence is a child of its own: which side of it others of its child are on, the sequence does not say."""
+    for fence, its in fences.items():
+        for s, k in place.items():
+            if s != fence and k == place[fence] and {*slots_of(touches[s][0]), *slots_of(touches[s][1])} & {*its}:
+                raise BadArgument(
+                    f"{fence} is a fence, and in one child of the sequence with {s}, which touches its arrays",
+                    where=schedule.marked(at),
+                    hint="give the fence a child of its own",
+                )
 
 
 def _fenced(schedule: Schedule, at: Path, touches: Touches, fences: Fences, context: Set | None) -> None:

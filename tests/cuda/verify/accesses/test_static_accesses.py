@@ -28,8 +28,8 @@ from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.verify.accesses.requests import Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import astray, counts, runs
 from polyvolta.cuda.verify.accesses.single import PROVERS
-from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.engine.symbols import parts
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.sets import aff, var
 

@@ -12,7 +12,7 @@ from polyvolta.cli import gallery
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.verify.coverage.schedule import PROVERS, of_instances, tile_sizes
-from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.sched.tree import Domain, Filter
 from polyvolta.sets import Set

@@ -11,7 +11,7 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, Loop, SharedStore
 from polyvolta.cuda.machine.machine import Machine
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.verify.engine.machine import run
-from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import var
 
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16), "macro_mma": "m16n16k8"}

@@ -12,7 +12,7 @@ from polyvolta.cli.gallery import idiom
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalStore, SharedStore
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.verify import verify as verifying
-from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
 from polyvolta.cuda.verify.report.report import Report
 from polyvolta.sets import BudgetExceeded
