@@ -41,6 +41,11 @@ class Size:
             hint="a dimension is one size or one int; give what you would compute a size of its own",
         )
 
+    def _no_sign(self) -> Size:
+        raise BadSize(f"there is no arithmetic on sizes, nor a sign of {self.name}", hint="sizes are positive, and names alone")
+
+    __neg__ = __pos__ = __abs__ = __invert__ = _no_sign
+
     def _no_value(self, text: str) -> NotANumberYet:
         return NotANumberYet(
             f"the size {self.name} has no value yet: {text}",

@@ -1,5 +1,7 @@
 """Sizes, tensors and their names: what is accepted is accepted in every spelling, the rest is explained."""
 
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,12 @@ def test_no_sizes(text):
 def test_sizes_have_no_arithmetic_and_say_so(op):
     with pytest.raises(BadSize, match="no arithmetic"):
         getattr(M, op)(2)
+
+
+@pytest.mark.parametrize("sign", [operator.neg, operator.pos, abs, operator.invert])
+def test_a_size_has_no_sign(sign):
+    with pytest.raises(BadSize, match="nor a sign of M"):
+        sign(sizes("M"))
 
 
 def test_tensors_are_values():
