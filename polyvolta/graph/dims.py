@@ -42,7 +42,9 @@ class Size:
         )
 
     def _no_sign(self) -> Size:
-        raise BadSize(f"there is no arithmetic on sizes, nor a sign of {self.name}", hint="sizes are positive, and names alone")
+        raise BadSize(
+            f"there is no arithmetic on sizes, nor a sign of {self.name}", hint="a dimension is one size or one int"
+        )
 
     __neg__ = __pos__ = __abs__ = __invert__ = _no_sign
 

@@ -42,7 +42,7 @@ def test_sizes_have_no_arithmetic_and_say_so(op):
 @pytest.mark.parametrize("sign", [operator.neg, operator.pos, abs, operator.invert])
 def test_a_size_has_no_sign(sign):
     with pytest.raises(BadSize, match="nor a sign of M"):
-        sign(sizes("M"))
+        sign(M)
 
 
 def test_tensors_are_values():
