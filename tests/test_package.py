@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -117,6 +118,7 @@ FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph
           "cuda": {"sets", "graph", "sched", "cuda"}}  # fmt: skip
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """The absolute names of all that a module imports, anywhere in it: `a.b` and `a.b.name`."""
     package = ".".join(path.relative_to(ROOT).parent.parts)
