@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from polyvolta.cuda.ir.exchange import Exchange
     from polyvolta.cuda.target.macro_mma import MacroMma
 
+SPACES, KINDS = ("registers", "shared", "global"), ("read", "write")
+PROXIES, TIMES = ("generic", "async"), ("issue", "completion")
+"""The words for `space`, `kind`, `proxy` and `when` of an access; a well-formed kernel has no others."""
+TOGETHER, ORDERS = ("thread", "warp", "block"), (None, "warp", "block")
+"""The words for `together` and `orders` of an operation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -46,8 +52,8 @@ class Access:
 
     Parameters
     ----------
-    space : "registers", "shared" or "global".
-    kind : "read" or "write".
+    space : one of `SPACES`: "registers", "shared" or "global".
+    kind : one of `KINDS`: "read" or "write".
     array : the register array, the tile or the tensor, by name.
     index : where value 0 is, or the origin of a fragment: an expression for each dimension, in the kernel's names.
     values : how many values a thread moves.

@@ -281,6 +281,59 @@ def test_it_is_checked_for_a_meaning(changes, said):
     assert said in refused.value.message
 
 
+@dataclass(frozen=True, slots=True)
+class Worded(Operation):
+    """A move that says other words of itself, or of the access by which it writes."""
+
+    move: MovePair = MOVE
+    words: tuple[tuple[str, str | Aff], ...] = ()
+    waits: str | None = "thread"
+    fences: str | None = None
+    statement: str = "move"
+
+    @property
+    def together(self):
+        return self.waits
+
+    @property
+    def orders(self):
+        return self.fences
+
+    def accesses(self, ir):
+        read, write = self.move.accesses(ir)
+        return read, replace(write, **dict(self.words))
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"words": (("kind", "store"),)}, "an access to back has kind 'store', where 'read' or 'write' belongs"),
+    ({"words": (("space", "smem"),)}, "has space 'smem', where 'registers' or 'shared' or 'global' belongs"),
+    ({"words": (("proxy", "tma"),)}, "has proxy 'tma', where 'generic' or 'async' belongs"),
+    ({"words": (("when", "later"),)}, "has when 'later', where 'issue' or 'completion' belongs"),
+    ({"words": (("array", "nowhere"),)}, "no tile is called 'nowhere'"),
+    ({"words": (("array", "A"), ("space", "registers"))}, "no register array is called 'A'"),
+    ({"words": (("slot", var("nobody")),)}, "the place in back is nobody, and nobody has no value there"),
+    ({"waits": "grid"}, "it has together 'grid', where 'thread' or 'warp' or 'block' belongs"),
+    ({"waits": None}, "it has together None"),
+    ({"fences": "cluster"}, "it has orders 'cluster', where None or 'warp' or 'block' belongs"),
+])  # fmt: skip
+def test_words_that_nobody_knows_are_refused(changes, said):
+    """A store of the kind "store" would count as a read, and its missing barrier as one that nobody needs."""
+    loop = BODY[3]
+    of = lambda op: kernel(*BODY[:3], replace(loop, body=(op,)), *BODY[4:])  # noqa: E731
+    check(of(Worded()))
+    check(of(Worded(words=(("proxy", "async"), ("when", "completion")), waits="block", fences="warp")))
+    with pytest.raises(IllFormed, match="PV549") as refused:
+        check(of(Worded(**changes)))
+    assert said in refused.value.message and "statement (3, 0) of reverse" in str(refused.value)
+
+
+def test_operations_with_a_rule_of_their_own_are_asked_for_their_words_too(monkeypatch):
+    own = SharedStore.accesses
+    monkeypatch.setattr(SharedStore, "accesses", lambda op, ir: tuple(replace(a, kind="store") for a in own(op, ir)))
+    with pytest.raises(IllFormed, match="SharedStore: an access to a has kind 'store'"):
+        check(kernel())
+
+
 # ---- an operation on two kinds of memory
 
 
