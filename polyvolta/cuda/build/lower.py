@@ -23,7 +23,7 @@ from functools import partial
 from itertools import groupby
 from typing import NoReturn
 
-from polyvolta.cuda.build.promotion.model import Movement, Promotion
+from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import put
@@ -34,7 +34,6 @@ from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.text.show import PAPER_ASCII, show_aff
 from polyvolta.sets.values.simplify import Range, interval, simplify
 
-PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
 FULL = "a full tile: everything is inside"
 
 

@@ -127,7 +127,7 @@ def _full(ir: KernelIR, kind: type, change: Callable[[Aff], Aff | None]) -> Kern
     for a condition that is dropped."""
 
     def test(s: Any) -> bool:
-        return any(isinstance(op, kind) and getattr(op, "guarded", False) for op in operations(s.orelse))
+        return any(isinstance(op, kind) and any(a.guarded for a in op.accesses(ir)) for op in operations(s.orelse))
 
     def loosened(s: Any) -> tuple[Stmt]:
         return (replace(s, conditions=tuple(e for c in s.conditions if (e := change(c)) is not None)),)

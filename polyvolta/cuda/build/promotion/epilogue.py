@@ -123,7 +123,7 @@ class _Builder:
 
     def add(self, statement: str, ops: Sequence[Op | Loop], phrase: str, everyone: bool = False) -> None:
         """One more movement, of the warps that have the first part of the sum or of everyone."""
-        full = self.fragments.full if any(getattr(op, "guarded", False) for op in operations(tuple(ops))) else ()
+        full = self.fragments.full if any(op.unguarded() != op for op in operations(tuple(ops))) else ()
         self.movements.append(Movement(statement, self.fragments.nest.iterators, tuple(ops), full, phrase))
         self.first_part.append(not everyone and self.warps[2] > 1)
 

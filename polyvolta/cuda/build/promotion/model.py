@@ -139,6 +139,8 @@ class CannotPromote(CudaError):
 
 BLOCK, TILE, WARP, STRIP, POINT = "block", "tile", "warp", "strip", "point"
 """The levels of a decomposed tree: of blocks, of their k tiles, of warps, of the macro-MMAs' strips of k, of points."""
+PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
+"""The names that have another value in each thread, or in each warp."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
-from polyvolta.cuda.build.promotion.model import TILE, Movement
+from polyvolta.cuda.build.promotion.model import PER_THREAD, TILE, CannotPromote, Movement
 from polyvolta.cuda.build.promotion.nests import conjunction
 from polyvolta.cuda.ir.kernel_ir import Access, Memories, Op
 from polyvolta.cuda.ir.walk import operations
@@ -47,6 +47,7 @@ def prefetched(
     ------
     IllegalTransformation : two iterations that touch the same slot would change their order, or lose the barrier
         between them; names the iterations and the slot.
+    CannotPromote : a slot differs between threads.
 
     Cost: some small emptiness tests for each loop.
     """
@@ -74,6 +75,10 @@ def touched(
     """What the iterations of each statement of a k loop read and write, { [iteration] -> array[slot] } each.
 
     A product's reads are those of the fragment loads that its strips add.
+
+    Raises
+    ------
+    CannotPromote : a slot differs between threads.
     """
     band: Band = schedule.band(at)
     member = band.members[0]
@@ -97,7 +102,10 @@ def touched(
 def fences_of(
     schedule: Schedule, at: Path, movements: Mapping[str, Movement], arrays: Memories
 ) -> dict[str, frozenset[str]]:
-    """The barriers of a k loop, and the tiles whose accesses they order: all that the loop stores to."""
+    """The barriers of a k loop, and the tiles whose accesses they order: all that the loop stores to.
+
+    A tile is read by other warps than have stored it, so that it is the block's barriers alone that order it.
+    """
     statements = schedule.band(at).statements
     found = (a for s in statements for op in operations(movements[s].ops) for a in op.accesses(arrays))
     stored = frozenset(a.array for a in found if a.space == "shared" and a.writes)
@@ -105,7 +113,17 @@ def fences_of(
 
 
 def _slot(m: Movement, iteration: Aff, access: Access) -> Map:
-    """{ [iteration] -> array[slot] } of an access: slots are the buffers of tiles; other arrays have one."""
+    """{ [iteration] -> array[slot] } of an access: slots are the buffers of tiles; other arrays have one.
+
+    A name of a thread is no parameter of that relation, which would have one value in both of two iterations that are
+    compared, while two threads that run them have two.
+    """
+    if own := sorted((access.slot.names() - set(m.dims)) & PER_THREAD):
+        raise CannotPromote(
+            f"{m.statement} is in a k loop whose copies go ahead, and reaches slot {access.slot} of {access.array}, "
+            f"where {own[0]} differs between threads",
+            hint="a slot is the same for all threads of a block; prefetch=0 leaves the copies where they are",
+        )
     params, space, pieces = _graph(m.dims, iteration, access.slot)
     return Map._of(params, [(Space(space.inp, Tuple(access.array, space.out.dims)), pieces)])
 
@@ -137,7 +155,7 @@ def _multiplies(op: Op) -> bool:
 
 
 def _orders(op: Op) -> bool:
-    return op.orders is not None
+    return op.orders == "block"
 
 
 def _is(m: Movement, test: Callable[[Op], bool]) -> bool:

@@ -23,21 +23,20 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
-    Element,
+    Access,
     Exchange,
-    ExchangeLoad,
-    ExchangeStore,
-    GlobalStore,
     KernelIR,
-    Mma,
-    Pointwise,
+    Scale,
+    Zero,
 )
-from polyvolta.cuda.ir.walk import IrPath, walk
+from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.layouts.exchange import BYTES
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
+from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
+from polyvolta.cuda.verify.values.declared import Exchanged, exchanged, products, statements
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 
@@ -130,11 +129,13 @@ def exchange(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Verd
     Raises
     ------
     NoMeaning : the kernel has no exchange.
+    Undecided : what is stored to a buffer, or taken out of one, comes or goes in a way that isn't known here.
     """
-    used = list(dict.fromkeys(s.exchange for _, s in walk(ir.body) if isinstance(s, ExchangeStore | ExchangeLoad)))
+    through = [e for at, op in statements(ir) if (e := exchanged(ir, at, op)) is not None]
+    used = list(dict.fromkeys(e.plan for e in through))
     if not used:
         raise NoMeaning("the kernel has no accumulator exchange")
-    found = _stores(ir) or _loads(ir) or _outputs(ir)
+    found = _stores(ir, through) or _loads(ir, through) or _outputs(ir, through)
     statement = (
         "the accumulator exchange fits together: each element that a lane of the product owns goes to one place of its "
         "warp's buffer and comes out, once, in the run that says that it has it; runs are stored where they belong"
@@ -151,40 +152,52 @@ def exchange(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Verd
 Found = tuple[CounterExample, IrPath, IrPath | None]
 
 
-def _stores(ir: KernelIR) -> Found | None:
+def _stores(ir: KernelIR, through: list[Exchanged]) -> Found | None:
     """An exchange that doesn't fit the macro-MMA whose accumulators it stores."""
-    macros = {s.d.array: s.macro for _, s in walk(ir.body) if isinstance(s, Mma)}
-    for at, s in walk(ir.body):
-        if isinstance(s, ExchangeStore):
-            macro = macros.get(s.source.array)
-            if macro is None:
-                return CounterExample(f"no product has its result in {s.source.array}"), at, None
-            fault = wrong_exchange(s.exchange, macro)
-            if fault is not None:
-                what, lane, loops, address = fault
-                return CounterExample(what, lane=lane, iteration=loops, address=address), at, None
+    of = products(ir)
+    for e in (e for e in through if e.shared.writes):
+        macros = dict.fromkeys(p.macro for p in of if p.d == e.registers)
+        faults = [wrong_exchange(e.plan, m) for m in macros]
+        if not faults:
+            _nothing_else(ir, "registers", e.registers)
+            return CounterExample(f"no product has its result in {e.registers}"), e.path, None
+        if all(faults):
+            what, lane, loops, address = faults[0]  # type: ignore[misc]
+            return CounterExample(what, lane=lane, iteration=loops, address=address), e.path, None
+        if any(faults):
+            raise Undecided(f"{e.registers} has the results of several products that lie there in different ways")
     return None
 
 
-def _loads(ir: KernelIR) -> Found | None:
+def _loads(ir: KernelIR, through: list[Exchanged]) -> Found | None:
     """A load whose exchange is another one than that which filled the buffer."""
-    filled: dict[str, tuple[IrPath, Exchange]] = {}
-    for at, s in walk(ir.body):
-        if isinstance(s, ExchangeStore):
-            filled[s.buffer] = at, s.exchange
-        elif isinstance(s, ExchangeLoad):
-            if s.buffer not in filled:
-                return (
-                    CounterExample(f"nothing is stored to {s.buffer} before it is loaded", address=s.buffer),
-                    at,
-                    None,
-                )
-            before, stored = filled[s.buffer]
-            if stored != s.exchange:
-                lane, r = _different(stored, s.exchange)
-                what = f"{s.buffer} is loaded by another exchange than it was stored by"
-                return CounterExample(what, lane=lane, iteration={"round": r}, address=s.buffer), at, before
+    filled: dict[str, Exchanged] = {}
+    for e in through:
+        buffer = e.shared.array
+        if e.shared.writes:
+            filled[buffer] = e
+        elif buffer not in filled:
+            _nothing_else(ir, "shared", buffer)
+            return CounterExample(f"nothing is stored to {buffer} before it is loaded", address=buffer), e.path, None
+        elif filled[buffer].plan != e.plan:
+            lane, r = _different(filled[buffer].plan, e.plan)
+            what = f"{buffer} is loaded by another exchange than it was stored by"
+            case = CounterExample(what, lane=lane, iteration={"round": r}, address=buffer)
+            return case, e.path, filled[buffer].path
     return None
+
+
+def _nothing_else(ir: KernelIR, space: str, array: str) -> None:
+    """Nothing writes an array in a way that isn't known here.
+
+    Raises
+    ------
+    Undecided
+    """
+    for _, op in statements(ir):
+        if op.plan is None and not isinstance(op, Zero | Scale):
+            if any(a.writes and (a.space, a.array) == (space, array) for a in op.accesses(ir)):
+                raise Undecided(f"what a {type(op).__name__} leaves in {array} is not known here")
 
 
 def _different(one: Exchange, two: Exchange) -> tuple[int, int]:
@@ -198,40 +211,46 @@ def _different(one: Exchange, two: Exchange) -> tuple[int, int]:
     return 0, 0
 
 
-def _outputs(ir: KernelIR) -> Found | None:
+def _outputs(ir: KernelIR, through: list[Exchanged]) -> Found | None:
     """A store to an output whose lanes have other elements than the run that they store."""
-    runs: dict[str, tuple[IrPath, ExchangeLoad]] = {}  # register array -> where its run came from
+    loads = {e.path: e for e in through if not e.shared.writes}
+    runs: dict[str, Exchanged] = {}  # register array -> where its run came from
     stores = {r.path: r for r in requests(ir, "global")}
-    for at, s in walk(ir.body):
-        match s:
-            case ExchangeLoad():
-                runs[s.target.array] = at, s
-            case Pointwise():
-                taken = [runs[e.array] for e in s.operands if isinstance(e, Element) and e.array in runs]
-                if taken:
-                    runs[s.target.array] = taken[0]
-            case GlobalStore() if s.source.array in runs and at in stores:
-                before, load = runs[s.source.array]
-                r = stores[at]
-                if s.along != load.exchange.along:
-                    what = f"runs along dimension {load.exchange.along} are stored to {s.tensor} along {s.along}"
-                    return CounterExample(what, address=s.tensor), before, at
-                case = _misplaced(r, s, load)
+    for at, op in statements(ir):
+        if at in loads:
+            runs[loads[at].registers] = loads[at]
+            continue
+        found = op.accesses(ir)
+        taken = [runs[a.array] for a in found if a.space == "registers" and not a.writes and a.array in runs]
+        if not taken:
+            continue
+        load = taken[0]
+        for a in (a for a in found if a.writes):
+            if a.space == "registers":
+                runs[a.array] = load
+            elif a.space == "global" and a.along is None:
+                raise Undecided(f"a {type(op).__name__} stores a run to {a.array}, and along no dimension")
+            elif a.space == "global" and at in stores:
+                if a.along != load.plan.along:
+                    what = f"runs along dimension {load.plan.along} are stored to {a.array} along {a.along}"
+                    return CounterExample(what, address=a.array), load.path, at
+                case = _misplaced(stores[at], a, load)
                 if case is not None:
-                    return case.counter_example, before, at
+                    return case.counter_example, load.path, at
     return None
 
 
-def _misplaced(r: Requests, store: GlobalStore, load: ExchangeLoad) -> Case | None:
+def _misplaced(r: Requests, store: Access, load: Exchanged) -> Case | None:
     """A lane whose run is stored elsewhere, seen from lane 0, than `owns` has it."""
-    inputs = {"lane": r.numbers["lane"], "round": r.values(load.round)}
-    for d, (e, own) in enumerate(zip(store.index, load.exchange.owns.evaluate(inputs), strict=True)):
+    (round,) = load.shared.given
+    inputs = {"lane": r.numbers["lane"], "round": r.values(round)}
+    for d, (e, own) in enumerate(zip(store.index, load.plan.owns.evaluate(inputs), strict=True)):
         base = r.split(e)[1] - np.broadcast_to(own, r.shape)
-        what = f"a lane stores its run to {store.tensor} not where it belongs"
+        what = f"a lane stores its run to {store.array} not where it belongs"
         case = r.first(base != base[..., :1], what)
         if case is not None:
             away = int(base[case.at] - base[(*case.at[:2], 0)])
             sense = f"{abs(away)} {('rows', 'columns')[d]} {'beyond' if away > 0 else 'before'} where it belongs"
-            what = f"lane {case.at[2]} stores its run to {store.tensor} {sense}, seen from lane 0"
+            what = f"lane {case.at[2]} stores its run to {store.array} {sense}, seen from lane 0"
             return replace(case, what=what, address=element(case, r.accesses[0]))
     return None

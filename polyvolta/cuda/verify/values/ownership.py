@@ -28,12 +28,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, Mma
+from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
+from polyvolta.cuda.verify.values.declared import Product, products
 from polyvolta.cuda.verify.values.exchanges import exchange
 from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
 from polyvolta.graph.dag import Graph
@@ -228,21 +230,15 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     Raises
     ------
     NoMeaning : the kernel has no matrix product.
+    Undecided : a product isn't one of register elements, or fragments are loaded to one array for several products in
+        different ways.
     """
-    products = [(at, s) for at, s in walk(ir.body) if isinstance(s, Mma)]
-    macros = list(dict.fromkeys(s.macro for _, s in products))
+    of = products(ir)
+    macros = list(dict.fromkeys(p.macro for p in of))
     if not macros:
         raise NoMeaning("the kernel has no matrix product")
-    found: tuple[CounterExample, IrPath] | None = None
-    for at, s in products:
-        wrong = wrong_macro(s.macro)
-        if wrong is not None:
-            found = found or (CounterExample(wrong[0], lane=wrong[1]), at)
-    users = {(name, e.array): s.macro for _, s in products for name, e in (("a", s.a), ("b", s.b))}
-    for at, s in walk(ir.body):
-        if isinstance(s, FragmentLoad) and found is None:
-            case = _mismatch(s, users.get((s.operand, s.target.array)))
-            found = None if case is None else (case, at)
+    wrong = ((p, fault) for p in of if (fault := wrong_macro(p.macro)) is not None)
+    found = next(((CounterExample(what, lane=lane), p.path) for p, (what, lane) in wrong), None) or _astray(ir, of)
     names = " and ".join(dict.fromkeys(m.name for m in macros))
     scopes = " or ".join(dict.fromkeys(m.instruction.scope.name for m in macros))
     statement = (
@@ -257,10 +253,38 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     return Verdict(statement, relation, case, at)
 
 
-def _mismatch(load: FragmentLoad, macro: MacroMma | None) -> CounterExample | None:
-    """A value that a fragment load brings to another lane than its product expects."""
-    if macro is None:
-        return CounterExample(f"no product takes {load.target.array} for its operand {load.operand}")
+def _astray(ir: KernelIR, of: list[Product]) -> tuple[CounterExample, IrPath] | None:
+    """A fragment load that no product wants so, or a product that wants its fragments otherwise than all loads do.
+
+    Raises
+    ------
+    Undecided : an array with several kinds of loads and products, of which each has its counterpart.
+    """
+    loads: dict[tuple[str, str], list[tuple[IrPath, FragmentLoad]]] = {}
+    for at, s in walk(ir.body):
+        if isinstance(s, FragmentLoad):
+            loads.setdefault((s.operand, s.target.array), []).append((at, s))
+    several = None
+    for (operand, array), mine in loads.items():
+        macros = list(dict.fromkeys(p.macro for p in of if (p.a if operand == "a" else p.b) == array))
+        cases = [[_mismatch(s, m) for m in macros] for _, s in mine]
+        for (at, _), row in zip(mine, cases, strict=True):
+            if not row:
+                return CounterExample(f"no product takes {array} for its operand {operand}"), at
+            if all(row):
+                return row[0], at  # type: ignore[return-value]
+        for column in zip(*cases, strict=True):
+            if all(column):
+                return column[0], mine[0][0]  # type: ignore[return-value]
+        if any(case is not None for row in cases for case in row):
+            several = f"{array} is loaded for several products that have its values in different lanes"
+    if several is not None:
+        raise Undecided(f"{several}, and which load is for which of them isn't known")
+    return None
+
+
+def _mismatch(load: FragmentLoad, macro: MacroMma) -> CounterExample | None:
+    """A value that a fragment load brings to another lane than a product expects."""
     wanted, given = table(macro.a if load.operand == "a" else macro.b), table(load.ownership)
     if wanted.shape != given.shape:
         return CounterExample(f"{load.target.array} has {given.shape[1]} values a lane, not {wanted.shape[1]}")

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Mma
+from polyvolta.cuda.ir.kernel_ir import LANES, Access, Op
+from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.values.declared import operands
 from polyvolta.cuda.verify.values.expressions import Meaning, Side
 from polyvolta.cuda.verify.values.gathering import Gathers, gathers
 from polyvolta.cuda.verify.values.sums import Problem, added, report
@@ -72,18 +74,26 @@ class Products:
         self._addends: dict[tuple, _Addend | None] = {}
 
     def multiplied(self, here: Here, d: Tags, a: Tags, b: Tags) -> Tags:
-        """The accumulator fragments [warp, lane, value] after a macro-MMA; as before, if its operands make no sense."""
+        """The accumulator fragments [warp, lane, value] after a macro-MMA; as before, if its operands make no sense.
+
+        Parameters
+        ----------
+        d, a, b : what the product of the operation at which the machine stands takes, [warp, lane, value].
+
+        Raises
+        ------
+        Undecided : the operation has no product of register elements.
+        """
         warps = np.arange(len(d.kind))
         if here.mask is not None:
             warps = warps[here.mask.any(1)]
             for warp in warps[~here.mask[warps].all(1)]:
                 here.refute("sums", "only some lanes of the warp take part in a macro-MMA", warp=int(warp))
             a, b = a[warps], b[warps]
-        op = here.op
-        assert isinstance(op, Mma)
-        key = (id(op.macro), warps.tobytes(), *(x.tobytes() for t in (a, b) for x in (t.kind, t.at)))
+        macro, of = operands(cast(Op, here.op), here.accesses)
+        key = (id(macro), warps.tobytes(), *(x.tobytes() for t in (a, b) for x in (t.kind, t.at)))
         if key not in self._addends:
-            self._addends[key] = self._addend(here, op, warps, a, b)
+            self._addends[key] = self._addend(here, macro, of, warps, a, b)
         addend = self._addends[key]
         if addend is None:
             return d
@@ -101,9 +111,12 @@ class Products:
 
     # ---- the operands
 
-    def _addend(self, here: Here, op: Mma, warps: np.ndarray, a: Tags, b: Tags) -> _Addend | None:
+    def _addend(
+        self, here: Here, macro: MacroMma, of: tuple[Access, ...], warps: np.ndarray, a: Tags, b: Tags
+    ) -> _Addend | None:
         """What two fragments' product is; None if it is none of the graph's, which is then said."""
-        kinds = [self._kind(here, warps, e.array, tags) for e, tags in ((op.a, a), (op.b, b))]
+        result, *sides = (x.array for x in of)
+        kinds = [self._kind(here, warps, array, tags) for array, tags in zip(sides, (a, b), strict=True)]
         kind_a, kind_b = kinds
         if kind_a is None or kind_b is None:
             return None
@@ -118,8 +131,8 @@ class Products:
                 here.refute(proof, f"{what}, {why}", warp=int(warps[0]), lane=0)
             return None
         left, right = (
-            _Fragment(e.array, tags, kind, side, tags.at[..., side.columns[0][0]], tags.at[..., side.columns[1][0]])
-            for e, tags, kind, side in zip((op.a, op.b), (a, b), (kind_a, kind_b), found, strict=True)
+            _Fragment(array, tags, kind, side, tags.at[..., side.columns[0][0]], tags.at[..., side.columns[1][0]])
+            for array, tags, kind, side in zip(sides, (a, b), (kind_a, kind_b), found, strict=True)
         )
         for f in (left, right):
             for wrong, what in _strays(f):
@@ -127,12 +140,12 @@ class Products:
                 text = f"{f.array} has {self._text(f, warp, lane, value)}, which {what}"
                 here.refute("result", text, warp=int(warps[warp]), lane=lane)
         product, base = left.side.product, (left.side.bases[0], right.side.bases[0])
-        instructions = gathers(op.macro)
+        instructions = gathers(macro)
         if instructions.wrong is not None:
             what, lane = instructions.wrong
             here.refute("sums", what, warp=int(warps[0]), lane=lane)
             return None
-        place, sets, which = self._products(here, op, instructions, warps, left, right)
+        place, sets, which = self._products(here, result, macro.values[2], instructions, warps, left, right)
         return _Addend(product, base, left.side.bases[1], place, sets, which, self._reaches(warps, left, right))
 
     def _kind(self, here: Here, warps: np.ndarray, array: str, tags: Tags) -> int | None:
@@ -177,10 +190,17 @@ class Products:
     # ---- the instructions
 
     def _products(
-        self, here: Here, op: Mma, gathers: Gathers, warps: np.ndarray, left: _Fragment, right: _Fragment
+        self,
+        here: Here,
+        result: str,
+        width: int,
+        gathers: Gathers,
+        warps: np.ndarray,
+        left: _Fragment,
+        right: _Fragment,
     ) -> tuple[np.ndarray, tuple[tuple[int, ...], ...], np.ndarray]:
-        """For each value of the accumulator its element of the result, and the k that are added to it."""
-        count, width = len(warps), op.macro.values[2]
+        """For each of so many values of the accumulator its element of the result, and the k that are added to it."""
+        count = len(warps)
         place = np.zeros((count, LANES, width, 2), np.int32)
         taken: list[list[tuple[int, ...]]] = []
         which: list[np.ndarray] = []
@@ -203,7 +223,7 @@ class Products:
             wrong = done & (now != before).any(-1)
             if wrong.any():
                 warp, lane, value = at = tuple(int(x) for x in np.argwhere(wrong)[0])
-                what = f"value {value} of {op.d.array} is made of rows and columns {before[at]} and {now[at]} of a tile"
+                what = f"value {value} of {result} is made of rows and columns {before[at]} and {now[at]} of a tile"
                 here.refute("sums", what, warp=int(warps[warp]), lane=lane)
             place[..., values, :] = now
             taken.append(found)
@@ -211,7 +231,7 @@ class Products:
         sets, numbers = _merged(taken, which)
         if () in sets:
             warp, lane, value = (int(x) for x in np.argwhere(numbers == sets.index(()))[0])
-            what = f"no instruction adds to value {value} of {op.d.array}"
+            what = f"no instruction adds to value {value} of {result}"
             here.refute("sums", what, warp=int(warps[warp]), lane=lane)
         return place, sets, numbers
 

@@ -11,10 +11,10 @@ import pytest
 import polyvolta as pv
 from polyvolta.cuda.build.promotion import operands, pipeline
 from polyvolta.cuda.build.promotion.footprints import CannotPromote
-from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalLoad, Pointwise
+from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalLoad, Pointwise, SharedStore
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes.order.prefetch import prefetch
-from polyvolta.sets import Set
+from polyvolta.sets import Set, var
 from tests.cuda.build.promotion.promoted import Machine, loops_of, products
 
 M, N, K, L = pv.sizes("M N K L")
@@ -201,6 +201,33 @@ def test_an_order_in_which_a_tile_is_overwritten_or_not_there_is_refused(buffers
     touches, fences = (of(loops.promoted, at, loops.movements, loops.arrays) for of in functions)
     with pytest.raises(IllegalTransformation, match="must run b"):
         prefetch(loops.promoted, at, ahead, order, touches, fences, loops.context)
+
+
+def in_k_loop(loops):
+    (at,) = pipeline.bands_along_k(loops.promoted, loops.movements, loops.arrays)
+    return loops.promoted, at
+
+
+def test_a_barrier_of_a_warp_is_no_fence():
+    """Tiles are read by other warps than have stored them."""
+    loops = loops_of(matmul(), **SMALL, buffers=1)
+    tiles = frozenset({"shared_A", "shared_B"})
+    fences = pipeline.fences_of(*in_k_loop(loops), loops.movements, loops.arrays)
+    assert fences == {"sync_read": tiles, "sync_write": tiles}
+    weak = {**loops.movements, "sync_read": replace(loops.movements["sync_read"], ops=(Barrier("warp"),))}
+    assert pipeline.fences_of(*in_k_loop(loops), weak, loops.arrays) == {"sync_write": tiles}
+
+
+@pytest.mark.parametrize("name", ["warp", "warpIdx_y", "lane", "linearId"])
+def test_a_slot_that_differs_between_threads_is_refused(name):
+    """As a parameter it would be one number in both of two iterations that are compared."""
+    loops = loops_of(matmul(), **SMALL, buffers=2)
+    store = loops.movements["store_A"]
+    ops = tuple(replace(op, buffer=var(name) % 2) if isinstance(op, SharedStore) else op for op in store.ops)
+    assert ops != store.ops
+    strange = {**loops.movements, "store_A": replace(store, ops=ops)}
+    with pytest.raises(CannotPromote, match=rf"PV512.*store_A.* slot {name} mod 2 of shared_A, where {name} differs"):
+        pipeline.prefetched(*in_k_loop(loops)[:1], strange, loops.arrays, loops.context)
 
 
 @pytest.mark.parametrize("buffers", [1, 2])

@@ -7,11 +7,23 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir.kernel_ir import Barrier, ExchangeLoad, ExchangeStore, FragmentLoad
+from polyvolta.cuda.ir.kernel_ir import (
+    Barrier,
+    Element,
+    ExchangeLoad,
+    ExchangeStore,
+    FragmentLoad,
+    KernelIR,
+    Loop,
+    RegisterArray,
+    SharedStore,
+    SharedTile,
+)
 from polyvolta.cuda.machine.access import instructions
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.accesses.races import BETWEEN, OVERWRITTEN, RaceWatch
 from polyvolta.cuda.verify.engine.machine import run
-from polyvolta.sets import var
+from polyvolta.sets import aff, var
 from tests.cuda.build.promotion.kernels import build
 from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
 
@@ -115,6 +127,33 @@ def test_an_exchange_where_the_tiles_lie_races_with_the_last_loads_but_for_the_b
     assert found(RaceWatch, built.ir) == {}
     finding = found(RaceWatch, without(built.ir, path))[OVERWRITTEN]
     assert "exchange chunk" in finding.address and finding.point["K"] >= 1
+
+
+def in_two_loops(*, between=True, behind=True) -> KernelIR:
+    """Trips of an outer loop: read the rows of the other warp, wait, store in a loop over k, wait."""
+    thread, zero = var("linearId"), aff(0)
+    layout = IndexMap((("row", 64), ("k", 8)), (("chunk", var("row")),))
+    own = IndexMap((("lane", 32), ("i", 8)), (("row", var("lane")), ("k", var("i"))))
+    other = FragmentLoad(Element("c", (zero,)), "there", (32 - 32 * var("warp"), zero), "a", own, statement="fetch")
+    store = SharedStore(Element("a", (zero,)), "there", (thread, zero))
+    stores = Loop("c1", (zero,), (var("K") - 1,), 1, False, (store,))
+    body = (other, *[Barrier()] * between, stores, *[Barrier()] * behind)
+    return KernelIR(
+        "loops", ("K", "N"), (), (SharedTile("there", 0, 64, layout, (0, 1)),),
+        (RegisterArray("a", "half", (1,)), RegisterArray("c", "half", (1,))), 64,
+        (("lane", thread % 32), ("warp", thread // 32)), {"linearId": (0, 63), "K": (0, None), "N": (0, None)},
+        (aff(1),) * 3, body=(Loop("c0", (zero,), (var("N") - 1,), 1, False, body),),
+    )  # fmt: skip
+
+
+def test_what_a_k_loop_did_is_known_in_the_next_trip_of_the_loop_around_it():
+    """Nothing behind the k loop touches the tile but the next trip's read, which stands before it."""
+    assert found(RaceWatch, in_two_loops()) == {}
+    (finding,) = (findings := found(RaceWatch, in_two_loops(behind=False))).values()
+    assert list(findings) == [BETWEEN] and (finding.path, finding.other) == ((0, 0), (0, 2, 0))
+    assert finding.point["c0"] >= 1 and finding.point["K"] >= 1
+    (finding,) = (findings := found(RaceWatch, in_two_loops(between=False))).values()
+    assert list(findings) == [OVERWRITTEN] and (finding.path, finding.other) == ((0, 1, 0), (0, 0))
 
 
 def test_what_is_told():

@@ -205,7 +205,9 @@ def test_arrays_that_lead_nowhere():
         def change(op):
             return (replace(op, **{field: replace(getattr(op, field), array=name) if field != "buffer" else name}),)
 
-        return replace(kernel, ir=edited(kernel.ir, places(kernel.ir, kind), change))
+        other = replace(kernel.ir.register("hmma_C"), name="other")
+        ir = replace(kernel.ir, registers=(*kernel.ir.registers, other))
+        return replace(kernel, ir=edited(ir, places(ir, kind), change))
 
     said = [
         ("ownership", renamed(FragmentLoad, "target", "other"), "no product takes other"),
