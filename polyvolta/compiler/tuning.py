@@ -92,9 +92,31 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
         return f"try {', or '.join(changes)}"
     found = works({})
     if found is None:
-        return "there are too many accumulators for any tile: try several kernels"
+        return _without_tiles(needs, target)
     changes = [f"{n}={getattr(found, n)!r}" for n, v in given.items() if getattr(found, n) != v]
     return f"try {', '.join(changes)} together"
+
+
+def _without_tiles(needs: Needs, target: Target) -> str:
+    """What to change where the rule finds no tiles for layouts that a macro-MMA takes.
+
+    The least that a block can be is one warp with one macro-MMA. If that fits, it is told; if it doesn't even for a
+    plain product, the target is too small.
+    """
+    least = [Tiling(m.shape, m.shape, m.name, 1, 1, "guard", "auto", 1) for m in target.macro_mmas]
+    least = [tiling for tiling in least if set(needs.layouts) <= set(target.macro_mma(tiling.macro_mma).layouts)]
+    for tiling in least:
+        if next(tiling.problems(target, needs), None) is None:
+            tile = tiling.block_tile
+            return f"try block_tile={tile}, warp_tile={tile}, macro_mma={tiling.macro_mma!r} together"
+    plain = Needs(layouts=needs.layouts)
+    if any(next(tiling.problems(target, plain), None) is None for tiling in least):
+        return "there are too many accumulators for any tile: try several kernels"
+    tiling = min(least, key=lambda t: _excess(t, plain, target))
+    demands = tiling.demands(target, plain)
+    lacking = [f"{need} {what}, and it has {limit}" for what, need, limit in demands if need > limit]
+    return f"{target.name} is too small for any product: even one warp with one {tiling.macro_mma} needs " \
+           f"{'; '.join(lacking)}"
 
 
 def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:

@@ -8,6 +8,7 @@
 `docs/extending.md` adds one, and so does `examples/new_target.py`.
 """
 
+from polyvolta.cuda.target.checks import BadTarget as BadTarget
 from polyvolta.cuda.target.index_map import IndexMap as IndexMap
 from polyvolta.cuda.target.instruction import QUAD_PAIR as QUAD_PAIR
 from polyvolta.cuda.target.instruction import WARP as WARP
@@ -19,6 +20,5 @@ from polyvolta.cuda.target.macro_mma import Interleave as Interleave
 from polyvolta.cuda.target.macro_mma import MacroMma as MacroMma
 from polyvolta.cuda.target.macro_mma import NoInstruction as NoInstruction
 from polyvolta.cuda.target.registry import targets as targets
-from polyvolta.cuda.target.target import BadTarget as BadTarget
 from polyvolta.cuda.target.target import Target as Target
 from polyvolta.cuda.target.target import UnknownTarget as UnknownTarget

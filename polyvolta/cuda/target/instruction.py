@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, function, known_names, of, settle
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff, aff, var
 
@@ -22,6 +23,12 @@ LAYOUTS = ("row", "col")
 LANE, I = var("lane"), var("i")
 KINDS = {"f16": "half", "f32": "float"}
 """Element types of PTX -> what registers of the kernel IR call them."""
+
+
+_SCOPE_RULES = {
+    "name": of(str, "name of a group of lanes", "'quad-pair'"),
+    "unit": of(IndexMap, "map { [lane] -> [unit] }", "IndexMap((('lane', 32),), (('unit', lane // 4),))"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +40,25 @@ class Scope:
     name : of such a group of lanes, for texts.
     unit : { [lane] -> [unit] }, the group that each lane of a warp is in.
 
+    Raises
+    ------
+    BadTarget : another kind of map, or groups that are not numbered from 0.
+
     >>> QUAD_PAIR.units, QUAD_PAIR.lanes(1)
     (4, (4, 5, 6, 7, 20, 21, 22, 23))
     """
 
     name: str
     unit: IndexMap
+
+    def __post_init__(self) -> None:
+        settle(self, _SCOPE_RULES, BadTarget)
+        what = f"the map of {self.name}s"
+        object.__setattr__(self, "unit", function(self.unit, (("lane", LANES),), ("unit",), what))
+        met = {self.of(lane) for lane in range(LANES)}
+        if met != set(range(len(met))):
+            raise BadTarget(f"{self.name}s are numbered {', '.join(map(str, sorted(met)))}", where=str(self.unit),
+                            hint="number them from 0 on")  # fmt: skip
 
     @property
     def units(self) -> int:
@@ -66,10 +86,37 @@ QUAD_PAIR = Scope("quad-pair", IndexMap((("lane", LANES),), (("unit", LANE % 16 
 def owned(values: int, **outputs: Aff | int) -> IndexMap:
     """An ownership map { [lane, i] -> [...] } of so many values a lane, its outputs in order.
 
+    Raises
+    ------
+    BadTarget : the number of values is no positive int, there is no output, or one depends on something else.
+
     >>> print(owned(2, row=LANE // 4, col=2 * (LANE % 4) + I))
     { [lane, i] -> [row = floor(lane/4), col = i + 2*(lane mod 4)] : 0 <= lane < 32 and 0 <= i < 2 }
     """
-    return IndexMap((("lane", LANES), ("i", values)), tuple((n, aff(e)) for n, e in outputs.items())).simplified()
+    if not COUNT.fits(values):
+        raise BadTarget(f"a lane has {values!r} values, which is no positive int", hint="owned(4, row=..., k=...)")
+    if not outputs:
+        raise BadTarget("an ownership map without outputs leads nowhere", hint=f"owned({values}, row=..., k=...)")
+    exprs = {name: aff(e) for name, e in outputs.items()}
+    known_names(exprs.values(), ("lane", "i"), "an ownership map")
+    return IndexMap((("lane", LANES), ("i", values)), tuple(exprs.items())).simplified()
+
+
+_PLACES = {"a": ("row", "k"), "b": ("k", "col"), "d": ("row", "col")}
+
+
+_RULES = {
+    "shape": SIZES,
+    "layouts": each("two layouts of A and B", "('row', 'col')", lambda value: value in LAYOUTS, 2),
+    **{
+        operand: of(IndexMap, f"ownership map {{ [lane, i] -> [{', '.join(outputs)}] }}",
+                    f"owned(values, {', '.join(f'{name}=...' for name in outputs)})")
+        for operand, outputs in _PLACES.items()
+    },
+    "scope": of(Scope, "scope", "WARP, or QUAD_PAIR, or a Scope of your own"),
+    "types": each("three element types of A, B and D", "('f16', 'f16', 'f32')", lambda v: isinstance(v, str), 3),
+    "slots": COUNT,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +128,15 @@ class Instruction:
     shape : (m, n, k) of one unit's product.
     layouts : of A and B, "row" or "col" each.
     a, b, d : { [lane, i] -> [row, k] }, { [lane, i] -> [k, col] }, { [lane, i] -> [row, col] }: which element of its
-        unit's matrices each value of a lane is. Values 2r and 2r + 1 of a 16-bit operand share register r.
+        unit's matrices each value of a lane is. Outputs are told apart by their names, and may be given in any order.
+        Values 2r and 2r + 1 of a 16-bit operand share register r.
     scope : whose product it is.
     types : of the elements of A, B and D (and so of C), as PTX writes them.
     slots : issue slots that one takes; m8n8k4 is four machine instructions.
+
+    Raises
+    ------
+    BadTarget : a field is something else, or a map leads from or to other indices.
 
     >>> from polyvolta.cuda.target.volta import M8N8K4
     >>> print(M8N8K4[0].name, M8N8K4[0].units, M8N8K4[0].flops)
@@ -99,6 +151,12 @@ class Instruction:
     scope: Scope = WARP
     types: tuple[str, str, str] = ("f16", "f16", "f32")
     slots: int = 1
+
+    def __post_init__(self) -> None:
+        settle(self, _RULES, BadTarget)
+        for operand, outputs in _PLACES.items():
+            own = function(getattr(self, operand), (("lane", LANES), ("i", None)), outputs, f"the map of {operand}")
+            object.__setattr__(self, operand, own)
 
     @property
     def family(self) -> str:

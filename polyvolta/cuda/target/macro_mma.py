@@ -22,6 +22,7 @@ from functools import lru_cache
 from itertools import groupby, permutations
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.target.checks import each, every, of, settle, spelled
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, owned
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
@@ -49,6 +50,10 @@ class Step:
     d: tuple[int, ...]
 
 
+_BIT = spelled("bit", "'r0'", "[rqs][0-9]{1,2}")
+_BITS = each("tuple of bits, r, q or s and a number", "('r0', 'r1', 'q0', 's0')", _BIT.fits)
+
+
 @dataclass(frozen=True, slots=True)
 class Interleave:
     """Where the bits of a tile's row, column and k come from, the lowest bit first.
@@ -57,6 +62,10 @@ class Interleave:
     ----------
     rows, cols, ks : for each bit its source and which bit of it: "r" is the instruction's own row (column, k), "q" the
         number of the unit, "s" the number of the sub-tile, of the step along k.
+
+    Raises
+    ------
+    BadComposition : something else than such bits.
 
     >>> paper = Interleave(("r0", "r1", "q0", "r2"), ("r0", "r1", "r2", "q1"), ("r0", "r1", "s0"))
     >>> print(paper.row(var("r"), var("q"), var("s")))
@@ -68,6 +77,9 @@ class Interleave:
     rows: tuple[str, ...]
     cols: tuple[str, ...]
     ks: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        settle(self, dict.fromkeys(("rows", "cols", "ks"), _BITS), BadComposition)
 
     @property
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -149,6 +161,12 @@ class MacroMma:
         return self.instruction.flops * len(self.steps)
 
 
+_RULES = {
+    "instructions": every(Instruction, "(mma,)"),
+    "interleave": of(Interleave, "Interleave", "Interleave(rows, cols, ks)"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Composition:
     """A macro-MMA for every pair of layouts that its instructions take: `of` makes them.
@@ -163,6 +181,10 @@ class Composition:
     name, shape : of the macro-MMA, such as "m16n16k8" and (16, 16, 8).
     values : how many values of A, B and D each lane holds.
 
+    Raises
+    ------
+    BadComposition : something else than instructions and an interleave, or they don't fit one another.
+
     >>> from polyvolta.cuda.target.volta import M32N32K8
     >>> M32N32K8.name, M32N32K8.values, M32N32K8.of("col", "row").slots
     ('m32n32k8', (16, 16, 32), 32)
@@ -175,6 +197,7 @@ class Composition:
     values: tuple[int, int, int] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        settle(self, _RULES, BadComposition)
         for problem in _misfits(self.instructions, self.interleave):
             raise BadComposition(problem, where=str(self.interleave), hint="each bit of the instruction stands once")
         m, n, k = self.interleave.subtiles
@@ -246,7 +269,9 @@ def _misfits(instructions: tuple[Instruction, ...], interleave: Interleave) -> I
             yield f"{i.name} and {first.name} differ in more than their operands' layouts"
     if len({i.layouts for i in instructions}) < len(instructions):
         yield f"two of the instructions {first.title} take the same layouts"
-    for size, what in zip((*first.shape, *first.values[:2]), ("m", "n", "k", "values of A", "values of B")):
+    sizes = {**dict(zip("mnk", first.shape)), "units": first.units}
+    sizes.update(zip(("values of A", "values of B", "values of D"), first.values))
+    for what, size in sizes.items():
         if size & (size - 1):
             yield f"{first.title} has {what} = {size}, no power of 2"
     units = first.units.bit_length() - 1

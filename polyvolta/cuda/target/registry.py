@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from polyvolta.cuda.target.checks import BadTarget
 from polyvolta.cuda.target.macro_mma import NoInstruction
-from polyvolta.cuda.target.target import BadTarget, Target, UnknownTarget
+from polyvolta.cuda.target.target import Target, UnknownTarget
 from polyvolta.cuda.target.volta import SM_70
 from polyvolta.sets import nearest
 
@@ -41,7 +42,7 @@ class Targets(Mapping[str, Target]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The target of a name, or the default."""
-        return self._targets.get(name, default)
+        return self._targets[name] if name in self else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._targets)

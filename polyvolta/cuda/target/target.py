@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, every, settle, spelled, whole
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.instruction import KINDS, LANES, Instruction
+from polyvolta.cuda.target.instruction import KINDS, Instruction
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.sets import nearest
 
@@ -21,10 +21,16 @@ class UnknownTarget(CudaError, ValueError):
     id = "PV514"
 
 
-class BadTarget(CudaError, ValueError):
-    """A target that no kernel could be made for: says what is wrong with it."""
-
-    id = "PV519"
+_RULES = {
+    "name": spelled("name that the compiler has for an architecture", "'sm_80'", r"sm_[0-9]{2,3}[af]?"),
+    **dict.fromkeys(("threads", "registers", "block_registers", "shared_bytes"), COUNT),
+    "grid": SIZES,
+    "macro_mmas": every(Composition, "(macro,)"),
+    "multiprocessors": COUNT,
+    "block_tile": SIZES,
+    "warp_side": COUNT,
+    "spare": each("three ints that are not negative", "(60, 8, 3)", whole(0), 3),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,10 @@ class Target:
         sm_70: a product with 192 registers of values takes 238 to 252, and with 208 it spills; of two in one
         accumulator 184 pass and 192 spill, as what the second loop loads from is at hand during the first. More than
         four need no more than four.
+
+    Raises
+    ------
+    BadTarget : a field is something else.
     """
 
     name: str
@@ -61,6 +71,9 @@ class Target:
     block_tile: tuple[int, int, int] = (128, 128, 32)
     warp_side: int = 64
     spare: tuple[int, int, int] = (60, 8, 3)
+
+    def __post_init__(self) -> None:
+        settle(self, _RULES, BadTarget)
 
     @property
     def macro_names(self) -> tuple[str, ...]:
@@ -89,27 +102,19 @@ class Target:
 
         Raises
         ------
-        BadTarget : says what is wrong: a limit, two macro-MMAs of one name, an instruction whose maps do not give every
-            element of its matrices to one value, types that kernels don't have.
+        BadTarget : says what is wrong: two macro-MMAs of one name, an instruction whose maps do not give every element
+            of its matrices to one value, registers that are half full, types that kernels don't have.
 
         Cost: some milliseconds for each instruction.
         """
         for problem in _problems(self):
-            raise BadTarget(f"{self.name!r} is no target: {problem}")
+            raise BadTarget(f"{self.name!r} is no target: {problem}", hint=_HINT)
+
+
+_HINT = "docs/extending.md goes through one; the PTX manual has the tables of its instructions"
 
 
 def _problems(t: Target) -> Iterator[str]:
-    if not re.fullmatch(r"sm_\d{2,3}[af]?", t.name):
-        yield "a target is called what the compiler calls it, such as 'sm_80'"
-    limits = ("threads", "registers", "block_registers", "shared_bytes", "multiprocessors", "warp_side")
-    for limit in limits:
-        value = getattr(t, limit)
-        if not isinstance(value, int) or value < 1:
-            yield f"{limit} is {value!r}, no positive int"
-    for limit in ("grid", "block_tile", "spare"):
-        values = getattr(t, limit)
-        if len(values) != 3 or not all(isinstance(v, int) and v >= 0 for v in values):
-            yield f"{limit} is {values!r}, no three ints"
     if not t.macro_mmas:
         yield "it has no macro-MMA"
     if len(set(t.macro_names)) < len(t.macro_mmas):
@@ -123,9 +128,6 @@ def _of_instruction(ins: Instruction) -> Iterator[str]:
     """What of an instruction's maps is no distribution of its matrices, each element to one value of its unit."""
     m, n, k = ins.shape
     for operand, own, shape in (("A", ins.a, (m, k)), ("B", ins.b, (k, n)), ("D", ins.d, (m, n))):
-        if own.inputs[0][1] != LANES or len(own.outputs) != 2:
-            yield f"the map of {operand} takes {LANES} lanes and values to two indices, not {own}"
-            continue
         owners = ownership_counts(ins, own, shape)
         if owners is None:
             yield f"the map of {operand} leads outside of {shape[0]}x{shape[1]}"
@@ -133,6 +135,9 @@ def _of_instruction(ins: Instruction) -> Iterator[str]:
             unit, row, col = (int(x) for x in np.argwhere(owners != 1)[0])
             what = f"{operand}[{row}, {col}] of {ins.scope.name} {unit}"
             yield f"{what} is {owners[unit, row, col]} values of the lanes, not one"
+    for operand, count in zip("AB", ins.values):
+        if count % 2:
+            yield f"a lane has {count} values of {operand}, and registers hold fp16 values in pairs"
     a, b, d = (KINDS.get(kind) for kind in ins.types)
     if (a, b, d) != ("half", "half", "float"):
         yield f"kernels multiply fp16 and accumulate in fp32, the types are {', '.join(ins.types)}"

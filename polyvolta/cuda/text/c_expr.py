@@ -39,7 +39,11 @@ class KernelSpeller(CSpeller):
 
     def _dividend(self, num: Aff) -> str:
         if not self.unsigned(num):
-            raise NotPrintable(f"{num} may be negative, so / and % would not round down", where=str(dict(self.ranges)))
+            raise NotPrintable(
+                f"{num} may be negative, so / and % would not round down",
+                where=str(dict(self.ranges)),
+                hint="make it a sum of what is never negative; in an ownership map, 7 - x for x < 8 is xor(x, 7, 3)",
+            )
         return self.operand(num)
 
 

@@ -1,5 +1,6 @@
 """Instructions as data: the PTX manual's maps typed by hand, what follows from them, and what is refused."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -158,9 +159,6 @@ def test_instructions_of_a_macro_mma_differ_in_layouts_alone():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (replace(SM_80, name="ampere"), "'ampere' is no target: a target is called what the compiler calls it"),
-        (replace(SM_80, threads=0), "threads is 0, no positive int"),
-        (replace(SM_80, grid=(1, 2)), "grid is .1, 2., no three ints"),
         (replace(SM_80, macro_mmas=()), "it has no macro-MMA"),
         (replace(SM_80, macro_mmas=SM_80.macro_mmas * 2), "two of its macro-MMAs have one name"),
         ("sm_80", "'sm_80' is no target"),
@@ -168,8 +166,9 @@ def test_instructions_of_a_macro_mma_differ_in_layouts_alone():
     ids=str,
 )
 def test_targets_that_no_kernel_can_be_made_for(wrong, words):
-    with pytest.raises(BadTarget, match=words):
+    with pytest.raises(BadTarget, match=words) as refused:
         Targets().register(wrong)
+    assert refused.value.hint
 
 
 @pytest.mark.parametrize(
@@ -236,3 +235,34 @@ def test_budgets_are_the_targets():
         pv.compile(graph, small, pv.Options(block_tile=(128, 64, 32), warp_tile=(16, 32, 32)))
     with pytest.raises(pv.PolyvoltaError, match="bytes of shared memory, sm_80 has 24576"):
         pv.compile(graph, small, pv.Options(block_tile=(256, 128, 64), warp_tile=(64, 64, 64)))
+
+
+@pytest.mark.parametrize("target", [SM_70, SM_80], ids=lambda target: target.name)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"threads": 31}, "needs 32 threads, and it has 31"),
+        ({"shared_bytes": 16}, r"needs \d+ bytes of shared memory, and it has 16"),
+        ({"registers": 10}, r"needs \d+ registers a thread, and it has 10"),
+        ({"block_registers": 100}, r"needs \d+ registers a block, and it has 100"),
+        ({"threads": 8, "registers": 1}, r"needs 32 threads, and it has 8; \d+ registers a thread, and it has 1$"),
+    ],
+)  # fmt: skip
+def test_a_target_that_no_product_fits_is_named_with_its_limit(target, change, words):
+    M, N, K = pv.sizes("M N K")
+    graph = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    with pytest.raises(pv.PolyvoltaError) as refused:
+        pv.compile(graph, replace(target, **change))
+    assert re.search(f"^{target.name} is too small for any product: even one warp with one m16n16k.* {words}",
+                     refused.value.hint)  # fmt: skip
+
+
+def test_tiles_below_those_of_the_rule_are_hinted_at():
+    """The rule keeps the depth of 32; with 1500 bytes there is room for a depth of 8."""
+    M, N, K = pv.sizes("M N K")
+    graph, small = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"), replace(SM_70, shared_bytes=1500)
+    with pytest.raises(pv.PolyvoltaError) as refused:
+        pv.compile(graph, small)
+    assert refused.value.hint == "try block_tile=(16, 16, 8), warp_tile=(16, 16, 8), macro_mma='m16n16k8' together"
+    options = pv.Options(block_tile=(16, 16, 8), warp_tile=(16, 16, 8), macro_mma="m16n16k8")
+    assert pv.compile(graph, small, options).ir.shared_bytes <= 1500
