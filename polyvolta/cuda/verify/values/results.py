@@ -9,6 +9,7 @@ element that is stored, or 0. With the leaves known, the two formulas are compar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
@@ -225,16 +226,23 @@ def _difference(
 ) -> tuple[float, float, str] | None:
     """Two values that the formulas have for the same leaves, and for which; None if they agree wherever that is tried.
 
-    A leaf at a time is infinite, too: what cancels for all numbers, as 0*x does, doesn't there.
+    A leaf at a time is infinite, too, or a 0 of either sign: what cancels for all numbers, as 0*x does, doesn't there.
     """
     rng = np.random.default_rng(0)
     atoms = sorted({atom for x in (*own, *asked) for atom, _ in x})
     some = [dict(zip(atoms, rng.uniform(-2, 2, len(atoms)))) for _ in range(TRIES)]
-    infinite = [{**some[0], atom: value} for atom in atoms for value in (-inf, inf)]
-    for at in (*some, *infinite):
+    tried = [(at, "for some values") for at in some]
+    for values, words in (((-inf, inf), "for some infinite values"), ((-0.0, 0.0), "where some value is 0 or -0")):
+        tried += [({**some[0], atom: value}, words) for atom in atoms for value in values]
+    for at, words in tried:
         with np.errstate(all="ignore"):
-            numbers = [[sum(float(c) * at[a] for a, c in x) for x in operands] for operands in (own, asked)]
-        first, second = (float(evaluate(f, xs, np.float64)) for f, xs in zip((one, other), numbers, strict=True))
+            numbers = [[_value(x, at) for x in operands] for operands in (own, asked)]
+            first, second = (float(evaluate(f, xs, np.float64)) for f, xs in zip((one, other), numbers, strict=True))
         if not np.isclose(first, second, rtol=1e-9, atol=1e-12, equal_nan=True):
-            return first, second, "for some infinite values" if at in infinite else "for some values"
+            return first, second, words
     return None
+
+
+def _value(linear: Linear, at: Mapping[int, float]) -> float:
+    """A combination's value; of one term it keeps the sign of 0."""
+    return sum((float(c) * at[a] for a, c in linear), -0.0) if linear else 0.0
