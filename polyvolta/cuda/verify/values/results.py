@@ -3,8 +3,9 @@
 A stored value is a formula of leaves with coordinates. For each leaf there is to be one of the graph's, of the same
 tensor (or a sum of products), whose places are those of the leaf: its row and column are the row and column of the
 element that is stored, or 0. With the leaves known, the two formulas are compared as linear combinations of atoms
-(`algebra`), products being atoms too: a sum in one accumulator is a combination of products. Each sum must be over
-(`sums.unfinished`). Where K is 0, a product that nothing was added for is 0, and so it is in the graph.
+(`algebra`), products being atoms too: a sum in one accumulator is a combination of products. A product that has its
+accumulator for itself must be just where the graph has it. Each sum must be over (`sums.unfinished`). Where K is 0, a
+product that nothing was added for is 0, and so it is in the graph.
 """
 
 from __future__ import annotations
@@ -179,8 +180,12 @@ def _compare(
     for p in sorted(needed - present - absent):
         what = f"{stored.output} is stored, and nothing was summed of {meaning.names[p]}"
         report(Problem(("sums", "result"), what, (meaning.products[p].depth - 1,)), here)
-    own = [_linear(leaf, name, meaning, absent) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
-    asked = [() if p in absent else forms.atom(x, p is not None) for p, x in zip(products, output.leaves, strict=True)]
+    joined = _joined(sums) if not absent else needed
+    own = [_linear(leaf, name, meaning, absent, joined) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
+    asked = [
+        () if p in absent else _product(p, meaning, joined) if p is not None else forms.atom(x)
+        for p, x in zip(products, output.leaves, strict=True)
+    ]
     for term in (t for total in sums for t in total.terms):
         notes.covered[term.product] = term.tile
     names = [_name(leaf, name, meaning) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
@@ -202,14 +207,24 @@ def _compare(
     here.refute("result", f"{what}: {differ[0]:.6g} and {differ[1]:.6g} {differ[2]}", warp=at[0], lane=at[1])
 
 
-def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: set[int]) -> Linear:
+def _joined(sums: list[Sum]) -> set[int]:
+    """The products that share an accumulator or are scaled there; all others are where the graph has them."""
+    return {t.product for total in sums for t in total.terms if len(total.terms) > 1 or t.factor != 1}
+
+
+def _product(product: int, meaning: Meaning, joined: set[int]) -> Linear:
+    """A product as a term; one that shares no accumulator is an operand like others."""
+    return meaning.forms.atom(("product", product, product in joined), product in joined)
+
+
+def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: set[int], joined: set[int]) -> Linear:
     """A leaf of a kernel's formula as a combination of the graph's leaves."""
     if not isinstance(leaf, Sum):
         return meaning.forms.atom(name)
     total: Linear = ()
     for term in leaf.terms:
         if term.product not in absent:
-            ((atom, _),) = meaning.forms.atom(Element(meaning.arrays[term.product], (0, 1)), summed=True)
+            ((atom, _),) = _product(term.product, meaning, joined)
             total = meaning.forms.combined(total, ((atom, Fraction(term.factor)),))
     return total
 

@@ -109,6 +109,20 @@ def test_what_is_added_keeps_its_order_and_its_zeros(name):
         assert [p.id for p in report.refuted] == ["result"] and words in report["result"].counter_example.what
 
 
+def test_a_product_with_its_own_accumulator_keeps_its_place():
+    """What is lost beside 1e30 is what is there already; compile itself moves products that share an accumulator."""
+
+    def change(op):
+        if not isinstance(op, Pointwise):
+            return (op,)
+        return (replace(op, formula=call("add", Input(0), call("sub", 1e30, 1e30))),)
+
+    report = rebuilt(pv.compile(((A @ B) + 1e30) - 1e30, options=TINY), change).verify(("sums", "result"))
+    assert [p.id for p in report.refuted] == ["result"]
+    assert "for some values" in report["result"].counter_example.what
+    assert pv.compile(((A @ B) + 1e30) - 1e30 - P @ Q, options=TINY).verify(("sums", "result")).ok
+
+
 @pytest.mark.parametrize("name", SAME)
 def test_what_is_exactly_the_same_is_proved(name):
     assert with_other_terms(*SAME[name]).verify(("sums", "result")).ok
