@@ -3,12 +3,14 @@
 A stored value is a formula of leaves with coordinates. For each leaf there is to be one of the graph's, of the same
 tensor (or a sum of products), whose places are those of the leaf: its row and column are the row and column of the
 element that is stored, or 0. With the leaves known, the two formulas are compared as linear combinations of atoms
-(`algebra`), products being atoms too: a sum in one accumulator is a combination of products. Each sum must be over
-(`sums.unfinished`). Where K is 0, a product that nothing was added for is 0, and so it is in the graph.
+(`algebra`), products being atoms too: a sum in one accumulator is a combination of products. A product that has its
+accumulator for itself must be just where the graph has it. Each sum must be over (`sums.unfinished`). Where K is 0, a
+product that nothing was added for is 0, and so it is in the graph.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
@@ -179,8 +181,12 @@ def _compare(
     for p in sorted(needed - present - absent):
         what = f"{stored.output} is stored, and nothing was summed of {meaning.names[p]}"
         report(Problem(("sums", "result"), what, (meaning.products[p].depth - 1,)), here)
-    own = [_linear(leaf, name, meaning, absent) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
-    asked = [() if p in absent else forms.atom(x, p is not None) for p, x in zip(products, output.leaves, strict=True)]
+    joined = _joined(sums) if not absent else needed
+    own = [_linear(leaf, name, meaning, absent, joined) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
+    asked = [
+        () if p in absent else _product(p, meaning, joined) if p is not None else forms.atom(x)
+        for p, x in zip(products, output.leaves, strict=True)
+    ]
     for term in (t for total in sums for t in total.terms):
         notes.covered[term.product] = term.tile
     names = [_name(leaf, name, meaning) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
@@ -202,14 +208,24 @@ def _compare(
     here.refute("result", f"{what}: {differ[0]:.6g} and {differ[1]:.6g} {differ[2]}", warp=at[0], lane=at[1])
 
 
-def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: set[int]) -> Linear:
+def _joined(sums: list[Sum]) -> set[int]:
+    """The products that share an accumulator or are scaled there; all others are where the graph has them."""
+    return {t.product for total in sums for t in total.terms if len(total.terms) > 1 or t.factor != 1}
+
+
+def _product(product: int, meaning: Meaning, joined: set[int]) -> Linear:
+    """A product as a term; one that shares no accumulator is an operand like others."""
+    return meaning.forms.atom(("product", product, product in joined), product in joined)
+
+
+def _linear(leaf: object, name: Element | str | None, meaning: Meaning, absent: set[int], joined: set[int]) -> Linear:
     """A leaf of a kernel's formula as a combination of the graph's leaves."""
     if not isinstance(leaf, Sum):
         return meaning.forms.atom(name)
     total: Linear = ()
     for term in leaf.terms:
         if term.product not in absent:
-            ((atom, _),) = meaning.forms.atom(Element(meaning.arrays[term.product], (0, 1)), summed=True)
+            ((atom, _),) = _product(term.product, meaning, joined)
             total = meaning.forms.combined(total, ((atom, Fraction(term.factor)),))
     return total
 
@@ -226,16 +242,23 @@ def _difference(
 ) -> tuple[float, float, str] | None:
     """Two values that the formulas have for the same leaves, and for which; None if they agree wherever that is tried.
 
-    A leaf at a time is infinite, too: what cancels for all numbers, as 0*x does, doesn't there.
+    A leaf at a time is infinite, too, or a 0 of either sign: what cancels for all numbers, as 0*x does, doesn't there.
     """
     rng = np.random.default_rng(0)
     atoms = sorted({atom for x in (*own, *asked) for atom, _ in x})
     some = [dict(zip(atoms, rng.uniform(-2, 2, len(atoms)))) for _ in range(TRIES)]
-    infinite = [{**some[0], atom: value} for atom in atoms for value in (-inf, inf)]
-    for at in (*some, *infinite):
+    tried = [(at, "for some values") for at in some]
+    for values, words in (((-inf, inf), "for some infinite values"), ((-0.0, 0.0), "where some value is 0 or -0")):
+        tried += [({**some[0], atom: value}, words) for atom in atoms for value in values]
+    for at, words in tried:
         with np.errstate(all="ignore"):
-            numbers = [[sum(float(c) * at[a] for a, c in x) for x in operands] for operands in (own, asked)]
-        first, second = (float(evaluate(f, xs, np.float64)) for f, xs in zip((one, other), numbers, strict=True))
+            numbers = [[_value(x, at) for x in operands] for operands in (own, asked)]
+            first, second = (float(evaluate(f, xs, np.float64)) for f, xs in zip((one, other), numbers, strict=True))
         if not np.isclose(first, second, rtol=1e-9, atol=1e-12, equal_nan=True):
-            return first, second, "for some infinite values" if at in infinite else "for some values"
+            return first, second, words
     return None
+
+
+def _value(linear: Linear, at: Mapping[int, float]) -> float:
+    """A combination's value; of one term it keeps the sign of 0."""
+    return sum((float(c) * at[a] for a, c in linear), -0.0) if linear else 0.0
