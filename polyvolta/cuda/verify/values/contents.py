@@ -10,12 +10,14 @@ sums    every sum takes each k from 0 to K once (`products`, `sums`).
 result  what is stored at an element is the graph's expression of that element (`results`).
 
 What other kinds of proof decide is taken for granted here: that accesses are within bounds, that barriers separate
-writes from reads. Values are real numbers; where they are rounded is in the kernel's text.
+writes from reads. Values are real numbers, and fp32 is taken for them. fp16 isn't: what was rounded to it may be stored
+or multiplied by the tensor cores, and computed with no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -188,7 +190,7 @@ def substituted(skeleton: Skeleton, name: str, replaced: Aff) -> Moved:
         else:
             leaves.append(leaf)
             shifts += [0] * leaf.width
-    made = Computed(skeleton.formula, tuple(leaves), skeleton.vanishes) if isinstance(skeleton, Computed) else leaves[0]
+    made = replace(skeleton, leaves=tuple(leaves)) if isinstance(skeleton, Computed) else leaves[0]
     return made, tuple(shifts)
 
 

@@ -8,7 +8,7 @@ have been written; a fragment must be the tile's elements at its place; operands
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from polyvolta.cuda.verify.values.values import (
     combinations,
     composed,
     element_text,
+    is_narrowed,
+    narrowed,
 )
 
 
@@ -85,6 +87,7 @@ def _scale(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.Scale)
     values = state.element(op.target, here)
+    _exact(known, values, op.target.array, here)
     kinds = values.kind.copy()
     for (kind,), where in combinations([values.kind], here.mask):
         total = known.table[kind] if kind != UNKNOWN else None
@@ -100,6 +103,32 @@ def _scale(known: Knowledge, state: Memories, here: Here) -> None:
             continue
         kinds[... if where is None else where] = known.table.number(made)
     state.write(op.target, Tags(kinds, values.at), here)
+
+
+def _exact(known: Knowledge, values: Tags, name: str, here: Here) -> None:
+    """Refute arithmetic with what was rounded to fp16 before."""
+    active = values.kind if here.mask is None else values.kind[here.mask]
+    wrong = [k for k in np.unique(active) if k != UNKNOWN and is_narrowed(known.table[k])]
+    if wrong:
+        where = values.kind == wrong[0]
+        if here.mask is not None:
+            where &= here.mask[..., None]
+        warp, lane, value = (int(x) for x in np.argwhere(where)[0])
+        text = element_text(known.table[wrong[0]], values.at[warp, lane, value], known.meaning.names)
+        what = f"{text} in {name} was rounded to fp16, and is computed with; the graph has fp32 there"
+        here.refute("result", what, warp=warp, lane=lane)
+
+
+def _rounded(known: Knowledge, values: Tags) -> Tags:
+    """Values in fp16."""
+    kinds = values.kind.copy()
+    for kind in (int(k) for k in np.unique(kinds) if k != UNKNOWN):
+        kinds[values.kind == kind] = known.table.number(narrowed(known.table[kind]))
+    return Tags(kinds, values.at)
+
+
+def _is_half(here: Here, element: kir.Element) -> bool:
+    return here.ir.register(element.array).kind == "half"
 
 
 def _global_load(known: Knowledge, state: Memories, here: Here) -> None:
@@ -125,6 +154,9 @@ def _pointwise(known: Knowledge, state: Memories, here: Here) -> None:
     assert isinstance(op, kir.Pointwise)
     operands = [state.element(x, here) if isinstance(x, kir.Element) else x for x in op.operands]
     arrays = [x for x in operands if isinstance(x, Tags)]
+    for element, values in zip(op.operands, operands, strict=True):
+        if isinstance(element, kir.Element) and isinstance(values, Tags):
+            _exact(known, values, element.array, here)
     shape = state.element(op.target, here).kind.shape
     if not arrays:  # a formula of scalars alone
         arrays_kinds = [np.zeros(shape, np.int32)]
@@ -144,6 +176,8 @@ def _pointwise(known: Knowledge, state: Memories, here: Here) -> None:
         if any(isinstance(p, Computed) and p.vanishes for p in parts):
             raise Undecided(f"{op.name} computes with what is an operand of a product already")
         skeleton = _vanishing(known, skeleton, joint, where, here)
+        if _is_half(here, op.target):
+            skeleton = narrowed(skeleton)
         made = Tags(np.full(shape, known.table.number(skeleton), np.int32), joint)
         if joint.shape[-1] < 2:
             made.at = np.concatenate([joint, np.zeros((*shape, 2 - joint.shape[-1]), np.int32)], -1)
@@ -172,7 +206,7 @@ def _vanishing(known: Knowledge, skeleton: Skeleton, at: np.ndarray, where: np.n
     k = at[..., columns[0]]
     if op.inside is None:
         inside = side.vanishes or here.holds(extent - 1 - base - int(k[active].max()))
-        return Computed(skeleton.formula, skeleton.leaves, inside)
+        return replace(skeleton, vanishes=inside)
     vanishes = side.vanishes
     for d, (e, end) in enumerate(zip(op.inside.index, op.inside.extents, strict=True)):
         symbolic, numbers = here.split(e)
@@ -192,13 +226,13 @@ def _vanishing(known: Knowledge, skeleton: Skeleton, at: np.ndarray, where: np.n
             here.refute("result", f"{text} is kept where {edge}, and 0 elsewhere", warp=int(warp), lane=int(lane))
             vanishes = True  # said once
         vanishes = vanishes or 1 in fits
-    return Computed(skeleton.formula, skeleton.leaves, vanishes)
+    return replace(skeleton, vanishes=vanishes)
 
 
 def _shared_store(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.SharedStore)
-    if here.ir.register(op.source.array).kind != "half":
+    if not _is_half(here, op.source):
         raise Undecided(f"{op.source.array} is stored to {op.tile}, whose values are fp16")
     (at,) = here.addresses
     state.store(at.values(SLOT), state.element(op.source, here), here)
@@ -231,6 +265,7 @@ def _mma(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.Mma)
     d, a, b = (state.element(x, here) for x in (op.d, op.a, op.b))
+    _exact(known, d, op.d.array, here)
     state.write(op.d, known.products.multiplied(here, d, a, b), here)
 
 
@@ -240,6 +275,8 @@ def _exchange_store(known: Knowledge, state: Memories, here: Here) -> None:
     (at,) = here.addresses
     values = state.element(op.source, here).values(np.array(op.exchange.pieces).reshape(-1))
     slots, size = at.values(SLOT), at.access.item // SLOT
+    if op.exchange.kind == "half":
+        values = _rounded(known, values)
     for half in range(size):
         state.store(slots + half, values, here, WHOLE if size == 1 else (LOW, HIGH)[half])
 
@@ -269,7 +306,11 @@ def _exchange_load(known: Knowledge, state: Memories, here: Here) -> None:
             what = f"warp {at[0]}, lane {at[1]} reads {op.buffer} {why}"
             here.refute("fresh", what, warp=at[0], lane=at[1], address=address, other=writer)
         parts.append(values)
-    state.write(op.target, parts[0] if op.parts == 1 else _summed(known, parts, here), here)
+    if op.parts > 1:
+        for values in parts:
+            _exact(known, values, op.buffer, here)
+    found = parts[0] if op.parts == 1 else _summed(known, parts, here)
+    state.write(op.target, _rounded(known, found) if _is_half(here, op.target) else found, here)
 
 
 def _summed(known: Knowledge, parts: list[Tags], here: Here) -> Tags:

@@ -47,7 +47,7 @@ def _same(mine: int, theirs: int, own: Tags, other: Tags, waiting: Waiting) -> b
     where = (own.kind == mine) & (other.kind == theirs)
     a, b = (waiting.table[n] if n != UNKNOWN else None for n in (mine, theirs))
     if mine != theirs:
-        if not isinstance(a, Sum) or not isinstance(b, Sum):
+        if not isinstance(a, Sum) or not isinstance(b, Sum) or a.narrowed != b.narrowed:
             return False
         kept, other_kept = (tuple(t for t in s.terms if not (t.product in waiting.empty and t.whole)) for s in (a, b))
         if kept != other_kept or (kept and a.base != b.base):

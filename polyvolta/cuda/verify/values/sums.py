@@ -104,7 +104,7 @@ def next_trip(total: Sum, variable: str, step: int, meaning: Meaning) -> tuple[S
                 ("sums",), f"of this tile {name} takes the k at {found or 'no place'}, of those before at {expected}"
             )
         terms.append(replace(term, now=0))
-    return Sum(total.base, tuple(terms)), problem
+    return replace(total, terms=tuple(terms)), problem
 
 
 def left(total: Sum, variable: str, last: Aff | None, meaning: Meaning, here: Here) -> Sum:
@@ -116,7 +116,7 @@ def left(total: Sum, variable: str, last: Aff | None, meaning: Meaning, here: He
             end = term.depth if last is None else term.depth.subs({variable: last}) + term.origin
             term = replace(term, whole=here.holds(-missing), depth=end, origin=0)
         terms.append(term)
-    return Sum(total.base, tuple(terms))
+    return replace(total, terms=tuple(terms))
 
 
 def together(one: Sum, other: Sum, meaning: Meaning) -> tuple[Sum, Problem | None]:

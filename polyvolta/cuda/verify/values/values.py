@@ -10,12 +10,15 @@ to a thousand values is a few calls of numpy.
 Accumulators hold sums that are not finished. Their skeleton is a `Sum`: for each product which k have been added,
 those of all tiles of the trips before and those of this trip, as sets of places within a tile. Once a trip the second
 set must be what the first one says of each trip; so one skeleton describes a sum over any number of tiles.
+
+A value that was rounded to fp16, on its way through a register or a buffer of fp16, is *narrowed*. It may be stored, or
+be an operand of the tensor cores, which take fp16; to compute with it is not what the graph says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +83,7 @@ class Sum:
 
     base: tuple[Aff, ...]
     terms: tuple[Term, ...]
+    narrowed: bool = False
     width = 2
 
 
@@ -96,6 +100,7 @@ class Computed:
     formula: Formula
     leaves: tuple[Leaf, ...]
     vanishes: bool = False
+    narrowed: bool = False
 
     @property
     def width(self) -> int:
@@ -135,6 +140,25 @@ def composed(formula: Formula, operands: Iterable[Skeleton]) -> Skeleton:
         leaves += inner
     made = substitute(formula, parts)
     return leaves[0] if made is Input(0) and len(leaves) == 1 else Computed(made, tuple(leaves))
+
+
+def narrowed(skeleton: Skeleton) -> Skeleton:
+    """A skeleton's values rounded to fp16; elements of tensors, which are fp16, and 0 are what they were.
+
+    >>> narrowed(ZERO) is ZERO, narrowed(Scalar("alpha"))
+    (True, Computed(formula=Input(position=0), leaves=(Scalar(name='alpha'),), vanishes=False, narrowed=True))
+    """
+    match skeleton:
+        case Load() | Sum(terms=()):
+            return skeleton
+        case Scalar():
+            return Computed(Input(0), (skeleton,), narrowed=True)
+    return replace(skeleton, narrowed=True)
+
+
+def is_narrowed(skeleton: Skeleton) -> bool:
+    """Whether a skeleton's values were rounded to fp16."""
+    return isinstance(skeleton, Sum | Computed) and skeleton.narrowed
 
 
 class Table:
