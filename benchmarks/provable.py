@@ -356,9 +356,11 @@ def _placed(held: Mapping[str, Any], access: Access, axes: tuple[str, ...]) -> n
 def combination_differs(made: Plan, meaning: Meaning) -> str:
     """Whether the verifier takes what a plan computes for another formula than the graph's."""
     forms, held = meaning.forms, {}
+    products = {c.statement.write.tensor: c.accumulator for c in made.contractions}
+    joined = {array for array, a in products.items() if list(products.values()).count(a) > 1}
     for c in made.contractions:
         array = c.statement.write.tensor
-        one = forms.atom(Element(array, (0, 1)), summed=True)
+        one = forms.atom(array, summed=array in joined)
         before = () if c.factor is None else tuple((a, f * Fraction(c.factor)) for a, f in held[c.accumulator])
         held[c.accumulator] = forms.combined(before, one)
     formulas = {array: Input(n) for n, array in enumerate(held)}
@@ -375,7 +377,10 @@ def combination_differs(made: Plan, meaning: Meaning) -> str:
         formulas[s.statement.write.tensor] = substitute(s.formula, dict(enumerate(parts)))
     operands = [*held.values(), *map(forms.atom, leaves)]
     for name, output in meaning.outputs.items():
-        asked = [forms.atom(x, meaning.number(x) is not None) for x in output.leaves]
+        asked = [
+            forms.atom(x) if meaning.number(x) is None else forms.atom(x.tensor, summed=x.tensor in joined)
+            for x in output.leaves
+        ]
         if forms.of(formulas[name], operands) != forms.of(output.formula, asked):
             names = [*held, *map(str, leaves)]
             return f"{name} is {show(formulas[name], names)}, no combination as the graph's"
