@@ -121,6 +121,11 @@ def function(
     ------
     BadTarget : inputs or outputs are others, or an expression asks for something that is no input.
     """
+    if not _paired(own.inputs, int) or not _paired(own.outputs, Aff):
+        raise BadTarget(
+            f"{what} is no index map: its inputs are (name, extent), its outputs (name, expression)",
+            hint="owned(values, ...) makes one",
+        )
     wanted = " and ".join(name if size is None else f"{name} < {size}" for name, size in inputs)
     names = tuple(name for name, _ in own.inputs)
     fit = names == tuple(name for name, _ in inputs)
@@ -134,6 +139,14 @@ def function(
         )  # fmt: skip
     known_names(own.exprs, names, what)
     return IndexMap(own.inputs, tuple((name, own[name]) for name in outputs))
+
+
+def _paired(part: object, kind: type) -> bool:
+    """Whether something is a tuple of pairs of a name and a value of that class."""
+    return isinstance(part, tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], kind)
+        for pair in part
+    )
 
 
 def known_names(exprs: Iterable[Aff], names: tuple[str, ...], what: str) -> None:

@@ -157,3 +157,11 @@ def test_registers_hold_pairs_of_values():
 def test_asking_for_what_is_no_name():
     for name in ([], {}, None, 75, "sm_1"):
         assert pv.targets.get(name) is None and pv.targets.get(name, SM_80) is SM_80 and name not in pv.targets
+
+
+@pytest.mark.parametrize("part", [None, 1.5, [], (1,), (("lane",),), ((1, 32),), (("lane", None),)])
+def test_a_map_of_anything_is_no_index_map(part):
+    good = M16N8K16.a
+    for wrong in (replace(good, inputs=part), replace(good, outputs=part)):
+        with pytest.raises(BadTarget, match="no index map"):
+            replace(M16N8K16, a=wrong)
