@@ -158,6 +158,9 @@ class Operation(Part, ABC):
     ----------
     together : who takes part as one: "thread", each by itself; "warp", all lanes of a warp or none; "block".
     orders : "warp" or "block" of an operation after which these threads see one another's accesses; None: none.
+    commits : whether it closes a group of the asynchronous copies that the thread has issued since the last one.
+    awaits : of an operation that waits for the thread's own asynchronous copies, how many of its newest groups may
+        still be on their way; else None.
     product : the macro-MMA of a matrix product d += a @ b, whose first accesses read d, a and b; else None.
     plan : of an access to an exchange buffer what lies where in it; else None.
     """
@@ -172,6 +175,14 @@ class Operation(Part, ABC):
 
     @property
     def orders(self) -> str | None:
+        return None
+
+    @property
+    def commits(self) -> bool:
+        return False
+
+    @property
+    def awaits(self) -> int | None:
         return None
 
     @property

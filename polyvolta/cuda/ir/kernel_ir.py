@@ -7,8 +7,8 @@ tiles in shared memory, arrays in registers. Every place that an operation touch
 expressions, the interpreter evaluates them for all threads at once, the verifier reads them as relations; no
 reader has index arithmetic of its own.
 
-The memories are those of `ir.memories`, the operations those of `ir.operations`, and what an operation says of itself
-is told in `ir.accesses`; here are control and the kernel as a whole, and all names of the three.
+The memories are those of `ir.memories`, the operations those of `ir.operations` and `ir.transfers`, and what an
+operation says of itself is told in `ir.accesses`; here are control and the kernel as a whole, and all names of these.
 """
 
 from __future__ import annotations
@@ -42,13 +42,17 @@ from polyvolta.cuda.ir.operations import Pointwise as Pointwise
 from polyvolta.cuda.ir.operations import Scale as Scale
 from polyvolta.cuda.ir.operations import SharedStore as SharedStore
 from polyvolta.cuda.ir.operations import Zero as Zero
+from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
+from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
+from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
+from polyvolta.cuda.ir.transfers import WaitCopies as WaitCopies
 from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.sets import Aff
 
 Op = Operation
 """Any operation, of this package or of another."""
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
-              GlobalStore, Barrier)  # fmt: skip
+              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies)  # fmt: skip
 """Those of this package."""
 
 

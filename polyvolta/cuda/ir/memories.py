@@ -16,7 +16,7 @@ from polyvolta.sets import Aff, aff, nearest
 
 CHUNK = 8  # fp16 values in a 128-bit access
 CHUNK_BYTES = 16
-VALUE_BYTES = {"half": 2, "float": 4}
+VALUE_BYTES = {"half": 2, "bfloat16": 2, "float": 4}
 """Of a value of a register array, or of an exchange buffer, by kind."""
 TENSOR_ITEM = 2  # bytes of a tensor's value, and of one in a tile that has a layout
 ZERO = aff(0)
@@ -43,6 +43,7 @@ class GlobalTensor:
     written : whether it is an output.
     align : how many consecutive values one access may move: 8, 4, 2 or 1. The pointer and the leading dimension
         are multiples of so many values.
+    kind : of its values, "half" (fp16) or "bfloat16".
     """
 
     name: str
@@ -50,6 +51,7 @@ class GlobalTensor:
     order: tuple[int, ...]
     written: bool = False
     align: int = CHUNK
+    kind: str = "half"
 
     @property
     def ld(self) -> str | None:
@@ -87,8 +89,8 @@ class SharedTile:
 class RegisterArray:
     """An array that each thread has for itself.
 
-    Each element is `width` values of `kind` "half" (fp16) or "float" (fp32): 8 on the way between memories, of a
-    fragment as many as a lane has.
+    Each element is `width` values of `kind` "half" (fp16), "bfloat16" or "float" (fp32): 8 on the way between
+    memories, of a fragment as many as a lane has.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
     Instruction, Scope, WARP, QUAD_PAIR, owned      what a tensor-core instruction multiplies, and who holds what
     Interleave, Composition, MacroMma               larger products made of it
+    MatrixLoad, LDMATRIX                            the instruction that loads fragments of any layout
     Target                                          an architecture: limits and macro-MMAs
     targets                                         the registry, `pv.targets`
 
@@ -19,6 +20,8 @@ from polyvolta.cuda.target.macro_mma import Composition as Composition
 from polyvolta.cuda.target.macro_mma import Interleave as Interleave
 from polyvolta.cuda.target.macro_mma import MacroMma as MacroMma
 from polyvolta.cuda.target.macro_mma import NoInstruction as NoInstruction
+from polyvolta.cuda.target.matrix_load import LDMATRIX as LDMATRIX
+from polyvolta.cuda.target.matrix_load import MatrixLoad as MatrixLoad
 from polyvolta.cuda.target.registry import targets as targets
 from polyvolta.cuda.target.target import Target as Target
 from polyvolta.cuda.target.target import UnknownTarget as UnknownTarget

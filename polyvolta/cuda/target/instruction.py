@@ -21,7 +21,7 @@ from polyvolta.sets import Aff, aff, var
 LANES = 32  # of a warp
 LAYOUTS = ("row", "col")
 LANE, I = var("lane"), var("i")
-KINDS = {"f16": "half", "f32": "float"}
+KINDS = {"f16": "half", "bf16": "bfloat16", "f32": "float"}
 """Element types of PTX -> what registers of the kernel IR call them."""
 
 
@@ -177,7 +177,13 @@ class Instruction:
     @property
     def opcode(self) -> str:
         """What disassemblers call the machine instructions that it becomes."""
-        return f"HMMA.{''.join(map(str, self.shape))}.{self.types[2].upper()}"
+        shape, kind = "".join(map(str, self.shape)), ".BF16" if self.types[0] == "bf16" else ""
+        return f"HMMA.{shape}.{self.types[2].upper()}{kind}"
+
+    @property
+    def kind(self) -> str:
+        """Of the elements of A and B, as registers of the kernel IR have them."""
+        return KINDS.get(self.types[0], self.types[0])
 
     @property
     def unit(self) -> IndexMap:

@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby, permutations
+from itertools import groupby, permutations, product
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.target.checks import each, every, of, settle, spelled
+from polyvolta.cuda.target.checks import Rule, each, every, of, settle, spelled
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, owned
+from polyvolta.cuda.target.matrix_load import MatrixLoad
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 from polyvolta.sets.values.simplify import simplify
 
@@ -135,6 +136,7 @@ class MacroMma:
     instruction : what it is made of.
     a, b, d : ownership maps {[lane, i] -> [row, k]}, {[lane, i] -> [k, col]}, {[lane, i] -> [row, col]}.
     steps : the instructions in order.
+    loads : the instruction that loads fragments of A and B; None: lanes load their own values.
     """
 
     name: str
@@ -144,6 +146,12 @@ class MacroMma:
     b: IndexMap
     d: IndexMap
     steps: tuple[Step, ...]
+    loads: MatrixLoad | None = None
+
+    @property
+    def kind(self) -> str:
+        """Of the elements of A and B: "half" or "bfloat16"."""
+        return self.instruction.kind
 
     @property
     def values(self) -> tuple[int, int, int]:
@@ -164,17 +172,22 @@ class MacroMma:
 _RULES = {
     "instructions": every(Instruction, "(mma,)"),
     "interleave": of(Interleave, "Interleave", "Interleave(rows, cols, ks)"),
+    "loads": Rule("MatrixLoad or None", "LDMATRIX", lambda value: value is None or isinstance(value, MatrixLoad)),
 }
+PAIRS = tuple(product(LAYOUTS, LAYOUTS))
+"""All pairs of layouts of A and B."""
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A macro-MMA for every pair of layouts that its instructions take: `of` makes them.
+    """A macro-MMA for every pair of layouts and kind of elements that its instructions take: `of` makes them.
 
     Parameters
     ----------
-    instructions : of one shape, scope and types, one for each pair of layouts.
+    instructions : of one shape and scope, one for each pair of layouts and kind of elements.
     interleave : the preferred one.
+    loads : the instruction that loads fragments, which then may lie in shared memory in any layout: it distributes
+        the values as the one for matrix products wants them. None: lanes load their own values.
 
     Attributes
     ----------
@@ -192,6 +205,7 @@ class Composition:
 
     instructions: tuple[Instruction, ...]
     interleave: Interleave
+    loads: MatrixLoad | None = None
     name: str = field(init=False, compare=False)
     shape: tuple[int, int, int] = field(init=False, compare=False)
     values: tuple[int, int, int] = field(init=False, compare=False)
@@ -207,29 +221,47 @@ class Composition:
         object.__setattr__(self, "values", (a * m * k, b * n * k, d * m * n))
 
     def __hash__(self) -> int:
-        return hash((self.interleave, len(self.instructions)))  # of what is short: plans are remembered by it
+        return hash((self.interleave, self.loads, len(self.instructions)))  # of what is short, for plans remembered
 
     @property
     def layouts(self) -> tuple[tuple[str, str], ...]:
         """The pairs of layouts of A and B that there is an instruction for."""
-        return tuple(i.layouts for i in self.instructions)
+        return PAIRS if self.loads else tuple(dict.fromkeys(i.layouts for i in self.instructions))
 
-    def of(self, a_layout: str = "row", b_layout: str = "col", interleave: Interleave | None = None) -> MacroMma:
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of elements of A and B, such as ("half", "bfloat16")."""
+        return tuple(dict.fromkeys(i.kind for i in self.instructions))
+
+    def of(
+        self,
+        a_layout: str = "row",
+        b_layout: str = "col",
+        interleave: Interleave | None = None,
+        kind: str = "half",
+    ) -> MacroMma:
         """The macro-MMA for a pair of operand layouts, "row" or "col" each; by default with the preferred interleave.
 
         Raises
         ------
         UnknownName : no layout is called so.
-        NoInstruction : there is no instruction for the pair.
+        NoInstruction : there is no instruction for the pair, or for that kind of elements.
         BadComposition : another interleave that doesn't fit.
         """
         for layout in (a_layout, b_layout):
             if layout not in LAYOUTS:
                 raise UnknownName(f"no layout is called {layout!r}", hint=nearest(layout, LAYOUTS))
-        for instruction in self.instructions:
-            if instruction.layouts == (a_layout, b_layout):
-                return compose(instruction, interleave or self.interleave)
-        title, pairs = self.instructions[0].title, " or ".join(".".join(pair) for pair in self.layouts)
+        of_kind = [i for i in self.instructions if i.kind == kind]
+        title = self.instructions[0].title
+        if not of_kind:
+            raise NoInstruction(
+                f"{self.name} is made of {title}, which multiplies {' or '.join(self.kinds)}, not {kind}",
+                hint="a tensor's dtype, or another macro-MMA or target",
+            )
+        for instruction in of_kind:
+            if self.loads or instruction.layouts == (a_layout, b_layout):
+                return compose(instruction, interleave or self.interleave, self.loads)
+        pairs = " or ".join(".".join(pair) for pair in self.layouts)
         raise NoInstruction(
             f"{self.name} is made of {title}, which multiplies {pairs}, not {a_layout}.{b_layout}",
             hint="a tensor's layout, or another macro-MMA or target",
@@ -263,11 +295,11 @@ def _misfits(instructions: tuple[Instruction, ...], interleave: Interleave) -> I
         yield "a macro-MMA is made of an instruction, and there is none"
         return
     first, *others = instructions
-    common = lambda i: (i.shape, i.scope, i.types, i.values, i.d)  # noqa: E731
+    common = lambda i: (i.shape, i.scope, i.types[2], i.values, i.d)  # noqa: E731
     for i in others:
         if common(i) != common(first):
-            yield f"{i.name} and {first.name} differ in more than their operands' layouts"
-    if len({i.layouts for i in instructions}) < len(instructions):
+            yield f"{i.name} and {first.name} differ in more than their operands' layouts and kind"
+    if len({(i.layouts, i.kind) for i in instructions}) < len(instructions):
         yield f"two of the instructions {first.title} take the same layouts"
     sizes = {**dict(zip("mnk", first.shape)), "units": first.units}
     sizes.update(zip(("values of A", "values of B", "values of D"), first.values))
@@ -287,8 +319,11 @@ def _misfits(instructions: tuple[Instruction, ...], interleave: Interleave) -> I
 
 
 @lru_cache(maxsize=256)
-def compose(instruction: Instruction, interleave: Interleave) -> MacroMma:
+def compose(instruction: Instruction, interleave: Interleave, loads: MatrixLoad | None = None) -> MacroMma:
     """The macro-MMA of an interleave: every unit multiplies its sub-tiles, step by step along k.
+
+    A lane's values are numbered as they lie in memory, where it loads them itself; in the order of the instructions'
+    registers where another instruction loads them.
 
     Raises
     ------
@@ -307,8 +342,9 @@ def compose(instruction: Instruction, interleave: Interleave) -> MacroMma:
     b = {"k": interleave.k(b_k, step), "col": interleave.col(b_col, unit, s)}
     a_layout, b_layout = instruction.layouts
     n_a, n_b, _ = instruction.values
-    a_map, a_at = _operand(a, "k" if a_layout == "row" else "row", n_a, count_m, k_steps)
-    b_map, b_at = _operand(b, "k" if b_layout == "col" else "col", n_b, count_n, k_steps)
+    a_run, b_run = "k" if a_layout == "row" else "row", "k" if b_layout == "col" else "col"
+    a_map, a_at = _operand(a, None if loads else a_run, n_a, count_m, k_steps)
+    b_map, b_at = _operand(b, None if loads else b_run, n_b, count_n, k_steps)
     d_map = owned(
         n_d * count_m * count_n,
         row=interleave.row(d_row, unit, I // (n_d * count_n)),
@@ -321,17 +357,17 @@ def compose(instruction: Instruction, interleave: Interleave) -> MacroMma:
         for mn in range(count_n)
     )
     name = "m{}n{}k{}".format(*interleave.shape)
-    return MacroMma(name, interleave.shape, instruction, a_map, b_map, d_map, steps)
+    return MacroMma(name, interleave.shape, instruction, a_map, b_map, d_map, steps, loads)
 
 
 def _operand(
-    place: Mapping[str, Aff], run: str, count: int, subtiles: int, k_steps: int
+    place: Mapping[str, Aff], run: str | None, count: int, subtiles: int, k_steps: int
 ) -> tuple[IndexMap, dict[tuple[int, int], tuple[int, ...]]]:
     """An operand's ownership map, and the values that each (sub-tile, k step) multiplies.
 
     `place` is the element in terms of the lane, which of the instruction's `count` values `inner` is, the sub-tile `s`
     and the step `step`. The bits of these three are the bits of a value's number, in the order of the places that they
-    lead to.
+    lead to, along dimension `run` first; without it in the order in which they stand here.
     """
     parts = {"inner": count, "s": subtiles, "step": k_steps}
     where = IndexMap((("lane", LANES), *parts.items()), tuple(place.items()))
@@ -344,7 +380,7 @@ def _operand(
         apart = {d: x - x0 for d, x, x0 in zip(place, there, where.evaluate(origin))}
         return sum(x for d, x in apart.items() if d != run), apart[run]
 
-    number = {bit: at for at, bit in enumerate(sorted(bits, key=distance))}
+    number = {bit: at for at, bit in enumerate(sorted(bits, key=distance) if run else bits)}
     values = {n: _placed_bits([number[n, k] for k in range((c - 1).bit_length())]) for n, c in parts.items()}
     ranges = {"lane": (0, LANES - 1), "i": (0, 2 ** len(bits) - 1)}
     own = owned(2 ** len(bits), **{d: simplify(e, ranges, values) for d, e in place.items()})

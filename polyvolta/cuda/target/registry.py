@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.checks import BadTarget
 from polyvolta.cuda.target.macro_mma import NoInstruction
 from polyvolta.cuda.target.target import Target, UnknownTarget
+from polyvolta.cuda.target.turing import SM_75
 from polyvolta.cuda.target.volta import SM_70
 from polyvolta.sets import nearest
 
@@ -22,7 +24,7 @@ from polyvolta.sets import nearest
 class Targets(Mapping[str, Target]):
     """Targets by name, in the order in which they were registered; the first one is the default.
 
-    >>> targets = Targets(SM_70)
+    >>> targets = Targets(SM_70, SM_75, SM_80)
     >>> list(targets), targets.default, "sm_80" in targets
     (['sm_70'], 'sm_70', False)
     """
@@ -79,7 +81,7 @@ class Targets(Mapping[str, Target]):
         return target
 
 
-targets = Targets(SM_70)
+targets = Targets(SM_70, SM_75, SM_80)
 
 
 @lru_cache(maxsize=64)

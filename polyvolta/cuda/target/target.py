@@ -30,6 +30,8 @@ _RULES = {
     "block_tile": SIZES,
     "warp_side": COUNT,
     "spare": each("three ints that are not negative", "(60, 8, 3)", whole(0), 3),
+    "copies": each("tuple of widths in bytes", "(16, 8, 4)", COUNT.fits),
+    **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
 }
 
 
@@ -54,6 +56,11 @@ class Target:
         sm_70: a product with 192 registers of values takes 238 to 252, and with 208 it spills; of two in one
         accumulator 184 pass and 192 spill, as what the second loop loads from is at hand during the first. More than
         four need no more than four.
+    copies : bytes that one asynchronous copy from global to shared memory can move, the widest first; () where there
+        are none, and copies go through registers.
+    buffers : the default for how many buffers of shared memory an operand has.
+    fragments : likewise for how many registers of fragments; two let those of the next strip be loaded ahead.
+    group : likewise for how many rows of blocks are computed together, for the second-level cache's sake.
 
     Raises
     ------
@@ -71,9 +78,18 @@ class Target:
     block_tile: tuple[int, int, int] = (128, 128, 32)
     warp_side: int = 64
     spare: tuple[int, int, int] = (60, 8, 3)
+    copies: tuple[int, ...] = ()
+    buffers: int = 1
+    fragments: int = 1
+    group: int = 1
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of 16-bit elements that it multiplies, such as ("half", "bfloat16")."""
+        return tuple(dict.fromkeys(kind for m in self.macro_mmas for kind in m.kinds))
 
     @property
     def macro_names(self) -> tuple[str, ...]:
@@ -139,8 +155,8 @@ def _of_instruction(ins: Instruction) -> Iterator[str]:
         if count % 2:
             yield f"a lane has {count} values of {operand}, and registers hold fp16 values in pairs"
     a, b, d = (KINDS.get(kind) for kind in ins.types)
-    if (a, b, d) != ("half", "half", "float"):
-        yield f"kernels multiply fp16 and accumulate in fp32, the types are {', '.join(ins.types)}"
+    if a != b or a not in ("half", "bfloat16") or d != "float":
+        yield f"kernels multiply fp16 or bf16 and accumulate in fp32, the types are {', '.join(ins.types)}"
 
 
 def ownership_counts(ins: Instruction, own: IndexMap, shape: tuple[int, int]) -> np.ndarray | None:

@@ -178,7 +178,7 @@ def test_targets_that_no_kernel_can_be_made_for(wrong, words):
         ({"a": owned(8, row=var("lane") // 2, k=var("i"))}, r"A\[0, 0\] of warp 0 is 2 values"),
         ({"a": owned(8, row=var("lane"), k=var("i"))}, "leads outside of 16x16"),
         ({"scope": QUAD_PAIR}, "the bits of 4 units are"),
-        ({"types": ("bf16", "bf16", "f32")}, "kernels multiply fp16 and accumulate in fp32, the types are bf16"),
+        ({"types": ("bf16", "f16", "f32")}, "kernels multiply fp16 or bf16 and accumulate in fp32, the types are bf16, f16"),
     ],
 )  # fmt: skip
 def test_instructions_that_are_no_product(change, words):

@@ -1,0 +1,162 @@
+"""Operations of Turing and Ampere: matrices from shared memory to fragments, asynchronous copies to shared memory.
+
+A copy is *issued* by a thread and *complete* some time later: between the two its 16 bytes in shared memory are
+anything. The thread's copies since its last `CommitCopies` are a group; `WaitCopies(pending)` returns when all its
+groups but the newest `pending` are complete. What a thread has waited for it sees itself, others after a barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from polyvolta.cuda.ir.accesses import Access, Operation, Work, of_element
+from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, ZERO, Element, Memories
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.matrix_load import LDMATRIX, MatrixLoad
+from polyvolta.sets import Aff, var
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMatrix(Operation):
+    """The lanes of a warp load one operand fragment together: value i becomes the tile's element
+    `origin + ownership(lane, i)`.
+
+    In instruction n each lane names one chunk of the tile, at `origin + lines(lane, n)`, and gets 2 * `count` values,
+    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b".
+
+    Parameters
+    ----------
+    ownership : { [lane, i] -> [+d0, +d1] }.
+    lines : { [lane, n] -> [+d0, +d1] }, the first of eight values along the tile's contiguous dimension; lanes from
+        8 * count on name what lanes before name.
+    count : matrices of an instruction, 1, 2 or 4.
+    transposed : whether a lane's two values of a register lie in two lines.
+    """
+
+    target: Element
+    tile: str
+    origin: tuple[Aff, ...]
+    operand: str
+    ownership: IndexMap
+    lines: IndexMap
+    count: int = 4
+    transposed: bool = False
+    buffer: Aff = ZERO
+    load: MatrixLoad = LDMATRIX
+    statement: str = ""
+
+    @property
+    def instructions(self) -> int:
+        """How many a fragment takes."""
+        return self.lines.inputs[1][1]
+
+    def named(self, run: int) -> IndexMap:
+        """{ [lane, i] -> [+d0, +d1] }: the elements of the chunks that each lane names, eight for each instruction.
+
+        Parameters
+        ----------
+        run : the tile's contiguous dimension.
+        """
+        (lane, lanes), (_, instructions) = self.lines.inputs
+        i = var("i")
+        first = self.lines.at(var(lane), i // CHUNK)
+        outputs = tuple((name, e + i % CHUNK if d == run else e)
+                        for d, ((name, _), e) in enumerate(zip(self.lines.outputs, first, strict=True)))  # fmt: skip
+        return IndexMap(((lane, lanes), ("i", CHUNK * instructions)), outputs).simplified()
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        order = ir.tile(self.tile).order
+        run = order[-1] if order else 0  # of a tile without a layout, where nobody may load so
+        place = Access(
+            "shared", "read", self.tile, self.origin, CHUNK * self.instructions, CHUNK, TENSOR_ITEM,
+            own=self.named(run), slot=self.buffer,
+        )  # fmt: skip
+        return place, of_element(ir, "write", self.target)
+
+    @property
+    def together(self) -> str:
+        return "warp"
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncCopy(Operation):
+    """Each thread issues the copy of 8 values of a tensor, at `index` and the next seven along dimension `along`, the
+    contiguous one, to the chunk of a tile at tile-local `place`.
+
+    They are moved in pieces of the tensor's alignment. With `guarded`, values outside of the tensor are not read and
+    arrive as 0; without it there are none.
+    """
+
+    tensor: str
+    index: tuple[Aff, ...]
+    along: int
+    tile: str
+    place: tuple[Aff, ...]
+    buffer: Aff = ZERO
+    guarded: bool = False
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        tensor, tile = ir.tensor(self.tensor), ir.tile(self.tile)
+        width = tensor.align if self.along == tensor.order[-1] else 1
+        run = tile.order[-1] if tile.order else None
+        read = Access(
+            "global", "read", self.tensor, self.index, CHUNK, width, TENSOR_ITEM, self.along, guarded=self.guarded,
+            when="completion",
+        )  # fmt: skip
+        write = Access(
+            "shared", "write", self.tile, self.place, CHUNK, width, TENSOR_ITEM, run, slot=self.buffer,
+            when="completion",
+        )  # fmt: skip
+        return read, write
+
+    def unguarded(self) -> Self:
+        return replace(self, guarded=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitCopies(Operation):
+    """The copies that the thread has issued since its last commit are a group; without any it is an empty one."""
+
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return ()
+
+    @property
+    def commits(self) -> bool:
+        return True
+
+    def work(self, ir: Memories) -> Work:
+        return Work({"LDGDEPBAR": 1})
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        return "its copies since the last commit become a group"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitCopies(Operation):
+    """The thread waits until at most `pending` of its newest groups of copies are on their way."""
+
+    pending: int
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return ()
+
+    @property
+    def awaits(self) -> int:
+        return self.pending
+
+    def work(self, ir: Memories) -> Work:
+        return Work({"DEPBAR": 1})
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        newest = f"all groups of its copies but the newest {self.pending}" if self.pending else "all its copies"
+        return f"waits for {newest}"
+
+
+OPERATIONS = (LoadMatrix, AsyncCopy, CommitCopies, WaitCopies)
+"""Those of this module."""
