@@ -25,7 +25,7 @@ from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.build.lower import lower
-from polyvolta.cuda.build.promotion.assemble import prefetched, promote
+from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
@@ -112,9 +112,11 @@ def compile(  # noqa: A001
     macro = target.macro_mma(options.macro_mma)
     fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
-    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
+    limit, asynchronous = target.shared_bytes, bool(target.copies)
+    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
+    promotion = awaited(promotion, tree)
     scanned = scan(tree, context, {"linearId": promotion.threads})
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())

@@ -25,6 +25,7 @@ PARTIAL = ("guard", "pad")
 ACCUMULATORS = ("auto", "one", "separate")
 BUFFERS = tuple(range(1, 9))
 AHEAD = tuple(range(8))  # k tiles that copies may run ahead
+FRAGMENTS = (1, 2)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -78,9 +79,10 @@ class Options(Tiling):
         partial: str | None = None,
         accumulators: str | None = None,
         prefetch: int | None = None,
+        fragments: int | None = None,
         **unknown: object,
     ) -> None:
-        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch)
+        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments)
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -184,8 +186,8 @@ def _checked(name: str, value: object) -> object:
             if not isinstance(value, str):
                 known = target_of().macro_names[0]
                 raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={known!r}")
-        case "split_k" | "buffers" | "prefetch":
-            numbers = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD}[name]
+        case "split_k" | "buffers" | "prefetch" | "fragments":
+            numbers = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "fragments": FRAGMENTS}[name]
             whole = value if isinstance(value, int) and not isinstance(value, bool) else -1
             if whole not in numbers:
                 near = max((n for n in numbers if n <= whole), default=1)

@@ -39,6 +39,7 @@ class Tiling:
     partial: str
     accumulators: str
     prefetch: int
+    fragments: int = 1
 
     @property
     def warps(self) -> tuple[int, int, int]:
