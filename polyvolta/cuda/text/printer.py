@@ -14,7 +14,9 @@ from math import gcd
 from typing import Any
 
 from polyvolta.cuda.ir.kernel_ir import (
+    AsyncCopy,
     Barrier,
+    CommitCopies,
     Element,
     ExchangeLoad,
     ExchangeStore,
@@ -24,6 +26,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalTensor,
     Inside,
     KernelIR,
+    LoadMatrix,
     Loop,
     Mma,
     Op,
@@ -32,6 +35,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     Stmt,
+    WaitCopies,
     When,
     Zero,
 )
@@ -40,7 +44,7 @@ from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text import ranges
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
-from polyvolta.cuda.text.helpers import exchange, global_memory, mma, pointwise, shared
+from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
@@ -110,7 +114,7 @@ class _Printer:
         taken |= {x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)} | {t.ld for t in ir.tensors if t.ld}
         taken |= {"shared_memory", "linearId", *BLOCKS.values(), *ir.ranges}
         self.functions = DeviceFunctions(taken)
-        self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
+        self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad | LoadMatrix)}
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
@@ -291,7 +295,7 @@ class _Printer:
                 t = self.ir.tile(tile)
                 function = shared.store(t, self.operands.get(tile, "tile"))
                 return self.call(function, self.buffer(tile, buffer), self.element(source), *self.place(index, t.order))
-            case FragmentLoad():
+            case FragmentLoad() | LoadMatrix():
                 return self.fragment_load(op)
             case Mma(d, a, b, macro):
                 return self.call(mma.mma(macro), *(self.element(e) for e in (d, a, b)))
@@ -300,6 +304,12 @@ class _Printer:
                 return self.call(function, _plus(buffer, self.c(plan.chunks * slot)), self.element(source), "lane")
             case ExchangeLoad():
                 return self.exchange_load(op)
+            case AsyncCopy():
+                return self.async_copy(op)
+            case CommitCopies():
+                return self.call(async_copy.COMMIT)
+            case WaitCopies(pending):
+                return self.call(async_copy.wait(pending))
             case Barrier(scope):
                 return "__syncthreads()" if scope == "block" else "__syncwarp()"
         if type(op) not in TEXTS:
@@ -328,7 +338,17 @@ class _Printer:
         function = global_memory.load(rank, along, t.align if along == "run" else 1, op.guarded)
         return f"{self.element(op.target)} = {self.call(function, *self.access(op, t))}"
 
-    def access(self, op: GlobalLoad | GlobalStore, t: GlobalTensor) -> list[str]:
+    def async_copy(self, op: AsyncCopy) -> str:
+        tensor, tile = self.ir.tensor(op.tensor), self.ir.tile(op.tile)
+        function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
+        chunk = self.call(
+            async_copy.chunk(tile, self.operands.get(op.tile, "tile")),
+            self.buffer(op.tile, op.buffer),
+            *self.place(op.place, tile.order),
+        )
+        return self.call(function, chunk, *self.access(op, tensor))
+
+    def access(self, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:
         """The arguments that say where a tensor is accessed."""
         if op in self.moving:
             name, place = self.moving[op]
@@ -365,10 +385,13 @@ class _Printer:
         number = "8" if along is None else self.c(inside.extents[along] - inside.index[along])
         return f"{' && '.join(tests)} ? {number} : 0" if tests else number
 
-    def fragment_load(self, op: FragmentLoad) -> str:
+    def fragment_load(self, op: FragmentLoad | LoadMatrix) -> str:
         tile = self.ir.tile(op.tile)
         steps = tuple(gcd(x, self.multiple(e)) for x, e in zip(shared.extents(op.ownership), op.origin))
-        function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
+        if isinstance(op, LoadMatrix):
+            function = matrix_load.load_matrix(tile, op, steps)
+        else:
+            function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
         arguments = (self.element(op.target), self.buffer(op.tile, op.buffer), *self.place(op.origin, tile.order))
         return self.call(function, *arguments, "lane")
 
