@@ -18,6 +18,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
     VALUE_BYTES,
     Access,
+    AsyncCopy,
     Barrier,
     Element,
     Exchange,
@@ -27,6 +28,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalLoad,
     GlobalStore,
     KernelIR,
+    LoadMatrix,
     Loop,
     Mma,
     Op,
@@ -36,15 +38,19 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     Stmt,
+    WaitCopies,
     When,
     Zero,
 )
-from polyvolta.cuda.ir.memories import NoSuchArray
+from polyvolta.cuda.ir.memories import TENSOR_ITEM, NoSuchArray
 from polyvolta.cuda.ir.walk import elements
 from polyvolta.cuda.ir.well_formed_terms import MOST_INT, of_lanes, of_map, of_name, unknown
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sets import Aff
+
+MOST_PENDING = 2**16
+"""Groups of copies, beyond what any kernel has; the wait is an instruction with a number in it."""
 
 
 def of_statement(ir: KernelIR, s: Stmt, known: frozenset[str]) -> Iterator[str]:
@@ -216,6 +222,39 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
         yield f"fragments are loaded 1, 2, 4 or 8 values at once, not {op.access} of {width}"
 
 
+def _of_load_matrix(ir: KernelIR, op: LoadMatrix) -> Iterator[str]:
+    yield from _of_tile_index(ir, op.tile, op.origin)
+    array = _array(ir, op.target)
+    if VALUE_BYTES[array.kind] != TENSOR_ITEM:
+        yield f"{array.name} has {array.kind} values, where values of {8 * TENSOR_ITEM} bits belong"
+    if op.operand not in ("a", "b"):
+        yield f"an operand is a or b, not {op.operand!r}"
+    if op.count not in op.load.counts:
+        yield f"{op.load.title} brings {' or '.join(map(str, op.load.counts))} matrices, not {op.count}"
+    elif array.width % (2 * op.count):
+        yield f"{op.load.title} brings {2 * op.count} values of a lane, an element of {array.name} has {array.width}"
+    else:
+        yield from of_lanes("the ownership", op.ownership, len(op.origin), ("i", array.width))
+        yield from of_lanes("the map of lines", op.lines, len(op.origin), ("n", array.width // (2 * op.count)))
+
+
+def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
+    tensor = next((t for t in ir.tensors if t.name == op.tensor), None)
+    if tensor is None:
+        yield f"no tensor is called {op.tensor!r}"
+        return
+    if len(op.index) != len(tensor.dims):
+        yield f"{op.tensor} has {len(tensor.dims)} dimensions, not {len(op.index)}"
+    if op.along != tensor.order[-1]:
+        yield f"values along dimension {op.along} of {op.tensor} are apart, and asynchronous copies move runs"
+    yield from _of_tile_index(ir, op.tile, op.place)
+
+
+def _of_wait(ir: KernelIR, op: WaitCopies) -> Iterator[str]:
+    if not 0 <= op.pending <= MOST_PENDING:
+        yield f"a thread waits until 0 to {MOST_PENDING} groups of copies are on their way, not {op.pending}"
+
+
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
     for own in (op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d):
@@ -296,4 +335,7 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     ExchangeLoad: _of_exchange,
     Loop: _of_loop,
     Barrier: _of_barrier,
+    LoadMatrix: _of_load_matrix,
+    AsyncCopy: _of_async_copy,
+    WaitCopies: _of_wait,
 }

@@ -6,14 +6,15 @@ and fragments one strip, in one of two registers. All pairs of layouts, any alig
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     AsyncCopy,
     Barrier,
     CommitCopies,
     Element,
+    Exchange,
+    ExchangeLoad,
+    ExchangeStore,
     GlobalStore,
     GlobalTensor,
     KernelIR,
@@ -27,17 +28,19 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
     Zero,
 )
+from polyvolta.cuda.layouts.exchange import plan_exchange
+from polyvolta.cuda.layouts.fragments import matrix_access
 from polyvolta.cuda.target import targets
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.target.matrix_load import LDMATRIX, lines_of
+from polyvolta.cuda.target.matrix_load import LDMATRIX
 from polyvolta.sets import Aff, aff, var, xor
 
 LINEAR, C2, STRIP = var("linearId"), var("c2"), var("c8")
 NAMES = {"A": ("i", "k"), "B": ("k", "j")}
 
 
-def order(side: str, layout: str) -> tuple[int, int]:
+def order(layout: str) -> tuple[int, int]:
     """The dimensions of an operand, outermost first."""
     return (0, 1) if layout == "row" else (1, 0)
 
@@ -45,7 +48,7 @@ def order(side: str, layout: str) -> tuple[int, int]:
 def tile(side: str, layout: str, extents: tuple[int, int], start: int, stages: int) -> SharedTile:
     """Lines of chunks; in blocks of 8 chunks (of a line's 4, if there are no more) chunk c of line l is at c ^ l."""
     names = NAMES[side]
-    line, run = order(side, layout)
+    line, run = order(layout)
     chunks = extents[run] // CHUNK
     wide = min(chunks, 8)
     x = var(names[run]) // CHUNK
@@ -53,15 +56,6 @@ def tile(side: str, layout: str, extents: tuple[int, int], start: int, stages: i
     place = chunks * var(names[line]) + x // wide * wide + xor(x % wide, turned, wide.bit_length() - 1)
     layout_ = IndexMap(tuple(zip(names, extents)), (("chunk", place),))
     return SharedTile(f"shared_{side}", start, extents[0] * extents[1] // CHUNK, layout_, (line, run), stages)
-
-
-def ownership(macro: MacroMma, side: str) -> IndexMap:
-    own = macro.a if side == "A" else macro.b
-    return IndexMap(own.inputs, tuple((n, own[m]) for n, m in zip(own_names(side), (x for x, _ in own.outputs))))
-
-
-def own_names(side: str) -> tuple[str, str]:
-    return ("row", "k") if side == "A" else ("k", "col")
 
 
 def unrolled(name: str, count: int, *body: Stmt) -> Loop:
@@ -79,17 +73,17 @@ def ring_kernel(
     guarded: bool = False,
     align: int = 8,
 ) -> KernelIR:
-    """The kernel, without its epilogue but for stores of single fragments' first values (see `stores`)."""
+    """The kernel for a pair of layouts of A and B, block tile (m, n, k) and warp tile (m, n)."""
     chosen = targets[target]
-    composition = chosen.macro_mma(macro or chosen.macro_names[0])
-    mma = composition.of(*layouts)
+    mma = chosen.macro_mma(macro or chosen.macro_names[0]).of(*layouts)
+    ex = plan_exchange(mma)
     (bm, bn, bk), (wm, wn), (mm, mn, mk) = block, warp, mma.shape
     threads, across, strips = bm // wm * (bn // wn) * 32, bn // wn, bk // mk
     extents = {"A": (bm, bk), "B": (bk, bn)}
     tiles = (tile("A", layouts[0], extents["A"], 0, stages),)
     tiles += (tile("B", layouts[1], extents["B"], stages * tiles[0].chunks, stages),)
     tensors = tuple(
-        GlobalTensor(side, dims, order(side, layout), align=align)
+        GlobalTensor(side, dims, order(layout), align=align)
         for side, dims, layout in zip("AB", (("M", "K"), ("K", "N")), layouts)
     )
     steps = (var("K") + bk - 1) // bk
@@ -107,15 +101,11 @@ def ring_kernel(
     warp_row, warp_col = wm * var("warpIdx_y"), wn * var("warpIdx_x")
 
     def fragment(e: Element, side: str, t: SharedTile, origin: tuple[Aff, Aff], count: int) -> Loop:
-        own = ownership(mma, side)
-        line = order(side, layouts["AB".index(side)])[0]
-        turned = (side == "A") != (line == 0)
-        n = min(4, own.inputs[1][1] // 2)
-        lines = lines_of(own, LDMATRIX, n, turned)
-        op = LoadMatrix(
-            e, t.name, origin, side.lower(), own, lines, n, turned, slot, statement=f"frag_{side}"
-        )
-        return unrolled("c11", count, op)
+        own = mma.a if side == "A" else mma.b
+        by = matrix_access(own, t.order, LDMATRIX)
+        load = LoadMatrix(e, t.name, origin, side.lower(), own, by.lines, by.count, by.transposed, slot,
+                          statement=f"frag_{side}")  # fmt: skip
+        return unrolled("c11", count, load)
 
     fragments = (
         fragment(a, "A", tiles[0], (warp_row + mm * var("c11"), mk * strip), wm // mm),
@@ -141,8 +131,9 @@ def ring_kernel(
         name="ring",
         sizes=("M", "N", "K"),
         tensors=(*tensors, GlobalTensor("C", ("M", "N"), (0, 1), written=True)),
-        tiles=tiles,
+        tiles=(*tiles, SharedTile("exchange", 0, threads // 32 * ex.chunks)),
         registers=(
+            RegisterArray("run_C", "half", (ex.rounds,)),
             RegisterArray("hmma_A", "half", (2, wm // mm), mma.values[0]),
             RegisterArray("hmma_B", "half", (2, wn // mn), mma.values[1]),
             RegisterArray("hmma_C", "float", (wm // mm, wn // mn), mma.values[2]),
@@ -157,12 +148,17 @@ def ring_kernel(
         body=(
             each(Zero(acc, "zero")),
             Loop("c2", (aff(1 - stages),), (steps - 1,), 1, False, (pipeline,)),
-            *stores(mma, warp, block, guarded),
+            WaitCopies(0, "arrived"),
+            Barrier(statement="free"),
+            each(*stores(mma, ex, warp, block, guarded)),
         ),
     )  # fmt: skip
 
 
-def copy(side: str, t: SharedTile, guarded: bool, ahead: Aff, block, threads: int, stages: int) -> AsyncCopy:
+def copy(
+    side: str, t: SharedTile, guarded: bool, ahead: Aff, block: tuple[int, int, int], threads: int, stages: int
+) -> AsyncCopy:
+    """The copies of the tile `ahead`, cyclic over the threads."""
     bm, bn, bk = block
     line, run = t.order
     per_line = t.layout.inputs[run][1] // CHUNK
@@ -176,18 +172,17 @@ def copy(side: str, t: SharedTile, guarded: bool, ahead: Aff, block, threads: in
     return AsyncCopy(side, index, run, t.name, place, ahead % stages, guarded, statement=f"copy_{side}")
 
 
-def stores(mma: MacroMma, warp, block, guarded: bool) -> tuple[Stmt, ...]:
-    """Eight of each fragment's values go where their first one belongs: a text to compile, not a result."""
+def stores(mma: MacroMma, ex: Exchange, warp: tuple[int, int], block: tuple[int, int, int], guarded: bool):
+    """A fragment goes through the warp's buffer, which lies over the tiles, and out."""
     (wm, wn), (mm, mn, _) = warp, mma.shape
-    source = Element("hmma_C", (var("c9"), var("c10")))
-    if mma.values[2] != CHUNK:
-        return ()
-    row, col = mma.d.at(var("lane"), aff(0))
+    run = Element("run_C", (var("round"),))
+    row, col = ex.owns.at(var("lane"), var("round"))
     index = (block[0] * var("blockIdx.y") + wm * var("warpIdx_y") + mm * var("c9") + row,
-             block[1] * var("blockIdx.x") + wn * var("warpIdx_x") + mn * var("c10") + CHUNK * (col // CHUNK))  # fmt: skip
-    store = GlobalStore(source, "C", index, 1, guarded, "store")
-    return (unrolled("c9", wm // mm, unrolled("c10", wn // mn, store)),)
-
-
-def narrow(ir: KernelIR, align: int) -> KernelIR:
-    return replace(ir, tensors=tuple(replace(t, align=align) for t in ir.tensors))
+             block[1] * var("blockIdx.x") + wn * var("warpIdx_x") + mn * var("c10") + col)  # fmt: skip
+    return (
+        ExchangeStore(Element("hmma_C", (var("c9"), var("c10"))), "exchange", var("warp"), ex, "exchange_C"),
+        Barrier("warp", "wait_C"),
+        unrolled("round", ex.rounds, ExchangeLoad(run, "exchange", var("warp"), ex, var("round"), statement="run_C")),
+        unrolled("round", ex.rounds, GlobalStore(run, "C", index, 1, guarded, "write_C")),
+        Barrier("warp", "done_C"),
+    )
