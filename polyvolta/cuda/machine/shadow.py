@@ -243,7 +243,7 @@ class Shadow:
         """
         found = self.write(slots, threads, mask, place)
         at, thread = self._flat(slots, threads, mask)
-        self.writer_warp.ravel()[at] = NONE  # until it is complete
+        self.writer_warp.ravel()[at], self.writer_thread.ravel()[at] = NONE, ORDERED  # until it is complete
         self.copier.ravel()[at], self.copier_place.ravel()[at] = thread, place
         self.taken = True
         return found
