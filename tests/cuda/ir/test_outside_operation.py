@@ -402,8 +402,9 @@ def test_what_is_done_elsewhere_or_later_is_refused_and_undecided(changes, monke
     ir = kernel(BODY[0], later, *BODY[2:])
     with pytest.raises(NotHere, match="done at"):
         interpret(ir, arrays(), {})
-    with pytest.raises(Undecided, match="not known here"):
-        run(ir, [RaceWatch(ir)])
+    if later.proxy != "generic":  # what is done later by the thread itself is for the proof of the order
+        with pytest.raises(Undecided, match="not known here"):
+            run(ir, [RaceWatch(ir)])
     now = Elsewhen(STORE.source, STORE.tile, STORE.index, statement="store", proxy="generic", when="issue")
     run(kernel(BODY[0], now, *BODY[2:]), [RaceWatch(ir)])
 
