@@ -14,7 +14,7 @@ import numpy as np
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.machine.access import apply, reaches, which
-from polyvolta.cuda.machine.errors import NoProduct
+from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import Effect, Machine
 from polyvolta.cuda.machine.reach import Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -174,6 +174,15 @@ def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> Reaches:
     return found
 
 
+def _take_run(m: Machine, op: kir.TakeRun, mask: Mask) -> Reaches:
+    number = m.number(op.round, "the round of a run")
+    if not 0 <= number < op.runs.rounds:
+        raise OutOfBounds(f"run {number} of {op.source.array}, whose lanes have {op.runs.rounds} each")
+    (values,) = op.runs.picks.evaluate({"round": number, "v": np.arange(CHUNK)})
+    _write(m.element(op.target), m.element(op.source)[..., values], mask)
+    return ()
+
+
 def _barrier(m: Machine, op: kir.Barrier, mask: Mask) -> Reaches:
     return ()  # that all are there is looked at for whatever threads take together
 
@@ -189,6 +198,7 @@ EFFECTS: dict[type, Effect] = {
     kir.ExchangeStore: _exchange_store,
     kir.ExchangeLoad: _exchange_load,
     kir.GlobalStore: _global_store,
+    kir.TakeRun: _take_run,
     kir.Barrier: _barrier,
 }
 

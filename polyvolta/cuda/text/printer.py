@@ -32,6 +32,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     Stmt,
+    TakeRun,
     When,
     Zero,
 )
@@ -40,7 +41,7 @@ from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text import ranges
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
-from polyvolta.cuda.text.helpers import exchange, global_memory, mma, pointwise, shared
+from polyvolta.cuda.text.helpers import exchange, global_memory, mma, pointwise, runs, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
@@ -300,6 +301,10 @@ class _Printer:
                 return self.call(function, _plus(buffer, self.c(plan.chunks * slot)), self.element(source), "lane")
             case ExchangeLoad():
                 return self.exchange_load(op)
+            case TakeRun(target, source, plan, number):
+                function = runs.take(plan, self.width(source))
+                which = [self.c(number)] if plan.rounds > 1 else []
+                return self.call(function, self.element(target), self.element(source), *which)
             case Barrier(scope):
                 return "__syncthreads()" if scope == "block" else "__syncwarp()"
         if type(op) not in TEXTS:
