@@ -176,6 +176,7 @@ _RULES = {
 }
 PAIRS = tuple(product(LAYOUTS, LAYOUTS))
 """All pairs of layouts of A and B."""
+RUN = 8  # 16-bit values of a 128-bit access
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +271,21 @@ class Composition:
     def orders(self, side: int) -> tuple[tuple[str, ...], ...]:
         """The ways to interleave rows (side 0) or columns (1): the preferred one, then others, least changes first.
 
-        The lowest bits stay that are bits of a lane's own values in some layout: they are what one load brings.
+        The lowest bits stay that are bits of a lane's own values in some layout: they are what one load brings. Where
+        another instruction loads fragments, the first is the one, if any, with which a lane has eight values of the
+        result in a row, so that they can be stored without an exchange.
+
+        >>> from polyvolta.cuda.target.ampere import SM_80
+        >>> SM_80.macro_mma("m16n32k16").orders(1)[:2]
+        (('r0', 's0', 's1', 'r1', 'r2'), ('r0', 'r1', 'r2', 's0', 's1'))
         """
         bits = self.interleave.sides[side]
+        if self.loads:
+            kept = {f"r{b}" for b in _in_lane(self.instructions[0].d, side)}
+            mine = tuple(b for b in bits if b[0] == "s" or b in kept)
+            wide = (*mine, *(b for b in bits if b not in mine))
+            others = permutations(bits)
+            return tuple(dict.fromkeys((wide, *others) if 2 ** len(mine) >= RUN else others))
         own = {f"r{b}" for i in self.instructions for b in _in_lane((i.a, i.b)[side], side)}
         kept = next((n for n, bit in enumerate(bits) if bit not in own), len(bits))
         others = permutations(bits[kept:])  # in the order of `bits` first
