@@ -56,14 +56,15 @@ def interpreted(
     hook: Any,
     observe: str | Iterable[str] | None = (),
     patience: float | None = None,
+    copies: str | int = "lazy",
 ) -> Any:
     """The interpreter's results, among what observers saw if there are any; see `Kernel.interpret`."""
     call = host_call(kernel, bound, outs_of(kernel, out))
     if observe is None or (isinstance(observe, tuple | list | set | frozenset) and not observe):
-        return call.result if call.is_empty else _interpreted(call, hook, patience)
+        return call.result if call.is_empty else _interpreted(call, hook, patience, copies)
     from polyvolta.compiler.observing import observed
 
-    return observed(call, hook, observe, patience)
+    return observed(call, hook, observe, patience, copies)
 
 
 def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...]) -> Iterator[TraceStep]:
@@ -108,12 +109,14 @@ def bound_launch(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Prepa
 # ---- running
 
 
-def _interpreted(call: Call, hook: Any = None, patience: float | None = None) -> Any:
+def _interpreted(
+    call: Call, hook: Any = None, patience: float | None = None, copies: str | int = "lazy"
+) -> Any:
     from polyvolta.cuda.machine.interpreter import interpret
 
     padded = padded_on_host(call)
     arrays = {a.tensor.name: a.array for a in padded.arguments}
-    interpret(padded.ir, arrays, padded.sizes, padded.scalars, hook=hook, patience=patience)
+    interpret(padded.ir, arrays, padded.sizes, padded.scalars, hook=hook, patience=patience, copies=copies)
     cropped(padded, call)
     return call.result
 

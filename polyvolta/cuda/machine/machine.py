@@ -16,6 +16,7 @@ import numpy as np
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
+from polyvolta.cuda.machine.copies import Arrival, Copies
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.sets import Aff, PolyvoltaError
@@ -77,6 +78,7 @@ class Machine:
     registers : array -> [block, warp, lane, *shape, width] of fp16 ("half") or fp32 ("float").
     values : name -> a number (sizes, scalars, loop variables) or an array broadcastable to `shape`.
     path : of the statement that is being executed.
+    copies : the asynchronous copies that are on their way.
     routes : what `access` keeps of the operations that were reached, by their identity and the array asked for.
     """
 
@@ -89,6 +91,7 @@ class Machine:
         effects: Mapping[type, Effect],
         hook: Hook | None = None,
         faults: Faults | None = None,
+        arrival: Arrival = "lazy",
     ) -> None:
         self.ir, self.tensors, self.blocks, self.effects, self.hook, self.faults = (
             ir, tensors, blocks, effects, hook, faults,
@@ -97,6 +100,8 @@ class Machine:
         self.routes: dict[tuple[int, str], Any] = {}
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
+        self.copies = Copies(self.shape, arrival, tuple(int(x) for x in blocks[:, 0]))
+        self.poison = POISON["half"].view(np.uint16)  # the bits of what nobody wrote in shared memory
         self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON["half"])
         self.shared = {t.name: self.memory[:, t.start : t.start + t.buffers * t.chunks] for t in ir.tiles}
         self.registers = {}
@@ -141,7 +146,14 @@ class Machine:
         try:
             if mask is not None and (group := _TOGETHER.get(op.together)) is not None:
                 self.whole(op, mask, *group)
-            return self.effects[type(op)](self, op, mask)
+            if self.copies.pending.issued:
+                self.copies.tick(self)
+            reach = self.effects[type(op)](self, op, mask)
+            if op.commits:
+                self.copies.commit(mask)
+            if op.awaits is not None:
+                self.copies.wait(self, op.awaits, mask)
+            return reach
         except (OutOfBounds, Diverged, NotAChunk) as wrong:  # none of the threads can take part
             self.refuse(wrong, mask)
             return ()

@@ -16,8 +16,9 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.machine.access import apply, reaches, which
 from polyvolta.cuda.machine.errors import NoProduct
 from polyvolta.cuda.machine.machine import Effect, Machine
-from polyvolta.cuda.machine.reach import Mask, Reaches, SharedReach
+from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.matrix_load import MatrixLoad
 from polyvolta.graph.functions.meaning import evaluate
 
 TYPES = {"half": np.float16, "float": np.float32}
@@ -93,6 +94,31 @@ def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> Reaches:
     groups = m.element(op.target).reshape(*m.shape, -1, op.access)
     for g in range(len(at.units)):
         _write(groups[..., g, :], m.memory.reshape(-1, op.access).take(_rows(m, at, g), 0), at.mask)
+    return found
+
+
+def _load_matrix(m: Machine, op: kir.LoadMatrix, mask: Mask) -> Reaches:
+    """What the instruction does: chunks from where lanes say, then its own distribution; no ownership map is asked."""
+    (at,) = found = reaches(m, op, mask)
+    who, each = handed(op.load, op.count, op.transposed), 2 * op.count
+    target, rows = m.element(op.target).view(np.uint16), m.memory.view(np.uint16).reshape(-1, CHUNK)
+    for n in range(len(at.units)):
+        named = rows.take(_rows(m, at, n), 0).reshape(*m.shape[:2], LANES * CHUNK)
+        _write(target[..., each * n : each * (n + 1)], named.take(who, 2), mask)
+    return found
+
+
+@lru_cache(maxsize=16)
+def handed(load: MatrixLoad, count: int, transposed: bool) -> np.ndarray:
+    """Which of the values that a warp's lanes name, lane * 8 + place, each value of each lane is: [lane, value]."""
+    source, place = apply(load.distribution(count, transposed), np.arange(LANES)[:, None], np.arange(2 * count))
+    return np.asarray(source * CHUNK + place)
+
+
+def _async_copy(m: Machine, op: kir.AsyncCopy, mask: Mask) -> Reaches:
+    read, write = found = reaches(m, op, mask)
+    assert isinstance(read, GlobalReach) and isinstance(write, SharedReach)
+    m.copies.issue(m, read, write)
     return found
 
 
@@ -174,8 +200,8 @@ def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> Reaches:
     return found
 
 
-def _barrier(m: Machine, op: kir.Barrier, mask: Mask) -> Reaches:
-    return ()  # that all are there is looked at for whatever threads take together
+def _order(m: Machine, op: kir.Barrier | kir.CommitCopies | kir.WaitCopies, mask: Mask) -> Reaches:
+    return ()  # who must be there, what is closed and what is waited for: the machine does it for whatever says so
 
 
 EFFECTS: dict[type, Effect] = {
@@ -189,7 +215,11 @@ EFFECTS: dict[type, Effect] = {
     kir.ExchangeStore: _exchange_store,
     kir.ExchangeLoad: _exchange_load,
     kir.GlobalStore: _global_store,
-    kir.Barrier: _barrier,
+    kir.Barrier: _order,
+    kir.LoadMatrix: _load_matrix,
+    kir.AsyncCopy: _async_copy,
+    kir.CommitCopies: _order,
+    kir.WaitCopies: _order,
 }
 
 
