@@ -359,9 +359,10 @@ class _Printer:
         function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
         chunk = async_copy.chunk(tile, self.operands.get(op.tile, "tile"))
         start, rest = zip(*(apart(e, self.unrolled) for e in op.place), strict=True)
-        behind = async_copy.moved(tile, start, rest, self.speller.ranges)
-        place = self.place(op.place if behind is None else start, tile.order)
-        at = _plus(self.call(chunk, self.buffer(op.tile, op.buffer), *place), self.c(behind or aff(0)))
+        strides = {n: self.multiples[n] for e in rest for n in e.names() if self.multiples[n]}
+        place, further = async_copy.behind(tile, start, rest, self.speller.ranges, strides)
+        at = self.call(chunk, self.buffer(op.tile, op.buffer), *self.place(place, tile.order))
+        at = _plus(at, self.c(further))
         return self.call(function, at, *self.access(op, tensor))
 
     def access(self, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:
