@@ -10,7 +10,7 @@ Source: PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from math import gcd
 

@@ -183,7 +183,7 @@ def _step(e: Aff) -> int:
 
 
 def _places(apart: Sequence[LaneApart], ranges: Mapping[str, Range]) -> tuple[list[str], list[str]]:
-    """The lines before and the addresses as C: what the lane says has a name, and so has a place that others are near."""
+    """The lines before and the addresses as C: what the lane says has a name, and so has a place near others."""
     first = apart[0]
     if any(p.own != first.own for p in apart):
         return [], [_place(c_expr(p.own, ranges), p, ranges) for p in apart]
