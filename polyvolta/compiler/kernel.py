@@ -28,8 +28,9 @@ class Kernel(Compiled):
 
         Parameters
         ----------
-        arrays : fp16 arrays in the order in which the tensors first appear, or by name: numpy arrays, or arrays
-            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's shape, and its
+        arrays : arrays in the order in which the tensors first appear, or by name: numpy arrays, or arrays
+            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's element type (fp16;
+            bf16 of torch, or of ml_dtypes in numpy arrays), its shape, and its
             values are next to one another along the dimension that its layout runs along; views into larger arrays
             will do. Scalars are numbers.
         out : where the results go, an array or a sequence of one for each output (None: allocate it); by default all

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.compiler.arguments import Argument, memory_order, on_device, places
+from polyvolta.compiler.arguments import Argument, dtype_of, memory_order, on_device, places
 from polyvolta.compiler.calls import (
     Call,
     check_padding,
@@ -132,7 +132,7 @@ def _through_device(call: Call, stream: Any) -> Any:
         inputs.append(on_device(launch.to_device(array, stream), a.tensor, a.tensor.name, stream))
     outputs = []
     for a in padded.outputs:
-        device = launch.allocate(a.shape, memory_order(a.tensor))
+        device = launch.allocate(a.shape, memory_order(a.tensor), dtype_of(a.tensor))
         outputs.append(on_device(device, a.tensor, a.tensor.name, stream))
     prepare(replace(padded, inputs=tuple(inputs), outputs=tuple(outputs)), stream).launch()
     for device, result in zip(outputs, call.outputs, strict=True):
@@ -150,7 +150,7 @@ def _on_device(call: Call, stream: Any) -> None:
     check_padding(call)
 
     def fitting(a: Argument) -> Argument:
-        whole = launch.allocate(extents(a.tensor, sizes), memory_order(a.tensor))
+        whole = launch.allocate(extents(a.tensor, sizes), memory_order(a.tensor), dtype_of(a.tensor))
         return on_device(whole, a.tensor, a.tensor.name, stream)
 
     inputs, outputs = ([fitting(a) for a in side] for side in (call.inputs, call.outputs))

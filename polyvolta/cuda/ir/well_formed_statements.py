@@ -58,7 +58,7 @@ def of_statement(ir: KernelIR, s: Stmt, known: frozenset[str]) -> Iterator[str]:
         yield from unknown(what, expressions, known)
     for f in fields(s):
         for e in elements(getattr(s, f.name)) if isinstance(s, Op) else ():
-            yield from _of_element(ir, e, kind=_KINDS.get((type(s), f.name)))
+            yield from _of_element(ir, e, kind=_kind_of(ir, _KINDS.get((type(s), f.name))))
     rule: Callable[[KernelIR, Any], Iterator[str]] | None = _RULES.get(type(s))
     if rule is not None:
         yield from rule(ir, s)
@@ -78,6 +78,11 @@ def _expressions(s: Part) -> Iterator[tuple[str, tuple[Aff, ...]]]:
                 yield x.array, x.index
             elif isinstance(x, Part) and not isinstance(x, Op | Loop | When):
                 yield f.name, tuple(e for _, some in _expressions(x) for e in some)
+
+
+def _kind_of(ir: KernelIR, size: int | None) -> str | None:
+    """The kind of values of so many bytes in a kernel."""
+    return {2: ir.kind, 4: "float"}.get(size) if size else None
 
 
 Vocabulary = tuple[tuple[str, tuple[str | None, ...]], ...]
@@ -257,6 +262,8 @@ def _of_wait(ir: KernelIR, op: WaitCopies) -> Iterator[str]:
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
+    if op.macro.kind != ir.kind:
+        yield f"{instruction.title} multiplies {op.macro.kind}, and the kernel's values are {ir.kind}"
     for own in (op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d):
         yield from of_lanes("the ownership", own, 2, ("i", own.inputs[-1][1] if own.inputs else 0))
     sides = zip("abd", (op.a, op.b, op.d), (instruction.a, instruction.b, instruction.d), op.macro.values, strict=True)
@@ -274,8 +281,8 @@ def _of_exchange(ir: KernelIR, op: ExchangeStore | ExchangeLoad) -> Iterator[str
     if op.buffer not in [t.name for t in ir.tiles]:
         yield f"no tile is called {op.buffer!r}"
     ex = op.exchange
-    if ex.kind not in VALUE_BYTES:
-        yield f"an exchange holds half or float values, not {ex.kind!r}"
+    if ex.kind not in (ir.kind, "float"):
+        yield f"an exchange holds {ir.kind} or float values, not {ex.kind!r}"
         return
     if isinstance(op, ExchangeStore):
         yield from _pieces(ex, _array(ir, op.source))
@@ -312,18 +319,18 @@ def _of_barrier(ir: KernelIR, s: Barrier) -> Iterator[str]:
         yield f"a barrier is one of a block or of a warp, not of a {s.scope}"
 
 
-_KINDS: dict[tuple[type, str], str] = {
-    (GlobalLoad, "target"): "half",
-    (SharedStore, "source"): "half",
-    (FragmentLoad, "target"): "half",
-    (Mma, "a"): "half",
-    (Mma, "b"): "half",
-    (Mma, "d"): "float",
-    (ExchangeStore, "source"): "float",
-    (Zero, "target"): "float",
-    (Scale, "target"): "float",
+_KINDS: dict[tuple[type, str], int] = {
+    (GlobalLoad, "target"): 2,
+    (SharedStore, "source"): 2,
+    (FragmentLoad, "target"): 2,
+    (Mma, "a"): 2,
+    (Mma, "b"): 2,
+    (Mma, "d"): 4,
+    (ExchangeStore, "source"): 4,
+    (Zero, "target"): 4,
+    (Scale, "target"): 4,
 }
-"""What values memory and the tensor cores take and give."""
+"""What values memory and the tensor cores take and give, in bytes: the kernel's 16-bit ones, or fp32."""
 _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     GlobalLoad: _of_global,
     GlobalStore: _of_global,

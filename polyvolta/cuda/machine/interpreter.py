@@ -50,6 +50,7 @@ from polyvolta.cuda.machine.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
+from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError
 from polyvolta.sets.errors import kind_of
 
@@ -89,8 +90,8 @@ def interpret(
     Parameters
     ----------
     ir : the kernel.
-    tensors : an fp16 array for each tensor, of its shape, its values next to one another along the innermost
-        dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
+    tensors : for each tensor an array of its shape and kind (fp16; bf16 of ml_dtypes, or its bit patterns in uint16),
+        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
         dimension that are multiples of the tensor's `align`. They stand for separate memories: no overlaps.
     sizes : a value for each symbolic size.
     scalars : a value for each scalar argument.
@@ -191,8 +192,11 @@ def prepared_memory(
 def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Memory:
     """A tensor's memory, from its first value to its last: a view of the caller's array."""
     shape = extents(t, sizes)
-    if array.dtype != np.float16 or array.shape != shape:
-        raise BadTensor(f"{t.name} is {array.dtype}{list(array.shape)}, not float16{list(shape)}")
+    kind = KINDS[t.kind]
+    if str(array.dtype) == kind.dtype:
+        array = array.view(kind.storage)
+    if array.dtype != kind.storage or array.shape != shape:
+        raise BadTensor(f"{t.name} is {array.dtype}{list(array.shape)}, not {kind.dtype}{list(shape)}")
     if t.written and not array.flags.writeable:
         raise BadTensor(f"{t.name} is written to, and its array is read-only")
     if any(s % ITEM for s in array.strides):

@@ -2,7 +2,8 @@
 
 The text is for people: loops and conditions say which statements of the tree they hold, every operation is one
 call of a device function, and every index is printed from an expression of the IR. fp16 is a storage type here (fp16
-is an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction.
+is an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction. So is bf16, in a kernel
+of that kind: what is written here and in the device functions for fp16 is said in its words, see `helpers.kinds`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
+from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
@@ -55,11 +57,17 @@ from polyvolta.sets.values.aff import Floor
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
 
-PRELUDE = """\
+PRELUDE = {
+    "half": """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint2 half4;          // four fp16 values, one 64-bit access
-typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
-
+typedef uint4 half8;          // eight fp16 values, one 128-bit access""",
+    "bfloat16": """\
+typedef unsigned short bf16;  // a storage type: bf16 values are only moved here, or converted by an instruction
+typedef uint2 bf16x4;         // four bf16 values, one 64-bit access
+typedef uint4 bf16x8;         // eight bf16 values, one 128-bit access""",
+}
+"""The types of a text, by the kernel's kind."""
 
 MARK = "\0"  # between a line's text and the path of the statement that starts there
 
@@ -94,7 +102,8 @@ def printed(ir: KernelIR) -> Printed:
     check(ir)
     printer = _Printer(ir)
     kernel = printer.kernel()
-    prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]
+    four = in_kind("half4", ir.kind)
+    prelude = [line for line in PRELUDE[ir.kind].splitlines() if four not in line or printer.uses(four)]
     marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
     lines: dict[IrPath, int] = {}
     texts = []
@@ -118,9 +127,13 @@ class _Printer:
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
-        self.kinds = {r.name: r.kind for r in ir.registers}
+        self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
+
+    def typed(self, text: str) -> str:
+        """A piece of text in the words of the kernel's kind."""
+        return in_kind(text, self.ir.kind)
 
     def uses(self, word: str) -> bool:
         """Whether a device function has a word in its text."""
@@ -132,15 +145,16 @@ class _Printer:
         ir = self.ir
         args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
         for t in ir.tensors:
-            args.append(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}")
+            args.append(self.typed(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}"))
             args += [f"int {t.ld}"] if t.ld else []
         *lines, head = opening(ir).splitlines()
         lines += wrapped(f"{head}{', '.join(args)}) {{", "    ")
-        lines.append("  extern __shared__ half8 shared_memory[];")
+        lines.append(self.typed("  extern __shared__ half8 shared_memory[];"))
         for t in ir.tiles:
             start = f" + {t.start}" if t.start else ""
             copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
-            lines.append(f"  half8 *const {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
+            pointer = self.typed("half8 *const")
+            lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
         lines += ["", "  const int linearId = threadIdx.x;"]
         lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
@@ -148,8 +162,8 @@ class _Printer:
         lines.append("")
         for r in ir.registers:
             shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
-            if r.kind == "half":
-                lines.append(f"  {declared(f'{r.name}{shape}', r.width)};")
+            if self.kinds[r.name] == "half":
+                lines.append(f"  {self.typed(declared(f'{r.name}{shape}', r.width))};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
         return "\n".join([*lines, *body, "}"])
@@ -220,7 +234,7 @@ class _Printer:
                     lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
                 return [*lines, pad + "}"]
             case _:
-                return _marked(wrapped(pad + self.op(s) + ";", pad + "    "), at)
+                return _marked(wrapped(pad + self.typed(self.op(s)) + ";", pad + "    "), at)
 
     def loop(self, s: Loop, depth: int, at: IrPath) -> list[str]:
         pad = "  " * depth
@@ -262,7 +276,7 @@ class _Printer:
         lines = lines if lines.isidentifier() else f"({lines})"
         offsets = [f"(long long){lines} * {self.ir.tensor(p.tensor).ld}"] if line != aff(0) else []
         offsets += [self.c(run)] if run != aff(0) else []
-        return f"const fp16 *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
+        return f"{self.typed('const fp16')} *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
 
     def advance(self, p: Pointer, name: str) -> str:
         """A pointer's step to the next trip."""
@@ -277,7 +291,7 @@ class _Printer:
     # ---- operations
 
     def call(self, function: DeviceFunction, *arguments: str) -> str:
-        return f"{self.functions.name(function)}({', '.join(arguments)})"
+        return f"{self.functions.name(function_in(function, self.ir.kind))}({', '.join(arguments)})"
 
     def op(self, op: Op) -> str:
         match op:
@@ -401,11 +415,11 @@ class _Printer:
 
     def exchange_load(self, op: ExchangeLoad) -> str:
         plan = op.exchange
-        self.need_kind(op.target, plan.kind, "an exchange")
+        self.need_kind(op.target, written(plan.kind), "an exchange")
         function = exchange.load(plan, op.parts, op.stride)
         where = [_plus(op.buffer, self.c(plan.chunks * op.slot)), *([self.c(op.round)] if plan.rounds > 1 else [])]
         target = self.element(op.target)
-        if plan.kind == "half":
+        if written(plan.kind) == "half":
             return f"{target} = {self.call(function, *where, 'lane')}"
         return self.call(function, target, *where, "lane")
 

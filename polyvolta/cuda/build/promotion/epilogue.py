@@ -75,7 +75,7 @@ def epilogue(
     warps : of a block, along y, x and z; those along z have parts of the sum.
     name_of : makes a statement's name from a wish, one that nothing else has.
     """
-    kind = "float" if plan.computes or warps[2] > 1 else "half"
+    kind = "float" if plan.computes or warps[2] > 1 else macro.kind
     exchange = plan_exchange(macro, kind, tensors[plan.outputs[0]].order)
     b = _Builder(plan, fragments, tensors, exchange, warps, name_of)
     b.run()
@@ -145,7 +145,7 @@ class _Builder:
 
         moves = any(ROUND in e.names() for e in one(var(ROUND)).index)  # type: ignore[union-attr]
         count = self.exchange.rounds if moves else 1
-        self.array(array, "half", count)
+        self.array(array, self.tensors[access.tensor].kind, count)
         self.add(statement, self.rounds(one, count), "global memory -> registers")
 
     def exchanged(self, array: str) -> None:

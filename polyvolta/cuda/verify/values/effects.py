@@ -39,6 +39,7 @@ from polyvolta.cuda.verify.values.values import (
     is_narrowed,
     narrowed,
 )
+from polyvolta.graph.functions.formats import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _scale(known: Knowledge, state: Memories, here: Here) -> None:
 
 
 def _exact(known: Knowledge, values: Tags, name: str, here: Here) -> None:
-    """Refute arithmetic with what was rounded to fp16 before."""
+    """Refute arithmetic with what was rounded to 16 bits before."""
     active = values.kind if here.mask is None else values.kind[here.mask]
     wrong = [k for k in np.unique(active) if k != UNKNOWN and is_narrowed(known.table[k])]
     if wrong:
@@ -115,20 +116,20 @@ def _exact(known: Knowledge, values: Tags, name: str, here: Here) -> None:
             where &= here.mask[..., None]
         warp, lane, value = (int(x) for x in np.argwhere(where)[0])
         text = element_text(known.table[wrong[0]], values.at[warp, lane, value], known.meaning.names)
-        what = f"{text} in {name} was rounded to fp16, and is computed with; the graph has fp32 there"
+        what = f"{text} in {name} was rounded to {KINDS[here.ir.kind].short}, and is computed with; the graph has fp32 there"
         here.refute("result", what, warp=warp, lane=lane)
 
 
 def _rounded(known: Knowledge, values: Tags) -> Tags:
-    """Values in fp16."""
+    """Values in 16 bits."""
     kinds = values.kind.copy()
     for kind in (int(k) for k in np.unique(kinds) if k != UNKNOWN):
         kinds[values.kind == kind] = known.table.number(narrowed(known.table[kind]))
     return Tags(kinds, values.at)
 
 
-def _is_half(here: Here, element: kir.Element) -> bool:
-    return here.ir.register(element.array).kind == "half"
+def _is_narrow(here: Here, element: kir.Element) -> bool:
+    return here.ir.register(element.array).kind in kir.NARROW
 
 
 def _global_load(known: Knowledge, state: Memories, here: Here) -> None:
@@ -176,7 +177,7 @@ def _pointwise(known: Knowledge, state: Memories, here: Here) -> None:
         if any(isinstance(p, Computed) and p.vanishes for p in parts):
             raise Undecided(f"{op.name} computes with what is an operand of a product already")
         skeleton = _vanishing(known, skeleton, joint, where, here)
-        if _is_half(here, op.target):
+        if _is_narrow(here, op.target):
             skeleton = narrowed(skeleton)
         made = Tags(np.full(shape, known.table.number(skeleton), np.int32), joint)
         if joint.shape[-1] < 2:
@@ -232,8 +233,8 @@ def _vanishing(known: Knowledge, skeleton: Skeleton, at: np.ndarray, where: np.n
 def _shared_store(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.SharedStore)
-    if not _is_half(here, op.source):
-        raise Undecided(f"{op.source.array} is stored to {op.tile}, whose values are fp16")
+    if not _is_narrow(here, op.source):
+        raise Undecided(f"{op.source.array} is stored to {op.tile}, whose values are {KINDS[here.ir.kind].short}")
     (at,) = here.addresses
     state.store(at.values(SLOT), state.element(op.source, here), here)
 
@@ -275,7 +276,7 @@ def _exchange_store(known: Knowledge, state: Memories, here: Here) -> None:
     (at,) = here.addresses
     values = state.element(op.source, here).values(np.array(op.exchange.pieces).reshape(-1))
     slots, size = at.values(SLOT), at.access.item // SLOT
-    if op.exchange.kind == "half":
+    if op.exchange.kind in kir.NARROW:
         values = _rounded(known, values)
     for half in range(size):
         state.store(slots + half, values, here, WHOLE if size == 1 else (LOW, HIGH)[half])
@@ -310,7 +311,7 @@ def _exchange_load(known: Knowledge, state: Memories, here: Here) -> None:
         for values in parts:
             _exact(known, values, op.buffer, here)
     found = parts[0] if op.parts == 1 else _summed(known, parts, here)
-    state.write(op.target, _rounded(known, found) if _is_half(here, op.target) else found, here)
+    state.write(op.target, _rounded(known, found) if _is_narrow(here, op.target) else found, here)
 
 
 def _summed(known: Knowledge, parts: list[Tags], here: Here) -> Tags:
