@@ -50,7 +50,7 @@ from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFu
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
-from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
+from polyvolta.cuda.text.pointers import Place, Pointer, apart, ending, moving
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
@@ -129,6 +129,7 @@ class _Printer:
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
+        self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
 
     def typed(self, text: str) -> str:
@@ -253,12 +254,13 @@ class _Printer:
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
         steps = [self.advance(p, name) for p, name in pointers.items()]
         last = ending(s, loads)
+        unrolled, self.unrolled = self.unrolled, self.unrolled | {s.var} if s.unroll else self.unrolled
         with self.knowing(ranges.of_loop(s)):
             for k, inner in enumerate(s.body):
                 lines += self.stmt(inner, depth + 1, (*at, k))
                 if inner is last:
                     lines[-1:] = [*(f"{pad}    {step}" for step in steps), lines[-1]]
-        self.moving = outer
+        self.moving, self.unrolled = outer, unrolled
         return [*lines, *(f"{pad}  {step}" for step in steps if last is None), pad + "}"]
 
     def free(self, wish: str) -> str:
@@ -355,12 +357,12 @@ class _Printer:
     def async_copy(self, op: AsyncCopy) -> str:
         tensor, tile = self.ir.tensor(op.tensor), self.ir.tile(op.tile)
         function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
-        chunk = self.call(
-            async_copy.chunk(tile, self.operands.get(op.tile, "tile")),
-            self.buffer(op.tile, op.buffer),
-            *self.place(op.place, tile.order),
-        )
-        return self.call(function, chunk, *self.access(op, tensor))
+        chunk = async_copy.chunk(tile, self.operands.get(op.tile, "tile"))
+        start, rest = zip(*(apart(e, self.unrolled) for e in op.place), strict=True)
+        behind = async_copy.moved(tile, start, rest, self.speller.ranges)
+        place = self.place(op.place if behind is None else start, tile.order)
+        at = _plus(self.call(chunk, self.buffer(op.tile, op.buffer), *place), self.c(behind or aff(0)))
+        return self.call(function, at, *self.access(op, tensor))
 
     def access(self, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:
         """The arguments that say where a tensor is accessed."""

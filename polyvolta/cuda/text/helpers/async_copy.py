@@ -10,6 +10,7 @@ Source: PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, SharedTile
@@ -18,6 +19,8 @@ from polyvolta.cuda.text.c_expr import c_expr
 from polyvolta.cuda.text.helpers import global_memory, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
+from polyvolta.sets import Aff
+from polyvolta.sets.values.simplify import Range, simplify
 
 
 def chunk(tile: SharedTile, operand: str) -> DeviceFunction:
@@ -35,6 +38,22 @@ def _chunk(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunc
         (f"return tile + {c_expr(place, ranges)};",),
         f"where the chunk is that starts at [{line}, {run}] of the tile:\n{layout}",
     )
+
+
+def moved(tile: SharedTile, start: Sequence[Aff], rest: Sequence[Aff], ranges: Mapping[str, Range]) -> Aff | None:
+    """How many chunks behind the one at `start` that at start + rest is, if this is so for all threads; else None.
+
+    >>> from polyvolta.sets import aff, var, xor
+    >>> i, k, t = var("i"), var("k"), var("linearId")
+    >>> layout = IndexMap((("i", 128), ("k", 32)), (("chunk", 4 * i + xor(i // 2 % 4, k // 8, 2)),))
+    >>> tile = SharedTile("shared_A", 0, 512, layout, (0, 1))
+    >>> print(moved(tile, (t // 4, 8 * (t % 4)), (32 * var("c5"), aff(0)), {"linearId": (0, 127), "c5": (0, 3)}))
+    128*c5
+    """
+    (there,), (here,) = tile.layout.at(*(s + r for s, r in zip(start, rest))), tile.layout.at(*start)
+    apart = simplify(simplify(there, ranges) - simplify(here, ranges), ranges)
+    others = frozenset().union(*(r.names() for r in rest))
+    return apart if apart.names() <= others else None
 
 
 @cache

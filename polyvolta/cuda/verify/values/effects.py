@@ -24,6 +24,7 @@ from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.values.products import Products
 from polyvolta.cuda.verify.values.reads import Read
 from polyvolta.cuda.verify.values.results import Notes, check_store
+from polyvolta.cuda.verify.values.transfers import loaded
 from polyvolta.cuda.verify.values.values import (
     UNKNOWN,
     Computed,
@@ -135,13 +136,17 @@ def _is_narrow(here: Here, element: kir.Element) -> bool:
 def _global_load(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.GlobalLoad)
+    state.write(op.target, _elements(known, here, state.element(op.target, here).kind.shape), here)
+
+
+def _elements(known: Knowledge, here: Here, shape: tuple[int, ...]) -> Tags:
+    """The elements of a tensor that an operation reads, of some shape [warp, lane, value]."""
     access = _of_tensor(here)
     parts = [here.split(e) for e in access.index]
     kind = known.table.number(Load(access.array, tuple(base for base, _ in parts)))
     numbers = (x[..., None] + more for (_, x), more in zip(parts, offsets(access), strict=True))
-    shape = state.element(op.target, here).kind.shape
     at = np.stack([np.broadcast_to(x, shape) for x in numbers], -1).astype(np.int32)
-    state.write(op.target, Tags(np.full(at.shape[:-1], kind, np.int32), at), here)
+    return Tags(np.full(at.shape[:-1], kind, np.int32), at)
 
 
 def _of_tensor(here: Here) -> Access:
@@ -245,6 +250,21 @@ def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
     (at,) = here.addresses
     slots = at.values(SLOT)
     local = tuple(np.broadcast_to(x, slots.shape) for x in at.elements)
+    _fragment(known, state, here, slots, local)
+
+
+def _load_matrix(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.LoadMatrix)
+    _fragment(known, state, here, *loaded(here, op, here.ir.register(op.target.array).width))
+
+
+def _fragment(
+    known: Knowledge, state: Memories, here: Here, slots: np.ndarray, local: tuple[np.ndarray, ...]
+) -> None:
+    """A fragment is what lies in slots, which is to be the tile's elements `local`, [warp, lane, value] each."""
+    op = here.op
+    assert isinstance(op, kir.FragmentLoad | kir.LoadMatrix)
     values, halves, writers = state.load(slots)
     read = Read(op, values, local, slots, tuple(n for n, _ in layout_of(here.ir.tile(op.tile)).inputs))
     active = np.ones(slots.shape, bool) if here.mask is None else np.broadcast_to(here.mask[..., None], slots.shape)
@@ -260,6 +280,13 @@ def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
         for spot, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
             read.refute(here, spot, why, state.writer(int(writers[spot])), proofs, when)
     state.write(op.target, values, here)
+
+
+def _async_copy(known: Knowledge, state: Memories, here: Here) -> None:
+    """The values of a copy, which is complete when it is issued."""
+    (at,) = here.addresses
+    slots = at.values(SLOT)
+    state.store(slots, _elements(known, here, slots.shape), here)
 
 
 def _mma(known: Knowledge, state: Memories, here: Here) -> None:
@@ -352,8 +379,8 @@ def _global_store(known: Knowledge, state: Memories, here: Here) -> None:
     check_store(known.table, known.meaning, here, _of_tensor(here), state.element(op.source, here), known.notes)
 
 
-def _barrier(known: Knowledge, state: Memories, here: Here) -> None:
-    """Whether barriers are where they should be is shown elsewhere."""
+def _orders(known: Knowledge, state: Memories, here: Here) -> None:
+    """Whether barriers, commits and waits are where they should be is shown elsewhere."""
 
 
 EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
@@ -367,5 +394,9 @@ EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
     kir.ExchangeStore: _exchange_store,
     kir.ExchangeLoad: _exchange_load,
     kir.GlobalStore: _global_store,
-    kir.Barrier: _barrier,
+    kir.Barrier: _orders,
+    kir.LoadMatrix: _load_matrix,
+    kir.AsyncCopy: _async_copy,
+    kir.CommitCopies: _orders,
+    kir.WaitCopies: _orders,
 }
