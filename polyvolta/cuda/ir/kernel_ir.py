@@ -43,6 +43,8 @@ from polyvolta.cuda.ir.operations import Pointwise as Pointwise
 from polyvolta.cuda.ir.operations import Scale as Scale
 from polyvolta.cuda.ir.operations import SharedStore as SharedStore
 from polyvolta.cuda.ir.operations import Zero as Zero
+from polyvolta.cuda.ir.runs import Runs as Runs
+from polyvolta.cuda.ir.runs import TakeRun as TakeRun
 from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
 from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
 from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
@@ -53,7 +55,7 @@ from polyvolta.sets import Aff
 Op = Operation
 """Any operation, of this package or of another."""
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
-              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies)  # fmt: skip
+              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun)  # fmt: skip
 """Those of this package."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from itertools import product
 from typing import Any
 
 from polyvolta.cuda.ir.accesses import KINDS, ORDERS, PROXIES, SPACES, TIMES, TOGETHER
@@ -38,6 +39,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     Stmt,
+    TakeRun,
     WaitCopies,
     When,
     Zero,
@@ -307,6 +309,22 @@ def _pieces(ex: Exchange, source: RegisterArray) -> Iterator[str]:
     yield from of_lanes("the store", ex.store, len(ex.pieces))
 
 
+def _of_take_run(ir: KernelIR, op: TakeRun) -> Iterator[str]:
+    runs, width = op.runs, _array(ir, op.source).width
+    yield from _of_element(ir, op.target, CHUNK)
+    if runs.rounds * CHUNK != width or runs.along not in (0, 1):
+        yield f"{runs.rounds} runs along dimension {runs.along} of the {width} values of {op.source.array}"
+    yield from of_map("the runs' values", runs.picks, 2, 1)
+    yield from of_lanes("the ownership of runs", runs.owns, 2, ("round", runs.rounds))
+    if [n for n, _ in runs.picks.inputs] != ["round", "v"] or [x for _, x in runs.picks.inputs] != [runs.rounds, CHUNK]:
+        yield f"the runs' values are of [round, v], {runs.rounds} by {CHUNK}, not of {runs.picks}"
+        return
+    for r, v in product(range(runs.rounds), range(CHUNK)):
+        (value,) = runs.picks.evaluate({"round": r, "v": v})
+        if not 0 <= value < width:
+            yield f"a run takes value {value} of the {width} of {op.source.array}"
+
+
 def _of_loop(ir: KernelIR, s: Loop) -> Iterator[str]:
     if not 1 <= s.step <= MOST_INT:
         yield f"{s.var} goes in steps of {s.step}"
@@ -327,6 +345,8 @@ _KINDS: dict[tuple[type, str], int] = {
     (Mma, "b"): 2,
     (Mma, "d"): 4,
     (ExchangeStore, "source"): 4,
+    (TakeRun, "source"): 4,
+    (TakeRun, "target"): 4,
     (Zero, "target"): 4,
     (Scale, "target"): 4,
 }
@@ -340,6 +360,7 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     Mma: _of_mma,
     ExchangeStore: _of_exchange,
     ExchangeLoad: _of_exchange,
+    TakeRun: _of_take_run,
     Loop: _of_loop,
     Barrier: _of_barrier,
     LoadMatrix: _of_load_matrix,

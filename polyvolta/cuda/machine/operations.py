@@ -14,14 +14,13 @@ import numpy as np
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.machine.access import apply, reaches, which
-from polyvolta.cuda.machine.errors import NoProduct
+from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.matrix_load import MatrixLoad
 from polyvolta.graph.functions.formats import cast, widened
 from polyvolta.graph.functions.meaning import evaluate
-
 
 # ---- global memory
 
@@ -200,6 +199,15 @@ def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> Reaches:
     return found
 
 
+def _take_run(m: Machine, op: kir.TakeRun, mask: Mask) -> Reaches:
+    number = m.number(op.round, "the round of a run")
+    if not 0 <= number < op.runs.rounds:
+        raise OutOfBounds(f"run {number} of {op.source.array}, whose lanes have {op.runs.rounds} each")
+    (values,) = op.runs.picks.evaluate({"round": number, "v": np.arange(CHUNK)})
+    _write(m.element(op.target), m.element(op.source)[..., values], mask)
+    return ()
+
+
 def _order(m: Machine, op: kir.Barrier | kir.CommitCopies | kir.WaitCopies, mask: Mask) -> Reaches:
     return ()  # who must be there, what is closed and what is waited for: the machine does it for whatever says so
 
@@ -215,6 +223,7 @@ EFFECTS: dict[type, Effect] = {
     kir.ExchangeStore: _exchange_store,
     kir.ExchangeLoad: _exchange_load,
     kir.GlobalStore: _global_store,
+    kir.TakeRun: _take_run,
     kir.Barrier: _order,
     kir.LoadMatrix: _load_matrix,
     kir.AsyncCopy: _async_copy,

@@ -36,6 +36,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     Stmt,
+    TakeRun,
     WaitCopies,
     When,
     Zero,
@@ -45,7 +46,7 @@ from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text import ranges
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
-from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, shared
+from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, runs, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
@@ -326,6 +327,10 @@ class _Printer:
                 return self.call(async_copy.COMMIT)
             case WaitCopies(pending):
                 return self.call(async_copy.wait(pending))
+            case TakeRun(target, source, plan, number):
+                function = runs.take(plan, self.width(source))
+                which = [self.c(number)] if plan.rounds > 1 else []
+                return self.call(function, self.element(target), self.element(source), *which)
             case Barrier(scope):
                 return "__syncthreads()" if scope == "block" else "__syncwarp()"
         if type(op) not in TEXTS:

@@ -26,9 +26,11 @@ from polyvolta.cuda.ir.kernel_ir import (
     Op,
     Pointwise,
     RegisterArray,
+    Runs,
     Scale,
     SharedStore,
     SharedTile,
+    TakeRun,
     WaitCopies,
     Zero,
 )
@@ -151,6 +153,10 @@ CASES = {
         [*(in_memory("shared", "read", "exchange", (), 4, 4, slot=C + 2 * p, slot_chunks=64, places=TWO, given=(Z,))
            for p in range(3)),
          single("write", "run", Z)],
+    ),
+    "a lane's own run": (
+        TakeRun(RUN, D, Runs(IndexMap((("round", 1), ("v", 8)), (("value", var("v")),)), OWNS, 1, 1), Z),
+        [single("read", "hmma_C", C, Z), single("write", "run", Z)],
     ),
     "a guarded store": (
         GlobalStore(RUN, "C", INDEX, 1, True),

@@ -379,6 +379,17 @@ def _global_store(known: Knowledge, state: Memories, here: Here) -> None:
     check_store(known.table, known.meaning, here, _of_tensor(here), state.element(op.source, here), known.notes)
 
 
+def _take_run(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.TakeRun)
+    number = here.number(op.round)
+    if not 0 <= number < op.runs.rounds:
+        here.refute("result", f"run {number} is taken of {op.source.array}, whose lanes have {op.runs.rounds} each")
+        return
+    (values,) = op.runs.picks.evaluate({"round": number, "v": np.arange(CHUNK)})
+    state.write(op.target, state.element(op.source, here).values(values), here)
+
+
 def _orders(known: Knowledge, state: Memories, here: Here) -> None:
     """Whether barriers, commits and waits are where they should be is shown elsewhere."""
 
@@ -394,6 +405,7 @@ EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
     kir.ExchangeStore: _exchange_store,
     kir.ExchangeLoad: _exchange_load,
     kir.GlobalStore: _global_store,
+    kir.TakeRun: _take_run,
     kir.Barrier: _orders,
     kir.LoadMatrix: _load_matrix,
     kir.AsyncCopy: _async_copy,
