@@ -26,6 +26,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
+    VALUE_BYTES,
     Access,
     Exchange,
     KernelIR,
