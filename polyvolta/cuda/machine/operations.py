@@ -21,7 +21,6 @@ from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formats import cast, widened
 from polyvolta.graph.functions.meaning import evaluate
 
-
 # ---- global memory
 
 
