@@ -58,17 +58,18 @@ from polyvolta.sets.values.aff import Floor
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
 
-PRELUDE = {
-    "half": """\
+PRELUDE = """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint2 half4;          // four fp16 values, one 64-bit access
-typedef uint4 half8;          // eight fp16 values, one 128-bit access""",
+typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
+PRELUDES = {
+    "half": PRELUDE,
     "bfloat16": """\
 typedef unsigned short bf16;  // a storage type: bf16 values are only moved here, or converted by an instruction
 typedef uint2 bf16x4;         // four bf16 values, one 64-bit access
 typedef uint4 bf16x8;         // eight bf16 values, one 128-bit access""",
 }
-"""The types of a text, by the kernel's kind."""
+"""By the kernel's kind."""
 
 MARK = "\0"  # between a line's text and the path of the statement that starts there
 
@@ -104,7 +105,7 @@ def printed(ir: KernelIR) -> Printed:
     printer = _Printer(ir)
     kernel = printer.kernel()
     four = in_kind("half4", ir.kind)
-    prelude = [line for line in PRELUDE[ir.kind].splitlines() if four not in line or printer.uses(four)]
+    prelude = [line for line in PRELUDES[ir.kind].splitlines() if four not in line or printer.uses(four)]
     marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
     lines: dict[IrPath, int] = {}
     texts = []
