@@ -44,7 +44,7 @@ from polyvolta.cuda.machine.errors import Diverged as Diverged
 from polyvolta.cuda.machine.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong
-from polyvolta.cuda.machine.forecast import Forecast, blocks_of
+from polyvolta.cuda.machine.forecast import Forecast
 from polyvolta.cuda.machine.machine import POISON as POISON
 from polyvolta.cuda.machine.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.machine.operations import EFFECTS
@@ -137,7 +137,7 @@ def interpret(
     count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None))
     forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
     for first in range(0, count, batch):
-        blocks = blocks_of(grid, first, min(first + batch, count))
+        blocks = ir.block_order.blocks(grid, first, min(first + batch, count))
         machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault, arrival)
         _run(machine, watch, forecast)
 
