@@ -1,4 +1,4 @@
-"""How a kernel is tiled: eight values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: nine values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -40,6 +40,7 @@ class Tiling:
     accumulators: str
     prefetch: int
     fragments: int = 1
+    group: int = 1
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -147,6 +148,7 @@ class Needs:
     operands : matrices and vectors that the epilogue loads.
     layouts : the different pairs of layouts of products' left and right operands.
     sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
+    kind : of the tensors' values, "half" or "bfloat16".
     """
 
     accumulators: int = 1
@@ -155,6 +157,7 @@ class Needs:
     operands: int = 0
     layouts: tuple[tuple[str, str], ...] = (("row", "col"),)
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
+    kind: str = "half"
 
 
 def farthest(buffers: int) -> int:

@@ -292,10 +292,10 @@ class _Loop:
         return self.plan.a, self.plan.b
 
     def registers(self) -> tuple[RegisterArray, ...]:
-        out = [RegisterArray(n, "half", (s.copies,)) for s in self.through for n in staged(s)]
+        out = [RegisterArray(n, self.macro.kind, (s.copies,)) for s in self.through for n in staged(s)]
         for side, count, values in zip(self.sides, self.counts(), self.macro.values):
             shape = (count,) if self.strip is None else (self.fragments, count)
-            out.append(RegisterArray(fragment_name(side.operand.name), "half", shape, values))
+            out.append(RegisterArray(fragment_name(side.operand.name), self.macro.kind, shape, values))
         return tuple(out)
 
     # ---- movements
