@@ -44,7 +44,7 @@ from polyvolta.cuda.machine.errors import Diverged as Diverged
 from polyvolta.cuda.machine.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong
-from polyvolta.cuda.machine.forecast import Forecast, blocks_of
+from polyvolta.cuda.machine.forecast import Forecast
 from polyvolta.cuda.machine.machine import POISON as POISON
 from polyvolta.cuda.machine.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.machine.operations import EFFECTS
@@ -91,8 +91,9 @@ def interpret(
     ----------
     ir : the kernel.
     tensors : for each tensor an array of its shape and kind (fp16; bf16 of ml_dtypes, or its bit patterns in uint16),
-        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
-        dimension that are multiples of the tensor's `align`. They stand for separate memories: no overlaps.
+        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a
+        larger one, at an address and with a leading dimension that are multiples of the tensor's `align`. They stand
+        for separate memories: no overlaps.
     sizes : a value for each symbolic size.
     scalars : a value for each scalar argument.
     hook : called as `hook(machine, op, values)` after each operation of each batch of blocks, with the names'
@@ -136,7 +137,7 @@ def interpret(
     count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None))
     forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
     for first in range(0, count, batch):
-        blocks = blocks_of(grid, first, min(first + batch, count))
+        blocks = ir.block_order.blocks(grid, first, min(first + batch, count))
         machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault, arrival)
         _run(machine, watch, forecast)
 

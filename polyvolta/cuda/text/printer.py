@@ -44,6 +44,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text import ranges
+from polyvolta.cuda.text.block_order import BLOCKS, place_of_block
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, runs, shared
@@ -55,20 +56,18 @@ from polyvolta.cuda.text.pointers import Place, Pointer, apart, ending, moving
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
-BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
-"""Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
-
-PRELUDE = {
-    "half": """\
+PRELUDE = """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint2 half4;          // four fp16 values, one 64-bit access
-typedef uint4 half8;          // eight fp16 values, one 128-bit access""",
+typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
+PRELUDES = {
+    "half": PRELUDE,
     "bfloat16": """\
 typedef unsigned short bf16;  // a storage type: bf16 values are only moved here, or converted by an instruction
 typedef uint2 bf16x4;         // four bf16 values, one 64-bit access
 typedef uint4 bf16x8;         // eight bf16 values, one 128-bit access""",
 }
-"""The types of a text, by the kernel's kind."""
+"""By the kernel's kind."""
 
 MARK = "\0"  # between a line's text and the path of the statement that starts there
 
@@ -104,7 +103,7 @@ def printed(ir: KernelIR) -> Printed:
     printer = _Printer(ir)
     kernel = printer.kernel()
     four = in_kind("half4", ir.kind)
-    prelude = [line for line in PRELUDE[ir.kind].splitlines() if four not in line or printer.uses(four)]
+    prelude = [line for line in PRELUDES[ir.kind].splitlines() if four not in line or printer.uses(four)]
     marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
     lines: dict[IrPath, int] = {}
     texts = []
@@ -160,7 +159,7 @@ class _Printer:
         lines += ["", "  const int linearId = threadIdx.x;"]
         lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
-        lines += [f"  const int {new} = {name};" for name, new in BLOCKS.items() if any(new in x for x in body)]
+        lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), self.free)
         lines.append("")
         for r in ir.registers:
             shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
@@ -364,9 +363,10 @@ class _Printer:
         function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
         chunk = async_copy.chunk(tile, self.operands.get(op.tile, "tile"))
         start, rest = zip(*(apart(e, self.unrolled) for e in op.place), strict=True)
-        behind = async_copy.moved(tile, start, rest, self.speller.ranges)
-        place = self.place(op.place if behind is None else start, tile.order)
-        at = _plus(self.call(chunk, self.buffer(op.tile, op.buffer), *place), self.c(behind or aff(0)))
+        strides = {n: self.multiples[n] for e in rest for n in e.names() if self.multiples[n]}
+        place, further = async_copy.behind(tile, start, rest, self.speller.ranges, strides)
+        at = self.call(chunk, self.buffer(op.tile, op.buffer), *self.place(place, tile.order))
+        at = _plus(at, self.c(further))
         return self.call(function, at, *self.access(op, tensor))
 
     def access(self, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:

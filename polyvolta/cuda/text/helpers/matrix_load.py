@@ -22,7 +22,7 @@ from math import gcd
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, LoadMatrix, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.matrix_load import MatrixLoad
-from polyvolta.cuda.text.c_expr import c_expr, in_steps, narrowed
+from polyvolta.cuda.text.c_expr import c_expr, in_steps, is_sum, narrowed
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.shared import LANE, extents, layout_name, shown
 from polyvolta.cuda.text.helpers.values import declared, word
@@ -183,16 +183,22 @@ def _step(e: Aff) -> int:
 
 
 def _places(apart: Sequence[LaneApart], ranges: Mapping[str, Range]) -> tuple[list[str], list[str]]:
-    """The line before and the places as C: what depends on the lane has a name."""
+    """The lines before and the addresses as C: what the lane says has a name, and so has a place near others."""
     first = apart[0]
     if any(p.own != first.own for p in apart):
         return [], [_place(c_expr(p.own, ranges), p, ranges) for p in apart]
-    return [f"const int own = {c_expr(first.own, ranges)};"], [_place("own", p, ranges) for p in apart]
+    lines, whole = [f"const int own = {c_expr(first.own, ranges)};"], _place("own", first, ranges)
+    near = [p.rest - first.rest for p in apart if p.crossed == first.crossed]
+    if len(apart) == 1 or len(near) < len(apart) or not all(e.is_constant for e in near):
+        return lines, [_place("own", p, ranges) for p in apart]
+    lines.append(f"const unsigned line = {whole};")
+    return lines, ["line" if e == aff(0) else f"line + {e}" for e in near]
 
 
 def _place(own: str, p: LaneApart, ranges: Mapping[str, Range]) -> str:
     if p.crossed != aff(0):
-        own = f"({own if own.isidentifier() else f'({own})'} ^ {c_expr(p.crossed, ranges)})"
+        left, right = (f"({x})" if is_sum(x) else x for x in (own, c_expr(p.crossed, ranges)))
+        own = f"({left} ^ {right})"
     elif "^" in own:
         own = f"({own})"
     return " + ".join(["shared_address(tile)", own, *([c_expr(p.rest, ranges)] if p.rest != aff(0) else [])])
