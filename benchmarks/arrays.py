@@ -20,16 +20,55 @@ from typing import Any
 
 import numpy as np
 
-INPUT_POISON, OUTPUT_POISON = 0x7EA5, 0x7D5A  # a quiet and a signalling NaN of fp16
 GUARD = 128  # 16-bit words before and after; twice what a 128-bit access of a warp's lane could miss by
-LIMIT = 5e-4  # largest relative L2 error
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What is different between 16-bit element types.
+
+    Parameters
+    ----------
+    dtype : its name.
+    input_poison, output_poison : a quiet and a signalling NaN.
+    half_step : how far a rounded value is off at most, relative to it: 2^-11 with 11 significant bits.
+    smallest, largest : normal number; what is rounded to infinity.
+    """
+
+    dtype: str
+    input_poison: int
+    output_poison: int
+    half_step: float
+    smallest: float
+    largest: float
+
+    @property
+    def limit(self) -> float:
+        """Largest relative L2 error of a result that was rounded once."""
+        return 1.024 * self.half_step
+
+    @property
+    def numpy(self) -> np.dtype:
+        """As numpy has it; bfloat16 is of the package ml_dtypes."""
+        if self.dtype == "bfloat16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(self.dtype)
+
+
+FP16 = Precision("float16", 0x7EA5, 0x7D5A, 2**-11, 2**-14, 65520.0)
+BF16 = Precision("bfloat16", 0x7FE5, 0x7F9A, 2**-8, 2**-126, (2 - 2**-8) * 2.0**127)
+PRECISIONS = {p.dtype: p for p in (FP16, BF16)}
+INPUT_POISON, OUTPUT_POISON, LIMIT = FP16.input_poison, FP16.output_poison, FP16.limit
 
 
 @dataclass(frozen=True)
 class Library:
-    """Where buffers lie: numpy's host memory, or torch's memory on the GPU."""
+    """Where buffers lie, numpy's host memory or torch's memory on the GPU, and what their elements are."""
 
     gpu: bool = False
+    precision: Precision = FP16
 
     @property
     def xp(self) -> Any:
@@ -46,10 +85,11 @@ class Library:
         return self.xp.from_numpy(values).cuda() if self.gpu else values
 
     def view(self, buffer: Any, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        """fp16 view into a buffer; strides and offset in values."""
+        """View into a buffer; strides and offset in values."""
         if self.gpu:
-            return buffer.view(self.xp.float16).as_strided(tuple(shape), tuple(strides), offset)
-        halves = buffer.view(np.float16)[offset:]
+            kind = getattr(self.xp, self.precision.dtype)
+            return buffer.view(kind).as_strided(tuple(shape), tuple(strides), offset)
+        halves = buffer.view(self.precision.numpy)[offset:]
         return np.lib.stride_tricks.as_strided(halves, tuple(shape), tuple(2 * s for s in strides))
 
     def double(self, array: Any) -> Any:
@@ -64,7 +104,7 @@ class Guarded:
     Parameters
     ----------
     buffer : int16, flat, all of it.
-    array : the fp16 view that is passed to the kernel.
+    array : the view that is passed to the kernel.
     mine : a view of the same shape and place, of int16.
     before : a copy of the buffer as it was.
     align : how many values the array's address and leading dimension are multiples of: 8, 4, 2 or 1, no more.
@@ -83,7 +123,8 @@ class Guarded:
         """How many words around the array, or of an input, are not what they were."""
         now = self.buffer
         if self.output:  # its own words may change
-            mine, self.mine[...] = (self.mine.clone() if self.library.gpu else self.mine.copy()), _word(OUTPUT_POISON)
+            mine = self.mine.clone() if self.library.gpu else self.mine.copy()
+            self.mine[...] = _word(self.library.precision.output_poison)
             count = int((now != self.before).sum())
             self.mine[...] = mine
             return count
@@ -91,7 +132,7 @@ class Guarded:
 
     def unwritten(self) -> int:
         """How many values of an output still hold the pattern."""
-        return int((self.mine == _word(OUTPUT_POISON)).sum())
+        return int((self.mine == _word(self.library.precision.output_poison)).sum())
 
 
 def _word(pattern: int) -> int:
@@ -105,7 +146,7 @@ def guarded(
 
     Parameters
     ----------
-    values : fp16 for an input, the shape for an output; an empty shape is as good as any.
+    values : of the library's precision for an input, the shape for an output; an empty shape is as good as any.
     layout : "row" or "col".
     align : see `Guarded`; 0: contiguous, at the start of a 16-byte word, as a plain array lies.
     """
@@ -118,10 +159,10 @@ def guarded(
         ld = _odd_multiple(run + int(rng.integers(0, 24)), unit)
         offset = _odd_multiple(GUARD + int(rng.integers(0, 64)), unit)
     strides = (1,) if len(shape) == 1 else (ld, 1) if layout == "row" else (1, ld)
-    poison = _word(OUTPUT_POISON if output else INPUT_POISON)
+    poison = _word(library.precision.output_poison if output else library.precision.input_poison)
     words = np.full(offset + max(lines, 1) * max(ld, 1) + GUARD, poison, np.int16)
     if not output:
-        place = Library().view(words, shape, strides, offset)
+        place = Library(False, library.precision).view(words, shape, strides, offset)
         place.view(np.int16)[...] = values.view(np.int16) if values.size else 0
     buffer = library.words(words)
     array = library.view(buffer, shape, strides, offset)
@@ -136,15 +177,17 @@ def _odd_multiple(least: int, unit: int) -> int:
     return unit * (n + (n % 2 == 0 and unit < 8))
 
 
-def random_values(shape: Sequence[int], kind: str, rng: np.random.Generator) -> np.ndarray:
-    """fp16 values: "normal" ones, "coarse" ones, multiples of 1/8 up to 2 in size, or "special": a few not finite.
+def random_values(
+    shape: Sequence[int], kind: str, rng: np.random.Generator, precision: Precision = FP16
+) -> np.ndarray:
+    """16-bit values: "normal" ones, "coarse" ones, multiples of 1/8 up to 2 in size, or "special": a few not finite.
 
-    Sums, products and maxima of a few coarse numbers are fp16 numbers again. A result of few values, where one
+    Sums, products and maxima of a few coarse numbers are 16-bit numbers again. A result of few values, where one
     rounding more would show in the error, is computed from them.
     """
     if kind == "normal":
-        return rng.standard_normal(tuple(shape), np.float32).astype(np.float16)
-    values = (rng.integers(-16, 17, tuple(shape)) / 8).astype(np.float16)
+        return rng.standard_normal(tuple(shape), np.float32).astype(precision.numpy)
+    values = (rng.integers(-16, 17, tuple(shape)) / 8).astype(precision.numpy)
     if kind == "special" and values.size > 3:
         values.reshape(-1)[rng.integers(0, values.size, 3)] = rng.choice((np.nan, np.inf, -np.inf), 3)
     return values
@@ -153,7 +196,7 @@ def random_values(shape: Sequence[int], kind: str, rng: np.random.Generator) -> 
 def relative_error(library: Library, got: Any, expected: Any) -> float:
     """Relative L2 error; values that are not finite count as right where both are the same, else as infinite.
 
-    Values are taken for no smaller than the smallest normal fp16 number: below it fp16 loses digits.
+    Values are taken for no smaller than the smallest normal number: below it digits are lost.
     """
     xp, got = library.xp, library.double(got)
     same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
@@ -163,12 +206,13 @@ def relative_error(library: Library, got: Any, expected: Any) -> float:
     error = float(xp.linalg.norm(difference.reshape(-1)))
     if error == 0:
         return 0.0
-    size = max(size, 2**-14 * math.prod(got.shape) ** 0.5)
+    size = max(size, library.precision.smallest * math.prod(got.shape) ** 0.5)
     return error / size if np.isfinite(error) else float("inf")
 
 
 def outliers(library: Library, got: Any, expected: Any) -> int:
-    """How many values are wrong by themselves: off by more than 2^-9 of the expected one and 1/64 of the usual one.
+    """How many values are wrong by themselves: off by more than four roundings of the expected one and 1/64 of the
+    usual one (of bfloat16 1/8).
 
     One wrong value of a large result hides in an L2 error.
     """
@@ -177,7 +221,8 @@ def outliers(library: Library, got: Any, expected: Any) -> int:
     size = xp.abs(xp.where(finite, expected, xp.zeros_like(expected)))
     usual = float((size**2).mean()) ** 0.5 if math.prod(size.shape) else 0.0
     difference = xp.abs(xp.where(finite, library.double(got), size) - xp.where(finite, expected, size))
-    return int((difference > size * 2**-9 + usual / 64 + 1e-6).sum())
+    step = library.precision.half_step
+    return int((difference > 4 * step * size + 32 * step * usual + 1e-6).sum())
 
 
 @dataclass(frozen=True)
@@ -225,7 +270,8 @@ def _judge(
     library: Library, inputs: Mapping[str, Guarded], outputs: Sequence[Guarded], expected: Sequence[Any], limit: float
 ) -> Verdict:
     xp = library.xp
-    expected = [xp.where(xp.abs(e) >= 65520, e * float("inf"), e) for e in expected]  # no fp16 numbers
+    largest = library.precision.largest
+    expected = [xp.where(xp.abs(e) >= largest, e * float("inf"), e) for e in expected]  # no 16-bit numbers
     errors = [relative_error(library, o.array, e) for o, e in zip(outputs, expected, strict=True)]
     leaked = sum(int((xp.isnan(o.array) & ~xp.isnan(e)).sum()) for o, e in zip(outputs, expected, strict=True))
     unwritten = sum(o.unwritten() for o in outputs)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from arrays import LIMIT, Library, Verdict, guarded, judge, random_values
+from arrays import PRECISIONS, Library, Verdict, guarded, judge, random_values
 from combinations import Combination, expected
 
 ODD = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 200, 255, 257, 500, 513, 1000, 1023, 1025, 2049, 4095)
@@ -92,11 +92,12 @@ def _odd(pick: random.Random, step: int, shrink: int) -> int:
 def limit_of(combination: Combination, case: Case) -> float:
     """The largest error that is right.
 
-    The result's rounding alone is up to 2^-11 of a single value, and the rounding of a prologue's results as much: in
-    a result of few values nothing averages it.
+    The result's rounding alone is up to 2^-11 of a single value (2^-8 of bfloat16), and the rounding of a prologue's
+    results as much: in a result of few values nothing averages it.
     """
+    limit = PRECISIONS[combination.dtype].limit
     few = case.sizes.get("M", case.sizes["N"]) * case.sizes["N"] < FEW
-    return 4 * LIMIT if few and combination.idiom.rounded else LIMIT
+    return 4 * limit if few and combination.idiom.rounded else limit
 
 
 def run(kernel: Any, combination: Combination, case: Case, library: Library, call: Callable, as_array: Any) -> Verdict:
@@ -108,10 +109,11 @@ def run(kernel: Any, combination: Combination, case: Case, library: Library, cal
     call : `call(kernel, inputs by name, scalars by name, out)` runs it, and waits for it.
     as_array : makes of the library's view what is passed to the kernel.
     """
-    idiom, rng = combination.idiom, np.random.default_rng(case.seed)
+    idiom, rng, precision = combination.idiom, np.random.default_rng(case.seed), PRECISIONS[combination.dtype]
+    library = replace(library, precision=precision)
     shapes = {n: [1 if d == "1" else case.sizes[d] for d in t.split()[0]] for n, t in idiom.tensors.items()}
     inputs = {
-        name: guarded(library, random_values(shape, case.data, rng), combination.layout_of(name), align, rng)
+        name: guarded(library, random_values(shape, case.data, rng, precision), combination.layout_of(name), align, rng)
         for (name, shape), align in zip(shapes.items(), case.align)
     }
     scalars = {name: float(rng.choice((0.5, -1.5, 2.0))) for name in idiom.scalars}

@@ -1,16 +1,19 @@
-"""The matrix of kernels: what is computed x layouts x macro-MMA x split-K x tiles x buffers, as data.
+"""The matrices of kernels: what is computed x layouts x macro-MMA x split-K x tiles x buffers, as data.
 
 An idiom is one formula over named arrays. The text of the formula has three readings: with `Graphs` it builds the
 graph that polyvolta compiles, with `Arrays` over numpy or torch it computes the same thing in float64 from values.
 So the expected result shares no code with the compiler, nor with `pv.reference`.
 
-`combinations()` is the whole matrix, always in the same order and under the same names; every program that compiles,
-interprets, measures or checks kernels draws from it. A name such as
+`combinations(target)` is a target's whole matrix, always in the same order and under the same names; every program
+that compiles, interprets, measures or checks kernels draws from it. A name such as
 
     bias relu/row.col-row/m16n16k8/k2/128x128x32-64x64x32/b1
+    sm_80/bfloat16/bias relu/row.col-row/m16n32k16/k2/128x128x64-64x64x64/b3/g1
 
-says idiom, layouts of A, B and the result, macro-MMA, split-K, block tile, warp tile and buffers. `rings()` has all
+says the target and the element type (of sm_70 neither), idiom, layouts of A, B and the result, macro-MMA, split-K,
+block tile, warp tile, buffers, and how many rows of blocks go together where that isn't the default. `rings()` has all
 rings of buffers beside it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`.
+What there is of tiles and the like for a target is in `families.py`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from typing import Any
+
+from families import FAMILIES, Family
 
 import polyvolta as pv
 
@@ -185,28 +190,7 @@ class Arrays:
 
 # ---- combinations ------------------------------------------------------------------------------------------
 
-TILES = (
-    ((128, 128, 32), (64, 64, 32)),
-    ((64, 64, 32), (32, 32, 32)),
-    ((64, 128, 32), (32, 64, 32)),
-    ((128, 64, 16), (64, 32, 16)),
-    ((32, 32, 64), (32, 32, 64)),
-    ((256, 64, 32), (64, 64, 32)),
-    ((64, 64, 64), (32, 32, 64)),
-    ((32, 64, 16), (32, 32, 16)),
-    ((128, 32, 32), (32, 32, 32)),
-    ((64, 256, 16), (32, 64, 16)),
-    ((32, 32, 16), (32, 32, 16)),
-    ((32, 32, 128), (32, 32, 128)),
-    ((16, 64, 32), (16, 32, 32)),
-    ((16, 16, 64), (16, 16, 64)),
-    ((64, 16, 16), (16, 16, 16)),
-    ((96, 48, 24), (48, 48, 24)),
-)
-"""Block tile and warp tile; the last ones for the m16n16k8 alone."""
-MACRO_SHAPES = {"m16n16k8": (16, 16, 8), "m32n32k8": (32, 32, 8)}
 SPLITS = (1, 2, 4, 8)
-SHARED_LIMIT, THREAD_LIMIT, REGISTER_LIMIT, BLOCK_REGISTERS = 96 * 1024, 1024, 255, 65536
 
 
 @dataclass(frozen=True)
@@ -224,15 +208,20 @@ class Combination:
     buffers: int = 1
     partial: str = "guard"
     ahead: int | None = None
+    target: str = "sm_70"
+    dtype: str = "float16"
+    group: int | None = None
 
     @property
     def name(self) -> str:
         block, warp = ("x".join(map(str, t)) for t in (self.block, self.warp))
         pad = "/pad" if self.partial == "pad" else ""
         ahead = f"/p{self.ahead}" if self.ahead is not None else ""
+        group = f"/g{self.group}" if self.group is not None else ""
+        target = f"{self.target}/{self.dtype}/" if self.target != "sm_70" else ""
         return (
-            f"{self.idiom.name}/{self.a}.{self.b}-{self.c}/{self.macro}/k{self.split_k}/{block}-{warp}"
-            f"/b{self.buffers}{ahead}{pad}"
+            f"{target}{self.idiom.name}/{self.a}.{self.b}-{self.c}/{self.macro}/k{self.split_k}/{block}-{warp}"
+            f"/b{self.buffers}{ahead}{group}{pad}"
         )
 
     @property
@@ -246,6 +235,7 @@ class Combination:
             prefetch=self.ahead,
             partial=self.partial,
             accumulators=self.idiom.accumulators,
+            **({} if self.group is None else {"group": self.group}),
         )
 
     @property
@@ -259,11 +249,11 @@ class Combination:
 
     def outputs(self) -> Any:
         """The graph's outputs."""
-        return graph(self.idiom, self.a, self.b, self.c)
+        return graph(self.idiom, self.a, self.b, self.c, dtype=self.dtype)
 
     def compile(self) -> pv.Kernel:
-        """The kernel for sm_70."""
-        return pv.compile(self.outputs(), target="sm_70", options=self.options)
+        """The kernel for its target."""
+        return pv.compile(self.outputs(), target=self.target, options=self.options)
 
 
 def layout(idiom: Idiom, tensor: str, a: str, b: str, c: str) -> str:
@@ -273,13 +263,16 @@ def layout(idiom: Idiom, tensor: str, a: str, b: str, c: str) -> str:
     return known[letter] if letter in known else OTHER[known[letter.lower()]]
 
 
-def graph(idiom: Idiom, a: str, b: str, c: str, numbers: Mapping[str, int] | None = None) -> Any:
+def graph(
+    idiom: Idiom, a: str, b: str, c: str, numbers: Mapping[str, int] | None = None, dtype: str = "float16"
+) -> Any:
     """An idiom's outputs as expressions; `numbers` gives sizes that are known when it is compiled."""
+    kind = {} if dtype == "float16" else {"dtype": dtype}
     sizes = {n: pv.sizes(n) for n in idiom.sizes} | {"1": 1} | dict(numbers or {})
     leaves = {}
     for name, text in idiom.tensors.items():
         shape = tuple(sizes[d] for d in text.split()[0])
-        leaves[name] = pv.tensor(name, shape, layout=layout(idiom, name, a, b, c))
+        leaves[name] = pv.tensor(name, shape, layout=layout(idiom, name, a, b, c), **kind)
     leaves |= {name: pv.scalar(name) for name in idiom.scalars}
     results = idiom.formula(Graphs(), **leaves)
     several = isinstance(results, tuple)
@@ -294,60 +287,47 @@ def expected(idiom: Idiom, arrays: Mapping[str, Any], xp: Any) -> tuple[Any, ...
 
 
 @cache
-def combinations() -> tuple[Combination, ...]:
-    """The matrix: every idiom in all layouts of A and B with both macro-MMAs and each split of K.
+def combinations(target: str = "sm_70") -> tuple[Combination, ...]:
+    """A target's matrix: every idiom in all layouts of A and B with the macro-MMAs and each split of K.
 
-    Tiles, buffers and the result's layout take turns, among the tiles that fit.
+    Tiles, buffers, element types and the result's layout take turns, among the tiles that fit.
     """
-    return tuple(_combinations())
+    return tuple(_combinations(FAMILIES[target]))
 
 
-def _combinations() -> Iterator[Combination]:
+def _combinations(family: Family) -> Iterator[Combination]:
     turn: dict[tuple, int] = {}
+    asked = 0
     for at, idiom in enumerate(IDIOMS):
         square = idiom.tensors["A"].startswith("NN")
-        for a, b in product(LAYOUTS, LAYOUTS):
+        loads = idiom.loads if not family.copies or "prologue" in f"{idiom.group} {idiom.name}" else 0
+        for number, (a, b) in enumerate(product(LAYOUTS, LAYOUTS)):
             if square and a != b:
                 continue
-            for macro, split_k in product(MACRO_SHAPES, SPLITS):
-                key = macro, split_k, idiom.results, idiom.loads
+            for macro, split_k in product(family.macros, SPLITS):
+                asked += 1
+                if family.skipped and (asked + number) % family.skipped == 0:
+                    continue
+                key = macro, split_k, idiom.results, loads
                 n = turn[key[:3]] = turn.get(key[:3], 0) + 1
-                choices = _choices(*key)
+                choices = _choices(family, *key)
                 block, warp, buffers = choices[(5 * n + at) % len(choices)]
                 c = LAYOUTS[(n + at) // 2 % 2]
                 partial = "pad" if n % 8 == 5 and idiom.zero_at_zero else "guard"
-                yield Combination(idiom, a, b, c, macro, split_k, block, warp, buffers, partial)
+                dtype = family.dtypes[(n // 2 + number) % len(family.dtypes)]
+                group = family.groups[(n + number) % len(family.groups)]
+                yield Combination(idiom, a, b, c, macro, split_k, block, warp, buffers, partial, None, family.target,
+                                  dtype, group)  # fmt: skip
 
 
 @cache
-def _choices(macro: str, split_k: int, results: int, loads: int) -> tuple[tuple, ...]:
-    """(block tile, warp tile, buffers) that fit, in the order of TILES."""
+def _choices(family: Family, macro: str, split_k: int, results: int, loads: int) -> tuple[tuple, ...]:
+    """(block tile, warp tile, buffers) that fit, in the order of the family's tiles."""
     return tuple(
         (block, warp, buffers)
-        for block, warp in TILES
-        for buffers in (1, 2)
-        if fits(block, warp, macro, split_k, buffers, results, loads)
-    )
-
-
-def fits(
-    block: tuple, warp: tuple, macro: str, split_k: int, buffers: int = 1, results: int = 1, loads: int = 1
-) -> bool:
-    """Whether threads, shared memory and registers of an sm_70 suffice; a rough estimate, on the safe side."""
-    shape = MACRO_SHAPES[macro]
-    if any(w % s for w, s in zip(warp, shape)):
-        return False
-    warps = split_k * (block[0] // warp[0]) * (block[1] // warp[1])
-    exchange = warps * shape[0] * shape[1] * 4
-    shared = 2 * buffers * split_k * block[2] * (block[0] + block[1]) + exchange
-    staged = 4 * sum(-(-side * block[2] * split_k // 8 // (32 * warps)) for side in block[:2])
-    fragments = (warp[0] + warp[1]) // 4
-    registers = results * warp[0] * warp[1] // 32 + fragments + loads * staged + 32
-    return (
-        32 * warps <= THREAD_LIMIT
-        and shared <= SHARED_LIMIT
-        and registers <= REGISTER_LIMIT
-        and 32 * warps * registers <= BLOCK_REGISTERS
+        for block, warp in family.tiles
+        for buffers in family.buffers
+        if family.fits(block, warp, macro, split_k, buffers, results, loads)
     )
 
 
@@ -356,19 +336,24 @@ MOST_BUFFERS = 8
 
 
 @cache
-def rings() -> tuple[Combination, ...]:
+def rings(target: str = "sm_70") -> tuple[Combination, ...]:
     """Every legal ring of buffers, twice: idioms, layouts, macro-MMAs and splits of K take turns."""
+    family = FAMILIES[target]
     sizes = [(s, ahead) for s in range(1, MOST_BUFFERS + 1) for ahead in range(max(s - 1, 1) + 1)]
     found = []
     for n, (buffers, ahead) in enumerate(2 * sizes):
         idiom = idiom_called(RINGED[n % len(RINGED)])
         a, b, c = LAYOUTS[n % 2], LAYOUTS[n // 2 % 2], LAYOUTS[n // 4 % 2]
-        macro, split_k = list(MACRO_SHAPES)[n // 3 % 2], (1, 1, 2)[n % 3]
-        found.append(Combination(idiom, a, b, c, macro, split_k, (64, 64, 16), (32, 32, 16), buffers, "guard", ahead))
+        macro, split_k = list(family.macros)[n // 3 % len(family.macros)], (1, 1, 2)[n % 3]
+        dtype = family.dtypes[n % len(family.dtypes)]
+        found.append(Combination(idiom, a, b, c, macro, split_k, (64, 64, 16), (32, 32, 16), buffers, "guard", ahead,
+                                 target, dtype))  # fmt: skip
     return tuple(found)
 
 
-def chosen(only: str, part: str = "1/1", limit: int | None = None) -> tuple[Combination, ...]:
+def chosen(
+    only: str, part: str = "1/1", limit: int | None = None, target: str = "sm_70"
+) -> tuple[Combination, ...]:
     """The combinations that a command line asks for.
 
     Parameters
@@ -376,10 +361,11 @@ def chosen(only: str, part: str = "1/1", limit: int | None = None) -> tuple[Comb
     only : a name, or words that the names must have, separated by commas; "rings" for these instead of the matrix.
     part : "i/n": every n-th of these, from the i-th on.
     limit : the first so many of those.
+    target : whose matrix; a whole name says its own.
     """
     words = [w.strip() for w in only.split(",") if w.strip()]
-    whole = rings() if "rings" in words else combinations()
-    found = [c for c in (*combinations(), *rings()) if c.name == only]
+    whole = rings(target) if "rings" in words else combinations(target)
+    found = [c for t in FAMILIES for c in (*combinations(t), *rings(t)) if c.name == only]
     found = found or [c for c in whole if all(w in c.name for w in words if w != "rings")]
     i, n = map(int, part.split("/"))
     return tuple(found[i - 1 :: n][:limit])

@@ -76,6 +76,7 @@ def work(task: Task) -> list[tuple[str, str, arrays.Verdict, float]]:
         library = random.Random(text).choice(names)
         start = time.perf_counter()
         try:
+            library = "torch" if c.dtype == "bfloat16" and library in ("cupy", "numba") else library
             where = arrays.Library(gpu=library != "numpy")
             verdict = cases.run(kernel, c, case, where, call, as_array(library))
         except Exception as wrong:
@@ -111,7 +112,7 @@ def main() -> int:
         print(missing, file=sys.stderr)
         return 2
     names = libraries()
-    chosen = combinations.chosen(args.only, args.part, args.limit)
+    chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
     tasks = [(c, args.seed, args.cases, args.most, names) for c in chosen]
     begun, until = time.monotonic(), time.monotonic() + 60 * args.minutes
     rows, failures, done = [], [], []

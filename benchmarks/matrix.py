@@ -1,14 +1,15 @@
 """The whole matrix of kernels: compiled to machine code, interpreted against float64, or as the default rule has it.
 
-    python benchmarks/matrix.py                    every combination to an sm_70 cubin: registers, spills, shared memory
+    python benchmarks/matrix.py                    every combination to a cubin: registers, spills, shared memory
     python benchmarks/matrix.py --interpret        every combination in the interpreter, small and odd sizes, everything
                                                    around the arrays poisoned, against float64; with --observe all
                                                    observers watch and must find nothing
     python benchmarks/matrix.py --defaults         what the default rule chooses, for many sizes: no spills
     python benchmarks/matrix.py --accumulators     sums of products in one accumulator and in separate ones
 
-Prints Markdown tables; with --csv also writes one line for each combination. A combination that fails does not stop the
-others; all failures are listed at the end with their tracebacks, and the exit status is 1.
+All of them take --target (by default sm_70), whose matrix it is. Prints Markdown tables; with --csv also writes one
+line for each combination. A combination that fails does not stop the others; all failures are listed at the end with
+their tracebacks, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import cases
 import combinations
 import workers
 from combinations import IDIOMS, LAYOUTS, Combination
+from families import FAMILIES
 from workers import Failure
 
 Record = dict[str, Any]
@@ -106,7 +108,7 @@ def go(
 
 def compile_all(args: argparse.Namespace) -> int:
     """Resources of every combination."""
-    chosen = combinations.chosen(args.only, args.part, args.limit)
+    chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
     results, failures = go(compile_one, chosen, lambda c: c.name, args)
     kept = ("registers", "spills", "local", "shared", "threads", "text_bytes")  # what doesn't hang on the machine
     write_csv(args.csv, [{"combination": c.name} | {k: r[k] for k in kept} for c, r in results])
@@ -125,7 +127,7 @@ def compile_all(args: argparse.Namespace) -> int:
     groups = dict.fromkeys(c.idiom for c, _ in results)
     for idiom in groups:
         summary(idiom.name, [r for c, r in results if c.idiom == idiom])
-    for macro in combinations.MACRO_SHAPES:
+    for macro in FAMILIES[args.target].macros:
         summary(f"all, {macro}", [r for c, r in results if c.macro == macro])
     summary("all", [r for _, r in results])
     print(f"\n{len(chosen)} combinations, {len(results)} compiled, {len(failures)} failed")
@@ -154,7 +156,7 @@ def span(values: Any) -> str:
 
 def interpret_all(args: argparse.Namespace) -> int:
     """Every combination against float64."""
-    chosen = combinations.chosen(args.only, args.part, args.limit)
+    chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
     tasks = [(c, args.seed, args.cases, args.most, args.observe) for c in chosen]
     results, failures = go(interpret_one, tasks, lambda t: t[0].name, args)
     for (c, *_), r in results:
@@ -175,7 +177,9 @@ def interpret_all(args: argparse.Namespace) -> int:
 
 def again(program: str, c: Combination, args: argparse.Namespace) -> str:
     """The command that does one combination once more."""
-    return f'python benchmarks/{program} --only "{c.name}" --seed {args.seed} --cases {args.cases} --most {args.most}'
+    target = f"--target {args.target} " if args.target != "sm_70" else ""
+    which = f'{target}--only "{c.name}" --seed {args.seed} --cases {args.cases} --most {args.most}'
+    return f"python benchmarks/{program} {which}"
 
 
 SIZES = ({},) + tuple(
@@ -194,17 +198,17 @@ SIZES = ({},) + tuple(
 )
 """Sizes for which the default rule is asked: known when the kernel is compiled, or all unknown."""
 
-Default = tuple[str, str, str, str, int]  # idiom, layouts, number in SIZES
+Default = tuple[str, str, str, str, int, str]  # idiom, layouts, number in SIZES, target
 
 
 def default_one(task: Default) -> Record:
     """A kernel with the default options."""
     import polyvolta as pv
 
-    name, a, b, c, at = task
+    name, a, b, c, at, target = task
     idiom = next(i for i in IDIOMS if i.name == name)
     start = time.perf_counter()
-    kernel = pv.compile(combinations.graph(idiom, a, b, c, SIZES[at]))
+    kernel = pv.compile(combinations.graph(idiom, a, b, c, SIZES[at]), target=target)
     return resources(kernel, time.perf_counter() - start) | {"options": short(kernel.options)}
 
 
@@ -217,7 +221,7 @@ def short(o: Any) -> str:
 def default_tasks(args: argparse.Namespace) -> list[Default]:
     """The kernels of the default rule that a command line asks for."""
     tasks = [
-        (idiom.name, a, b, c, n)
+        (idiom.name, a, b, c, n, args.target)
         for idiom in IDIOMS
         for a, b, c in product(LAYOUTS, LAYOUTS, LAYOUTS)
         for n in range(len(SIZES))
@@ -269,7 +273,7 @@ def compile_anyhow(c: Combination) -> Record:
     import polyvolta as pv
     from polyvolta.cuda.target.registry import target_of
 
-    lenient = replace(target_of("sm_70"), registers=10**4, block_registers=10**7)
+    lenient = replace(target_of(c.target), registers=10**4, block_registers=10**7)
     start = time.perf_counter()
     kernel = pv.compile(c.outputs(), target=lenient, options=c.options)
     return resources(kernel, time.perf_counter() - start)
@@ -279,9 +283,9 @@ def accumulators(args: argparse.Namespace) -> int:
     """Registers and spills of sums in one accumulator and in separate ones, tiles that the options refuse included."""
     by_name = {i.name: i for i in IDIOMS}
     tasks = [
-        Combination(by_name[form], "row", "col", "row", macro, 1, block, warp)
+        Combination(by_name[form], "row", "col", "row", macro, 1, block, warp, target=args.target)
         for forms in FORMS
-        for (block, warp), macro in product(FORM_TILES, combinations.MACRO_SHAPES)
+        for (block, warp), macro in product(FORM_TILES, FAMILIES[args.target].macros)
         for form in forms
     ]
     results, failures = go(compile_anyhow, tasks, lambda c: c.name, args)
@@ -331,6 +335,7 @@ def write_csv(path: str | None, rows: Sequence[Record]) -> None:
 def arguments(doc: str | None) -> argparse.ArgumentParser:
     """What all programs over the matrix take."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default="sm_70", choices=FAMILIES, help="whose matrix of kernels")
     parser.add_argument("--only", default="", help="words that the names must have, separated by commas")
     parser.add_argument("--part", default="1/1", help="i/n: every n-th combination, starting with the i-th")
     parser.add_argument("--limit", type=int, default=None, help="at most so many combinations")

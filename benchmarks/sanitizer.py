@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import combinations
 import matrix
 import numpy as np
-from arrays import Library, outliers, random_values, relative_error
+from arrays import PRECISIONS, Library, outliers, random_values, relative_error
 from combinations import IDIOMS, Combination
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -30,11 +30,11 @@ SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (.*)")
 CLEAN = re.compile(r"0 (errors|hazards displayed \(0 errors, 0 warnings\))")
 
 
-def one_of_each() -> tuple[Combination, ...]:
+def one_of_each(target: str) -> tuple[Combination, ...]:
     """A combination for each idiom and each pair of layouts."""
     found = []
     for idiom in IDIOMS:
-        mine = [c for c in combinations.combinations() if c.idiom == idiom]
+        mine = [c for c in combinations.combinations(target) if c.idiom == idiom]
         pairs = sorted({(c.a, c.b) for c in mine})
         for n, pair in enumerate(pairs):
             choices = [c for c in mine if (c.a, c.b) == pair and c.block[0] * c.block[1] <= 128 * 64]
@@ -51,11 +51,11 @@ def sizes_of(c: Combination) -> dict[str, int]:
 
 def run_one(name: str) -> int:
     """In a process under a tool: run a kernel on arrays in allocations of their own."""
-    (c,) = [c for c in combinations.combinations() if c.name == name]
-    sizes, rng = sizes_of(c), np.random.default_rng(1)
+    (c,) = combinations.chosen(name)
+    sizes, rng, precision = sizes_of(c), np.random.default_rng(1), PRECISIONS[c.dtype]
     inputs = {
         n: np.asarray(
-            random_values([1 if d == "1" else sizes[d] for d in text.split()[0]], "coarse", rng),
+            random_values([1 if d == "1" else sizes[d] for d in text.split()[0]], "coarse", rng, precision),
             order="F" if c.layout_of(n) == "col" else "C",
         )
         for n, text in c.idiom.tensors.items()
@@ -63,12 +63,13 @@ def run_one(name: str) -> int:
     scalars = dict.fromkeys(c.idiom.scalars, 0.5)
     doubles = {n: a.astype(np.float64) for n, a in inputs.items()}
     results = combinations.expected(c.idiom, doubles | scalars, np)
-    out = tuple(np.zeros(r.shape, np.float16, order="F" if c.c == "col" else "C") for r in results)
+    out = tuple(np.zeros(r.shape, precision.numpy, order="F" if c.c == "col" else "C") for r in results)
     c.compile()(**inputs, **scalars, out=out if len(out) > 1 else out[0])
-    error = max(relative_error(Library(), o, r) for o, r in zip(out, results))
-    wrong = sum(outliers(Library(), o, r) for o, r in zip(out, results))
+    library = Library(precision=precision)
+    error = max(relative_error(library, o, r) for o, r in zip(out, results))
+    wrong = sum(outliers(library, o, r) for o, r in zip(out, results))
     print(f"relative L2 error {error:.2e}, {wrong} values far off")
-    return 0 if error <= 2e-3 and not wrong else 3
+    return 0 if error <= 4 * precision.limit and not wrong else 3
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def main() -> int:
         return run_one(args.one)
     words = [w.strip() for w in args.only.split(",") if w.strip()]
     i, n = map(int, args.part.split("/"))
-    kernels = [c for c in one_of_each() if all(w in c.name for w in words)][i - 1 :: n][: args.limit]
+    kernels = [c for c in one_of_each(args.target) if all(w in c.name for w in words)][i - 1 :: n][: args.limit]
     tools = args.tools.split(",")
     until = time.monotonic() + 60 * args.minutes
     late = Finding("", "", "not run", "")

@@ -84,11 +84,11 @@ def defaults(args: argparse.Namespace) -> int:
 
     words = [w.strip() for w in args.only.split(",") if w.strip()]
     rows = [
-        (i.name, lambda i=i: pv.compile(combinations.graph(i, "row", "col", "row")), LIMIT)
+        (i.name, lambda i=i: pv.compile(combinations.graph(i, "row", "col", "row"), target=args.target), LIMIT)
         for i in IDIOMS
         if i.accumulators == "auto"
     ]
-    rows += [(c.name, c.compile, LARGEST_LIMIT) for c in LARGEST]
+    rows += [(c.name, c.compile, LARGEST_LIMIT) for c in LARGEST if c.target == args.target]
     print(f"| kernel | proofs | proved | {' | '.join(GROUPS)} | best s | first s | promised s |")
     print("|---" * (len(GROUPS) + 6) + "|")
     good = [one(name, make(), limit, args.repeat) for name, make, limit in rows if all(w in name for w in words)]
@@ -117,8 +117,9 @@ def verify_one(c: Combination) -> matrix.Record:
 
 def verify_default(task: matrix.Default) -> matrix.Record:
     """The same of a kernel that the default rule chooses."""
-    name, a, b, c, at = task
-    kernel = pv.compile(combinations.graph(combinations.idiom_called(name), a, b, c, matrix.SIZES[at]))
+    name, a, b, c, at, target = task
+    graph = combinations.graph(combinations.idiom_called(name), a, b, c, matrix.SIZES[at])
+    kernel = pv.compile(graph, target=target)
     start = time.perf_counter()
     report = kernel.verify()
     return {
@@ -137,7 +138,7 @@ def verify_all(args: argparse.Namespace) -> int:
         results, failures = matrix.go(verify_default, tasks, matrix.default_name, args)
         named = [(matrix.default_name(t), t[0], r) for t, r in results]
     else:
-        tasks = combinations.chosen(args.only, args.part, args.limit)
+        tasks = combinations.chosen(args.only, args.part, args.limit, args.target)
         results, failures = matrix.go(verify_one, tasks, lambda c: c.name, args)
         named = [(c.name, c.idiom.name, r) for c, r in results]
     failed, wrong = len(failures), [(n, r) for n, _, r in named if r["refuted"]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import product
 
 import arrays
 import cases
@@ -19,6 +20,7 @@ import pytest
 from arrays import Library
 from cases import Case
 from combinations import IDIOMS, Combination
+from families import FAMILIES, Family
 
 import polyvolta as pv
 
@@ -89,14 +91,20 @@ def test_the_harness_finds_a_planted_defect(defect: str, said: str) -> None:
     assert said in str(verdict)
 
 
-def test_the_matrix_has_every_layout_macro_mma_and_split_of_every_idiom() -> None:
-    everything = combinations.combinations()
-    assert len({c.name for c in everything}) == len(everything) >= 400
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda f: f.target)
+def test_the_matrix_has_every_layout_macro_mma_and_split_of_every_idiom(family: Family) -> None:
+    everything = combinations.combinations(family.target)
+    assert len({c.name for c in everything}) == len(everything) >= 900
     for idiom in IDIOMS:
-        found = {(c.a, c.b, c.macro, c.split_k) for c in everything if c.idiom == idiom}
+        mine = [c for c in everything if c.idiom == idiom]
         layouts = 2 if idiom.name == "one tensor twice" else 4
-        assert len(found) == layouts * 2 * 4, idiom.name
-    assert {(c.block, c.warp) for c in everything} == set(combinations.TILES)
+        pairs = set(product(family.macros, combinations.SPLITS))
+        left_out = len(pairs) // family.skipped if family.skipped else 0
+        assert len({(c.a, c.b, c.macro, c.split_k) for c in mine}) == layouts * (len(pairs) - left_out), idiom.name
+        assert {(c.macro, c.split_k) for c in mine} == pairs or layouts == 2, idiom.name
+        assert {c.dtype for c in mine} == set(family.dtypes), idiom.name
+    assert {(c.block, c.warp) for c in everything} <= set(family.tiles)
+    assert len({(c.block, c.warp) for c in everything}) >= 16 and {c.buffers for c in everything} == {*family.buffers}
 
 
 @pytest.mark.parametrize("idiom", IDIOMS, ids=lambda i: i.name)
@@ -172,7 +180,7 @@ def test_machine_code_for_volta(c: Combination) -> None:
 @pytest.mark.parametrize("layouts", ["row.col-row", "col.row-row"])
 def test_the_default_rule_chooses_nothing_that_spills(idiom: str, layouts: str) -> None:
     a, b, c = layouts.replace("-", ".").split(".")
-    found = matrix.default_one((idiom, a, b, c, 0))
+    found = matrix.default_one((idiom, a, b, c, 0, "sm_70"))
     assert (found["spills"], found["local"]) == (0, 0), found["options"]
 
 

@@ -40,6 +40,9 @@ def _flag(*names: str, help: str) -> typer.models.OptionInfo:
 
 Idiom = Annotated[str, _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.")]
 Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.")]
+Dtype = Annotated[
+    str, _of_kernel("--dtype", metavar="NAME", help="Element type of all tensors: float16, or bfloat16 from sm_80 on.")
+]
 OutputLayout = Annotated[str, _of_kernel(metavar="LAYOUT", help="Of the result: row or col.")]
 BlockTile = Annotated[
     str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step along K; if missing, chosen.")
@@ -64,6 +67,9 @@ Partial = Annotated[
 ]
 Accumulators = Annotated[
     str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
+]
+Group = Annotated[
+    int | None, _of_kernel(metavar="ROWS", help="Rows of blocks that start together; the target's if missing.")
 ]
 Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture; the first of pv.targets if missing.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
@@ -112,6 +118,7 @@ class Choice:
 
     idiom: Idiom = "matmul"
     layouts: Layouts = LAYOUTS
+    dtype: Dtype = "float16"
     output_layout: OutputLayout = "row"
     block_tile: BlockTile = None
     warp_tile: WarpTile = None
@@ -121,6 +128,7 @@ class Choice:
     partial: Partial = None
     accumulators: Accumulators = None
     prefetch: Prefetch = None
+    group: Group = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
@@ -132,7 +140,7 @@ class Choice:
             )
         given: dict[str, Any] = {
             name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch")
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch", "group")
             if (value := getattr(self, name)) is not None
         }
         if self.block_tile is not None:
@@ -145,7 +153,7 @@ class Choice:
             from polyvolta.compiler.options import Options
             from polyvolta.graph.outputs import output
 
-            graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
+            graph: Any = output(idiom(self.idiom, layouts, self.dtype), layout=self.output_layout)
             options = Options(**given) if given else None
             return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
 

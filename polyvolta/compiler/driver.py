@@ -3,6 +3,7 @@
     initial ... contracted   compute decomposition: which instance runs where (module `decompose`)
     promoted                 copies between global memory, shared memory and registers
     prefetched               the copies of later tiles run during the computation on this one
+    grouped                  the order in which blocks start, where it isn't row by row
 
 Every intermediate tree is kept under its stage name. The last one is scanned for loops, these are lowered to the kernel
 IR, and that is printed. Nothing here depends on what the graph computes: that is in its `Plan`, which says what is
@@ -26,6 +27,8 @@ from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
+from polyvolta.cuda.build.promotion.model import BLOCK
+from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
@@ -35,12 +38,14 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Size
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.expr import shape_text, show
+from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.graph.names import check_name
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.graph.tensors import inputs_of
 from polyvolta.sched import Schedule
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.nodes import Mark
 from polyvolta.sets import Set
 
 if TYPE_CHECKING:
@@ -72,6 +77,7 @@ def compile(  # noqa: A001
     Raises
     ------
     Unsupported : a graph outside the idioms: says which operation, and what would be possible.
+    MixedDtypes : tensors of two element types.
     UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
     BadName : a name that the kernel uses itself.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
@@ -109,18 +115,31 @@ def compile(  # noqa: A001
                 progress(stage)
         return schedule
 
-    macro = target.macro_mma(options.macro_mma)
+    macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
     fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
     promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
+    order = BlockOrder(options.group)
+    tree = reach("grouped", grouped(tree, order))
     scanned = scan(tree, context, {"linearId": promotion.threads})
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
-    ir = replace(ir, about=_about(graph))
+    ir = replace(ir, about=_about(graph), block_order=order)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
+
+
+def grouped(tree: Schedule, order: BlockOrder) -> Schedule:
+    """The tree with a mark around the band of the blocks that says in which order they start; row by row it has none.
+
+    A mark changes nothing of what a schedule means: which blocks there are and what each does is the band's.
+    """
+    if order.plain:
+        return tree
+    at = tree.find(level=BLOCK)[0]
+    return tree.replace(at, Mark(f"blocks in {order}", tree.node(at)))
 
 
 def _about(graph: Graph) -> str:
@@ -169,13 +188,14 @@ def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
     >>> import polyvolta as pv
     >>> M, K = pv.sizes("M K")
     >>> tensors_of(Graph.of(pv.tensor("A", (M, K), layout="col") @ pv.tensor("B", (K, 8))))["A"]
-    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8)
+    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8, kind='half')
     """
     out = {}
     for t in (*graph.inputs, *graph.outputs):
         dims = tuple(d if isinstance(d, int) else d.name for d in t.dims)
         order = tuple(range(len(dims)))
-        out[t.name] = GlobalTensor(t.name, dims, order if t.layout == "row" else order[::-1], t in graph.outputs)
+        out[t.name] = GlobalTensor(t.name, dims, order if t.layout == "row" else order[::-1], t in graph.outputs,
+                                  kind=FORMATS[t.dtype].kind)  # fmt: skip
     return out
 
 

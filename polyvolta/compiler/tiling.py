@@ -1,4 +1,4 @@
-"""How a kernel is tiled: eight values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: nine values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -39,6 +39,7 @@ class Tiling:
     partial: str
     accumulators: str
     prefetch: int
+    group: int = 1
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -146,6 +147,7 @@ class Needs:
     operands : matrices and vectors that the epilogue loads.
     layouts : the different pairs of layouts of products' left and right operands.
     sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
+    kind : of the tensors' values, "half" or "bfloat16".
     """
 
     accumulators: int = 1
@@ -154,6 +156,7 @@ class Needs:
     operands: int = 0
     layouts: tuple[tuple[str, str], ...] = (("row", "col"),)
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
+    kind: str = "half"
 
 
 def farthest(buffers: int) -> int:

@@ -15,9 +15,9 @@ Whoever compiles gives all options, some or none. The rule chooses the others; w
    accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
    halved.
 
-One buffer, copies as far ahead as the buffers allow, guarded edges and accumulators that are shared where possible are
-not weighed up. If every choice leaves too few registers, the legal one is taken that lacks the fewest; if none is
-legal, `complete` says what to change.
+One buffer, copies as far ahead as the buffers allow, guarded edges, accumulators that are shared where possible and
+the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is taken that
+lacks the fewest; if none is legal, `complete` says what to change.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.registry import require
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Operand, Plan
 from polyvolta.sets import nearest
@@ -54,6 +55,7 @@ def needs_of(idiom: Plan) -> Needs:
         len(loaded),
         tuple(dict.fromkeys((c.left.layout, c.right.layout) for c in idiom.contractions)),
         (rows, cols, min(k or 0 for *_, k in extents)),
+        FORMATS[idiom.dtype].kind,
     )
 
 
@@ -65,13 +67,14 @@ def _loads(operand: Operand) -> int:
 def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
     """See `Options.space`."""
     needs = needs_of(plan(graph))
-    require(target, needs.layouts)
+    require(target, needs.layouts, needs.kind)
+    target = target.of_kind(needs.kind)
     names = [m.name for m in target.macro_mmas if set(needs.layouts) <= set(m.layouts)]
     for name, m, n, k, y, x in product(names, TILES, TILES, TILES, TILES, TILES):
         if y > m or x > n:
             continue
         for p, b in product(SPLITS, (1, 2)):
-            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1)
+            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1, target.group)
             if next(options.problems(target, needs), None) is None:
                 yield options
 
@@ -133,12 +136,13 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     buffers, ahead = _ring(given)
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
+    group = given.get("group", target.group)
     tried: list[Tiling] = []
     for roomy in (True, False):
         for block in _blocks(given, needs, macro.shape, target):
             for split in _splits(given, block, needs, target.multiprocessors):
                 for warp in _warps(given, block, macro, split, needs, target, roomy):
-                    options = Tiling(block, warp, name, split, buffers, *words, ahead)
+                    options = Tiling(block, warp, name, split, buffers, *words, ahead, group)
                     small = "split_k" in given or split == 1 or options.threads <= 256
                     if small and next(options.problems(target, needs), None) is None:
                         return options

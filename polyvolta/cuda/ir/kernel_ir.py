@@ -19,9 +19,12 @@ from dataclasses import dataclass, field
 from polyvolta.cuda.ir.accesses import Access as Access
 from polyvolta.cuda.ir.accesses import Operation as Operation
 from polyvolta.cuda.ir.accesses import Work as Work
+from polyvolta.cuda.ir.block_order import PLAIN as PLAIN
+from polyvolta.cuda.ir.block_order import BlockOrder as BlockOrder
 from polyvolta.cuda.ir.exchange import Exchange as Exchange
 from polyvolta.cuda.ir.memories import CHUNK as CHUNK
 from polyvolta.cuda.ir.memories import CHUNK_BYTES as CHUNK_BYTES
+from polyvolta.cuda.ir.memories import NARROW as NARROW
 from polyvolta.cuda.ir.memories import VALUE_BYTES as VALUE_BYTES
 from polyvolta.cuda.ir.memories import ZERO as ZERO
 from polyvolta.cuda.ir.memories import Element as Element
@@ -42,6 +45,8 @@ from polyvolta.cuda.ir.operations import Pointwise as Pointwise
 from polyvolta.cuda.ir.operations import Scale as Scale
 from polyvolta.cuda.ir.operations import SharedStore as SharedStore
 from polyvolta.cuda.ir.operations import Zero as Zero
+from polyvolta.cuda.ir.runs import Runs as Runs
+from polyvolta.cuda.ir.runs import TakeRun as TakeRun
 from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
 from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
 from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
@@ -52,7 +57,7 @@ from polyvolta.sets import Aff
 Op = Operation
 """Any operation, of this package or of another."""
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
-              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies)  # fmt: skip
+              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun)  # fmt: skip
 """Those of this package."""
 
 
@@ -105,6 +110,7 @@ class KernelIR(Memories):
     context : what is required of the sizes: (size, multiple); () where any size will do.
     body : the program.
     about : what is computed, for the text's first line, such as "C = A @ B".
+    block_order : which place of the grid a block of some number computes; the names blockIdx.x, .y are that place.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension.
     """
@@ -122,6 +128,12 @@ class KernelIR(Memories):
     body: tuple[Stmt, ...] = ()
     scalars: tuple[str, ...] = ()
     about: str = ""
+    block_order: BlockOrder = PLAIN
+
+    @property
+    def kind(self) -> str:
+        """Of what lies in its tensors and tiles, "half" (fp16) or "bfloat16"; a well-formed kernel has one."""
+        return next((t.kind for t in self.tensors), "half")
 
     @property
     def shared_bytes(self) -> int:

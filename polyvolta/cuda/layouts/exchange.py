@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, Exchange
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, VALUE_BYTES, Exchange
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, conflict_free, worst_degree
 from polyvolta.cuda.layouts.swizzle import Swizzle, flips, swizzles
 from polyvolta.cuda.target.index_map import IndexMap
@@ -35,7 +35,7 @@ from polyvolta.sets.values.digits import mod_parts
 from polyvolta.sets.values.simplify import simplify
 
 LANE, ROUND = var("lane"), var("round")
-BYTES = {"half": 2, "float": 4}
+BYTES = VALUE_BYTES
 POSITION_BITS = (CHUNK - 1).bit_length()  # of a value in its run
 FLIPPED_BITS = (BANKS * WORD // CHUNK_BYTES - 1).bit_length()  # of a vector's number: so many vectors span the banks
 
@@ -52,7 +52,7 @@ def plan_exchange(macro: MacroMma, kind: str = "half", order: tuple[int, int] = 
 
     Parameters
     ----------
-    kind : "half" or "float", what lies in the buffer.
+    kind : "half", "bfloat16" or "float", what lies in the buffer.
     order : of the result's dimensions in memory, outermost first.
 
     Raises

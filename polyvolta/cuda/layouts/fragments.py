@@ -8,6 +8,11 @@ free of bank conflicts wins. The proof is an enumeration over all lanes of all a
 
 The rows of A and of the accumulator interleave alike, and so do the columns of B and of the accumulator; several
 contractions into one kernel share them, whatever their layouts.
+
+Where an instruction such as `ldmatrix` loads fragments, a lane names whole lines of eight values and gets values of
+others' lines. Which lines follows from the ownership map; that what then is delivered is what the map says, the *law*
+of such a load, holds for some interleaves only: transposed matrices want eight neighbours of the result in a line. So
+an interleave for which it fails is no candidate, and the law is checked for the one that is chosen.
 """
 
 from __future__ import annotations
@@ -19,10 +24,18 @@ from math import gcd
 
 import numpy as np
 
+from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.layouts.swizzle import Accesses, NoSwizzle, Swizzle, choose
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
+from polyvolta.cuda.target.matrix_load import MatrixLoad, delivered, lines_of
+
+
+class NotDelivered(CudaError):
+    """No interleave of a macro-MMA lets its load instruction bring what the ownership map says."""
+
+    id = "PV531"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +69,22 @@ class OperandTile:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixAccess:
+    """How an instruction such as `ldmatrix` brings a fragment.
+
+    Parameters
+    ----------
+    lines : { [lane, n] -> [+d0, +d1] }, where the line of eight values starts that each lane names in instruction n.
+    count : matrices of an instruction.
+    transposed : whether the two values of a register lie in two lines.
+    """
+
+    lines: IndexMap
+    count: int
+    transposed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class OperandLayout:
     """Where an operand's tile lies, and how a fragment is loaded.
 
@@ -64,11 +93,13 @@ class OperandLayout:
     layout : { [element] -> [chunk] } in the tile's dimensions.
     access : values per access of a fragment load: 8 (128-bit), 4, 2 or 1.
     swizzle : the one in `layout`.
+    matrix : how a matrix instruction loads it, which reaches 8 values at a time; None: lanes load their own values.
     """
 
     layout: IndexMap
     access: int
     swizzle: Swizzle
+    matrix: MatrixAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +123,7 @@ def plan_operands(made: Composition, tiles: Sequence[tuple[OperandTile, OperandT
     ------
     NoInstruction : it does not take operands that lie so.
     NoSwizzle : no candidate interleave has conflict-free swizzles for all operands.
+    NotDelivered : for none the instruction that loads fragments brings what lanes own.
 
     Cost: remembered; a few milliseconds for new tiles.
     """
@@ -112,31 +144,83 @@ def _planned(composition: Composition, keys: tuple) -> tuple[OperandPlan, ...]:
 
 def _side(composition: Composition, side: int, keys: tuple) -> tuple[tuple[str, ...], tuple[OperandLayout, ...]]:
     """The interleave of the rows (side 0) or columns (1), and the layouts of all contractions' A or B with it."""
-    failed: list[NoSwizzle] = []
+    failed: list[NoSwizzle | NotDelivered] = []
     for bits in composition.orders(side):
         interleave = replace(composition.interleave, **{("rows", "cols")[side]: bits})
         try:
             macros = [composition.of(*map(_layout_of, pair), interleave) for pair in keys]
             owned = [(m.a, m.b)[side] for m in macros]
-            return bits, tuple(_operand(m.shape, side, own, pair[side]) for m, own, pair in zip(macros, owned, keys))
-        except NoSwizzle as error:
+            return bits, tuple(_operand(m.shape, side, own, pair[side], m.loads)
+                               for m, own, pair in zip(macros, owned, keys))  # fmt: skip
+        except (NoSwizzle, NotDelivered) as error:
             failed.append(error)
-    raise failed[0]
+    raise next((e for e in failed if isinstance(e, NoSwizzle)), failed[0])
 
 
 @lru_cache(maxsize=1024)
-def _operand(shape: tuple[int, int, int], side: int, own: IndexMap, key: tuple) -> OperandLayout:
+def _operand(
+    shape: tuple[int, int, int], side: int, own: IndexMap, key: tuple, load: MatrixLoad | None
+) -> OperandLayout:
     """An operand's layout for its ownership map in a macro-MMA of that shape."""
     dims, size, order, stored, stores = key
     m, n, k = shape
     extents = ((m, k), (k, n))[side]
-    access = access_width(own, order)
+    matrix = matrix_access(own, order, load) if load else None
+    access = CHUNK if matrix else access_width(own, order)
+    loads = line_loads(matrix.lines, extents, size) if matrix else fragment_loads(own, extents, size, access)
     accesses = (
         Accesses(np.frombuffer(stores, dtype=np.int64).reshape(stored), CHUNK),
-        Accesses(fragment_loads(own, extents, size, access), access),
+        Accesses(loads, access),
     )
     swizzle, found = choose(dims, size, order, accesses, CHUNK)
-    return OperandLayout(found, access, swizzle)
+    return OperandLayout(found, access, swizzle, matrix)
+
+
+@lru_cache(maxsize=256)
+def matrix_access(own: IndexMap, order: tuple[int, int], load: MatrixLoad) -> MatrixAccess:
+    """How an instruction brings a fragment that lanes own so: as many matrices at once as divide it.
+
+    They are transposed where the two values of a register do not lie side by side in the tile.
+
+    Parameters
+    ----------
+    order : the tile's dimensions as they lie in memory, outermost first.
+
+    Raises
+    ------
+    NotDelivered : it would bring something else.
+
+    >>> from polyvolta.cuda.target.ampere import SM_80
+    >>> from polyvolta.cuda.target.matrix_load import LDMATRIX
+    >>> macro = SM_80.macro_mma("m16n16k16").of("row", "row")
+    >>> [(m.count, m.transposed) for m in (matrix_access(own, (0, 1), LDMATRIX) for own in (macro.a, macro.b))]
+    [(4, False), (4, True)]
+    """
+    (_, lanes), (_, values) = own.inputs
+    count = max((c for c in load.counts if values % (2 * c) == 0), default=None)
+    if count is None:
+        raise NotDelivered(f"{load.title} brings pairs of values, and a lane has {values}", where=str(own))
+    run = order[1]
+    lane, i = np.arange(lanes)[:, None], np.arange(values)[None, :]
+    place = _grid(own, lane, i)
+    transposed = not (place[run, :, 1] == place[run, :, 0] + 1).all()
+    lines = lines_of(own, load, count, transposed)
+    brought = _grid(delivered(lines, load, count, transposed, run), lane, i)
+    starts = _grid(lines, lane, np.arange(lines.inputs[1][1])[None, :])[run]
+    if (brought != place).any() or (starts % CHUNK).any():
+        raise NotDelivered(
+            f"{load.name(count, transposed)} does not bring what lanes own of a tile that lies so",
+            where=str(own),
+            hint="an interleave whose lowest bits are the instruction's own rows, or columns",
+        )
+    return MatrixAccess(lines, count, transposed)
+
+
+def _grid(function: IndexMap, lane: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """[output, lane, second]: the outputs at all lanes and values of the second input."""
+    (name, _), (other, _) = function.inputs
+    found = function.evaluate({name: lane, other: second})
+    return np.stack([np.broadcast_to(x, np.broadcast_shapes(lane.shape, second.shape)) for x in found])
 
 
 def _layout_of(key: tuple) -> str:
@@ -174,16 +258,27 @@ def narrowest_access(composition: Composition, a_layout: str, b_layout: str) -> 
     """
     macro = composition.of(a_layout, b_layout)
     orders = {"row": (0, 1), "col": (1, 0)}
+    if load := macro.loads:  # by the preferred interleave, which works for all layouts
+        return min(2 * matrix_access(own, orders[layout], load).count
+                   for own, layout in ((macro.a, a_layout), (macro.b, b_layout)))  # fmt: skip
     return min(access_width(macro.a, orders[a_layout]), access_width(macro.b, orders[b_layout]))
 
 
 def fragment_loads(own: IndexMap, extents: Sequence[int], size: Sequence[int], access: int) -> np.ndarray:
     """[access, lane, dimension]: the first element of every access of every fragment load of a tile."""
     lane, first = np.arange(LANES), np.arange(0, own.inputs[1][1], access)
-    place = own.evaluate({"lane": lane[None, :], "i": first[:, None]})
-    owned = np.stack([np.broadcast_to(x, (len(first), LANES)) for x in place], axis=-1)
+    return _everywhere(_grid(own, lane[None, :], first[:, None]), extents, size)
+
+
+def line_loads(lines: IndexMap, extents: Sequence[int], size: Sequence[int]) -> np.ndarray:
+    """[access, lane, dimension]: the line that each lane names in every matrix instruction of a tile."""
+    return _everywhere(_grid(lines, np.arange(LANES)[None, :], np.arange(lines.inputs[1][1])[:, None]), extents, size)
+
+
+def _everywhere(places: np.ndarray, extents: Sequence[int], size: Sequence[int]) -> np.ndarray:
+    """[access, lane, dimension]: places [dimension, access, lane] of a fragment, for all fragments of a tile."""
     origins = np.stack(np.meshgrid(*(np.arange(0, s, e) for s, e in zip(size, extents)), indexing="ij"), axis=-1)
-    return (origins.reshape(-1, 1, 1, 2) + owned).reshape(-1, LANES, 2)
+    return (origins.reshape(-1, 1, 1, 2) + np.moveaxis(places, 0, -1)).reshape(-1, LANES, 2)
 
 
 def cyclic_stores(size: Sequence[int], order: Sequence[int], threads: int) -> np.ndarray:

@@ -13,7 +13,8 @@ And a warp-wide operation that part of a warp skips, or a barrier that part of a
 guess.
 
 What lockstep can't show by itself is a race: a kernel that lacks a barrier may still compute the right values here.
-Observers (`polyvolta.cuda.machine.observe`) see it, and count what a run costs.
+Observers (`polyvolta.cuda.machine.observe`) see it, and count what a run costs. Asynchronous copies arrive as late as
+they may, or when the caller says (`copies`).
 
 Data are moved bit by bit. An instruction's products are summed in float64, where sums of so few products of 16-bit
 values are exact but for numbers more than 2^27 apart, so that their order makes no difference; the sum is rounded to
@@ -21,7 +22,7 @@ fp32 once, then added onto the accumulator, and rounded again. Pointwise formula
 operation.
 
 This module is the way in; `machine` has memories, names and control, `access` where each operation goes in memory,
-`operations` what it does there, `forecast` how long all of it takes.
+`operations` what it does there, `copies` what is on its way, `forecast` how long all of it takes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.machine.copies import Arrival, checked_arrival
+from polyvolta.cuda.machine.errors import BadCopies as BadCopies
 from polyvolta.cuda.machine.errors import BadHook as BadHook
 from polyvolta.cuda.machine.errors import BadPatience as BadPatience
 from polyvolta.cuda.machine.errors import BadTensor as BadTensor
@@ -42,12 +45,13 @@ from polyvolta.cuda.machine.errors import Diverged as Diverged
 from polyvolta.cuda.machine.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong
-from polyvolta.cuda.machine.forecast import Forecast, blocks_of
+from polyvolta.cuda.machine.forecast import Forecast
 from polyvolta.cuda.machine.machine import POISON as POISON
 from polyvolta.cuda.machine.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
+from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError
 from polyvolta.sets.errors import kind_of
 
@@ -63,6 +67,9 @@ class Watching(Protocol):
     def step(self, m: Machine, step: Step) -> None:
         """An operation was taken."""
 
+    def end(self, m: Machine) -> None:
+        """The batch of blocks has ended."""
+
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> bool:
         """Something that would be refused; whether it was taken note of, so that the run goes on."""
         ...
@@ -77,15 +84,17 @@ def interpret(
     hook: Hook | None = None,
     watch: Watching | None = None,
     patience: float | None = None,
+    copies: Arrival = "lazy",
 ) -> None:
     """Run a kernel on numpy arrays; the output tensors are written in place.
 
     Parameters
     ----------
     ir : the kernel.
-    tensors : an fp16 array for each tensor, of its shape, its values next to one another along the innermost
-        dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
-        dimension that are multiples of the tensor's `align`. They stand for separate memories: no overlaps.
+    tensors : for each tensor an array of its shape and kind (fp16; bf16 of ml_dtypes, or its bit patterns in uint16),
+        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a
+        larger one, at an address and with a leading dimension that are multiples of the tensor's `align`. They stand
+        for separate memories: no overlaps.
     sizes : a value for each symbolic size.
     scalars : a value for each scalar argument.
     hook : called as `hook(machine, op, values)` after each operation of each batch of blocks, with the names'
@@ -93,10 +102,12 @@ def interpret(
     watch : sees each operation after it was taken, with the threads that took part and where in memory, and takes note
         of what would be refused.
     patience : seconds that all may take; by default ten minutes.
+    copies : when asynchronous copies arrive: "lazy", "eager", "random" or the seed of random times; see `copies`.
 
     Raises
     ------
     BadTensor : an array, a size or a scalar that is missing or doesn't fit.
+    BadCopies : `copies` is none of these.
     BadHook : the hook is no function.
     BadPatience : the patience is no number of seconds.
     OutOfBounds, Diverged, NotAChunk : the kernel is wrong.
@@ -121,13 +132,14 @@ def interpret(
     number = isinstance(patience, int | float) and not isinstance(patience, bool)
     if patience is not None and (not number or isnan(patience) or patience < 0):
         raise BadPatience(f"patience is a number of seconds, not {patience!r}", hint="patience=3600 is an hour")
+    arrival = checked_arrival(copies)
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
     count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None))
     forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
     for first in range(0, count, batch):
-        blocks = blocks_of(grid, first, min(first + batch, count))
-        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault)
+        blocks = ir.block_order.blocks(grid, first, min(first + batch, count))
+        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault, arrival)
         _run(machine, watch, forecast)
 
 
@@ -144,6 +156,8 @@ def _run(machine: Machine, watch: Watching | None, forecast: Forecast) -> None:
             break
     for _ in steps:  # nobody looks at what is left
         pass
+    if watch is not None:
+        watch.end(machine)
 
 
 def prepared_memory(
@@ -180,8 +194,11 @@ def prepared_memory(
 def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Memory:
     """A tensor's memory, from its first value to its last: a view of the caller's array."""
     shape = extents(t, sizes)
-    if array.dtype != np.float16 or array.shape != shape:
-        raise BadTensor(f"{t.name} is {array.dtype}{list(array.shape)}, not float16{list(shape)}")
+    kind = KINDS[t.kind]
+    if str(array.dtype) == kind.dtype:
+        array = array.view(kind.storage)
+    if array.dtype != kind.storage or array.shape != shape:
+        raise BadTensor(f"{t.name} is {array.dtype}{list(array.shape)}, not {kind.dtype}{list(shape)}")
     if t.written and not array.flags.writeable:
         raise BadTensor(f"{t.name} is written to, and its array is read-only")
     if any(s % ITEM for s in array.strides):

@@ -67,7 +67,7 @@ def _table() -> Iterator[tuple[str, Instruction]]:
         for hint in ("", ".L2::64B", ".L2::128B", ".L2::256B"):
             name = f"cp.async.{cache}.shared.global{hint}"
             yield name, Instruction(("[r]", "[l]", "n", "?r"), 80, volatile=True, memory=True)
-    yield "cp.async.commit_group", Instruction((), 80, volatile=True, memory=True)
+    yield "cp.async.commit_group", Instruction((), 80, volatile=True)
     yield "cp.async.wait_group", Instruction(("n",), 80, volatile=True, memory=True)
     yield "cp.async.wait_all", Instruction((), 80, volatile=True, memory=True)
     yield "cvt.f32.f16", Instruction(("=f", "h"))

@@ -27,6 +27,7 @@ static inline float4 make_float4(float x, float y, float z, float w) { return {x
 // ---- bits
 
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
 static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
   unsigned long long both = (unsigned long long)y << 32 | x, out = 0;
   for (int i = 0; i < 4; i++) out |= (both >> 8 * (s >> 4 * i & 7) & 255) << 8 * i;

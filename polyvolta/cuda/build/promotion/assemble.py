@@ -152,7 +152,7 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     *loops, end = pieces
     size = max((t.start + t.bytes // CHUNK_BYTES for p in loops for t in p.tiles), default=0)
     own = max((t.start + t.bytes // CHUNK_BYTES for t in end.tiles), default=0)
-    overlap = (size + own) * CHUNK_BYTES > limit
+    overlap = own > 0 and (size + own) * CHUNK_BYTES > limit
     moved = tuple(replace(t, start=t.start + (0 if overlap else size)) for t in end.tiles)
     return (*(t for p in loops for t in p.tiles), *moved), overlap
 

@@ -6,8 +6,11 @@ result, `run_<array>`, in as many rounds as a lane's share of a fragment has run
 operations are loaded in the same distribution, with 128-bit accesses where they lie so in memory, before the exchange
 hides their latency; results are stored likewise (the paper's "Pointwise Operations in Epilogue").
 
-With a split K each of the p warps along z has a part of the sum. All of them store it to the exchange; those with
-warpIdx_z = 0 add the parts and do the rest (the paper's "Split-K Reduction").
+Where the interleave of the macro-MMA gives each lane whole runs to begin with, there is nothing to exchange: a lane
+takes them out of its own fragment, in fp32, and neither shared memory nor a barrier is needed. All else is the same.
+
+With a split K, which wants the exchange in any case, each of the p warps along z has a part of the sum. All of them
+store it to the exchange; those with warpIdx_z = 0 add the parts and do the rest (the paper's "Split-K Reduction").
 
 A result that is only stored is exchanged in fp16, as it is stored: a product's, or a sum's that one accumulator holds,
 whose pointwise statement is the store then. Anything else stays in fp32 from the accumulators to the stores: an output
@@ -34,10 +37,13 @@ from polyvolta.cuda.ir.kernel_ir import (
     Op,
     Pointwise,
     RegisterArray,
+    Runs,
     SharedTile,
+    TakeRun,
 )
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.layouts.exchange import plan_exchange
+from polyvolta.cuda.layouts.runs import plan_runs
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.plans.plans import Plan, Step
 from polyvolta.graph.statements import Access
@@ -75,32 +81,36 @@ def epilogue(
     warps : of a block, along y, x and z; those along z have parts of the sum.
     name_of : makes a statement's name from a wish, one that nothing else has.
     """
-    kind = "float" if plan.computes or warps[2] > 1 else "half"
-    exchange = plan_exchange(macro, kind, tensors[plan.outputs[0]].order)
-    b = _Builder(plan, fragments, tensors, exchange, warps, name_of)
+    kind, order = "float" if plan.computes or warps[2] > 1 else macro.kind, tensors[plan.outputs[0]].order
+    runs = plan_runs(macro, order) if warps[2] == 1 else None
+    b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of)
     b.run()
-    buffer = SharedTile(EXCHANGE, 0, warps[0] * warps[1] * warps[2] * exchange.chunks)
+    count = warps[0] * warps[1] * warps[2]
+    buffers = () if isinstance(b.runs, Runs) else (SharedTile(EXCHANGE, 0, count * b.runs.chunks),)
     twins = [m.statement for m in b.movements if m.statement not in nests]
     statements = tuple(m.statement for m in b.movements)
     node = over_fragments(fragments, statements, b.sequence(), nests)
     extensions = tuple(enters(fragments, s) for s in twins)
-    return Piece(statements, node, extensions, tuple(b.movements), (buffer,), tuple(b.registers.values()))
+    return Piece(statements, node, extensions, tuple(b.movements), buffers, tuple(b.registers.values()))
 
 
 @dataclass(slots=True)
 class _Builder:
-    """The epilogue's movements in order, and whether the warps of all parts do them or those of the first alone."""
+    """The epilogue's movements in order, and whether the warps of all parts do them or those of the first alone.
+
+    `runs` says how lanes come to their runs, and what these are; `held` which registers have the runs of what.
+    """
 
     plan: Plan
     fragments: Fragments
     tensors: Mapping[str, GlobalTensor]
-    exchange: Exchange
+    runs: Exchange | Runs
     warps: tuple[int, int, int]
     name_of: Callable[[str], str]
     movements: list[Movement] = field(default_factory=list)
     first_part: list[bool] = field(default_factory=list)
     registers: dict[str, RegisterArray] = field(default_factory=dict)
-    runs: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    held: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
     def run(self) -> None:
         """Loads, exchanges, steps and stores of a fragment."""
@@ -112,12 +122,16 @@ class _Builder:
                 if access.tensor not in results:
                     self.load(step, access)
         for array in made:
-            self.exchanged(array)
+            if isinstance(self.runs, Runs):
+                self.taken(array, self.runs)
+                continue
+            self.exchanged(array, self.runs)
             if array != made[-1]:
                 self.barrier(f"free_{array}")
         for step in plan.steps:
             self.step(step)
-        self.barrier(f"free_{made[-1]}")
+        if not isinstance(self.runs, Runs):
+            self.barrier(f"free_{made[-1]}")
 
     # ---- statements
 
@@ -131,11 +145,11 @@ class _Builder:
         """The operand's values where the lane's runs are."""
         index = tuple(_position(step, p) for p in access.index)
         key = (access.tensor, tuple(map(str, index)))
-        if key in self.runs:
+        if key in self.held:
             return
-        array = self.runs[key] = self.run_of(access.tensor)
+        array = self.held[key] = self.run_of(access.tensor)
         statement = self.name_of(f"read_{access.tensor}")
-        along = next((d for d, p in enumerate(index) if p == self.exchange.along), None)
+        along = next((d for d, p in enumerate(index) if p == self.runs.along), None)
         guarded = bool(self.fragments.full)
 
         def one(r: Aff) -> Op:
@@ -144,24 +158,38 @@ class _Builder:
             return GlobalLoad(self.element(array, r), access.tensor, place, along, guarded, statement)
 
         moves = any(ROUND in e.names() for e in one(var(ROUND)).index)  # type: ignore[union-attr]
-        count = self.exchange.rounds if moves else 1
-        self.array(array, "half", count)
+        count = self.runs.rounds if moves else 1
+        self.array(array, self.tensors[access.tensor].kind, count)
         self.add(statement, self.rounds(one, count), "global memory -> registers")
 
-    def exchanged(self, array: str) -> None:
-        """One accumulator into runs; stored if it is an output."""
+    def taken(self, array: str, runs: Runs) -> None:
+        """The runs of one accumulator, which its lanes have; stored if it is an output."""
+        source = Element(accumulator_name(array), self.fragments.place)
+        target = self.held[array, ("0", "1")] = self.run_of(array)
+        self.array(target, "float", runs.rounds)
+        statement = self.name_of(f"take_{array}")
+
+        def one(r: Aff) -> Op:
+            return TakeRun(self.element(target, r), source, runs, r, statement)
+
+        self.add(statement, self.rounds(one), "accumulators -> runs")
+        if array in self.plan.outputs:
+            self.store(array, target, self.name_of(f"write_{array}"))
+
+    def exchanged(self, array: str, exchange: Exchange) -> None:
+        """One accumulator into runs, through shared memory; stored if it is an output."""
         parts = self.warps[2]
         slot, stride = var("warp"), self.warps[0] * self.warps[1]
         source = Element(accumulator_name(array), self.fragments.place)
         store, load = self.name_of(f"exchange_{array}"), self.name_of(f"gather_{array}")
-        self.add(store, [ExchangeStore(source, EXCHANGE, slot, self.exchange, store)], "accumulators -> exchange", True)
+        self.add(store, [ExchangeStore(source, EXCHANGE, slot, exchange, store)], "accumulators -> exchange", True)
         self.barrier(f"sync_{array}")
-        target = self.runs[array, ("0", "1")] = self.run_of(array)
-        self.array(target, self.exchange.kind, self.exchange.rounds)
+        target = self.held[array, ("0", "1")] = self.run_of(array)
+        self.array(target, exchange.kind, exchange.rounds)
 
         def one(r: Aff) -> Op:
             step = stride if parts > 1 else 0
-            return ExchangeLoad(self.element(target, r), EXCHANGE, slot, self.exchange, r, parts, step, load)
+            return ExchangeLoad(self.element(target, r), EXCHANGE, slot, exchange, r, parts, step, load)
 
         phrase = "exchange -> runs" if parts == 1 else "the parts of a split K added up"
         self.add(load, self.rounds(one), phrase)
@@ -171,13 +199,13 @@ class _Builder:
     def step(self, step: Step) -> None:
         """A pointwise statement on the runs; stored if it is an output."""
         s, result = step.statement, step.statement.write.tensor
-        arrays = [self.runs[a.tensor, tuple(str(_position(step, p)) for p in a.index)] for a in step.accesses]
+        arrays = [self.held[a.tensor, tuple(str(_position(step, p)) for p in a.index)] for a in step.accesses]
         if self.plan.only_stores(step):
-            self.runs[result, ("0", "1")] = arrays[0]
+            self.held[result, ("0", "1")] = arrays[0]
             self.store(result, arrays[0], s.name)
             return
-        target = self.runs[result, ("0", "1")] = self.run_of(result)
-        self.array(target, "float", self.exchange.rounds)
+        target = self.held[result, ("0", "1")] = self.run_of(result)
+        self.array(target, "float", self.runs.rounds)
         name = operation_name(step.formula, "epilogue", step.name)
 
         def one(r: Aff) -> Op:
@@ -194,7 +222,7 @@ class _Builder:
 
         def one(r: Aff) -> Op:
             row, col = self.place(r)
-            return GlobalStore(self.element(run, r), output, (row, col), self.exchange.along, guarded, statement)
+            return GlobalStore(self.element(run, r), output, (row, col), self.runs.along, guarded, statement)
 
         self.add(statement, self.rounds(one), "runs -> global memory")
 
@@ -219,14 +247,14 @@ class _Builder:
 
     def rounds(self, one: Callable[[Aff], Op], count: int | None = None) -> list[Op | Loop]:
         """An operation for every round, or for so many."""
-        count = count or self.exchange.rounds
+        count = count or self.runs.rounds
         if count == 1:
             return [one(aff(0))]
         return [Loop(ROUND, (aff(0),), (aff(count - 1),), 1, True, (one(var(ROUND)),))]
 
     def place(self, r: Aff) -> tuple[Aff, Aff]:
         """The element at which the lane's run of a round starts."""
-        row, col = self.exchange.owns.at(var("lane"), r)
+        row, col = self.runs.owns.at(var("lane"), r)
         i, j = self.fragments.nest.iterators
         return var(i) + row, var(j) + col
 

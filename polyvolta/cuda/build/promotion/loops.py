@@ -45,7 +45,7 @@ from polyvolta.cuda.build.promotion.model import (
 )
 from polyvolta.cuda.build.promotion.nests import level
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
-from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, Mma, RegisterArray, SharedTile
+from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, LoadMatrix, Mma, Op, RegisterArray, SharedTile
 from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.graph.plans.plans import Contraction, Plan
@@ -191,10 +191,11 @@ class _Loop:
         return self.plan.a, self.plan.b
 
     def registers(self) -> tuple[RegisterArray, ...]:
-        out = [RegisterArray(n, "half", (s.copies,)) for s in self.sides for n in staged(s)]
+        out = [RegisterArray(n, self.macro.kind, (s.copies,)) for s in self.sides for n in staged(s)]
         for side, values in zip(self.sides, self.macro.values):
             counts, _ = fragment_counts(side, self.macro.shape)
-            out.append(RegisterArray(fragment_name(side.operand.name), "half", (counts[0] * counts[1],), values))
+            name = fragment_name(side.operand.name)
+            out.append(RegisterArray(name, self.macro.kind, (counts[0] * counts[1],), values))
         return tuple(out)
 
     # ---- movements
@@ -212,9 +213,14 @@ class _Loop:
         origin = (simplify(var(self.f) // counts[1], ranges), simplify(var(self.f) % counts[1], ranges))
         local = tuple(w + o * e - b for w, o, e, b in zip(side.warp.offset, origin, extent, side.block.offset))
         own = self.macro.a if side.letter == "a" else self.macro.b
-        access = self.layouts["ab".index(side.letter)].access
-        op = FragmentLoad(Element(fragment_name(operand), (var(self.f),)), shared_name(operand), local, side.letter,
-                          own, access, buffer_of(self.nest, self.buffers), name)  # fmt: skip
+        layout = self.layouts["ab".index(side.letter)]
+        what = Element(fragment_name(operand), (var(self.f),)), shared_name(operand), local, side.letter, own
+        buffer = buffer_of(self.nest, self.buffers)
+        if (m := layout.matrix) is not None:
+            assert self.macro.loads is not None
+            op: Op = LoadMatrix(*what, m.lines, m.count, m.transposed, buffer, self.macro.loads, name)
+        else:
+            op = FragmentLoad(*what, layout.access, buffer, name)
         return Movement(name, dims, (op,), (), "shared memory -> fragments")
 
     def mma(self) -> Movement:

@@ -9,13 +9,16 @@ lane, round and value, and so is that
 - the runs of all lanes and rounds are the whole fragment, each element once;
 - what takes runs out of a buffer goes by the exchange that put them in;
 - a store to an output has its run's elements where `owns` says, for all lanes: its 128-bit pieces are those runs.
+
+Lanes that have whole runs already take them out of their own fragments, through no buffer (`taken_runs`): of these the
+accumulator map and the runs' are held against one another, and the stores likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -23,20 +26,22 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
+    VALUE_BYTES,
     Access,
     Exchange,
     KernelIR,
     Scale,
     Zero,
 )
+from polyvolta.cuda.ir.memories import VALUE_BYTES
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.layouts.exchange import BYTES
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.declared import Exchanged, exchanged, products, statements
+from polyvolta.cuda.verify.values.taken_runs import Taken, taken, wrong_runs
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 
@@ -49,7 +54,7 @@ def wrong_exchange(exchange: Exchange, macro: MacroMma) -> Fault | None:
 
     Cost: 32 lanes by the values of a fragment, once for each exchange.
     """
-    buffer = np.full((exchange.chunks * CHUNK_BYTES // BYTES[exchange.kind], 2), -1)
+    buffer = np.full((exchange.chunks * CHUNK_BYTES // VALUE_BYTES[exchange.kind], 2), -1)
     return _filled(buffer, exchange, macro) or _emptied(buffer, exchange, macro)
 
 
@@ -79,7 +84,7 @@ def _emptied(buffer: np.ndarray, exchange: Exchange, macro: MacroMma) -> Fault |
         word = next(w for w in exchange.words if exchange.words.count(w) != 1 or not 0 <= w < CHUNK)
         return f"a run takes word {word} {exchange.words.count(word)} times", None, {}, ""
     seen = np.zeros(macro.shape[:2], bool)
-    per_vector = CHUNK_BYTES // BYTES[exchange.kind]
+    per_vector = CHUNK_BYTES // VALUE_BYTES[exchange.kind]
     step = np.array((1, 0) if exchange.along == 0 else (0, 1))
     for number in range(exchange.rounds):
         inputs, here = {"lane": _LANE, "round": number}, {"round": number}
@@ -128,25 +133,35 @@ def exchange(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Verd
 
     Raises
     ------
-    NoMeaning : the kernel has no exchange.
+    NoMeaning : the kernel has no exchange, and takes no runs out of accumulators.
     Undecided : what is stored to a buffer, or taken out of one, comes or goes in a way that isn't known here.
     """
     through = [e for at, op in statements(ir) if (e := exchanged(ir, at, op)) is not None]
+    own = taken(ir)
     used = list(dict.fromkeys(e.plan for e in through))
-    if not used:
+    if not used and not own:
         raise NoMeaning("the kernel has no accumulator exchange")
-    found = _stores(ir, through) or _loads(ir, through) or _outputs(ir, through)
+    found = _stores(ir, through) or _loads(ir, through) or _takes(ir, own) or _outputs(ir, through, own)
     statement = (
         "the accumulator exchange fits together: each element that a lane of the product owns goes to one place of its "
         "warp's buffer and comes out, once, in the run that says that it has it; runs are stored where they belong"
     )
-    relation = "; ".join(
+    if not used:
+        statement = (
+            "each element that a lane of the product owns is in one place of one of the runs that the lane takes out "
+            "of its accumulators, the place that the run says; runs are stored where they belong"
+        )
+    relations = [
         f"{e.kind}, {len(e.pieces)} pieces of {len(e.pieces[0])}: store {e.store}, load {e.load}, words {e.words}, "
         f"owns {e.owns} and {CHUNK - 1} further along {('rows', 'columns')[e.along]}"
         for e in used
-    )
+    ]
+    relations += [
+        f"runs {r.picks}, owns {r.owns} and {CHUNK - 1} further along {('rows', 'columns')[r.along]}"
+        for r in dict.fromkeys(t.plan for t in own)
+    ]
     case, at, other = found if found is not None else (None, None, None)
-    return Verdict(statement, relation, case, at, other)
+    return Verdict(statement, "; ".join(relations), case, at, other)
 
 
 Found = tuple[CounterExample, IrPath, IrPath | None]
@@ -154,18 +169,26 @@ Found = tuple[CounterExample, IrPath, IrPath | None]
 
 def _stores(ir: KernelIR, through: list[Exchanged]) -> Found | None:
     """An exchange that doesn't fit the macro-MMA whose accumulators it stores."""
-    of = products(ir)
-    for e in (e for e in through if e.shared.writes):
-        macros = dict.fromkeys(p.macro for p in of if p.d == e.registers)
-        faults = [wrong_exchange(e.plan, m) for m in macros]
-        if not faults:
-            _nothing_else(ir, "registers", e.registers)
-            return CounterExample(f"no product has its result in {e.registers}"), e.path, None
-        if all(faults):
-            what, lane, loops, address = faults[0]  # type: ignore[misc]
-            return CounterExample(what, lane=lane, iteration=loops, address=address), e.path, None
-        if any(faults):
-            raise Undecided(f"{e.registers} has the results of several products that lie there in different ways")
+    stores = (e for e in through if e.shared.writes)
+    return next(filter(None, (_unfit(ir, e.path, e.registers, partial(wrong_exchange, e.plan)) for e in stores)), None)
+
+
+def _takes(ir: KernelIR, own: list[Taken]) -> Found | None:
+    """Runs that don't fit the macro-MMA out of whose accumulators they are taken."""
+    return next(filter(None, (_unfit(ir, t.path, t.source, partial(wrong_runs, t.plan)) for t in own)), None)
+
+
+def _unfit(ir: KernelIR, at: IrPath, registers: str, wrong: Callable[[MacroMma], Fault | None]) -> Found | None:
+    """What is wrong with taking the accumulators of an array for those of the products that end there."""
+    faults = [wrong(m) for m in dict.fromkeys(p.macro for p in products(ir) if p.d == registers)]
+    if not faults:
+        _nothing_else(ir, "registers", registers)
+        return CounterExample(f"no product has its result in {registers}"), at, None
+    if all(faults):
+        what, lane, loops, address = faults[0]  # type: ignore[misc]
+        return CounterExample(what, lane=lane, iteration=loops, address=address), at, None
+    if any(faults):
+        raise Undecided(f"{registers} has the results of several products that lie there in different ways")
     return None
 
 
@@ -211,10 +234,11 @@ def _different(one: Exchange, two: Exchange) -> tuple[int, int]:
     return 0, 0
 
 
-def _outputs(ir: KernelIR, through: list[Exchanged]) -> Found | None:
+def _outputs(ir: KernelIR, through: list[Exchanged], own: list[Taken]) -> Found | None:
     """A store to an output whose lanes have other elements than the run that they store."""
-    loads = {e.path: e for e in through if not e.shared.writes}
-    runs: dict[str, Exchanged] = {}  # register array -> where its run came from
+    loads: dict[IrPath, Exchanged | Taken] = {e.path: e for e in through if not e.shared.writes}
+    loads |= {t.path: t for t in own}
+    runs: dict[str, Exchanged | Taken] = {}  # register array -> where its run came from
     stores = {r.path: r for r in requests(ir, "global")}
     for at, op in statements(ir):
         if at in loads:
@@ -240,9 +264,9 @@ def _outputs(ir: KernelIR, through: list[Exchanged]) -> Found | None:
     return None
 
 
-def _misplaced(r: Requests, store: Access, load: Exchanged) -> Case | None:
+def _misplaced(r: Requests, store: Access, load: Exchanged | Taken) -> Case | None:
     """A lane whose run is stored elsewhere, seen from lane 0, than `owns` has it."""
-    (round,) = load.shared.given
+    (round,) = (load.round,) if isinstance(load, Taken) else load.shared.given
     inputs = {"lane": r.numbers["lane"], "round": r.values(round)}
     for d, (e, own) in enumerate(zip(store.index, load.plan.owns.evaluate(inputs), strict=True)):
         base = r.split(e)[1] - np.broadcast_to(own, r.shape)
