@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polyvolta.graph.dims import sizes
+from polyvolta.graph.dims import Dim, sizes
 from polyvolta.graph.expr import Expr
 from polyvolta.graph.functions.pointwise import relu
 from polyvolta.graph.tensors import Tensor, tensor
@@ -25,12 +25,17 @@ class UnknownIdiom(PolyvoltaError, ValueError):
     id = "PV603"
 
 
+def _with(a: Tensor, name: str, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
+    """A tensor of the element type of another."""
+    return tensor(name, dims, layout=layout, dtype=a.dtype)
+
+
 def _matmul(a: Tensor, b: Tensor, layouts: tuple[str, str]) -> Expr:
     return a @ b
 
 
 def _epilogue(a: Tensor, b: Tensor, layouts: tuple[str, str]) -> Expr:
-    return relu(a @ b + tensor("bias", (b.dims[1],)))
+    return relu(a @ b + _with(a, "bias", (b.dims[1],)))
 
 
 def _prologue(a: Tensor, b: Tensor, layouts: tuple[str, str]) -> Expr:
@@ -38,7 +43,7 @@ def _prologue(a: Tensor, b: Tensor, layouts: tuple[str, str]) -> Expr:
 
 
 def _sum(a: Tensor, b: Tensor, layouts: tuple[str, str]) -> Expr:
-    p, q = (tensor(name, t.dims, layout=layout) for name, t, layout in zip("PQ", (a, b), layouts))
+    p, q = (_with(a, name, t.dims, layout) for name, t, layout in zip("PQ", (a, b), layouts))
     return a @ b + p @ q
 
 
@@ -50,13 +55,14 @@ IDIOMS: dict[str, Callable[[Tensor, Tensor, tuple[str, str]], Expr]] = {
 }
 
 
-def idiom(name: str, layouts: tuple[str, str] = ("row", "col")) -> Expr:
-    """The graph of that name, A and B in the given layouts.
+def idiom(name: str, layouts: tuple[str, str] = ("row", "col"), dtype: str = "float16") -> Expr:
+    """The graph of that name, A and B in the given layouts, all tensors of that element type.
 
     Raises
     ------
     UnknownIdiom : there is none; suggests the nearest.
     UnknownLayout : a layout that is neither "row" nor "col".
+    UnsupportedDtype : another element type than "float16" and "bfloat16".
 
     >>> print(idiom("epilogue"))
     relu(A @ B + bias)
@@ -64,5 +70,5 @@ def idiom(name: str, layouts: tuple[str, str] = ("row", "col")) -> Expr:
     if name not in IDIOMS:
         raise UnknownIdiom(f"there is no idiom {name!r}", hint=nearest(name, IDIOMS))
     M, N, K = sizes("M N K")
-    a, b = tensor("A", (M, K), layout=layouts[0]), tensor("B", (K, N), layout=layouts[1])
+    a, b = (tensor(n, dims, layout=layout, dtype=dtype) for n, dims, layout in zip("AB", ((M, K), (K, N)), layouts))
     return IDIOMS[name](a, b, layouts)

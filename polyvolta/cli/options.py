@@ -40,6 +40,9 @@ def _flag(*names: str, help: str) -> typer.models.OptionInfo:
 
 Idiom = Annotated[str, _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.")]
 Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.")]
+Dtype = Annotated[
+    str, _of_kernel("--dtype", metavar="NAME", help="Element type of all tensors: float16, or bfloat16 from sm_80 on.")
+]
 OutputLayout = Annotated[str, _of_kernel(metavar="LAYOUT", help="Of the result: row or col.")]
 BlockTile = Annotated[
     str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step along K; if missing, chosen.")
@@ -115,6 +118,7 @@ class Choice:
 
     idiom: Idiom = "matmul"
     layouts: Layouts = LAYOUTS
+    dtype: Dtype = "float16"
     output_layout: OutputLayout = "row"
     block_tile: BlockTile = None
     warp_tile: WarpTile = None
@@ -149,7 +153,7 @@ class Choice:
             from polyvolta.compiler.options import Options
             from polyvolta.graph.outputs import output
 
-            graph: Any = output(idiom(self.idiom, layouts), layout=self.output_layout)
+            graph: Any = output(idiom(self.idiom, layouts, self.dtype), layout=self.output_layout)
             options = Options(**given) if given else None
             return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
 

@@ -40,7 +40,7 @@ def trace_random(
     statement: str | None,
     seed: int,
 ) -> None:
-    """Print steps of one block on standard normal fp16 data.
+    """Print steps of one block on standard normal data.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ def trace_random(
     if statement is not None and statement not in known:
         message = f"no operation is called {statement!r}"
         raise UnknownName(message, hint=nearest(statement, known))
-    line = f"Block {block} of {' x '.join(map(str, grid))}; standard normal fp16 data, seed {seed}."
+    form = FORMATS[kernel.graph.dtype]
+    line = f"Block {block} of {' x '.join(map(str, grid))}; standard normal {form.short} data, seed {seed}."
     terminal.heading(out, f"trace {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
     found = (s for s in kernel.trace(*random_arrays(kernel, sizes, seed), block=block)
              if statement in (None, s.statement))  # fmt: skip

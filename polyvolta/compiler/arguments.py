@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.device_array import DeviceArray, is_device_array
+from polyvolta.cuda.run.dtypes import BFLOAT16, WORDS, numpy_dtype
 from polyvolta.cuda.run.views import ITEM, BadArray, leading_dimension, widest
 from polyvolta.sets import PolyvoltaError
 
@@ -85,7 +86,7 @@ def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
             f"{name} is of type {kind}: no numpy array, and not on a GPU",
             hint="pass a numpy array, or an array on the GPU",
         )
-    _check_dtype(name, str(array.dtype))
+    _check_dtype(name, str(array.dtype), tensor)
     if any(s % array.itemsize for s in array.strides):
         raise BadArray(
             f"{name} has strides of {array.strides} bytes, no multiples of its values' {array.itemsize}",
@@ -104,13 +105,28 @@ def on_device(array: Any, tensor: GlobalTensor, name: str, stream: Any) -> Argum
     NotADeviceArray, NoGpu : see `launch.as_device_view`.
     """
     view = launch.as_device_view(array, stream)
-    _check_dtype(name, view.dtype)
+    _check_dtype(name, view.dtype, tensor, on_gpu=True)
     return _argument(view, tensor, name, view.ptr, view.strides)
 
 
-def _check_dtype(name: str, dtype: str) -> None:
-    if dtype != "float16":
-        raise BadArray(f"{name} has dtype {dtype}, the kernel works on float16", hint=f"{name}.astype('float16')")
+def _check_dtype(name: str, dtype: str, tensor: GlobalTensor, on_gpu: bool = False) -> None:
+    """Refuse an array of another element type than the tensor's; bits of bf16 under another name are not guessed."""
+    wanted = dtype_of(tensor)
+    if dtype == wanted:
+        return
+    hint = f"{name}.astype('float16')"
+    if BFLOAT16 in (dtype, wanted):
+        there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
+        call = "to" if on_gpu else "astype"
+        hint = f"{name}.{call}({there}.{wanted})"
+    if wanted == BFLOAT16 and dtype in ("uint16", "int16", "void16", *WORDS):
+        bits = f"{name}.view({there}.{wanted})"
+        if on_gpu:  # of libraries without bf16
+            bits += f', or dataclasses.replace(launch.as_device_view({name}), dtype="{BFLOAT16}")'
+        hint = f"where these are the bits of bfloat16, {bits}; to convert numbers, {hint}"
+    elif dtype == BFLOAT16:
+        hint += f', or declare the tensors with dtype="{BFLOAT16}"'
+    raise BadArray(f"{name} has dtype {dtype}, the kernel works on {wanted}", hint=hint)
 
 
 def _argument(array: Any, tensor: GlobalTensor, name: str, ptr: int, strides: Sequence[int]) -> Argument:
@@ -163,12 +179,12 @@ def allocation(tensor: GlobalTensor, shape: tuple[int, ...], on_gpu: bool) -> st
     >>> allocation(GlobalTensor("C", ("M", "N"), (1, 0), written=True), (3, 5), False)
     'without out= one is made; numpy.empty((3, 5), numpy.float16, order="F") is such an array'
     """
-    turned = memory_order(tensor) == "F"
+    turned, dtype = memory_order(tensor) == "F", dtype_of(tensor)
     if on_gpu:
-        made = f'torch.empty({shape[::-1] if turned else shape}, dtype=torch.float16, device="cuda"){".T" * turned}'
+        made = f'torch.empty({shape[::-1] if turned else shape}, dtype=torch.{dtype}, device="cuda"){".T" * turned}'
     else:
         order = ', order="F"' * turned
-        made = f"numpy.empty({shape}, numpy.float16{order})"
+        made = f"numpy.empty({shape}, {'numpy' if dtype == 'float16' else 'ml_dtypes'}.{dtype}{order})"
     return f"without out= one is made; {made} is such an array"
 
 
@@ -225,10 +241,20 @@ def _span(a: Argument) -> tuple[int, int]:
 
 
 def empty_on_host(tensor: GlobalTensor, shape: tuple[int, ...]) -> np.ndarray:
-    """A numpy array in a tensor's layout."""
+    """A numpy array in a tensor's layout.
+
+    Raises
+    ------
+    NoBfloat16 : ml_dtypes is needed, and not installed.
+    """
     import numpy as np
 
-    return np.empty(shape, np.float16, order=memory_order(tensor))
+    return np.empty(shape, numpy_dtype(dtype_of(tensor)), order=memory_order(tensor))
+
+
+def dtype_of(tensor: GlobalTensor) -> str:
+    """numpy's name of a tensor's element type, or "bfloat16"."""
+    return "float16" if tensor.kind == "half" else tensor.kind
 
 
 def memory_order(tensor: GlobalTensor) -> Literal["C", "F"]:

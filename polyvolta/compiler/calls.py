@@ -14,6 +14,7 @@ from polyvolta.compiler.arguments import (
     Argument,
     check_output,
     check_overlaps,
+    dtype_of,
     empty_on_host,
     for_output,
     memory_order,
@@ -120,12 +121,17 @@ def device_call(kernel: Compiled, bound: Bound, outs: Sequence[Any], stream: Any
     inputs = tuple(on_device(bound.arrays[t.name], t, t.name, stream) for t in read(kernel))
     like, results = bound.arrays[read(kernel)[0].name], []
     for t, out in zip(written(kernel), outs, strict=True):
-        results.append(launch.empty_like(like, extents(t, sizes), order=memory_order(t)) if out is None else out)
+        results.append(_made_like(like, t, extents(t, sizes)) if out is None else out)
     outputs = tuple(
         for_output(on_device, a, t, extents(t, sizes), n, stream)
         for a, t, n in zip(results, written(kernel), out_names(kernel), strict=True)
     )
     return _checked(kernel, bound, inputs, outputs, tuple(results))
+
+
+def _made_like(array: Any, tensor: GlobalTensor, shape: tuple[int, ...]) -> Any:
+    """A result in GPU memory, made by the library that made `array`."""
+    return launch.empty_like(array, shape, dtype_of(tensor), memory_order(tensor))
 
 
 def _checked(kernel: Compiled, bound: Bound, inputs: tuple, outputs: tuple, results: tuple) -> Call:

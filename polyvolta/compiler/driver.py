@@ -38,6 +38,7 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Size
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.expr import shape_text, show
+from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.graph.names import check_name
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Plan
@@ -76,6 +77,7 @@ def compile(  # noqa: A001
     Raises
     ------
     Unsupported : a graph outside the idioms: says which operation, and what would be possible.
+    MixedDtypes : tensors of two element types.
     UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
     BadName : a name that the kernel uses itself.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
@@ -113,7 +115,7 @@ def compile(  # noqa: A001
                 progress(stage)
         return schedule
 
-    macro = target.macro_mma(options.macro_mma)
+    macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
     fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
     promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
@@ -186,13 +188,14 @@ def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
     >>> import polyvolta as pv
     >>> M, K = pv.sizes("M K")
     >>> tensors_of(Graph.of(pv.tensor("A", (M, K), layout="col") @ pv.tensor("B", (K, 8))))["A"]
-    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8)
+    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8, kind='half')
     """
     out = {}
     for t in (*graph.inputs, *graph.outputs):
         dims = tuple(d if isinstance(d, int) else d.name for d in t.dims)
         order = tuple(range(len(dims)))
-        out[t.name] = GlobalTensor(t.name, dims, order if t.layout == "row" else order[::-1], t in graph.outputs)
+        out[t.name] = GlobalTensor(t.name, dims, order if t.layout == "row" else order[::-1], t in graph.outputs,
+                                  kind=FORMATS[t.dtype].kind)  # fmt: skip
     return out
 
 

@@ -28,8 +28,9 @@ class Kernel(Compiled):
 
         Parameters
         ----------
-        arrays : fp16 arrays in the order in which the tensors first appear, or by name: numpy arrays, or arrays
-            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's shape, and its
+        arrays : arrays in the order in which the tensors first appear, or by name: numpy arrays, or arrays
+            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's element type (fp16;
+            bf16 of torch, or of ml_dtypes in numpy arrays), its shape, and its
             values are next to one another along the dimension that its layout runs along; views into larger arrays
             will do. Scalars are numbers.
         out : where the results go, an array or a sequence of one for each output (None: allocate it); by default all
@@ -60,6 +61,7 @@ class Kernel(Compiled):
         hook: Any = None,
         observe: str | Iterable[str] | None = (),
         patience: float | None = None,
+        copies: str | int = "lazy",
         **named: Any,
     ) -> Any:
         """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation.
@@ -74,6 +76,9 @@ class Kernel(Compiled):
             array itself is returned.
         patience : seconds that it may take; by default ten minutes. A run that would take longer ends after a second,
             with an error that says how long, and smaller sizes.
+        copies : when asynchronous copies arrive: "lazy", when they are waited for, which shows most of what is wrong
+            with a wait; "eager", at once; "random", or an int, the seed of random times. What is right with all of
+            them is for observers to say, and for proofs. A kernel that has no such copies doesn't care.
 
         Returns
         -------
@@ -85,13 +90,14 @@ class Kernel(Compiled):
         UnknownName, BadObserve : nothing, or something that is no name, is observed so.
         NothingToObserve : the kernel has nothing of the kind.
         BadHook, BadPatience : a hook that can't be called, a patience that is no number of seconds.
+        BadCopies : no time at which copies could arrive.
         OutOfBounds, Diverged, NotAChunk : the kernel is wrong, and no observer takes note of it.
         TooLong : all would take longer than the patience.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call.
         """
         from polyvolta.compiler.run import interpreted
 
-        return interpreted(self, bind(self.graph, arrays, named), out, hook, observe, patience)
+        return interpreted(self, bind(self.graph, arrays, named), out, hook, observe, patience, copies)
 
     def trace(self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), **named: Any) -> Iterator[TraceStep]:
         """Run one block step by step: each with its tree node, its CUDA line, and what each warp reads and writes.

@@ -22,7 +22,9 @@ from polyvolta.graph.functions.rounding import Float64, bounded
 from polyvolta.graph.plans.idioms import plan
 
 
-def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: float | None) -> Observations:
+def observed(
+    call: Call, hook: Any, observe: str | Iterable[str], patience: float | None, copies: str | int = "lazy"
+) -> Observations:
     """See `Kernel.interpret`. Places are those of the variant that runs; an empty result has nothing to see.
 
     Raises
@@ -34,7 +36,9 @@ def observed(call: Call, hook: Any, observe: str | Iterable[str], patience: floa
     watch = Watch(ir, names_of(observe, ir))
     if not call.is_empty:
         arrays = {a.tensor.name: a.array for a in padded.arguments}
-        interpret(ir, arrays, padded.sizes, padded.scalars, hook=hook, watch=watch, patience=patience)
+        interpret(
+            ir, arrays, padded.sizes, padded.scalars, hook=hook, watch=watch, patience=patience, copies=copies
+        )
         cropped(padded, call)
     for o in watch.observers.values():
         if isinstance(o, CountObserver):

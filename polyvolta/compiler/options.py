@@ -164,7 +164,8 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     BadOption : no choice of the others is one that the target can serve: says for the nearest what is too much, and
         which of those given to change.
     """
-    require(target, needs.layouts)
+    require(target, needs.layouts, needs.kind)
+    target = target.of_kind(needs.kind)
     given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
     chosen = choose(given, needs, target)
     problem = next(chosen.problems(target, needs), None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.compiler.arguments import Argument, memory_order, on_device, places
+from polyvolta.compiler.arguments import Argument, dtype_of, memory_order, on_device, places
 from polyvolta.compiler.calls import (
     Call,
     check_padding,
@@ -56,14 +56,15 @@ def interpreted(
     hook: Any,
     observe: str | Iterable[str] | None = (),
     patience: float | None = None,
+    copies: str | int = "lazy",
 ) -> Any:
     """The interpreter's results, among what observers saw if there are any; see `Kernel.interpret`."""
     call = host_call(kernel, bound, outs_of(kernel, out))
     if observe is None or (isinstance(observe, tuple | list | set | frozenset) and not observe):
-        return call.result if call.is_empty else _interpreted(call, hook, patience)
+        return call.result if call.is_empty else _interpreted(call, hook, patience, copies)
     from polyvolta.compiler.observing import observed
 
-    return observed(call, hook, observe, patience)
+    return observed(call, hook, observe, patience, copies)
 
 
 def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...]) -> Iterator[TraceStep]:
@@ -108,12 +109,14 @@ def bound_launch(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Prepa
 # ---- running
 
 
-def _interpreted(call: Call, hook: Any = None, patience: float | None = None) -> Any:
+def _interpreted(
+    call: Call, hook: Any = None, patience: float | None = None, copies: str | int = "lazy"
+) -> Any:
     from polyvolta.cuda.machine.interpreter import interpret
 
     padded = padded_on_host(call)
     arrays = {a.tensor.name: a.array for a in padded.arguments}
-    interpret(padded.ir, arrays, padded.sizes, padded.scalars, hook=hook, patience=patience)
+    interpret(padded.ir, arrays, padded.sizes, padded.scalars, hook=hook, patience=patience, copies=copies)
     cropped(padded, call)
     return call.result
 
@@ -129,7 +132,7 @@ def _through_device(call: Call, stream: Any) -> Any:
         inputs.append(on_device(launch.to_device(array, stream), a.tensor, a.tensor.name, stream))
     outputs = []
     for a in padded.outputs:
-        device = launch.allocate(a.shape, memory_order(a.tensor))
+        device = launch.allocate(a.shape, memory_order(a.tensor), dtype_of(a.tensor))
         outputs.append(on_device(device, a.tensor, a.tensor.name, stream))
     prepare(replace(padded, inputs=tuple(inputs), outputs=tuple(outputs)), stream).launch()
     for device, result in zip(outputs, call.outputs, strict=True):
@@ -147,7 +150,7 @@ def _on_device(call: Call, stream: Any) -> None:
     check_padding(call)
 
     def fitting(a: Argument) -> Argument:
-        whole = launch.allocate(extents(a.tensor, sizes), memory_order(a.tensor))
+        whole = launch.allocate(extents(a.tensor, sizes), memory_order(a.tensor), dtype_of(a.tensor))
         return on_device(whole, a.tensor, a.tensor.name, stream)
 
     inputs, outputs = ([fitting(a) for a in side] for side in (call.inputs, call.outputs))

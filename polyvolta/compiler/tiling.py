@@ -147,6 +147,7 @@ class Needs:
     operands : matrices and vectors that the epilogue loads.
     layouts : the different pairs of layouts of products' left and right operands.
     sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
+    kind : of the tensors' values, "half" or "bfloat16".
     """
 
     accumulators: int = 1
@@ -155,6 +156,7 @@ class Needs:
     operands: int = 0
     layouts: tuple[tuple[str, str], ...] = (("row", "col"),)
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
+    kind: str = "half"
 
 
 def farthest(buffers: int) -> int:

@@ -33,6 +33,7 @@ from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.registry import require
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Operand, Plan
 from polyvolta.sets import nearest
@@ -54,6 +55,7 @@ def needs_of(idiom: Plan) -> Needs:
         len(loaded),
         tuple(dict.fromkeys((c.left.layout, c.right.layout) for c in idiom.contractions)),
         (rows, cols, min(k or 0 for *_, k in extents)),
+        FORMATS[idiom.dtype].kind,
     )
 
 
@@ -65,7 +67,8 @@ def _loads(operand: Operand) -> int:
 def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
     """See `Options.space`."""
     needs = needs_of(plan(graph))
-    require(target, needs.layouts)
+    require(target, needs.layouts, needs.kind)
+    target = target.of_kind(needs.kind)
     names = [m.name for m in target.macro_mmas if set(needs.layouts) <= set(m.layouts)]
     for name, m, n, k, y, x in product(names, TILES, TILES, TILES, TILES, TILES):
         if y > m or x > n:

@@ -113,6 +113,11 @@ class Graph:
         return self._dag[0]
 
     @property
+    def dtype(self) -> str:
+        """The element type of the first input; a kernel's tensors all have it."""
+        return next((t.dtype for t in self.inputs), "float16")
+
+    @property
     def scalars(self) -> tuple[str, ...]:
         """The names of the scalars, in order of first appearance."""
         return tuple(t.name for t in self.arguments if not t.dims)
@@ -165,10 +170,10 @@ def _name_arrays(
     taken = {t.name for t in arguments} | set(params) | {o.name for o in asked if o.name}
     letters = ascii_uppercase[2:].replace("S", "")  # S1, S2 are statements in the paper
     free = fresh_names(chain(letters, (f"C{n}" for n in count(1))), taken)
-    results = {}
+    results, dtype = {}, next((t.dtype for t in arguments if t.dims), "float16")
     for root in roots:
         o = by_expr.get(root, Output(root))
-        results[root] = Tensor(o.name or next(free), root.shape, o.layout)
+        results[root] = Tensor(o.name or next(free), root.shape, o.layout, dtype)
     return {**{t: t for t in arguments if t.dims}, **results}
 
 

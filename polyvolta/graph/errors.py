@@ -81,6 +81,12 @@ class NotANumberYet(PolyvoltaError, TypeError):
     id = "PV213"
 
 
+class MixedDtypes(PolyvoltaError, TypeError):
+    """Tensors of two element types in one kernel."""
+
+    id = "PV214"
+
+
 class BadFunction(BadOperand):
     """A pointwise function that kernels don't have, or a Python function that isn't one."""
 

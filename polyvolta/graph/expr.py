@@ -38,7 +38,8 @@ class Expr(Operators):
 
     @property
     def dtype(self) -> str:
-        return "float16"
+        """The element type of the first tensor under it: all of a kernel have the same. Cost: linear in its nodes."""
+        return next((x.dtype for x in walk([self]) if not x.operands and x.shape), "float16")
 
     @property
     def shape(self) -> tuple[Dim, ...]:

@@ -1,7 +1,7 @@
 """What a graph means, in float64 numpy: the yardstick for every kernel.
 
 Inputs are widened to float64 and nothing is rounded on the way, so the difference between a kernel's result
-and this one is the kernel's own rounding (and the fp16 rounding of its output).
+and this one is the kernel's own rounding (and the rounding of its output to fp16, or bf16).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _real(x: Any, name: str) -> Float64:
             where=str(error)[:400],
             hint="copy it to the host first",
         ) from error
-    if array.dtype.kind not in "fiu":
+    if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":  # ml_dtypes', of which numpy knows no kind
         raise BadArguments(
             f"{name}: its elements are {array.dtype}, not real numbers",
             hint="pass float16 data; other floats and ints are widened",

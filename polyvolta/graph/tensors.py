@@ -17,17 +17,19 @@ from polyvolta.graph.names import check_name
 from polyvolta.sets.errors import nearest
 
 LAYOUTS = ("row", "col")
-DTYPES = ("float16",)
+DTYPES = ("float16", "bfloat16")
+"""Of a kernel's tensors; all of one kernel have the same."""
 _ALIASES = {"float16": "float16", "fp16": "float16", "half": "float16", "f2": "float16", "<f2": "float16",
             "f16": "float16", "e": "float16", "float": "float32", "single": "float32", "fp32": "float32",
-            "double": "float64", "fp64": "float64", "bf16": "bfloat16"}  # fmt: skip
+            "double": "float64", "fp64": "float64", "bfloat16": "bfloat16", "bf16": "bfloat16",
+            "bfloat": "bfloat16", "nv_bfloat16": "bfloat16", "__nv_bfloat16": "bfloat16"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Tensor(Expr):
     """An input of a graph: name, shape, layout and element type. Equal when all four are.
 
-    One without dimensions is a scalar, an fp32 number given at launch.
+    One without dimensions is a scalar, an fp32 number given at launch: its `dtype` is "float32".
 
     `layout="row"` has the last index contiguous in memory, `"col"` the first (Fortran order). Its array has
     the shape as written in both cases.
@@ -36,10 +38,12 @@ class Tensor(Expr):
     name: str
     dims: tuple[Dim, ...]
     layout: str = "row"
+    dtype: str = "float16"
 
     def __post_init__(self) -> None:
         check_name(self.name, "tensor")
         object.__setattr__(self, "dims", _check_shape(self.name, self.dims))
+        object.__setattr__(self, "dtype", _check_dtype(self.name, self.dims, self.dtype))
         check_layout(self.layout, f"tensor {self.name}")
         if any(str(d) == self.name for d in self.dims):
             raise NameClash(
@@ -51,10 +55,6 @@ class Tensor(Expr):
     @property
     def shape(self) -> tuple[Dim, ...]:
         return self.dims
-
-    @property
-    def dtype(self) -> str:
-        return "float16" if self.dims else "float32"
 
     def __str__(self) -> str:
         return self.name
@@ -76,7 +76,8 @@ def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype:
     name : an identifier that is reserved neither in C++ nor in CUDA.
     shape : sizes and positive ints. Shapes such as (N,) and (M, 1) broadcast as in numpy; () is a `scalar`.
     layout : "row", the last index contiguous in memory, or "col", the first one.
-    dtype : "float16", or what numpy and torch have for it; a scalar is of float32 whatever is said.
+    dtype : "float16" or "bfloat16", or what numpy, ml_dtypes and torch have for them, for all tensors of a kernel the
+        same; a scalar is of float32 whatever is said.
 
     Raises
     ------
@@ -93,18 +94,9 @@ def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype:
     Traceback (most recent call last):
         ...
     polyvolta.graph.errors.UnsupportedDtype: [PV202] tensor A: there are no kernels for dtype float32
-    hint: use dtype="float16"; products are accumulated in float32
+    hint: use dtype="float16" or "bfloat16"; products are accumulated in float32
     """
-    check_name(name, "tensor")
-    kind = dtype_name(dtype)
-    if kind not in DTYPES and not (shape == () and kind == "float32"):
-        hint = 'use dtype="float16"; products are accumulated in float32'
-        guess = nearest(kind, DTYPES) if kind not in _ALIASES.values() else ""
-        raise UnsupportedDtype(
-            f"tensor {name}: there are no kernels for dtype {kind}",
-            hint=guess if guess.startswith("did") else hint,
-        )
-    return Tensor(name, shape, layout)  # type: ignore[arg-type]  # a bare dimension becomes a tuple of one
+    return Tensor(name, shape, layout, dtype)  # type: ignore[arg-type]  # a bare dimension becomes a tuple of one
 
 
 def scalar(name: str) -> Tensor:
@@ -124,16 +116,29 @@ def inputs_of(outputs: Iterable[Expr]) -> tuple[Tensor, ...]:
 
 
 def dtype_name(dtype: object) -> str:
-    """numpy's name of a dtype that may be a str, a type, or a dtype of numpy or torch.
+    """numpy's name of a dtype that may be a str, a type, or a dtype of numpy, ml_dtypes or torch.
 
-    >>> dtype_name("half"), dtype_name(float)
-    ('float16', 'float64')
+    >>> dtype_name("half"), dtype_name("bf16"), dtype_name(float)
+    ('float16', 'bfloat16', 'float64')
     """
     if dtype is float:
         return "float64"
     text = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     text = str(dtype).rpartition(".")[2] if text is None else str(text)
     return _ALIASES.get(text.lower(), text)
+
+
+def _check_dtype(name: str, dims: Sequence[Dim], dtype: object) -> str:
+    """The element type as `DTYPES` has it; of a scalar "float32"."""
+    kind = dtype_name(dtype)
+    if kind not in DTYPES and not (kind == "float32" and not dims):
+        hint = 'use dtype="float16" or "bfloat16"; products are accumulated in float32'
+        guess = nearest(kind, DTYPES) if kind not in _ALIASES.values() else ""
+        raise UnsupportedDtype(
+            f"tensor {name}: there are no kernels for dtype {kind}",
+            hint=guess if guess.startswith("did") else hint,
+        )
+    return kind if dims else "float32"
 
 
 def check_layout(layout: str, what: str) -> str:

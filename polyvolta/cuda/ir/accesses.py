@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from polyvolta.cuda.ir.memories import VALUE_BYTES, ZERO, Element, Memories, Part
+from polyvolta.cuda.ir.memories import LANES, VALUE_BYTES, ZERO, Element, Memories, Part
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff
 
@@ -68,6 +68,9 @@ class Access:
     guarded : values outside of the tensor are not accessed; without it there are none.
     proxy : "generic", or "async" of the copy engines and tensor cores that reach shared memory past the threads.
     when : "issue": done when the thread goes on. "completion": some time later, see the operation that waits for it.
+    opcode : of the machine's instruction where that is no plain load or store, such as "LDSM.16.M88.4"; accesses of an
+        operation that have the same are made by one instruction.
+    lanes : how many lanes of a warp, the first ones, say where the instruction goes; what others say doesn't count.
     """
 
     space: str
@@ -86,6 +89,8 @@ class Access:
     guarded: bool = False
     proxy: str = "generic"
     when: str = "issue"
+    opcode: str = ""
+    lanes: int = LANES
 
     @property
     def bytes(self) -> int:

@@ -18,10 +18,10 @@ class Exchange:
 
     Parameters
     ----------
-    kind : "half" or "float", what lies in the buffer.
+    kind : "half", "bfloat16" or "float", what lies in the buffer.
     pieces : numbers of values of a lane's fragment, all pieces of one length.
     store : { [lane] -> [piece0, piece1, ...] }.
-    load : { [lane, round] -> [vector0, ...] }, one vector for half, two for float.
+    load : { [lane, round] -> [vector0, ...] }, one vector for 16-bit values, two for float.
     words : of the 8 loaded values the one that is value v.
     owns : { [lane, round] -> [row, col] }.
     along : the dimension along which a run's values are consecutive: 1 for a row-major result, 0 for a column-major.

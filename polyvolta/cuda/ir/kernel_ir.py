@@ -24,6 +24,7 @@ from polyvolta.cuda.ir.block_order import BlockOrder as BlockOrder
 from polyvolta.cuda.ir.exchange import Exchange as Exchange
 from polyvolta.cuda.ir.memories import CHUNK as CHUNK
 from polyvolta.cuda.ir.memories import CHUNK_BYTES as CHUNK_BYTES
+from polyvolta.cuda.ir.memories import NARROW as NARROW
 from polyvolta.cuda.ir.memories import VALUE_BYTES as VALUE_BYTES
 from polyvolta.cuda.ir.memories import ZERO as ZERO
 from polyvolta.cuda.ir.memories import Element as Element
@@ -128,6 +129,11 @@ class KernelIR(Memories):
     scalars: tuple[str, ...] = ()
     about: str = ""
     block_order: BlockOrder = PLAIN
+
+    @property
+    def kind(self) -> str:
+        """Of what lies in its tensors and tiles, "half" (fp16) or "bfloat16"; a well-formed kernel has one."""
+        return next((t.kind for t in self.tensors), "half")
 
     @property
     def shared_bytes(self) -> int:

@@ -18,6 +18,8 @@ CHUNK = 8  # fp16 values in a 128-bit access
 CHUNK_BYTES = 16
 VALUE_BYTES = {"half": 2, "bfloat16": 2, "float": 4}
 """Of a value of a register array, or of an exchange buffer, by kind."""
+NARROW = frozenset(kind for kind, size in VALUE_BYTES.items() if size == 2)
+"""The kinds of what tensors and tiles hold; a kernel has one of them."""
 TENSOR_ITEM = 2  # bytes of a tensor's value, and of one in a tile that has a layout
 ZERO = aff(0)
 

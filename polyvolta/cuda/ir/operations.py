@@ -16,6 +16,7 @@ from polyvolta.cuda.ir.memories import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
+    NARROW,
     TENSOR_ITEM,
     VALUE_BYTES,
     ZERO,
@@ -65,7 +66,7 @@ class Scale(Operation):
 
 @dataclass(frozen=True, slots=True)
 class GlobalLoad(Operation):
-    """Each thread loads 8 fp16 values of a tensor: at `index`, and the next seven along dimension `along`.
+    """Each thread loads 8 values of a tensor: at `index`, and the next seven along dimension `along`.
 
     `along` None: all eight are the one at `index`. Along the contiguous dimension the values are moved in accesses
     of `align` values, along another one by one. With `guarded`, values outside of the tensor are not accessed and
@@ -102,7 +103,7 @@ class Inside(Part):
 class Pointwise(Operation):
     """`target[v] = formula(operands[v])` for each of eight values v, computed in fp32.
 
-    Operands are half or float elements, or names of scalar arguments; a half target is rounded to nearest even.
+    Operands are elements of any kind, or names of scalar arguments; a 16-bit target is rounded to nearest even.
     With `inside`, values outside are 0 whatever the formula says.
 
     Parameters
@@ -125,8 +126,8 @@ class Pointwise(Operation):
     def work(self, ir: Memories) -> Work:
         """Operands that no longer count once the formula is simplified are not converted."""
         formula = simplified(self.formula)
-        halves = [e for e in (*(self.operands[p] for p in inputs(formula)), self.target) if isinstance(e, Element)]
-        count = sum(ir.register(e.array).kind == "half" for e in halves)
+        narrow = [e for e in (*(self.operands[p] for p in inputs(formula)), self.target) if isinstance(e, Element)]
+        count = sum(ir.register(e.array).kind in NARROW for e in narrow)
         calls = sum(isinstance(x, Call) for x in nodes(formula))
         return Work({CONVERT: CHUNK * count, ARITHMETIC: CHUNK * calls})
 
@@ -247,7 +248,7 @@ class ExchangeStore(Operation):
         return self.exchange
 
     def work(self, ir: Memories) -> Work:
-        return Work({CONVERT: ir.register(self.source.array).width} if self.exchange.kind == "half" else {})
+        return Work({CONVERT: ir.register(self.source.array).width} if self.exchange.kind in NARROW else {})
 
 
 
@@ -292,9 +293,9 @@ class ExchangeLoad(Operation):
 
 @dataclass(frozen=True, slots=True)
 class GlobalStore(Operation):
-    """Each thread stores 8 values at `index` and further along dimension `along` of a tensor, as fp16.
+    """Each thread stores 8 values at `index` and further along dimension `along` of a tensor, in its kind.
 
-    `source` is a half or float element (rounded to nearest even). Along the contiguous dimension the values are
+    `source` is an element of that kind or of floats (rounded to nearest even). Along the contiguous dimension the values are
     moved in accesses of `align` values. With `guarded`, values outside of the tensor are not written.
     """
 

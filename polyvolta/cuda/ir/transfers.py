@@ -14,7 +14,7 @@ from typing import Self
 from polyvolta.cuda.ir.accesses import Access, Operation, Work, of_element
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, ZERO, Element, Memories
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.matrix_load import LDMATRIX, MatrixLoad
+from polyvolta.cuda.target.matrix_load import LDMATRIX, LINES, MatrixLoad
 from polyvolta.sets import Aff, var
 
 
@@ -71,7 +71,8 @@ class LoadMatrix(Operation):
         run = order[-1] if order else 0  # of a tile without a layout, where nobody may load so
         place = Access(
             "shared", "read", self.tile, self.origin, CHUNK * self.instructions, CHUNK, TENSOR_ITEM,
-            own=self.named(run), slot=self.buffer,
+            own=self.named(run), slot=self.buffer, opcode=self.load.opcode(self.count, self.transposed),
+            lanes=LINES * self.count,
         )  # fmt: skip
         return place, of_element(ir, "write", self.target)
 
@@ -102,13 +103,14 @@ class AsyncCopy(Operation):
         tensor, tile = ir.tensor(self.tensor), ir.tile(self.tile)
         width = tensor.align if self.along == tensor.order[-1] else 1
         run = tile.order[-1] if tile.order else None
+        opcode = f"LDGSTS.{8 * TENSOR_ITEM * width}" if width > 1 else ""  # single values are loaded and stored
         read = Access(
             "global", "read", self.tensor, self.index, CHUNK, width, TENSOR_ITEM, self.along, guarded=self.guarded,
-            when="completion",
+            when="completion", opcode=opcode,
         )  # fmt: skip
         write = Access(
             "shared", "write", self.tile, self.place, CHUNK, width, TENSOR_ITEM, run, slot=self.buffer,
-            when="completion",
+            when="completion", opcode=opcode,
         )  # fmt: skip
         return read, write
 

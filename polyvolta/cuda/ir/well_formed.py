@@ -18,7 +18,7 @@ from math import prod
 from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.block_order import HIGHEST
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, VALUE_BYTES, KernelIR, Loop, SharedTile, Stmt
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.well_formed_statements import of_statement
 from polyvolta.cuda.ir.well_formed_terms import MOST_SHARED, MOST_THREADS, MOST_VALUES, of_map, of_name, unknown
@@ -107,6 +107,9 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
         if high is not None and high < low:
             yield f"{name} is in {low} .. {high}, which nothing is"
     for t in ir.tensors:
+        if t.kind not in NARROW or t.kind != ir.kind:
+            yield f"{t.name} has {t.kind} values, where {ir.kind if ir.kind in NARROW else ' or '.join(sorted(NARROW))} " \
+                  "values belong"  # fmt: skip
         if not 1 <= len(t.dims) <= 2 or any(d < 1 if isinstance(d, int) else d not in ir.sizes for d in t.dims):
             yield f"{t.name} has the dimensions {t.dims}: one or two sizes or positive numbers are"
         if t.align not in (8, 4, 2, 1):
@@ -116,7 +119,7 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     for tile in ir.tiles:
         yield from _of_tile(tile)
     for r in ir.registers:
-        if r.kind not in VALUE_BYTES or r.width < 1 or any(n < 1 for n in r.shape):
+        if r.kind not in (ir.kind, "float") or r.width < 1 or any(n < 1 for n in r.shape):
             yield f"{r.name}[{', '.join(map(str, r.shape))}] of {r.width} {r.kind} values"
         elif prod(r.shape) * r.width > MOST_VALUES:
             yield f"{r.name} has {prod(r.shape) * r.width} values in each thread, more than {MOST_VALUES}"

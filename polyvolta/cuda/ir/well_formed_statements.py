@@ -19,6 +19,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
     VALUE_BYTES,
     Access,
+    AsyncCopy,
     Barrier,
     Element,
     Exchange,
@@ -28,6 +29,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalLoad,
     GlobalStore,
     KernelIR,
+    LoadMatrix,
     Loop,
     Mma,
     Op,
@@ -38,15 +40,19 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedStore,
     Stmt,
     TakeRun,
+    WaitCopies,
     When,
     Zero,
 )
-from polyvolta.cuda.ir.memories import NoSuchArray
+from polyvolta.cuda.ir.memories import TENSOR_ITEM, NoSuchArray
 from polyvolta.cuda.ir.walk import elements
 from polyvolta.cuda.ir.well_formed_terms import MOST_INT, of_lanes, of_map, of_name, unknown
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sets import Aff
+
+MOST_PENDING = 2**16
+"""Groups of copies, beyond what any kernel has; the wait is an instruction with a number in it."""
 
 
 def of_statement(ir: KernelIR, s: Stmt, known: frozenset[str]) -> Iterator[str]:
@@ -54,7 +60,7 @@ def of_statement(ir: KernelIR, s: Stmt, known: frozenset[str]) -> Iterator[str]:
         yield from unknown(what, expressions, known)
     for f in fields(s):
         for e in elements(getattr(s, f.name)) if isinstance(s, Op) else ():
-            yield from _of_element(ir, e, kind=_KINDS.get((type(s), f.name)))
+            yield from _of_element(ir, e, kind=_kind_of(ir, _KINDS.get((type(s), f.name))))
     rule: Callable[[KernelIR, Any], Iterator[str]] | None = _RULES.get(type(s))
     if rule is not None:
         yield from rule(ir, s)
@@ -74,6 +80,11 @@ def _expressions(s: Part) -> Iterator[tuple[str, tuple[Aff, ...]]]:
                 yield x.array, x.index
             elif isinstance(x, Part) and not isinstance(x, Op | Loop | When):
                 yield f.name, tuple(e for _, some in _expressions(x) for e in some)
+
+
+def _kind_of(ir: KernelIR, size: int | None) -> str | None:
+    """The kind of values of so many bytes in a kernel."""
+    return {2: ir.kind, 4: "float"}.get(size) if size else None
 
 
 Vocabulary = tuple[tuple[str, tuple[str | None, ...]], ...]
@@ -218,8 +229,43 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
         yield f"fragments are loaded 1, 2, 4 or 8 values at once, not {op.access} of {width}"
 
 
+def _of_load_matrix(ir: KernelIR, op: LoadMatrix) -> Iterator[str]:
+    yield from _of_tile_index(ir, op.tile, op.origin)
+    array = _array(ir, op.target)
+    if VALUE_BYTES[array.kind] != TENSOR_ITEM:
+        yield f"{array.name} has {array.kind} values, where values of {8 * TENSOR_ITEM} bits belong"
+    if op.operand not in ("a", "b"):
+        yield f"an operand is a or b, not {op.operand!r}"
+    if op.count not in op.load.counts:
+        yield f"{op.load.title} brings {' or '.join(map(str, op.load.counts))} matrices, not {op.count}"
+    elif array.width % (2 * op.count):
+        yield f"{op.load.title} brings {2 * op.count} values of a lane, an element of {array.name} has {array.width}"
+    else:
+        yield from of_lanes("the ownership", op.ownership, len(op.origin), ("i", array.width))
+        yield from of_lanes("the map of lines", op.lines, len(op.origin), ("n", array.width // (2 * op.count)))
+
+
+def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
+    tensor = next((t for t in ir.tensors if t.name == op.tensor), None)
+    if tensor is None:
+        yield f"no tensor is called {op.tensor!r}"
+        return
+    if len(op.index) != len(tensor.dims):
+        yield f"{op.tensor} has {len(tensor.dims)} dimensions, not {len(op.index)}"
+    if op.along != tensor.order[-1]:
+        yield f"values along dimension {op.along} of {op.tensor} are apart, and asynchronous copies move runs"
+    yield from _of_tile_index(ir, op.tile, op.place)
+
+
+def _of_wait(ir: KernelIR, op: WaitCopies) -> Iterator[str]:
+    if not 0 <= op.pending <= MOST_PENDING:
+        yield f"a thread waits until 0 to {MOST_PENDING} groups of copies are on their way, not {op.pending}"
+
+
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
+    if op.macro.kind != ir.kind:
+        yield f"{instruction.title} multiplies {op.macro.kind}, and the kernel's values are {ir.kind}"
     for own in (op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d):
         yield from of_lanes("the ownership", own, 2, ("i", own.inputs[-1][1] if own.inputs else 0))
     sides = zip("abd", (op.a, op.b, op.d), (instruction.a, instruction.b, instruction.d), op.macro.values, strict=True)
@@ -237,8 +283,8 @@ def _of_exchange(ir: KernelIR, op: ExchangeStore | ExchangeLoad) -> Iterator[str
     if op.buffer not in [t.name for t in ir.tiles]:
         yield f"no tile is called {op.buffer!r}"
     ex = op.exchange
-    if ex.kind not in VALUE_BYTES:
-        yield f"an exchange holds half or float values, not {ex.kind!r}"
+    if ex.kind not in (ir.kind, "float"):
+        yield f"an exchange holds {ir.kind} or float values, not {ex.kind!r}"
         return
     if isinstance(op, ExchangeStore):
         yield from _pieces(ex, _array(ir, op.source))
@@ -291,20 +337,20 @@ def _of_barrier(ir: KernelIR, s: Barrier) -> Iterator[str]:
         yield f"a barrier is one of a block or of a warp, not of a {s.scope}"
 
 
-_KINDS: dict[tuple[type, str], str] = {
-    (GlobalLoad, "target"): "half",
-    (SharedStore, "source"): "half",
-    (FragmentLoad, "target"): "half",
-    (Mma, "a"): "half",
-    (Mma, "b"): "half",
-    (Mma, "d"): "float",
-    (ExchangeStore, "source"): "float",
-    (TakeRun, "source"): "float",
-    (TakeRun, "target"): "float",
-    (Zero, "target"): "float",
-    (Scale, "target"): "float",
+_KINDS: dict[tuple[type, str], int] = {
+    (GlobalLoad, "target"): 2,
+    (SharedStore, "source"): 2,
+    (FragmentLoad, "target"): 2,
+    (Mma, "a"): 2,
+    (Mma, "b"): 2,
+    (Mma, "d"): 4,
+    (ExchangeStore, "source"): 4,
+    (TakeRun, "source"): 4,
+    (TakeRun, "target"): 4,
+    (Zero, "target"): 4,
+    (Scale, "target"): 4,
 }
-"""What values memory and the tensor cores take and give."""
+"""What values memory and the tensor cores take and give, in bytes: the kernel's 16-bit ones, or fp32."""
 _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     GlobalLoad: _of_global,
     GlobalStore: _of_global,
@@ -317,4 +363,7 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     TakeRun: _of_take_run,
     Loop: _of_loop,
     Barrier: _of_barrier,
+    LoadMatrix: _of_load_matrix,
+    AsyncCopy: _of_async_copy,
+    WaitCopies: _of_wait,
 }

@@ -62,8 +62,12 @@ def instructions(m: Machine, found: Reaches) -> Iterator[WarpAccess]:
 def _global_instructions(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
     """Whole runs in accesses as wide as can be; what a tensor's edge cuts, and values across lines, one by one.
 
-    One value for all is loaded once.
+    One value for all is loaded once. An asynchronous copy takes the beginning of a piece that is cut, and is made for
+    each piece of which anything is inside.
     """
+    if a.when == "completion":
+        yield from _pieces(a, at)
+        return
     count = 1 if at.step == 0 else a.values // at.width
     inside = at.inside
     whole: Any = inside if inside is None else inside[..., 0] if at.step == 0 else inside.all(-1)
@@ -81,6 +85,15 @@ def _global_instructions(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
         single = inside[..., v] & ~whole
         if single.any():
             yield WarpAccess(a.space, a.kind, a.array, a.item * (at.first + v * at.step), a.item, single)
+
+
+def _pieces(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
+    """The pieces of an asynchronous copy, by the lanes for which any of their values is inside."""
+    for part in range(a.values // at.width):
+        active = None if at.inside is None else at.inside[..., part * at.width : (part + 1) * at.width].any(-1)
+        if active is None or active.any():
+            address = a.item * (at.first + part * at.width * at.step)
+            yield WarpAccess(a.space, a.kind, a.array, address, a.item * at.width, active)
 
 
 # ---- reach
@@ -101,7 +114,7 @@ def reaches(m: Machine, op: Operation, mask: Mask, array: str = "") -> Reaches:
 
     Raises
     ------
-    NotHere : an access that isn't the thread's own, or not done at once.
+    NotHere : an access that isn't the thread's own.
     OutOfBounds, NotAChunk : unless the machine's `faults` take note of them. A thread that is refused in one access
         takes part in none.
     """
@@ -117,10 +130,10 @@ def reaches(m: Machine, op: Operation, mask: Mask, array: str = "") -> Reaches:
 
 
 def _route(m: Machine, op: Operation, access: Access) -> Route:
-    if (access.proxy, access.when) != ("generic", "issue"):
+    if access.proxy != "generic":
         raise NotHere(
             f"{title(op)}: its {access.kind} of {access.array} is {access.proxy}, and done at {access.when}",
-            hint="the machine runs what a thread itself has done when it goes on",
+            hint="the machine runs what a thread does itself",
         )
     if access.space == "global":
         return _Tensor(m, op, access)
@@ -224,6 +237,9 @@ class _Tile:
 
     def reach(self, m: Machine, mask: Mask) -> SharedReach:
         a = self.access
+        if a.lanes < LANES:
+            saying = np.broadcast_to(np.arange(LANES) < a.lanes, m.shape)
+            mask = saying if mask is None else mask & saying
         index = m.at(a.index)
         if self.own is None:
             chunk, mask = self.chunks(m, index, mask)

@@ -24,9 +24,15 @@ class NotAChunk(CudaError, ValueError):
 
 
 class NotHere(CudaError, ValueError):
-    """An access that isn't done when the thread goes on, or not by the thread: lockstep has no other time."""
+    """An access that the thread doesn't make itself: the machine has nobody else."""
 
     id = "PV527"
+
+
+class BadCopies(CudaError, ValueError):
+    """No time at which asynchronous copies could arrive."""
+
+    id = "PV528"
 
 
 class BadHook(CudaError, TypeError):

@@ -13,14 +13,15 @@ And a warp-wide operation that part of a warp skips, or a barrier that part of a
 guess.
 
 What lockstep can't show by itself is a race: a kernel that lacks a barrier may still compute the right values here.
-Observers (`polyvolta.cuda.machine.observe`) see it, and count what a run costs.
+Observers (`polyvolta.cuda.machine.observe`) see it, and count what a run costs. Asynchronous copies arrive as late as
+they may, or when the caller says (`copies`).
 
 Data are moved bit by bit. Products of fp16 values are exact in fp32; sums are rounded to fp32, instruction by
 instruction: the four products, then their sum onto the accumulator. Pointwise formulas are computed in fp32,
 operation by operation.
 
 This module is the way in; `machine` has memories, names and control, `access` where each operation goes in memory,
-`operations` what it does there, `forecast` how long all of it takes.
+`operations` what it does there, `copies` what is on its way, `forecast` how long all of it takes.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.machine.copies import Arrival, checked_arrival
+from polyvolta.cuda.machine.errors import BadCopies as BadCopies
 from polyvolta.cuda.machine.errors import BadHook as BadHook
 from polyvolta.cuda.machine.errors import BadPatience as BadPatience
 from polyvolta.cuda.machine.errors import BadTensor as BadTensor
@@ -47,6 +50,7 @@ from polyvolta.cuda.machine.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
+from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError
 from polyvolta.sets.errors import kind_of
 
@@ -62,6 +66,9 @@ class Watching(Protocol):
     def step(self, m: Machine, step: Step) -> None:
         """An operation was taken."""
 
+    def end(self, m: Machine) -> None:
+        """The batch of blocks has ended."""
+
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> bool:
         """Something that would be refused; whether it was taken note of, so that the run goes on."""
         ...
@@ -76,14 +83,15 @@ def interpret(
     hook: Hook | None = None,
     watch: Watching | None = None,
     patience: float | None = None,
+    copies: Arrival = "lazy",
 ) -> None:
     """Run a kernel on numpy arrays; the output tensors are written in place.
 
     Parameters
     ----------
     ir : the kernel.
-    tensors : an fp16 array for each tensor, of its shape, its values next to one another along the innermost
-        dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
+    tensors : for each tensor an array of its shape and kind (fp16; bf16 of ml_dtypes, or its bit patterns in uint16),
+        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
         dimension that are multiples of the tensor's `align`. They stand for separate memories: no overlaps.
     sizes : a value for each symbolic size.
     scalars : a value for each scalar argument.
@@ -92,10 +100,12 @@ def interpret(
     watch : sees each operation after it was taken, with the threads that took part and where in memory, and takes note
         of what would be refused.
     patience : seconds that all may take; by default ten minutes.
+    copies : when asynchronous copies arrive: "lazy", "eager", "random" or the seed of random times; see `copies`.
 
     Raises
     ------
     BadTensor : an array, a size or a scalar that is missing or doesn't fit.
+    BadCopies : `copies` is none of these.
     BadHook : the hook is no function.
     BadPatience : the patience is no number of seconds.
     OutOfBounds, Diverged, NotAChunk : the kernel is wrong.
@@ -120,13 +130,14 @@ def interpret(
     number = isinstance(patience, int | float) and not isinstance(patience, bool)
     if patience is not None and (not number or isnan(patience) or patience < 0):
         raise BadPatience(f"patience is a number of seconds, not {patience!r}", hint="patience=3600 is an hour")
+    arrival = checked_arrival(copies)
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
     count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None))
     forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
     for first in range(0, count, batch):
         blocks = ir.block_order.blocks(grid, first, min(first + batch, count))
-        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault)
+        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault, arrival)
         _run(machine, watch, forecast)
 
 
@@ -143,6 +154,8 @@ def _run(machine: Machine, watch: Watching | None, forecast: Forecast) -> None:
             break
     for _ in steps:  # nobody looks at what is left
         pass
+    if watch is not None:
+        watch.end(machine)
 
 
 def prepared_memory(
@@ -179,8 +192,11 @@ def prepared_memory(
 def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Memory:
     """A tensor's memory, from its first value to its last: a view of the caller's array."""
     shape = extents(t, sizes)
-    if array.dtype != np.float16 or array.shape != shape:
-        raise BadTensor(f"{t.name} is {array.dtype}{list(array.shape)}, not float16{list(shape)}")
+    kind = KINDS[t.kind]
+    if str(array.dtype) == kind.dtype:
+        array = array.view(kind.storage)
+    if array.dtype != kind.storage or array.shape != shape:
+        raise BadTensor(f"{t.name} is {array.dtype}{list(array.shape)}, not {kind.dtype}{list(shape)}")
     if t.written and not array.flags.writeable:
         raise BadTensor(f"{t.name} is written to, and its array is read-only")
     if any(s % ITEM for s in array.strides):

@@ -16,11 +16,14 @@ import numpy as np
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
+from polyvolta.cuda.machine.copies import Arrival, Copies
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.sets import Aff, PolyvoltaError
 
-POISON = {"half": np.uint16(0xFEAD).view(np.float16), "float": np.uint32(0xFFC0DEAD).view(np.float32)}
+POISON = {"half": np.uint16(0xFEAD).view(np.float16), "bfloat16": np.uint16(0xFFAD),
+          "float": np.uint32(0xFFC0DEAD).view(np.float32)}  # fmt: skip
+"""NaN of each kind, in the dtype of arrays of that kind: bf16's are bit patterns, see `graph.functions.formats`."""
 
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
 Effect = Callable[["Machine", Any, Mask], Reaches]  # moves data, says where in memory
@@ -50,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A tensor's memory: its values from first to last, [n] of fp16; its shape; its strides, in values."""
+    """A tensor's memory: its values from first to last, [n] of its kind; its shape; its strides, in values."""
 
     values: np.ndarray
     shape: tuple[int, ...]
@@ -72,11 +75,13 @@ class Machine:
     blocks : [3, block]: blockIdx.x, .y, .z of each block of the batch.
     shape : (blocks, warps, 32).
     tensors : name -> `Memory`, of the caller's arrays.
-    memory : the blocks' shared memory, [block, chunk, 8] of fp16.
+    memory : the blocks' shared memory, [block, chunk, 8] of the kernel's kind.
     shared : tile -> [block, chunk, 8], its part of `memory`, all buffers: a view.
-    registers : array -> [block, warp, lane, *shape, width] of fp16 ("half") or fp32 ("float").
+    registers : array -> [block, warp, lane, *shape, width] of fp16 ("half"), fp32 ("float"), or bit patterns of
+        bf16 in uint16 ("bfloat16").
     values : name -> a number (sizes, scalars, loop variables) or an array broadcastable to `shape`.
     path : of the statement that is being executed.
+    copies : the asynchronous copies that are on their way.
     routes : what `access` keeps of the operations that were reached, by their identity and the array asked for.
     """
 
@@ -89,6 +94,7 @@ class Machine:
         effects: Mapping[type, Effect],
         hook: Hook | None = None,
         faults: Faults | None = None,
+        arrival: Arrival = "lazy",
     ) -> None:
         self.ir, self.tensors, self.blocks, self.effects, self.hook, self.faults = (
             ir, tensors, blocks, effects, hook, faults,
@@ -97,7 +103,9 @@ class Machine:
         self.routes: dict[tuple[int, str], Any] = {}
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
-        self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON["half"])
+        self.copies = Copies(self.shape, arrival, tuple(int(x) for x in blocks[:, 0]))
+        self.poison = POISON[ir.kind].view(np.uint16)  # the bits of what nobody wrote in shared memory
+        self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON[ir.kind])
         self.shared = {t.name: self.memory[:, t.start : t.start + t.buffers * t.chunks] for t in ir.tiles}
         self.registers = {}
         for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
@@ -141,7 +149,14 @@ class Machine:
         try:
             if mask is not None and (group := _TOGETHER.get(op.together)) is not None:
                 self.whole(op, mask, *group)
-            return self.effects[type(op)](self, op, mask)
+            if self.copies.pending.issued:
+                self.copies.tick(self)
+            reach = self.effects[type(op)](self, op, mask)
+            if op.commits:
+                self.copies.commit(mask)
+            if op.awaits is not None:
+                self.copies.wait(self, op.awaits, mask)
+            return reach
         except (OutOfBounds, Diverged, NotAChunk) as wrong:  # none of the threads can take part
             self.refuse(wrong, mask)
             return ()

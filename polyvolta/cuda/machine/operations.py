@@ -15,13 +15,12 @@ from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.machine.access import apply, reaches, which
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
-from polyvolta.cuda.machine.machine import Effect, Machine
-from polyvolta.cuda.machine.reach import Mask, Reaches, SharedReach
+from polyvolta.cuda.machine.machine import POISON, Effect, Machine
+from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.matrix_load import MatrixLoad
+from polyvolta.graph.functions.formats import cast, widened
 from polyvolta.graph.functions.meaning import evaluate
-
-TYPES = {"half": np.float16, "float": np.float32}
-
 
 # ---- global memory
 
@@ -35,7 +34,7 @@ def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> Reaches:
     if at.inside is None:
         target[...] = memory.values[at.elements]
         return found
-    values = np.zeros(target.shape, np.float16)
+    values = np.zeros(target.shape, target.dtype)
     values[at.inside] = memory.values[at.elements[at.inside]]
     _write(target, values, at.mask)
     return found
@@ -43,7 +42,8 @@ def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> Reaches:
 
 def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> Reaches:
     (at,) = found = reaches(m, op, mask)
-    memory, values = m.tensors[op.tensor], m.element(op.source).astype(np.float16)  # to nearest even
+    memory = m.tensors[op.tensor]
+    values = cast(m.element(op.source), memory.values.dtype)  # to nearest even
     if at.inside is None and at.step == 1:
         memory.runs[at.first] = values
         return found
@@ -68,14 +68,14 @@ def _scale(m: Machine, op: kir.Scale, mask: Mask) -> Reaches:
 
 def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
     operands = [
-        m.element(x).astype(np.float32) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands
+        widened(m.element(x)) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands
     ]
     values = evaluate(op.formula, operands)
     target = m.element(op.target)
     if op.inside is not None:
         index, extents = m.at(op.inside.index), m.at(op.inside.extents)
         values = np.where(which(m, index, extents, op.inside.along, None, CHUNK), values, np.float32(0))
-    _write(target, values.astype(target.dtype), mask)
+    _write(target, cast(values, target.dtype), mask)
     return ()
 
 
@@ -96,6 +96,31 @@ def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> Reaches:
     return found
 
 
+def _load_matrix(m: Machine, op: kir.LoadMatrix, mask: Mask) -> Reaches:
+    """What the instruction does: chunks from where lanes say, then its own distribution; no ownership map is asked."""
+    (at,) = found = reaches(m, op, mask)
+    who, each = handed(op.load, op.count, op.transposed), 2 * op.count
+    target, rows = m.element(op.target).view(np.uint16), m.memory.view(np.uint16).reshape(-1, CHUNK)
+    for n in range(len(at.units)):
+        named = rows.take(_rows(m, at, n), 0).reshape(*m.shape[:2], LANES * CHUNK)
+        _write(target[..., each * n : each * (n + 1)], named.take(who, 2), mask)
+    return found
+
+
+@lru_cache(maxsize=16)
+def handed(load: MatrixLoad, count: int, transposed: bool) -> np.ndarray:
+    """Which of the values that a warp's lanes name, lane * 8 + place, each value of each lane is: [lane, value]."""
+    source, place = apply(load.distribution(count, transposed), np.arange(LANES)[:, None], np.arange(2 * count))
+    return np.asarray(source * CHUNK + place)
+
+
+def _async_copy(m: Machine, op: kir.AsyncCopy, mask: Mask) -> Reaches:
+    read, write = found = reaches(m, op, mask)
+    assert isinstance(read, GlobalReach) and isinstance(write, SharedReach)
+    m.copies.issue(m, read, write)
+    return found
+
+
 # ---- tensor cores
 
 
@@ -104,7 +129,7 @@ def _mma(m: Machine, op: kir.Mma, mask: Mask) -> Reaches:
     a, b = (x.reshape(-1, LANES * x.shape[-1]) for x in (m.element(op.a), m.element(op.b)))
     for values, at_a, at_b, at_d in gathers(op.macro):
         # [warp, unit, row, k] @ [warp, unit, k, column], back to [warp, lane, value]
-        product = a.take(at_a, 1).astype(np.float32) @ b.take(at_b, 1).astype(np.float32)
+        product = widened(a.take(at_a, 1)) @ widened(b.take(at_b, 1))
         product = product.reshape(len(a), -1).take(at_d, 1).reshape(*m.shape, -1)
         if isinstance(values, slice):
             _write(d[..., values], d[..., values] + product, mask)
@@ -154,7 +179,7 @@ def gathers(macro: MacroMma) -> tuple[tuple[Any, np.ndarray, np.ndarray, np.ndar
 
 
 def _exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> Reaches:
-    ex, fragment = op.exchange, m.element(op.source).astype(TYPES[op.exchange.kind])
+    ex, fragment = op.exchange, cast(m.element(op.source), POISON[op.exchange.kind].dtype)
     (at,) = found = reaches(m, op, mask)
     pieces = m.memory.reshape(-1, CHUNK).view(fragment.dtype).reshape(-1, len(ex.pieces[0]))
     for n, values in enumerate(ex.pieces):
@@ -168,9 +193,9 @@ def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> Reaches:
     total: Any = None
     for at in found:  # a part each
         loaded = [m.memory.reshape(-1, CHUNK).take(_rows(m, at, n), 0) for n in range(len(at.units))]
-        run = np.concatenate([x.view(TYPES[ex.kind]) for x in loaded], -1)[..., ex.words]
-        total = run if total is None else total.astype(np.float32) + run
-    _write(target, total.astype(target.dtype), found[-1].mask)
+        run = np.concatenate([x.view(POISON[ex.kind].dtype) for x in loaded], -1)[..., ex.words]
+        total = run if total is None else widened(total) + widened(run)
+    _write(target, cast(total, target.dtype), found[-1].mask)
     return found
 
 
@@ -183,8 +208,8 @@ def _take_run(m: Machine, op: kir.TakeRun, mask: Mask) -> Reaches:
     return ()
 
 
-def _barrier(m: Machine, op: kir.Barrier, mask: Mask) -> Reaches:
-    return ()  # that all are there is looked at for whatever threads take together
+def _order(m: Machine, op: kir.Barrier | kir.CommitCopies | kir.WaitCopies, mask: Mask) -> Reaches:
+    return ()  # who must be there, what is closed and what is waited for: the machine does it for whatever says so
 
 
 EFFECTS: dict[type, Effect] = {
@@ -199,7 +224,11 @@ EFFECTS: dict[type, Effect] = {
     kir.ExchangeLoad: _exchange_load,
     kir.GlobalStore: _global_store,
     kir.TakeRun: _take_run,
-    kir.Barrier: _barrier,
+    kir.Barrier: _order,
+    kir.LoadMatrix: _load_matrix,
+    kir.AsyncCopy: _async_copy,
+    kir.CommitCopies: _order,
+    kir.WaitCopies: _order,
 }
 
 

@@ -25,6 +25,10 @@ of warp 0" into "warp 0, ordered for its lanes". There are no numbers that grow.
 unordered have equal shadows, however many barriers came before: that is why a proof about the trips of a loop, whose
 number isn't known, comes to an end.
 
+An asynchronous copy writes at a time of its own: any time from when a thread issues it until that thread has waited
+for it. No barrier in between changes that. So from issue to wait a slot is *taken*, and whoever reaches it then,
+whichever thread, races; at the wait the copy becomes a write of the thread that issued it, made that moment.
+
 Control flow and addresses of a kernel don't depend on what shared memory holds. So a run that finds no race shows that
 no order of the threads has one.
 """
@@ -42,6 +46,8 @@ NONE = -1  # a warp: nobody since the last barrier
 ORDERED = -1  # a thread: whoever it was, a warp barrier came after
 MANY = -2  # several warps or threads
 READ_AFTER_WRITE, WRITE_AFTER_READ, WRITE_AFTER_WRITE = "read after write", "write after read", "write after write"
+READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL = "read before arrival", "write before arrival"
+NO_WAIT = "copy without a wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,9 @@ class Conflict:
 
     Parameters
     ----------
-    kind : "read after write", "write after read" or "write after write", in the order in which they arrived.
+    kind : "read after write", "write after read" or "write after write", in the order in which they arrived; "read
+        before arrival" or "write before arrival" of an asynchronous copy that nobody has waited for; "copy without a
+        wait", which collides with itself alone.
     block, slot : where.
     thread, place : of the later access: linearId, and the number that it was given as its place.
     other_thread, other_place : of the earlier one; of several readers one.
@@ -110,10 +118,11 @@ class Shadow:
     reader_thread : of the readers that no warp barrier came after; ORDERED: there are none; MANY: there are several.
     writer, writer_place : for messages, the thread and the place of the last write.
     readers, reader_places : [block, slot, 2], for messages: a reader, and another where there are several.
+    copier, copier_place : the thread whose asynchronous copy to the slot is on its way, NONE: no one's; its place.
 
     Notes
     -----
-    A slot takes 22 bytes. An access costs a few gathers and scatters of its size, a barrier a pass over the memory.
+    A slot takes 26 bytes. An access costs a few gathers and scatters of its size, a barrier a pass over the memory.
 
     >>> shadow = Shadow(blocks=1, slots=64, threads=64)
     >>> thread = np.arange(64).reshape(1, 2, 32, 1)
@@ -136,23 +145,25 @@ class Shadow:
         )
         self.writer, self.writer_place = (np.zeros(shape, np.int16) for _ in range(2))
         self.readers, self.reader_places = (np.zeros((*shape, 2), np.int16) for _ in range(2))
+        self.copier, self.copier_place = np.full(shape, NONE, np.int16), np.zeros(shape, np.int16)
+        self.taken = False  # whether any slot is
         self._last = np.zeros(shape, np.int16)  # the thread that reached a slot last in the access at hand
 
     def copy(self) -> Shadow:
         """A shadow of its own with the same records."""
         new = object.__new__(Shadow)
-        new.shape, new.warps, new._last = self.shape, self.warps, self._last
-        for name in (*_RECORDS, "writer", "writer_place", "readers", "reader_places"):
+        new.shape, new.warps, new._last, new.taken = self.shape, self.warps, self._last, self.taken
+        for name in (*_RECORDS, "copier", "copier_place", "writer", "writer_place", "readers", "reader_places"):
             setattr(new, name, getattr(self, name).copy())
         return new
 
     def key(self) -> bytes:
         """Equal for two shadows that will find the same conflicts; what is for messages is left out."""
-        return b"".join(getattr(self, name).tobytes() for name in _RECORDS)
+        return b"".join(getattr(self, name).tobytes() for name in (*_RECORDS, "copier"))
 
     def forget(self, slots: np.ndarray) -> None:
         """Nobody has been at some slots, bool [slot]: for those that are not accessed any more."""
-        for name in _RECORDS:
+        for name in (*_RECORDS, "copier"):
             getattr(self, name)[:, slots] = NONE
 
     def read(
@@ -169,7 +180,8 @@ class Shadow:
         """
         at, thread = self._flat(slots, threads, mask)
         warp = thread // LANES
-        found = self._after_write(READ_AFTER_WRITE, at, thread, warp, place)
+        found = self._taken(READ_BEFORE_ARRIVAL, at, thread, place)
+        found += self._after_write(READ_AFTER_WRITE, at, thread, warp, place)
 
         readers_warp, readers_thread = self.reader_warp.ravel(), self.reader_thread.ravel()  # views
         before, who = readers_warp[at], readers_thread[at]
@@ -197,7 +209,8 @@ class Shadow:
         """
         at, thread = self._flat(slots, threads, mask)
         warp = thread // LANES
-        found = self._after_write(WRITE_AFTER_WRITE, at, thread, warp, place)
+        found = self._taken(WRITE_BEFORE_ARRIVAL, at, thread, place)
+        found += self._after_write(WRITE_AFTER_WRITE, at, thread, warp, place)
 
         before, who = self.reader_warp.ravel()[at], self.reader_thread.ravel()[at]
         bad = (before != NONE) & ~((before == warp) & ((who == ORDERED) | (who == thread)))
@@ -220,6 +233,44 @@ class Shadow:
         self.writer.ravel()[at], self.writer_place.ravel()[at] = met, place
         self.reader_warp.ravel()[at], self.reader_thread.ravel()[at] = NONE, ORDERED
         return found
+
+    def issue(
+        self, slots: np.ndarray, threads: np.ndarray, mask: np.ndarray | None, place: int
+    ) -> tuple[Conflicts, ...]:
+        """Each thread issues an asynchronous copy to some slots; returns what conflicts with earlier accesses.
+
+        Parameters as of `read`.
+        """
+        found = self.write(slots, threads, mask, place)
+        at, thread = self._flat(slots, threads, mask)
+        self.writer_warp.ravel()[at], self.writer_thread.ravel()[at] = NONE, ORDERED  # until it is complete
+        self.copier.ravel()[at], self.copier_place.ravel()[at] = thread, place
+        self.taken = True
+        return found
+
+    def complete(self, slots: np.ndarray, threads: np.ndarray, mask: np.ndarray | None) -> None:
+        """These threads have waited for what they have copied to some slots: each has written it now.
+
+        Parameters as of `read`.
+        """
+        at, thread = self._flat(slots, threads, mask)
+        mine = self.copier.ravel()[at] == thread
+        at, thread = at[mine], thread[mine]
+        self.writer.ravel()[at], self.writer_place.ravel()[at] = thread, self.copier_place.ravel()[at]
+        self.writer_warp.ravel()[at], self.writer_thread.ravel()[at] = thread // LANES, thread
+        self.reader_warp.ravel()[at], self.reader_thread.ravel()[at] = NONE, ORDERED
+        self.copier.ravel()[at] = NONE
+        self.taken = bool((self.copier != NONE).any())
+
+    def unfinished(self) -> tuple[Conflicts, ...]:
+        """The copies that are on their way, by their places."""
+        at = np.flatnonzero(self.copier.ravel() != NONE)
+        places, threads = self.copier_place.ravel()[at], self.copier.ravel()[at]
+        return tuple(
+            self._conflicts(NO_WAIT, at[some], threads[some], int(place), threads[some], places[some])
+            for place in np.unique(places)
+            for some in [places == place]
+        )
 
     def barrier(self, scope: str, mask: np.ndarray | None) -> None:
         """A barrier: everything before it is ordered before everything after it, in a block or in a warp.
@@ -257,6 +308,17 @@ class Shadow:
             return at.ravel(), thread.ravel()
         active = np.broadcast_to(np.asarray(mask)[..., None], at.shape)
         return at[active], thread[active]
+
+    def _taken(self, kind: str, at: np.ndarray, thread: np.ndarray, place: int) -> tuple[Conflicts, ...]:
+        """Accesses to slots to which copies are on their way."""
+        if not self.taken:
+            return ()
+        bad = self.copier.ravel()[at] != NONE
+        if not bad.any():
+            return ()
+        where = at[bad]
+        other, places = self.copier.ravel()[where], self.copier_place.ravel()[where]
+        return (self._conflicts(kind, where, thread[bad], place, other, places),)
 
     def _after_write(
         self, kind: str, at: np.ndarray, thread: np.ndarray, warp: np.ndarray, place: int

@@ -37,6 +37,7 @@ from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.reach import Reaches, WarpAccess
 from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touches
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.graph.functions.formats import PATTERNS, widened
 from polyvolta.sched.tree import Schedule
 from polyvolta.sched.views.paper import rows
 
@@ -61,7 +62,7 @@ class TraceStep:
     block : blockIdx x, y, z.
     active : which threads took part, bool [warp, lane].
     values : for each register element that the operation touched, by its text such as "hmma_C[0][1]", the values
-        afterwards: [warp, lane, value] of fp16 or fp32. What nobody has written yet is NaN.
+        afterwards: [warp, lane, value] of fp16 or fp32, bf16's in fp32. What nobody has written yet is NaN.
     """
 
     number: int
@@ -269,7 +270,8 @@ def _registers(machine: Machine, step: Step) -> dict[str, np.ndarray]:
         at = [machine.number(i, f"an index of register array {a.array}") for i in a.index]
         name = element_text(machine.ir, a.array, at)
         if name not in out:
-            out[name] = machine.element(kir.Element(a.array, a.index))[0].copy()
+            values = machine.element(kir.Element(a.array, a.index))[0]
+            out[name] = widened(values) if values.dtype == PATTERNS else values.copy()
     return out
 
 

@@ -12,6 +12,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
+    VALUE_BYTES,
     ExchangeLoad,
     ExchangeStore,
     FragmentLoad,
@@ -98,7 +99,7 @@ def _conflicting_exchange(ir: KernelIR) -> KernelIR:
 
     def change(s: Any) -> tuple[Stmt]:
         ex = s.exchange
-        per_vector = CHUNK_BYTES // (len(ex.pieces[0]) * (2 if ex.kind == "half" else 4))  # pieces
+        per_vector = CHUNK_BYTES // (len(ex.pieces[0]) * VALUE_BYTES[ex.kind])  # pieces
         vector = lambda v: v % 8 * (ex.chunks // 8) + v // 8  # noqa: E731
         piece = lambda p: vector(p // per_vector) * per_vector + p % per_vector  # noqa: E731
         return (replace(s, exchange=replace(ex, store=_followed(ex.store, piece), load=_followed(ex.load, vector))),)

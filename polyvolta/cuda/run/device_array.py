@@ -4,7 +4,8 @@ Two protocols give an array's memory away without a copy. The CUDA array interfa
 pointer, shape and strides; from version 3 on it also names the stream on which the data is being written.
 DLPack is a C struct inside a capsule; it's told the stream on which the data will be read, and makes that
 stream wait. torch speaks both and tells its stream only through DLPack, cupy and jax speak both, numba the
-first alone.
+first alone. bf16 is a type of DLPack's own; in the interface it is "<V2", two bytes without a meaning, as with
+torch, jax and ml_dtypes.
 
 This module reads both and calls nothing of CUDA: who uses it says how a stream waits for another.
 """
@@ -18,6 +19,7 @@ from functools import cache
 from typing import Any
 
 from polyvolta.cuda.errors import NotADeviceArray
+from polyvolta.cuda.run.dtypes import BFLOAT16, WORDS
 
 _GPU_MEMORY = (2, 13)  # DLPack's kDLCUDA, kDLCUDAManaged
 _DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
@@ -57,11 +59,9 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3 of the protocol, without a stream: who asks has to `synchronize` first."""
-        import numpy as np
-
-        dtype = np.dtype(self.dtype)
-        return {"shape": self.shape, "strides": tuple(s * dtype.itemsize for s in self.strides),
-                "typestr": dtype.str, "data": (self.ptr, self.readonly), "version": 3}  # fmt: skip
+        typestr, size = _interface_type(self.dtype)
+        return {"shape": self.shape, "strides": tuple(s * size for s in self.strides),
+                "typestr": typestr, "data": (self.ptr, self.readonly), "version": 3}  # fmt: skip
 
 
 def is_device_array(obj: Any) -> bool:
@@ -107,10 +107,22 @@ def read_interface(obj: Any, stream: int, wait: Callable[[int, int], None]) -> D
 
 
 @cache
+def _interface_type(dtype: str) -> tuple[str, int]:
+    """An element type's word in the interface, and its bytes."""
+    import numpy as np
+
+    if dtype == BFLOAT16:
+        return WORDS[0], 2
+    return np.dtype(dtype).str, np.dtype(dtype).itemsize
+
+
+@cache
 def _dtype(typestr: str) -> tuple[str, int]:
     """numpy's name and the bytes of an element type; numpy takes 3 us to make up the name."""
     import numpy as np
 
+    if typestr in WORDS:
+        return BFLOAT16, 2
     return np.dtype(typestr).name, np.dtype(typestr).itemsize
 
 

@@ -3,7 +3,7 @@
 The body is the kernel's text, word for word; what differs is the head, `__device__` for `__global__`, and how shared
 memory comes about: as an array of the function's own up to 48 KiB, beyond that as the dynamic shared memory of the
 launch, which `numba_helpers.with_shared` lets a user's kernel have. numba compiles the text with the kernel that calls
-it, for the GPU at hand, and links both. So the results are those of the kernel, bit for bit.
+it, for the GPU at hand, and links both. So the results are those of the kernel, bit for bit. numba has no bf16: pointers to it are pointers to uint16.
 
 All threads of a block call it, in a grid and a block of `kernel.launch_config(...)`: it computes the tile of the
 result that belongs to its block. What the caller wrote to global memory before is visible to it only behind a
@@ -17,6 +17,7 @@ from typing import Any
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR
 from polyvolta.cuda.numba_helpers import require_numba
+from polyvolta.cuda.text.helpers.kinds import in_kind
 from polyvolta.cuda.text.kernel_head import opening
 
 STATIC_BYTES = 48 * 1024  # of shared memory that a function may have of its own
@@ -51,7 +52,10 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
     text = _replaced(source, opening(ir), f'extern "C" __device__ int {ir.name}(')
     if static:
         chunks = ir.shared_bytes // CHUNK_BYTES
-        text = _replaced(text, "extern __shared__ half8 shared_memory[];", f"__shared__ half8 shared_memory[{chunks}];")
+        vector = in_kind("half8", ir.kind)
+        text = _replaced(
+            text, f"extern __shared__ {vector} shared_memory[];", f"__shared__ {vector} shared_memory[{chunks}];"
+        )
     return text.rstrip().removesuffix("}") + "  return 0;\n}\n"
 
 
@@ -75,6 +79,6 @@ def declare(ir: KernelIR, source: str, shared: str = "auto") -> Any:
 
     arguments = [types.int32] * len(ir.sizes) + [types.float32] * len(ir.scalars)
     for t in ir.tensors:
-        arguments += [types.CPointer(types.float16)] + [types.int32] * (t.ld is not None)
+        arguments += [types.CPointer(types.float16 if t.kind == "half" else types.uint16)] + [types.int32] * (t.ld is not None)
     code = cuda.CUSource(text, name=f"{ir.name}.cu")
     return cuda.declare_device(ir.name, types.int32(*arguments), link=[code], abi="c")

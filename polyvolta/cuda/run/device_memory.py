@@ -8,11 +8,13 @@ travel, both ways, and only there does the host wait.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.errors import CudaError, NotADeviceArray
 from polyvolta.cuda.run.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
+from polyvolta.cuda.run.dtypes import BFLOAT16, numpy_dtype
 from polyvolta.cuda.run.gpu import driver_call, require_gpu, stream_handle, synchronize
 
 if TYPE_CHECKING:
@@ -114,7 +116,8 @@ def _wait(ours: int, theirs: int) -> None:
 def to_device(array: np.ndarray, stream: Any = None) -> DeviceArray:
     """Copy a numpy array to the current device; C or Fortran order is kept, other layouts become C.
 
-    Returns when `array` may be changed again; the copy is there for whatever follows on `stream`.
+    Returns when `array` may be changed again; the copy is there for whatever follows on `stream`. Arrays of bf16 are
+    those of ml_dtypes.
 
     Raises
     ------
@@ -128,8 +131,10 @@ def to_device(array: np.ndarray, stream: Any = None) -> DeviceArray:
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = np.ascontiguousarray(array)
     handle = stream_handle(stream)
-    device = cuda.to_device(array, stream=cuda.external_stream(handle) if handle else 0)
-    return read_interface(device, handle, _wait)
+    patterns = array.view(np.uint16) if str(array.dtype) == BFLOAT16 else array  # numba has no bf16
+    device = cuda.to_device(patterns, stream=cuda.external_stream(handle) if handle else 0)
+    view = read_interface(device, handle, _wait)
+    return view if patterns is array else replace(view, dtype=BFLOAT16)
 
 
 def allocate(shape: Sequence[int], order: str = "C", dtype: str = "float16") -> DeviceArray:
@@ -139,7 +144,7 @@ def allocate(shape: Sequence[int], order: str = "C", dtype: str = "float16") -> 
     ----------
     shape : elements along each dimension.
     order : "C" (row-major) or "F" (column-major).
-    dtype : numpy's name of the element type.
+    dtype : numpy's name of the element type, or "bfloat16".
 
     Raises
     ------
@@ -149,20 +154,26 @@ def allocate(shape: Sequence[int], order: str = "C", dtype: str = "float16") -> 
     import numpy as np
     from numba import cuda
 
-    return read_interface(cuda.device_array(tuple(shape), dtype=np.dtype(dtype), order=order), 0, _wait)
+    held = np.dtype("uint16" if dtype == BFLOAT16 else dtype)
+    view = read_interface(cuda.device_array(tuple(shape), dtype=held, order=order), 0, _wait)
+    return replace(view, dtype=dtype) if dtype == BFLOAT16 else view
 
 
 def copy_to_host(array: DeviceArray, stream: Any = None) -> np.ndarray:
-    """Wait for `stream`, then copy an array from the GPU; strides are kept.
+    """Wait for `stream`, then copy an array from the GPU; strides are kept. Of bf16 it becomes one of ml_dtypes.
 
     Raises
     ------
+    NoBfloat16 : ml_dtypes isn't installed.
     NoGpu : there is none.
     LaunchFailed : what ran on the stream failed.
     """
+    bf16 = numpy_dtype(BFLOAT16) if array.dtype == BFLOAT16 else None
     synchronize(stream)
     from numba import cuda
 
+    if bf16 is not None:
+        return cuda.as_cuda_array(replace(array, dtype="uint16"), sync=False).copy_to_host().view(bf16)
     return cuda.as_cuda_array(array, sync=False).copy_to_host()
 
 
@@ -178,7 +189,7 @@ def clear(array: DeviceArray, stream: Any = None) -> None:
 def copy_lines(
     source: DeviceArray, target: DeviceArray, shape: Sequence[int], order: Sequence[int], stream: Any = None
 ) -> None:
-    """Copy fp16 values within GPU memory, on a stream, between arrays whose lines have different steps.
+    """Copy 16-bit values within GPU memory, on a stream, between arrays whose lines have different steps.
 
     Parameters
     ----------
@@ -204,8 +215,11 @@ def copy_lines(
 def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: str = "C") -> Any:
     """A new array on the GPU made by the library that made `array`: torch, cupy, else numba.
 
+    numba has no bf16, and cupy none of its own: beside their arrays such a result is a `DeviceArray`.
+
     Parameters
     ----------
+    dtype : numpy's name of the element type, or "bfloat16"; for torch that of `array`.
     order : "C" (row-major) or "F" (column-major).
 
     Raises
@@ -216,6 +230,8 @@ def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: 
     library = type(array).__module__.split(".")[0]
     if library == "torch":
         return array.new_empty(tuple(shape)) if order == "C" else array.new_empty(tuple(shape)[::-1]).T
+    if dtype == BFLOAT16:
+        return allocate(shape, order, dtype)
     if library == "cupy":
         import cupy
 

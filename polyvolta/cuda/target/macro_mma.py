@@ -17,7 +17,7 @@ Source: the paper's section "Macro-MMA" and its second figure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby, permutations, product
 
@@ -234,14 +234,35 @@ class Composition:
         """The kinds of elements of A and B, such as ("half", "bfloat16")."""
         return tuple(dict.fromkeys(i.kind for i in self.instructions))
 
+    def of_kind(self, kind: str) -> Composition:
+        """The macro-MMA for one kind of elements alone; itself where there is no other.
+
+        Raises
+        ------
+        NoInstruction : there is no instruction for that kind.
+        """
+        if self.kinds == (kind,):
+            return self
+        if kind not in self.kinds:
+            raise NoInstruction(
+                f"{self.name} is made of {self.instructions[0].title}, which multiplies {' or '.join(self.kinds)}, "
+                f"not {kind}",
+                hint="a tensor's dtype, or another macro-MMA or target",
+            )
+        return replace(self, instructions=tuple(i for i in self.instructions if i.kind == kind))
+
     def of(
         self,
         a_layout: str = "row",
         b_layout: str = "col",
         interleave: Interleave | None = None,
-        kind: str = "half",
+        kind: str | None = None,
     ) -> MacroMma:
         """The macro-MMA for a pair of operand layouts, "row" or "col" each; by default with the preferred interleave.
+
+        Parameters
+        ----------
+        kind : of the elements; by default that of the first instruction.
 
         Raises
         ------
@@ -252,19 +273,12 @@ class Composition:
         for layout in (a_layout, b_layout):
             if layout not in LAYOUTS:
                 raise UnknownName(f"no layout is called {layout!r}", hint=nearest(layout, LAYOUTS))
-        of_kind = [i for i in self.instructions if i.kind == kind]
-        title = self.instructions[0].title
-        if not of_kind:
-            raise NoInstruction(
-                f"{self.name} is made of {title}, which multiplies {' or '.join(self.kinds)}, not {kind}",
-                hint="a tensor's dtype, or another macro-MMA or target",
-            )
-        for instruction in of_kind:
+        for instruction in self.of_kind(kind or self.kinds[0]).instructions:
             if self.loads or instruction.layouts == (a_layout, b_layout):
                 return compose(instruction, interleave or self.interleave, self.loads)
         pairs = " or ".join(".".join(pair) for pair in self.layouts)
         raise NoInstruction(
-            f"{self.name} is made of {title}, which multiplies {pairs}, not {a_layout}.{b_layout}",
+            f"{self.name} is made of {self.instructions[0].title}, which multiplies {pairs}, not {a_layout}.{b_layout}",
             hint="a tensor's layout, or another macro-MMA or target",
         )
 

@@ -45,6 +45,14 @@ class MatrixLoad:
         """
         return f"{self.title}.sync.aligned.m8n8.x{count}{'.trans' if transposed else ''}.shared.b16"
 
+    def opcode(self, count: int, transposed: bool) -> str:
+        """What disassemblers call the machine instruction that it becomes.
+
+        >>> MatrixLoad().opcode(4, False), MatrixLoad().opcode(1, True)
+        ('LDSM.16.M88.4', 'LDSM.16.MT88')
+        """
+        return f"LDSM.16.M{'T' if transposed else ''}88{f'.{count}' if count > 1 else ''}"
+
     def distribution(self, count: int, transposed: bool) -> IndexMap:
         """{ [lane, i] -> [source, place] }: which value of which lane's chunk each of a lane's 2 * count values is.
 
@@ -72,7 +80,7 @@ def lines_of(ownership: IndexMap, load: MatrixLoad, count: int, transposed: bool
 
     >>> own = owned(4, row=LANE // 4 + 8 * (I // 2), k=2 * (LANE % 4) + I % 2)
     >>> print(lines_of(own, MatrixLoad(), 2, False))
-    { [lane, n] -> [row = (lane mod 8) + 8*(floor(lane/8) mod 2), k = 0] : 0 <= lane < 32 and 0 <= n < 1 }
+    { [lane, n] -> [row = lane mod 16, k = 0] : 0 <= lane < 32 and 0 <= n < 1 }
     """
     (_, lanes), (_, values) = ownership.inputs
     line, matrix, n = LANE % LINES, LANE // LINES % count, var("n")

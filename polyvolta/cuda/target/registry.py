@@ -82,6 +82,8 @@ class Targets(Mapping[str, Target]):
 
 
 targets = Targets(SM_70, SM_75, SM_80)
+_DTYPES = {"half": "float16", "bfloat16": "bfloat16"}
+"""What graphs call the kinds of elements."""
 
 
 @lru_cache(maxsize=64)
@@ -107,13 +109,21 @@ def target_of(name: str | Target | None = None) -> Target:
     return targets[targets.default if name is None else name]
 
 
-def require(target: Target, layouts: Iterable[tuple[str, str]]) -> None:
-    """Refuse pairs of operand layouts that no macro-MMA of a target takes.
+def require(target: Target, layouts: Iterable[tuple[str, str]], kind: str = "half") -> None:
+    """Refuse elements of a kind, and pairs of operand layouts, that no macro-MMA of a target takes.
 
     Raises
     ------
-    NoInstruction : says which pair, what the target has, and which targets have an instruction for it.
+    NoInstruction : says which, what the target has, and which targets have an instruction for it.
     """
+    if kind not in target.kinds:
+        having = [t.name for t in targets.values() if kind in t.kinds]
+        known = " and ".join(_DTYPES[k] for k in target.kinds)
+        raise NoInstruction(
+            f"{target.name} has no instruction that multiplies {_DTYPES[kind]}, only {known}",
+            hint=(f"take another target: {', '.join(having)}; or " if having else "") + f"tensors of {known}",
+        )
+    target = target.of_kind(kind)
     for pair in dict.fromkeys(layouts):
         if any(pair in m.layouts for m in target.macro_mmas):
             continue

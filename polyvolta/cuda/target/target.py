@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -96,6 +97,10 @@ class Target:
         """The names of the macro-MMAs, the default one first."""
         return tuple(m.name for m in self.macro_mmas)
 
+    def of_kind(self, kind: str) -> Target:
+        """The target with what multiplies one kind of elements alone; itself where it knows no other."""
+        return self if self.kinds == (kind,) else _of_kind(self, kind)
+
     def macro_mma(self, name: str) -> Composition:
         """A macro-MMA by its name.
 
@@ -125,6 +130,11 @@ class Target:
         """
         for problem in _problems(self):
             raise BadTarget(f"{self.name!r} is no target: {problem}", hint=_HINT)
+
+
+@lru_cache(maxsize=64)
+def _of_kind(target: Target, kind: str) -> Target:
+    return replace(target, macro_mmas=tuple(m.of_kind(kind) for m in target.macro_mmas if kind in m.kinds))
 
 
 _HINT = "docs/extending.md goes through one; the PTX manual has the tables of its instructions"

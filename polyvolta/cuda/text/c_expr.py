@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sched.loops.notation.expressions import CSpeller, Term
 from polyvolta.sets import Aff, aff, var, xor
-from polyvolta.sets.values.aff import Atom, Xor
+from polyvolta.sets.values.aff import Atom, Floor, Xor
 from polyvolta.sets.values.simplify import Range, floordiv_within, interval, simplify
 
 
@@ -21,6 +21,19 @@ class NotPrintable(CudaError):
 class KernelSpeller(CSpeller):
     """C for kernels: what is divided must be known not to be negative, for there are no slow divisions."""
 
+    def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
+        """A remainder of what may be negative is found here: its parts of one kind are seen where it is not."""
+        for atom, c in e.terms:
+            if isinstance(atom, Floor) and c < 0 and not self.unsigned(atom.num):
+                for m in (m for m in range(atom.den, 1, -1) if atom.den % m == c % m == 0):
+                    num = atom.num // (atom.den // m)
+                    rest = e - Aff(((atom, c),)) + c // m * num
+                    if len(rest.terms) == len(e.terms) - len(num.terms) - 1:
+                        terms, const = self.terms(rest)
+                        text = self.remainder(num, m)
+                        return [*terms, (text if c == -m else f"({text})", -c // m)], const
+        return super().terms(e)
+
     def turns(self, num: Aff, den: int) -> bool:
         return False
 
@@ -28,6 +41,12 @@ class KernelSpeller(CSpeller):
         return f"{self._dividend(num)} / {den}", False
 
     def remainder(self, num: Aff, den: int) -> str:
+        """Of what may be negative, but not far: as many times the divisor is added as makes it not so."""
+        if not self.unsigned(num):
+            num = _opened(num)
+            low, _ = interval(num, self.ranges)
+            if low is not None and low < 0:
+                num = num + -(low // den) * den
         return f"{self._dividend(num)} % {den}"
 
     def _term(self, atom: Atom, c: int) -> tuple[str, int]:
@@ -45,6 +64,19 @@ class KernelSpeller(CSpeller):
                 hint="make it a sum of what is never negative; in an ownership map, 7 - x for x < 8 is xor(x, 7, 3)",
             )
         return self.operand(num)
+
+
+def _opened(e: Aff) -> Aff:
+    """A sum with what is whole in its quotients outside of them: (2 * c + x + 1) / 2 is c + (x + 1) / 2."""
+    total = aff(e.const)
+    for atom, c in e.terms:
+        term = Aff(((atom, c),))
+        if isinstance(atom, Floor):
+            whole = Aff(tuple((a, n // atom.den) for a, n in atom.num.terms if n % atom.den == 0))
+            if whole.terms:
+                term = c * whole + Aff(((Floor(atom.num - atom.den * whole, atom.den), c),))
+        total = total + term
+    return total
 
 
 def _is_sum(text: str) -> bool:

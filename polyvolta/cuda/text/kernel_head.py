@@ -7,6 +7,7 @@ from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.c_expr import KernelSpeller
 from polyvolta.cuda.text.helpers.device_function import GLUE, comment
 from polyvolta.cuda.text.helpers.shared import layout_name
+from polyvolta.graph.functions.formats import KINDS
 
 ONE_BLOCK = "// one block on a multiprocessor is enough: to fit in more, ptxas would spill a few values"
 
@@ -35,7 +36,7 @@ def banner(ir: KernelIR) -> str:
     block = f"({ir.threads}, 1, 1)"
     order = "" if ir.block_order.plain else f"; blocks in {ir.block_order}"
     lines = [
-        f"{ir.name}: {about}fp16 in memory, fp32 accumulation.",
+        f"{ir.name}: {about}{KINDS[ir.kind].short} in memory, fp32 accumulation.",
         f"{', '.join(a.replace(' ', GLUE) for a in args)}.",
         f"grid {grid}, block {block}, {ir.shared_bytes} bytes of dynamic shared memory{order}.",
     ]

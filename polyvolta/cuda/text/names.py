@@ -15,7 +15,7 @@ from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import reserved
 
 KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|fp16|exchange|shared_memory|round|c\d+|kern\d+"
+    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|fp16|bf16(x[48])?|exchange|shared_memory|round|c\d+|kern\d+"
     r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
 )
 """Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
@@ -41,7 +41,7 @@ _CALLED = {f for x in FUNCTIONS.values() for f in re.findall(r"\w+(?=\()", x.c)}
 OWN_NAMES = re.compile(rf"i|y|count|(x|t|packed)\d+|{'|'.join(sorted(_CALLED))}")
 """Names in the device functions of pointwise operations."""
 
-_TYPES = frozenset("fp16 half4 half8 std".split())  # types of the text, and C++'s namespace
+_TYPES = frozenset("fp16 half4 half8 bf16 bf16x4 bf16x8 std".split())  # types of the text, and C++'s namespace
 
 
 def c_name(name: str) -> str:

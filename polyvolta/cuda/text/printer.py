@@ -2,7 +2,8 @@
 
 The text is for people: loops and conditions say which statements of the tree they hold, every operation is one
 call of a device function, and every index is printed from an expression of the IR. fp16 is a storage type here (fp16
-is an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction.
+is an unsigned short, half8 a 128-bit vector): values are moved, or converted by an instruction. So is bf16, in a kernel
+of that kind: what is written here and in the device functions for fp16 is said in its words, see `helpers.kinds`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from math import gcd
 from typing import Any
 
 from polyvolta.cuda.ir.kernel_ir import (
+    AsyncCopy,
     Barrier,
+    CommitCopies,
     Element,
     ExchangeLoad,
     ExchangeStore,
@@ -24,6 +27,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalTensor,
     Inside,
     KernelIR,
+    LoadMatrix,
     Loop,
     Mma,
     Op,
@@ -33,6 +37,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedStore,
     Stmt,
     TakeRun,
+    WaitCopies,
     When,
     Zero,
 )
@@ -42,19 +47,26 @@ from polyvolta.cuda.text import ranges
 from polyvolta.cuda.text.block_order import BLOCKS, place_of_block
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
-from polyvolta.cuda.text.helpers import exchange, global_memory, mma, pointwise, runs, shared
+from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, runs, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
+from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
-PRELUDE = """\
+PRELUDE = {
+    "half": """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint2 half4;          // four fp16 values, one 64-bit access
-typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
-
+typedef uint4 half8;          // eight fp16 values, one 128-bit access""",
+    "bfloat16": """\
+typedef unsigned short bf16;  // a storage type: bf16 values are only moved here, or converted by an instruction
+typedef uint2 bf16x4;         // four bf16 values, one 64-bit access
+typedef uint4 bf16x8;         // eight bf16 values, one 128-bit access""",
+}
+"""The types of a text, by the kernel's kind."""
 
 MARK = "\0"  # between a line's text and the path of the statement that starts there
 
@@ -89,7 +101,8 @@ def printed(ir: KernelIR) -> Printed:
     check(ir)
     printer = _Printer(ir)
     kernel = printer.kernel()
-    prelude = [line for line in PRELUDE.splitlines() if "half4" not in line or printer.uses("half4")]
+    four = in_kind("half4", ir.kind)
+    prelude = [line for line in PRELUDE[ir.kind].splitlines() if four not in line or printer.uses(four)]
     marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
     lines: dict[IrPath, int] = {}
     texts = []
@@ -109,13 +122,17 @@ class _Printer:
         taken |= {x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)} | {t.ld for t in ir.tensors if t.ld}
         taken |= {"shared_memory", "linearId", *BLOCKS.values(), *ir.ranges}
         self.functions = DeviceFunctions(taken)
-        self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad)}
+        self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad | LoadMatrix)}
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
-        self.kinds = {r.name: r.kind for r in ir.registers}
+        self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
+
+    def typed(self, text: str) -> str:
+        """A piece of text in the words of the kernel's kind."""
+        return in_kind(text, self.ir.kind)
 
     def uses(self, word: str) -> bool:
         """Whether a device function has a word in its text."""
@@ -127,15 +144,16 @@ class _Printer:
         ir = self.ir
         args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
         for t in ir.tensors:
-            args.append(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}")
+            args.append(self.typed(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}"))
             args += [f"int {t.ld}"] if t.ld else []
         *lines, head = opening(ir).splitlines()
         lines += wrapped(f"{head}{', '.join(args)}) {{", "    ")
-        lines.append("  extern __shared__ half8 shared_memory[];")
+        lines.append(self.typed("  extern __shared__ half8 shared_memory[];"))
         for t in ir.tiles:
             start = f" + {t.start}" if t.start else ""
             copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
-            lines.append(f"  half8 *const {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
+            pointer = self.typed("half8 *const")
+            lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
         lines += ["", "  const int linearId = threadIdx.x;"]
         lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
@@ -143,8 +161,8 @@ class _Printer:
         lines.append("")
         for r in ir.registers:
             shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
-            if r.kind == "half":
-                lines.append(f"  {declared(f'{r.name}{shape}', r.width)};")
+            if self.kinds[r.name] == "half":
+                lines.append(f"  {self.typed(declared(f'{r.name}{shape}', r.width))};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
         return "\n".join([*lines, *body, "}"])
@@ -215,7 +233,7 @@ class _Printer:
                     lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
                 return [*lines, pad + "}"]
             case _:
-                return _marked(wrapped(pad + self.op(s) + ";", pad + "    "), at)
+                return _marked(wrapped(pad + self.typed(self.op(s)) + ";", pad + "    "), at)
 
     def loop(self, s: Loop, depth: int, at: IrPath) -> list[str]:
         pad = "  " * depth
@@ -257,7 +275,7 @@ class _Printer:
         lines = lines if lines.isidentifier() else f"({lines})"
         offsets = [f"(long long){lines} * {self.ir.tensor(p.tensor).ld}"] if line != aff(0) else []
         offsets += [self.c(run)] if run != aff(0) else []
-        return f"const fp16 *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
+        return f"{self.typed('const fp16')} *{name} = {' + '.join([p.tensor, *offsets]).replace('+ -', '- ')};"
 
     def advance(self, p: Pointer, name: str) -> str:
         """A pointer's step to the next trip."""
@@ -272,7 +290,7 @@ class _Printer:
     # ---- operations
 
     def call(self, function: DeviceFunction, *arguments: str) -> str:
-        return f"{self.functions.name(function)}({', '.join(arguments)})"
+        return f"{self.functions.name(function_in(function, self.ir.kind))}({', '.join(arguments)})"
 
     def op(self, op: Op) -> str:
         match op:
@@ -290,7 +308,7 @@ class _Printer:
                 t = self.ir.tile(tile)
                 function = shared.store(t, self.operands.get(tile, "tile"))
                 return self.call(function, self.buffer(tile, buffer), self.element(source), *self.place(index, t.order))
-            case FragmentLoad():
+            case FragmentLoad() | LoadMatrix():
                 return self.fragment_load(op)
             case Mma(d, a, b, macro):
                 return self.call(mma.mma(macro), *(self.element(e) for e in (d, a, b)))
@@ -299,6 +317,12 @@ class _Printer:
                 return self.call(function, _plus(buffer, self.c(plan.chunks * slot)), self.element(source), "lane")
             case ExchangeLoad():
                 return self.exchange_load(op)
+            case AsyncCopy():
+                return self.async_copy(op)
+            case CommitCopies():
+                return self.call(async_copy.COMMIT)
+            case WaitCopies(pending):
+                return self.call(async_copy.wait(pending))
             case TakeRun(target, source, plan, number):
                 function = runs.take(plan, self.width(source))
                 which = [self.c(number)] if plan.rounds > 1 else []
@@ -331,7 +355,17 @@ class _Printer:
         function = global_memory.load(rank, along, t.align if along == "run" else 1, op.guarded)
         return f"{self.element(op.target)} = {self.call(function, *self.access(op, t))}"
 
-    def access(self, op: GlobalLoad | GlobalStore, t: GlobalTensor) -> list[str]:
+    def async_copy(self, op: AsyncCopy) -> str:
+        tensor, tile = self.ir.tensor(op.tensor), self.ir.tile(op.tile)
+        function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
+        chunk = self.call(
+            async_copy.chunk(tile, self.operands.get(op.tile, "tile")),
+            self.buffer(op.tile, op.buffer),
+            *self.place(op.place, tile.order),
+        )
+        return self.call(function, chunk, *self.access(op, tensor))
+
+    def access(self, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:
         """The arguments that say where a tensor is accessed."""
         if op in self.moving:
             name, place = self.moving[op]
@@ -368,10 +402,13 @@ class _Printer:
         number = "8" if along is None else self.c(inside.extents[along] - inside.index[along])
         return f"{' && '.join(tests)} ? {number} : 0" if tests else number
 
-    def fragment_load(self, op: FragmentLoad) -> str:
+    def fragment_load(self, op: FragmentLoad | LoadMatrix) -> str:
         tile = self.ir.tile(op.tile)
         steps = tuple(gcd(x, self.multiple(e)) for x, e in zip(shared.extents(op.ownership), op.origin))
-        function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
+        if isinstance(op, LoadMatrix):
+            function = matrix_load.load_matrix(tile, op, steps)
+        else:
+            function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
         arguments = (self.element(op.target), self.buffer(op.tile, op.buffer), *self.place(op.origin, tile.order))
         return self.call(function, *arguments, "lane")
 
@@ -381,11 +418,11 @@ class _Printer:
 
     def exchange_load(self, op: ExchangeLoad) -> str:
         plan = op.exchange
-        self.need_kind(op.target, plan.kind, "an exchange")
+        self.need_kind(op.target, written(plan.kind), "an exchange")
         function = exchange.load(plan, op.parts, op.stride)
         where = [_plus(op.buffer, self.c(plan.chunks * op.slot)), *([self.c(op.round)] if plan.rounds > 1 else [])]
         target = self.element(op.target)
-        if plan.kind == "half":
+        if written(plan.kind) == "half":
             return f"{target} = {self.call(function, *where, 'lane')}"
         return self.call(function, target, *where, "lane")
 

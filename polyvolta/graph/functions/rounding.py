@@ -1,10 +1,11 @@
 """How far a kernel's arithmetic may lead from the exact value: a bound for every element, from the rounding it does.
 
 A kernel rounds in three places. What a prologue makes of an operand is an fp16 number again; sums, and every function
-of an epilogue, are computed in fp32; a result is rounded to fp16 at the end. `bounded` follows both through the graph:
-the exact value of each node, in float64 as `reference` has it, and how much a computation so rounded may differ from
-it. No constant is tuned: the bounds are those of the textbooks (Higham, "Accuracy and Stability of Numerical
-Algorithms", sections 2.2, 3.1 and 3.5).
+of an epilogue, are computed in fp32; a result is rounded to fp16 at the end. (In a graph of bfloat16 read bf16 for
+fp16: it has 8 significant bits for 11, and fp32's range.) `bounded` follows the first two through the graph: the exact
+value of each node, in float64 as `reference` has it, and how much a computation so rounded may differ from it. No
+constant is tuned: the bounds are those of the textbooks (Higham, "Accuracy and Stability of Numerical Algorithms",
+sections 2.2, 3.1 and 3.5).
 
   * A number x is off by at most u |x| after a rounding to fp32, u = 2^-24.
   * A sum of n products is off by at most n u times the sum of the products' magnitudes, whatever the order; and by
@@ -15,8 +16,8 @@ Algorithms", sections 2.2, 3.1 and 3.5).
     fall elsewhere have a slope that is bounded.
 
 The bound fits the data: where sums cancel it is as large as what may be lost, elsewhere a few units of fp32. It is
-infinite where nothing can be said: where an operand may exceed fp16's range, a divisor may be 0, or an infinity may
-meet a 0. An exact NaN or infinity with a finite bound is what the kernel has to give, too.
+infinite where nothing can be said: where an operand may exceed fp16's range, or a sum of bf16's products fp32's, a
+divisor may be 0, or an infinity may meet a 0. An exact NaN or infinity with a finite bound is what the kernel has to give, too.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, walk
+from polyvolta.graph.functions.formats import FORMATS, FP16, Format
 from polyvolta.graph.functions.formula import fold
 from polyvolta.graph.functions.meaning import MEANING
 from polyvolta.graph.reference import value_of
@@ -43,6 +45,7 @@ Pair = tuple[Any, Any]  # an exact value and how far off it may be: arrays, or n
 UNIT = 2.0**-24  # of fp32, rounded to nearest
 FEW = 64  # roundings of fp32 that a function, or a kernel beside its sums, may do: generous, and still 2^-18
 LARGEST = float(np.finfo(np.float32).max)
+SMALLEST = float(np.finfo(np.float32).tiny)  # more than what a product loses by underflow
 TINY = 2.0**-120  # more than what underflow of fp32 loses
 
 EXACT = frozenset(
@@ -59,17 +62,17 @@ SLOPE = {"sin": 1.0, "cos": 1.0, "silu": 1.2, "gelu": 1.2, "gelu_tanh": 1.2}
 
 
 def bounded(graph: Graph, bound: Bound) -> tuple[tuple[Float64, Float64], ...]:
-    """Each output's exact value, and how far off fp16 operands, fp32 sums and fp32 functions may leave it.
+    """Each output's exact value, and how far off 16-bit operands, fp32 sums and fp32 functions may leave it.
 
     Parameters
     ----------
     graph : what is computed.
-    bound : real arrays in float64 and scalars, all of them numbers that the kernel holds exactly: fp16, and fp32.
+    bound : real arrays in float64 and scalars, all of them numbers that the kernel holds exactly: fp16 (bf16), and fp32.
 
     Returns
     -------
     For each output two float64 arrays of its shape: the value, the same as `reference` has, and a bound >= 0 of the
-    difference before the result's own rounding to fp16; infinite where nothing is known.
+    difference before the result's own rounding to fp16 (bf16); infinite where nothing is known.
 
     Cost: three products for each one of `reference`, and up to 3^n pointwise operations on n arguments.
 
@@ -87,6 +90,7 @@ def bounded(graph: Graph, bound: Bound) -> tuple[tuple[Float64, Float64], ...]:
     """
     exact: dict[Expr, Any] = {}
     off: dict[Expr, Any] = {}
+    form = FORMATS[graph.dtype]
     steps = FEW  # roundings of a sum, of all products so far: they may share an accumulator
     with np.errstate(all="ignore"):
         for node in walk(graph.roots):
@@ -95,7 +99,7 @@ def bounded(graph: Graph, bound: Bound) -> tuple[tuple[Float64, Float64], ...]:
             match node:
                 case MatMul():
                     steps += exact[node.left].shape[1]
-                    off[node] = _product(xs[0], xs[1], steps)
+                    off[node] = _product(xs[0], xs[1], steps, form)
                 case Pointwise(function=f, definition=None):
                     off[node] = _function(f, xs, exact[node], steps)
                 case Pointwise(definition=definition):
@@ -110,11 +114,15 @@ def bounded(graph: Graph, bound: Bound) -> tuple[tuple[Float64, Float64], ...]:
 # ---- products
 
 
-def _product(left: Pair, right: Pair, steps: int) -> Float64:
-    """How far off a product of two operands is, each rounded to fp16 first."""
-    (a, da), (b, db) = ((x, _halved(x, d)) for x, d in (left, right))
+def _product(left: Pair, right: Pair, steps: int, form: Format) -> Float64:
+    """How far off a product of two operands is, each rounded to the format first."""
+    (a, da), (b, db) = ((x, _halved(x, d, form)) for x, d in (left, right))
     size_a, size_b, off_a, off_b = (np.where(np.isfinite(x), np.abs(x), 0.0) for x in (a, b, da, db))
-    off = off_a @ (size_b + off_b) + size_a @ off_b + steps * UNIT * ((size_a + off_a) @ (size_b + off_b))
+    whole = (size_a + off_a) @ (size_b + off_b)
+    off = off_a @ (size_b + off_b) + size_a @ off_b + steps * UNIT * whole
+    if form is not FP16:  # whose products are far from either end of fp32's range
+        off = off + np.where(whole > 0, steps * SMALLEST, 0.0)
+        off = np.where(whole + off > LARGEST, np.inf, off)
     unknown = np.logical_or.outer(np.isinf(da).any(1), np.isinf(db).any(0))
     for x, y, dy in ((a, b, db), (b.T, a.T, da.T)):  # an infinity times what may be 0, or of either sign
         doubtful = (np.abs(y) <= dy) & (dy > 0)
@@ -124,9 +132,9 @@ def _product(left: Pair, right: Pair, steps: int) -> Float64:
     return np.where(unknown, np.inf, off)
 
 
-def _halved(x: Any, d: Any) -> Float64:
-    """How far off a value is when it was rounded to fp16."""
-    ends = [(x + s * d).astype(np.float16).astype(np.float64) for s in (-1, 1)]
+def _halved(x: Any, d: Any, form: Format) -> Float64:
+    """How far off a value is when it was rounded to the format."""
+    ends = [form.rounded(x + s * d) for s in (-1, 1)]
     return np.where(np.isinf(d), np.inf, np.maximum(*(_distance(end, x) for end in ends)))
 
 

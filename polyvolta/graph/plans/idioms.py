@@ -9,6 +9,7 @@ that only enter a sum share one accumulator (`accumulators`).
 from __future__ import annotations
 
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.errors import MixedDtypes
 from polyvolta.graph.expr import shape_text
 from polyvolta.graph.plans.accumulators import shared
 from polyvolta.graph.plans.plans import Contraction, Operand, Plan, Step, Unsupported, marked
@@ -29,6 +30,7 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
     Raises
     ------
     Unsupported : the graph is outside of the idioms, or its products can't share one accumulator although they must.
+    MixedDtypes : its tensors have two element types.
 
     Cost: linear in the graph's nodes.
 
@@ -44,6 +46,7 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
     """
     if accumulators not in ACCUMULATORS:
         raise UnknownName(f"accumulators={accumulators!r}", hint=nearest(accumulators, ACCUMULATORS))
+    _check_dtypes(graph)
     _check(graph)
     names: dict[str, None] = {}
     contractions, steps = [], []
@@ -57,8 +60,22 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
             contractions.append(Contraction(s, left, right, s.write.tensor))
         else:
             steps.append(Step(s, s.operation, *formula_of(s, s.tree)))
-    found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs))
+    found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs), graph.dtype)
     return found if accumulators == "separate" else shared(graph, found, all_of_them=accumulators == "one")
+
+
+def _check_dtypes(graph: Graph) -> None:
+    """That all tensors have one element type: tensor cores multiply two operands of the same."""
+    by_dtype: dict[str, list[str]] = {}
+    for t in graph.inputs:
+        by_dtype.setdefault(t.dtype, []).append(t.name)
+    if len(by_dtype) > 1:
+        groups = [f"{', '.join(names)} of {dtype}" for dtype, names in by_dtype.items()]
+        raise MixedDtypes(
+            f"a kernel's tensors have one element type, and these have {len(by_dtype)}: {'; '.join(groups)}",
+            where="\n".join(t.declaration() for t in graph.inputs),
+            hint="declare all with the same dtype, and convert the arrays of the others before the call",
+        )
 
 
 def _check(graph: Graph) -> None:

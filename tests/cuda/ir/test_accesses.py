@@ -9,7 +9,9 @@ import pytest
 from polyvolta.cuda.ir.accesses import Access, Operation, Work
 from polyvolta.cuda.ir.kernel_ir import (
     OPERATIONS,
+    AsyncCopy,
     Barrier,
+    CommitCopies,
     Element,
     Exchange,
     ExchangeLoad,
@@ -19,6 +21,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalStore,
     GlobalTensor,
     Inside,
+    LoadMatrix,
     Mma,
     Op,
     Pointwise,
@@ -28,6 +31,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedStore,
     SharedTile,
     TakeRun,
+    WaitCopies,
     Zero,
 )
 from polyvolta.cuda.ir.memories import Arrays
@@ -48,6 +52,11 @@ HALVES = Exchange("half", ((0, 1, 4, 5), (2, 3, 6, 7)), STORE, LOAD, tuple(range
 TWO = IndexMap((("lane", 32), ("round", 2)), (("vector0", 2 * LANE), ("vector1", 2 * LANE + 1)))
 PAIRS = IndexMap((("lane", 32),), tuple((f"piece{n}", 4 * LANE + n) for n in range(4)))
 FLOATS = Exchange("float", ((0, 1), (2, 3), (4, 5), (6, 7)), PAIRS, TWO, tuple(range(8)), OWNS, 1, 2, 64)
+LINES = IndexMap((("lane", 32), ("n", 1)), (("row", LANE % 16), ("k", 8 * (LANE // 16))))
+NAMED = IndexMap((("lane", 32), ("i", 8)), (("row", LANE % 16), ("k", 8 * (LANE // 16) + I)))
+TWICE = IndexMap((("lane", 32), ("n", 2)), (("row", 8 * (LANE // 8 % 2) + 16 * var("n")), ("k", 8 * (LANE % 8))))
+NAMED_TWICE = IndexMap((("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8),
+                                                   ("k", 8 * (LANE % 8))))
 IR = Arrays(
     (
         GlobalTensor("A", ("M", "K"), (0, 1)),
@@ -55,7 +64,11 @@ IR = Arrays(
         GlobalTensor("bias", ("N",), (0,)),
         GlobalTensor("C", ("M", "N"), (0, 1), True, 4),
     ),
-    (SharedTile("shared_A", 0, 64, LAYOUT, (0, 1), 2), SharedTile("exchange", 128, 256)),
+    (
+        SharedTile("shared_A", 0, 64, LAYOUT, (0, 1), 2),
+        SharedTile("exchange", 128, 256),
+        SharedTile("shared_B", 384, 64, LAYOUT, (1, 0), 3),
+    ),
     (
         RegisterArray("private_A", "half", (2,)),
         RegisterArray("hmma_A", "half", (2,), 8),
@@ -154,6 +167,29 @@ CASES = {
         [half("read", "run_half", Z), in_memory("global", "write", "C", INDEX, 1, along=0)],
     ),
     "a barrier": (Barrier(), []),
+    "matrices": (
+        LoadMatrix(A, "shared_A", (Z, 8 * C), "a", OWN, LINES, buffer=C % 2),
+        [in_memory("shared", "read", "shared_A", (Z, 8 * C), 8, own=NAMED, slot=C % 2, opcode="LDSM.16.M88.4"),
+         half("write", "hmma_A", C)],
+    ),
+    "matrices two at a time, transposed": (
+        LoadMatrix(B, "shared_B", (8 * C, T), "b", OWN, TWICE, 2, True),
+        [Access("shared", "read", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="LDSM.16.MT88.2", lanes=16),
+         half("write", "hmma_B", Z)],
+    ),
+    "an asynchronous copy": (
+        AsyncCopy("A", INDEX, 1, "shared_A", (T, 8 * C), C % 2),
+        [in_memory("global", "read", "A", INDEX, 8, along=1, when="completion", opcode="LDGSTS.128"),
+         in_memory("shared", "write", "shared_A", (T, 8 * C), 8, along=1, slot=C % 2, when="completion",
+                   opcode="LDGSTS.128")],
+    ),
+    "a guarded asynchronous copy of a narrower tensor": (
+        AsyncCopy("B", INDEX, 0, "shared_B", INDEX, guarded=True),
+        [in_memory("global", "read", "B", INDEX, 2, along=0, guarded=True, when="completion", opcode="LDGSTS.32"),
+         in_memory("shared", "write", "shared_B", INDEX, 2, along=0, when="completion", opcode="LDGSTS.32")],
+    ),
+    "a group of copies": (CommitCopies(), []),
+    "a wait for copies": (WaitCopies(2), []),
 }  # fmt: skip
 
 
@@ -171,7 +207,9 @@ def test_no_operation_is_left_out():
 def test_reads_stand_before_writes_and_each_is_proxied_and_timed(name):
     found = CASES[name][0].accesses(IR)
     assert [a.writes for a in found] == sorted(a.writes for a in found)
-    assert {(a.proxy, a.when) for a in found} <= {("generic", "issue")}
+    later = "completion" if "asynchronous" in name else "issue"
+    assert {(a.proxy, a.when) for a in found} <= {("generic", later)}
+    assert all(a.lanes == (16 if "two at a time" in name and a.space == "shared" else 32) for a in found)
     assert all(a.values % a.width == 0 and a.bytes == a.width * a.item for a in found)
     for a in found:
         if a.places is not None:
@@ -184,6 +222,9 @@ def test_reads_stand_before_writes_and_each_is_proxied_and_timed(name):
     (CASES["a formula"][0], ({"run", "run_half"}, {"private_A"})),
     (CASES["a run of three parts"][0], ({"exchange"}, {"run"})),
     (CASES["a guarded store"][0], ({"run"}, {"C"})),
+    (CASES["matrices"][0], ({"shared_A"}, {"hmma_A"})),
+    (CASES["an asynchronous copy"][0], ({"A"}, {"shared_A"})),
+    (CommitCopies(), (set(), set())),
     (Barrier("warp"), (set(), set())),
 ])  # fmt: skip
 def test_arrays_touched_are_those_of_the_accesses(op, expected):
@@ -192,12 +233,20 @@ def test_arrays_touched_are_those_of_the_accesses(op, expected):
 
 def test_who_takes_part_together_and_what_is_ordered():
     together = {name: op.together for name, (op, _) in CASES.items()}
-    warps = {"a product", "pieces of fp16", "pieces of fp32", "a run", "a run of three parts"}
+    warps = {"a product", "pieces of fp16", "pieces of fp32", "a run", "a run of three parts",
+             "matrices", "matrices two at a time, transposed"}  # fmt: skip
     assert {n for n, who in together.items() if who == "warp"} == warps
     assert {n for n, who in together.items() if who == "block"} == {"a barrier"}
     assert [Barrier(scope).together for scope in ("block", "warp")] == ["block", "warp"]
     assert [Barrier(scope).orders for scope in ("block", "warp")] == ["block", "warp"]
     assert {op.orders for op, _ in CASES.values() if not isinstance(op, Barrier)} == {None}
+
+
+def test_copies_are_closed_into_groups_and_waited_for_by_what_says_so():
+    assert {n for n, (op, _) in CASES.items() if op.commits} == {"a group of copies"}
+    assert {n: op.awaits for n, (op, _) in CASES.items() if op.awaits is not None} == {"a wait for copies": 2}
+    assert WaitCopies(0).awaits == 0
+    assert CommitCopies().work(IR) == Work({"LDGDEPBAR": 1}) and WaitCopies(1).work(IR) == Work({"DEPBAR": 1})
 
 
 def test_products_and_exchanges_say_what_they_are():
@@ -237,6 +286,11 @@ def test_the_work_of_a_warp():
     (GlobalLoad(STAGING, "A", INDEX, 1), ("A[0, 0:8]",), ("r",), "r = A[0, 0:8]"),
     (Barrier(), (), (), "waits for all warps of the block"),
     (Barrier("warp"), (), (), "its lanes wait for one another"),
+    (CASES["an asynchronous copy"][0], ("A[0, 0:8]",), ("t",), "t = A[0, 0:8]"),
+    (CASES["matrices"][0], ("t",), ("r",), "r = t"),
+    (CommitCopies(), (), (), "its copies since the last commit become a group"),
+    (WaitCopies(2), (), (), "waits for all groups of its copies but the newest 2"),
+    (WaitCopies(0), (), (), "waits for all its copies"),
 ])  # fmt: skip
 def test_an_operation_in_words(op, reads, writes, words):
     assert op.sentence(reads, writes) == words

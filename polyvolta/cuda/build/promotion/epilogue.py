@@ -81,7 +81,7 @@ def epilogue(
     warps : of a block, along y, x and z; those along z have parts of the sum.
     name_of : makes a statement's name from a wish, one that nothing else has.
     """
-    kind, order = "float" if plan.computes or warps[2] > 1 else "half", tensors[plan.outputs[0]].order
+    kind, order = "float" if plan.computes or warps[2] > 1 else macro.kind, tensors[plan.outputs[0]].order
     runs = plan_runs(macro, order) if warps[2] == 1 else None
     b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of)
     b.run()
@@ -159,7 +159,7 @@ class _Builder:
 
         moves = any(ROUND in e.names() for e in one(var(ROUND)).index)  # type: ignore[union-attr]
         count = self.runs.rounds if moves else 1
-        self.array(array, "half", count)
+        self.array(array, self.tensors[access.tensor].kind, count)
         self.add(statement, self.rounds(one, count), "global memory -> registers")
 
     def taken(self, array: str, runs: Runs) -> None:

@@ -191,10 +191,11 @@ class _Loop:
         return self.plan.a, self.plan.b
 
     def registers(self) -> tuple[RegisterArray, ...]:
-        out = [RegisterArray(n, "half", (s.copies,)) for s in self.sides for n in staged(s)]
+        out = [RegisterArray(n, self.macro.kind, (s.copies,)) for s in self.sides for n in staged(s)]
         for side, values in zip(self.sides, self.macro.values):
             counts, _ = fragment_counts(side, self.macro.shape)
-            out.append(RegisterArray(fragment_name(side.operand.name), "half", (counts[0] * counts[1],), values))
+            name = fragment_name(side.operand.name)
+            out.append(RegisterArray(name, self.macro.kind, (counts[0] * counts[1],), values))
         return tuple(out)
 
     # ---- movements

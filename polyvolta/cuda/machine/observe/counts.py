@@ -1,10 +1,11 @@
 """What a run costs: warp instructions by kind, bytes on every level of memory, floating-point operations.
 
-Counted, as machine instructions of a warp: loads and stores of global and of shared memory by width, tensor-core
-instructions (an instruction of PTX may take several issue slots: its `slots`), barriers, conversions between fp16 and
-fp32, pointwise arithmetic (each operation of a formula, a function of the mathematics library as one), and the zeros
-that accumulators start from, a register each. Not counted: addresses, predicates and the control of loops, moves and
-byte permutations between registers. So `issued` is what the computation itself needs, a lower bound of what is issued.
+Counted, as machine instructions of a warp: loads and stores of global and of shared memory by width, copies from the
+one to the other, loads of matrices, tensor-core instructions (an instruction of PTX may take several issue slots: its
+`slots`), barriers, conversions between fp16 and fp32, pointwise arithmetic (each operation of a formula, a function of
+the mathematics library as one), and the zeros that accumulators start from, a register each. Not counted: addresses,
+predicates and the control of loops, moves and byte permutations between registers. So `issued` is what the computation
+itself needs, a lower bound of what is issued.
 
 Of a k tile the issue slots tell what limits the kernel: a scheduler issues one instruction of a warp in a cycle, and
 shared memory serves one phase in a cycle, whose number bank conflicts raise.
@@ -43,6 +44,10 @@ MEANING = {
     "STG": "stores to global memory",
     "LDS": "loads from shared memory",
     "STS": "stores to shared memory",
+    "LDSM": "matrices from shared memory",
+    "LDGSTS": "copies from global to shared memory",
+    "LDGDEPBAR": "groups of copies that are closed",
+    "DEPBAR": "waits for copies",
 }
 
 
@@ -197,7 +202,10 @@ class CountObserver(Observer):
         counted = self._register_work(op, warps)
         cycles = 0
         for a in accesses:
-            counted[f"{LETTERS[a.space, a.kind]}.{8 * a.width if a.width > 2 else 'U16'}"] += a.requests
+            if a.opcode:  # of several accesses with it one instruction
+                counted[a.opcode] = max(counted[a.opcode], a.requests)
+            else:
+                counted[f"{LETTERS[a.space, a.kind]}.{8 * a.width if a.width > 2 else 'U16'}"] += a.requests
             self.traffic[a.space, a.kind] += a.width * a.lanes
             if a.space == "shared":
                 cycles += a.cycles

@@ -80,6 +80,9 @@ class Observer:
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         """An operation was taken."""
 
+    def end(self, m: Machine) -> None:
+        """The batch of blocks has ended."""
+
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
         """The machine would have refused something; see `machine.Faults`."""
 

@@ -1,7 +1,8 @@
 """Values that are read before anybody wrote them: in shared memory, in registers, and results that nobody wrote.
 
 Flags say what was written, not patterns of bits: a NaN may be data. A guarded load writes all of its eight values,
-zeros where it is outside of its tensor.
+zeros where it is outside of its tensor. An asynchronous copy takes away what its place held when it is issued, and
+writes it when its thread has waited for it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import Access, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.machine.errors import Diverged
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
@@ -105,6 +107,7 @@ class UninitialisedObserver(Observer):
 
     def start(self, m: Machine) -> None:
         self.shared = np.zeros((m.shape[0], self.ir.shared_bytes // self.slot), bool)
+        self.copies: Pending[np.ndarray] = Pending(m.shape)
         self.registers = {r.name: np.zeros((*r.shape, *m.shape), bool) for r in self.ir.registers}
         for t in self.ir.tensors:
             if t.written and t.name not in self.results:
@@ -125,6 +128,11 @@ class UninitialisedObserver(Observer):
                 self._shared(m, step, one)
         for at in stored:
             self.results[at.access.array][0][at.elements if at.inside is None else at.elements[at.inside]] = True
+        if step.op.commits:
+            self.copies.commit(step.mask)
+        if step.op.awaits is not None:
+            for slots, mask in self.copies.wait(step.op.awaits, step.mask):
+                self._written(m, slots, mask, True)
         for a in registers:
             if a.writes and (flags := self._flags(m, a)) is not None:
                 flags |= True if step.mask is None else step.mask
@@ -153,15 +161,12 @@ class UninitialisedObserver(Observer):
         slots = (a.address // self.slot)[..., None] + np.arange(a.width // self.slot)
         slots = np.moveaxis(slots, 0, -2).reshape(*a.address.shape[1:], -1)  # [block, warp, lane, piece]
         mask = None if a.active is None else a.active[0]
-        if a.kind == "write" and a.times == m.shape[0] and mask is None:  # the same slots of all blocks
-            self.shared[:, slots.ravel()] = True
+        if a.kind == "write":
+            self._written(m, slots, mask, not a.later)
+            if a.later:
+                self.copies.issue(slots, mask)
             return
         blocks = np.arange(m.shape[0])[:, None, None, None]
-        if a.kind == "write":
-            blocks, slots = np.broadcast_arrays(blocks, slots)
-            active = ... if mask is None else mask
-            self.shared[blocks[active], slots[active]] = True
-            return
         slots = slots if mask is None else np.where(mask[..., None], slots, 0)
         bad = ~self.shared[blocks, slots]
         if mask is not None:
@@ -171,6 +176,15 @@ class UninitialisedObserver(Observer):
             byte = int(np.broadcast_to(slots, bad.shape)[tuple(at)]) * self.slot
             where = f"byte {byte} of shared memory in {a.array}"
             self._add(m, step.path, a.array, at[:3], int(np.count_nonzero(bad)), where)
+
+    def _written(self, m: Machine, slots: np.ndarray, mask: Mask, written: bool) -> None:
+        """Pieces [block, warp, lane, piece] of some threads hold something from now on, or hold nothing."""
+        if slots.shape[0] == 1 and mask is None:  # the same of all blocks
+            self.shared[:, slots.ravel()] = written
+            return
+        blocks, slots = np.broadcast_arrays(np.arange(m.shape[0])[:, None, None, None], slots)
+        active: Any = ... if mask is None else mask
+        self.shared[blocks[active], slots[active]] = written
 
     def _add(self, m: Machine, path: IrPath, array: str, at: Any, count: int, where: str) -> None:
         key = path, array

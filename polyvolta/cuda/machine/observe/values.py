@@ -3,11 +3,11 @@
 A kernel that breaks no rule may still compute something else: a lane that loads its neighbour's row, a part of a sum
 left out. So each value that is stored is compared with the exact one, computed in float64 from the same arrays.
 
-How far it may be off is not a matter of taste. `graph.rounding` follows the three roundings that a kernel does, fp16
-operands, fp32 sums and functions, an fp16 result, and gives a bound for each element; the exact value less and plus
-that bound, both rounded to fp16, are the least and the largest number that may be stored. Beyond fp16's range they are
-infinite, and so must the result be; where the exact value is NaN, NaN must be stored. Where nothing can be said, such
-as where an operand of a product may be beyond fp16's range, nothing is, and the table counts these elements.
+How far it may be off is not a matter of taste. `graph.rounding` follows the three roundings that a kernel does, 16-bit
+operands, fp32 sums and functions, a 16-bit result, and gives a bound for each element; the exact value less and plus
+that bound, both rounded to fp16 (bf16), are the least and the largest number that may be stored. Beyond its range they
+are infinite, and so must the result be; where the exact value is NaN, NaN must be stored. Where nothing can be said,
+such as where an operand of a product may be beyond fp16's range, nothing is, and the table counts these elements.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
 from polyvolta.cuda.machine.reach import GlobalReach
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.graph.functions.formats import KINDS, widened
 
 RARE = 16  # values of which the rarest is looked for elsewhere
 ORIGINS = 1000  # places where it may be found
@@ -116,12 +117,12 @@ class _Result:
     Parameters
     ----------
     tensor : of the kernel.
-    exact, off : the exact values and how far off they may be before they are rounded to fp16, float64 of its shape.
+    exact, off : the exact values and how far off they may be before they are rounded to 16 bits, float64 of its shape.
     memory : the tensor's memory; elements beyond the result's shape are padding.
 
     Attributes
     ----------
-    least, most : the smallest and the largest value that each element may have, fp16; both NaN: NaN alone.
+    least, most : the smallest and the largest value that each element may have, fp32; both NaN: NaN alone.
     low, high : the same by the number of a value in memory.
     unknown, wrong : where in memory anything may be stored, and where something wrong was.
     """
@@ -129,11 +130,12 @@ class _Result:
     def __init__(self, tensor: GlobalTensor, exact: np.ndarray, off: np.ndarray, memory: Memory) -> None:
         self.tensor, self.exact, self.off, self.memory = tensor, exact, off, memory
         with np.errstate(all="ignore"):
-            self.least, self.most = ((exact + s * off).astype(np.float16) for s in (-1, 1))
+            form = KINDS[tensor.kind]
+            self.least, self.most = (form.rounded(exact + s * off).astype(np.float32) for s in (-1, 1))
         lines = np.ix_(*map(np.arange, exact.shape))
         at = sum(i * s for i, s in zip(lines, memory.strides, strict=True))
         count = memory.values.size
-        self.low, self.high = np.full(count, -np.inf, np.float16), np.full(count, np.inf, np.float16)
+        self.low, self.high = np.full(count, -np.inf, np.float32), np.full(count, np.inf, np.float32)
         self.unknown, self.wrong = np.ones(count, bool), np.zeros(count, bool)
         self.low[at], self.high[at], self.unknown[at] = self.least, self.most, np.isinf(off)
 
@@ -171,7 +173,7 @@ class _Store:
     path, tensor : the operation's, and where it stores to.
     blocks : [3, block], blockIdx of the batch's blocks.
     reach : where.
-    values : fp16, [block, warp, lane, 8].
+    values : as the tensor's memory has them, [block, warp, lane, 8].
     """
 
     path: IrPath
@@ -206,7 +208,8 @@ class _Tally:
         """Look at what was stored."""
         self.stored += store.count
         at = store.places
-        wrong = result.are_wrong(at, store.values)
+        values = widened(store.values)
+        wrong = result.are_wrong(at, values)
         if store.reach.inside is not None:
             wrong &= store.reach.inside
         if not wrong.any():
@@ -217,7 +220,7 @@ class _Tally:
             self.first = (x, y, z), warp, lane
         self.wrong += int(np.count_nonzero(wrong))
         self.at.append(at[wrong])
-        self.found.append(store.values[wrong])
+        self.found.append(values[wrong])
         result.wrong[at[wrong]] = True
 
 
@@ -247,8 +250,9 @@ class ValueObserver(Observer):
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         for at in step.reach:
             if isinstance(at, GlobalReach) and at.access.writes:
-                store = _Store(step.path, at.access.array, m.blocks, at, np.zeros(0, np.float16))
-                self.stores.append(replace(store, values=m.tensors[at.access.array].values[store.places]))
+                memory = m.tensors[at.access.array].values
+                store = _Store(step.path, at.access.array, m.blocks, at, memory[:0])
+                self.stores.append(replace(store, values=memory[store.places]))
 
     def seen(self, places: Places) -> Values:
         if not self.memory:  # nothing has run: an empty result

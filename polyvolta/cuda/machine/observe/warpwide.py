@@ -14,6 +14,7 @@ from itertools import groupby
 
 import numpy as np
 
+from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.layouts import bank_model
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.machine import Machine, Step
@@ -32,6 +33,8 @@ class Accesses:
     address : [access, block, warp, 32], in bytes; one block for all where they go to the same places.
     active : which lanes take part, in the same shape; None: all.
     blocks : how many blocks there are.
+    later : whether they are asynchronous, done some time between now and a wait.
+    opcode : the machine's instruction, if it is no plain load or store.
     """
 
     space: str
@@ -41,6 +44,8 @@ class Accesses:
     address: np.ndarray
     active: np.ndarray | None
     blocks: int
+    later: bool = False
+    opcode: str = ""
 
     @property
     def times(self) -> int:
@@ -94,7 +99,7 @@ def accesses_of(m: Machine, step: Step) -> tuple[Accesses, ...]:
             out.append(_shared(m, [first, *more]))  # type: ignore[list-item]
         else:
             found = instructions(m, (first, *more))
-            out += (_together(m, group) for _, group in groupby(found, lambda a: a.width))
+            out += (_together(m, first.access, group) for _, group in groupby(found, lambda a: a.width))
     return tuple(out)
 
 
@@ -106,17 +111,19 @@ def _shared(m: Machine, parts: Sequence[SharedReach]) -> Accesses:
     address = at.width * np.stack([np.broadcast_to(u, shape) for u in units])
     active = None if at.mask is None else np.broadcast_to(at.mask, address.shape)
     a = at.access
-    return Accesses(a.space, a.kind, a.array, at.width, address, active, m.shape[0])
+    later = a.when == "completion"
+    return Accesses(a.space, a.kind, a.array, at.width, address, active, m.shape[0], later, a.opcode)
 
 
-def _together(m: Machine, group: Iterator[WarpAccess]) -> Accesses:
+def _together(m: Machine, access: Access, group: Iterator[WarpAccess]) -> Accesses:
     some = list(group)
     active = None
     if any(a.active is not None for a in some):
         active = np.stack([np.broadcast_to(True if a.active is None else a.active, m.shape) for a in some])
     address = np.stack([a.address for a in some])
     a = some[0]
-    return Accesses(a.space, a.kind, a.array, a.width, address, active, m.shape[0])
+    later = access.when == "completion"
+    return Accesses(a.space, a.kind, a.array, a.width, address, active, m.shape[0], later, access.opcode)
 
 
 def _different(numbers: np.ndarray) -> np.ndarray:

@@ -98,6 +98,11 @@ class Watch:
         for o in self.observers.values():
             o.step(m, step, accesses)
 
+    def end(self, m: Machine) -> None:
+        """The batch of blocks has ended."""
+        for o in self.observers.values():
+            o.end(m)
+
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> bool:
         """Something that the machine refuses; whether an observer took note of it."""
         if not isinstance(wrong, self.takes):

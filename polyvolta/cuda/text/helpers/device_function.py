@@ -51,7 +51,7 @@ class DeviceFunction:
           return 2 * x;
         }
         """
-        head = f"{INLINE} {self.result} {self.name}("
+        head = f"{INLINE} {self.result}{'' if self.result.endswith('*') else ' '}{self.name}("
         signature = wrapped(head + ", ".join(self.parameters) + ") {", "    ")
         body = [line for text in self.body for line in wrapped(f"  {text}", " " * (6 + len(text) - len(text.lstrip())))]
         return "\n".join([*comment(self.about), *signature, *body, "}"])
@@ -67,10 +67,8 @@ def comment(text: str, indent: str = "") -> list[str]:
     Of maps and bands no expression and no bound is broken, but after commas and semicolons.
     """
     mark = f"{indent}// "
-    if any(part.startswith("{") and len(mark + part) > WIDTH for part in text.splitlines()):
-        text = re.sub(r"^(\{.*) : (.*)$", r"\1\n    : \2", text, flags=re.MULTILINE)
     lines: list[str] = []
-    for part in text.splitlines():
+    for part in "\n".join(_in_two(part, WIDTH - len(mark)) for part in text.splitlines()).splitlines():
         glued = re.sub(_INNER, GLUE, part) if part.lstrip().startswith(("{", ":", "BAND: ")) else part
         if max(map(len, glued.split(" "))) > WIDTH - len(mark):
             glued = part
@@ -78,6 +76,12 @@ def comment(text: str, indent: str = "") -> list[str]:
             glued, WIDTH, initial_indent=mark, subsequent_indent=mark, break_long_words=False, break_on_hyphens=False
         )
     return [line.replace(GLUE, " ") for line in lines]
+
+
+def _in_two(part: str, width: int) -> str:
+    """A map that is too long for a line with its bounds on the next one."""
+    long = part.startswith("{") and len(part) > width
+    return re.sub(r"^(\{.*) : (.*)$", r"\1\n    : \2", part) if long else part
 
 
 _INNER = r"(?<=\S) (?=\S)(?<![,;] )(?!->|: |and )"

@@ -29,7 +29,8 @@ PIECES = {
 @lru_cache(maxsize=64)
 def store(exchange: Exchange, width: int) -> DeviceFunction:
     """Each lane's fragment into the warp's buffer, piece by piece."""
-    kind = PIECES[exchange.kind, len(exchange.pieces[0])]
+    stored = "float" if exchange.kind == "float" else "half"
+    kind = PIECES[stored, len(exchange.pieces[0])]
     single = kind in ("fp16", "unsigned", "float")
     lines = [f"{kind} *piece = ({kind} *)exchange;"]
     named, index = places([simplify(e, LANE) for e in exchange.store.exprs], LANE)
@@ -37,13 +38,13 @@ def store(exchange: Exchange, width: int) -> DeviceFunction:
     for values, at in zip(exchange.pieces, index, strict=True):
         if kind == "fp16":
             words = [f"pack_half(acc[{values[0]}])"]
-        elif exchange.kind == "half":
+        elif stored == "half":
             words = [f"pack_half2(acc[{i}], acc[{j}])" for i, j in zip(values[::2], values[1::2])]
         else:
             words = [f"acc[{i}]" for i in values]
         made = words[0] if single else f"make_{kind}({', '.join(words)})"
         lines.append(f"piece[{at}] = {made};")
-    form = "fp16" if exchange.kind == "half" else "fp32"
+    form = "fp16" if stored == "half" else "fp32"
     count = len(exchange.pieces[0])
     about = f"the lane's accumulator fragment as {form}, in pieces of {count} values"
     return DeviceFunction(
@@ -52,7 +53,7 @@ def store(exchange: Exchange, width: int) -> DeviceFunction:
         ("half8 *exchange", f"const float (&acc)[{width}]", "int lane"),
         tuple(lines),
         about,
-        () if exchange.kind == "float" else (PACK_HALF,) if count == 1 else (PACK_HALF2,),
+        () if stored == "float" else (PACK_HALF,) if count == 1 else (PACK_HALF2,),
     )
 
 
@@ -74,7 +75,7 @@ def load(exchange: Exchange, parts: int, stride: int) -> DeviceFunction:
         )
     )
     about = f"eight consecutive values of the fragment, from\n{owns}"
-    if exchange.kind == "half":
+    if exchange.kind != "float":
         lines = [
             f"const half8 v = exchange[{index[0]}];",
             f"return make_uint4({', '.join(_half_words(exchange.words))});",

@@ -38,13 +38,13 @@ def load(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
         body, needs = _plain_load(along, align, at)
         how = f", in {_accesses(align, 'load')}" if along == "run" else ""
         about = f"{shown}{', lines ld apart' if rank == 2 else ''}{how}"
-        return DeviceFunction(f"load_{what}_{name}", "half8", _parameters(rank, "const "), body, about, needs)
+        return DeviceFunction(f"load_{what}_{name}", "half8", parameters(rank, "const "), body, about, needs)
     inner = load(rank, along, align, False)
     body, needs = _guarded_load(rank, along, align, inner)
     return DeviceFunction(
         f"load_{what}_{name}_guarded",
         "half8",
-        (*_parameters(rank, "const "), *_extents(rank)),
+        (*parameters(rank, "const "), *extents(rank)),
         body,
         f"{shown}, with zeros for what is outside of the {kind}",
         needs,
@@ -73,7 +73,7 @@ def store(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
             body, needs = _wide_store(align, f"{array} + {at}"), ()
         about = f"{shown} = value{', lines ld apart' if rank == 2 else ''}{how}"
         return DeviceFunction(
-            f"store_{what}_{name}", "void", (*_parameters(rank, ""), "half8 value"), body, about, needs
+            f"store_{what}_{name}", "void", (*parameters(rank, ""), "half8 value"), body, about, needs
         )
     inner = store(rank, along, align, False)
     test, whole = _tests(rank, along)
@@ -82,7 +82,7 @@ def store(rank: int, along: str, align: int, guarded: bool) -> DeviceFunction:
     return DeviceFunction(
         f"store_{what}_{name}_guarded",
         "void",
-        (*_parameters(rank, ""), *_extents(rank), "half8 value"),
+        (*parameters(rank, ""), *extents(rank), "half8 value"),
         (*short, *split, f"  if ({test})", f"    {array}[{each}] = part[i];"),
         f"{shown} = value, but for what is outside of the {kind}",
         (*((inner,) if short else ()), SPLIT_HALF8),
@@ -94,13 +94,13 @@ def _accesses(align: int, what: str) -> str:
     return f"{count} {BITS[align]}-bit {what}{'s' if align < 8 else ''}"
 
 
-def _parameters(rank: int, const: str) -> tuple[str, ...]:
+def parameters(rank: int, const: str) -> tuple[str, ...]:
     if rank == 2:
         return f"{const}fp16 *__restrict__ matrix", "long long line", "int run", "int ld"
     return f"{const}fp16 *__restrict__ vector", "int at"
 
 
-def _extents(rank: int) -> tuple[str, ...]:
+def extents(rank: int) -> tuple[str, ...]:
     return ("int lines", "int length") if rank == 2 else ("int length",)
 
 

@@ -33,10 +33,7 @@ def store(tile: SharedTile, operand: str) -> DeviceFunction:
 
 @lru_cache(maxsize=256)
 def _store(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunction:
-    names = tuple(n for n, _ in layout.inputs)
-    line, run = (names[d] for d in order)
-    ranges = {line: (0, None), run: (0, None)}
-    chunk = narrowed(in_steps(layout["chunk"], {run: CHUNK}, layout.ranges), ranges)
+    line, run, chunk, ranges = chunk_at(layout, order)
     return DeviceFunction(
         f"store_shared_{operand}_{layout_name(order)}_swizzled",
         "void",
@@ -44,6 +41,14 @@ def _store(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunc
         (f"tile[{c_expr(chunk, ranges)}] = v;",),
         f"the chunk that starts at [{line}, {run}] of the tile:\n{layout}",
     )
+
+
+def chunk_at(layout: IndexMap, order: tuple[int, ...]) -> tuple[str, str, Aff, Mapping[str, Range]]:
+    """The names of a chunk's line and of its run, the chunk at these, and the range of each."""
+    names = tuple(n for n, _ in layout.inputs)
+    line, run = (names[d] for d in order)
+    ranges: dict[str, Range] = {line: (0, None), run: (0, None)}
+    return line, run, narrowed(in_steps(layout["chunk"], {run: CHUNK}, layout.ranges), ranges), ranges
 
 
 def fragment_load(
@@ -90,7 +95,7 @@ def _fragment_load(
         "void",
         (declared("&v" if single else "(&v)", values), "const half8 *tile", f"int {line}", f"int {run}", "int lane"),
         tuple(lines),
-        f"the lane's part of the {size} fragment at [{', '.join(names)}], value n of it at\n{_shown(ownership, names)}",
+        f"the lane's part of the {size} fragment at [{', '.join(names)}], value n of it at\n{shown(ownership, names)}",
     )
 
 
@@ -108,7 +113,7 @@ def _joined(loaded: Sequence[str], each: int, access: int, number: str) -> tuple
     return [], pairs[0] if each == 2 else f"make_uint{each // 2}({', '.join(pairs)})"
 
 
-def _shown(ownership: IndexMap, names: Sequence[str]) -> IndexMap:
+def shown(ownership: IndexMap, names: Sequence[str]) -> IndexMap:
     """An ownership map in the names of the tile's dimensions."""
     (lane, (_, values)) = ownership.inputs
     outputs = tuple((f"+{n}", e.subs({"i": var("n")})) for n, e in zip(names, ownership.exprs))

@@ -16,7 +16,9 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, phases, worst_degree
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.engine.addresses import Addresses
+from polyvolta.cuda.verify.engine.symbols import thread_numbers
 from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
+from polyvolta.sets import Aff
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +40,16 @@ class Words:
 def instructions(r: Requests) -> Iterator[Words]:
     """The accesses to shared memory that an operation is made of, one after the other."""
     for access in r.accesses:
-        first = Addresses(r.ir, access, r.values, lambda e: r.split(e)[1]).instructions
+        first = Addresses(r.ir, access, r.values, lambda e: _slot(r, e)).instructions
         for n in range(first.shape[-1]):
             yield Words(first[..., n], access.bytes, access.array)
+
+
+def _slot(r: Requests, e: Aff) -> np.ndarray:
+    """A slot as numbers, up to what all lanes share; one that no thread has a part in may be any, such as 0."""
+    if not e.names() & thread_numbers(r.ir).keys():
+        return np.zeros(r.shape, np.int64)
+    return r.split(e)[1]
 
 
 def bank_conflicts(ir: KernelIR) -> Verdict:

@@ -20,6 +20,7 @@ from polyvolta.sched.tree import Schedule
 
 PROOF = "arguments"
 STATEMENT = "the arguments are the graph's inputs and outputs, with their shapes and layouts, its sizes and its scalars"
+DTYPES = {"half": "", "bfloat16": ", bfloat16"}  # what is said of a kind; fp16 goes without saying
 
 
 def arguments(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Verdict:
@@ -52,12 +53,13 @@ def asked(graph: Graph) -> tuple[GlobalTensor, ...]:
 def _argument(t: Tensor, written: bool) -> GlobalTensor:
     dims = tuple(d if isinstance(d, int) else str(d) for d in t.dims)
     lines_first = {1: (0,), 2: (0, 1) if t.layout == "row" else (1, 0)}
-    return GlobalTensor(t.name, dims, lines_first[len(dims)], written)
+    kinds = {"float16": "half", "bfloat16": "bfloat16"}
+    return GlobalTensor(t.name, dims, lines_first[len(dims)], written, kind=kinds[t.dtype])
 
 
 def _text(t: GlobalTensor) -> str:
     layout = f", {'row' if t.order == (0, 1) else 'column'}-major" if len(t.dims) == 2 else ""
-    return f"{t.name}[{', '.join(map(str, t.dims))}]{layout}{', written' if t.written else ''}"
+    return f"{t.name}[{', '.join(map(str, t.dims))}]{layout}{DTYPES[t.kind]}{', written' if t.written else ''}"
 
 
 def _differences(ir: KernelIR, graph: Graph) -> Iterator[tuple[str, str]]:

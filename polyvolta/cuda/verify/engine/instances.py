@@ -2,6 +2,9 @@
 
 A kernel's loop over k tiles comes to the same operations again and again, and with them to the same places: what was
 seen of these once needs no second look. Of each such *instance* it is kept where it goes, for all clients of a run.
+
+An asynchronous copy is complete, to the machine, when it is issued. That all the orders in which a GPU may complete
+copies come to the same is what `verify.order` proves.
 """
 
 from __future__ import annotations
@@ -54,15 +57,14 @@ class Instances:
 
         Raises
         ------
-        Undecided : an access that isn't done when the thread goes on, or not by the thread; what waits for those, and
-            what orders them, is no part of the machine's order.
+        Undecided : an access past the threads, of a copy engine or a tensor core; what orders those is not known.
         """
         found = self._accesses.get(here.path)
         if found is None:
             found = here.op.accesses(self.ir)
             for a in found:
-                if (a.proxy, a.when) != ("generic", "issue"):
-                    raise Undecided(f"{a.kind} of {a.array}, {a.proxy} and done at {a.when}: when, is not known here")
+                if a.proxy != "generic":
+                    raise Undecided(f"{a.kind} of {a.array}, {a.proxy}: what orders it, is not known here")
             self._accesses[here.path] = found
         return found
 

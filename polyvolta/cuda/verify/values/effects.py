@@ -24,6 +24,7 @@ from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.values.products import Products
 from polyvolta.cuda.verify.values.reads import Read
 from polyvolta.cuda.verify.values.results import Notes, check_store
+from polyvolta.cuda.verify.values.transfers import loaded
 from polyvolta.cuda.verify.values.values import (
     UNKNOWN,
     Computed,
@@ -39,6 +40,7 @@ from polyvolta.cuda.verify.values.values import (
     is_narrowed,
     narrowed,
 )
+from polyvolta.graph.functions.formats import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def _scale(known: Knowledge, state: Memories, here: Here) -> None:
 
 
 def _exact(known: Knowledge, values: Tags, name: str, here: Here) -> None:
-    """Refute arithmetic with what was rounded to fp16 before."""
+    """Refute arithmetic with what was rounded to 16 bits before."""
     active = values.kind if here.mask is None else values.kind[here.mask]
     wrong = [k for k in np.unique(active) if k != UNKNOWN and is_narrowed(known.table[k])]
     if wrong:
@@ -115,32 +117,36 @@ def _exact(known: Knowledge, values: Tags, name: str, here: Here) -> None:
             where &= here.mask[..., None]
         warp, lane, value = (int(x) for x in np.argwhere(where)[0])
         text = element_text(known.table[wrong[0]], values.at[warp, lane, value], known.meaning.names)
-        what = f"{text} in {name} was rounded to fp16, and is computed with; the graph has fp32 there"
+        what = f"{text} in {name} was rounded to {KINDS[here.ir.kind].short}, and is computed with; the graph has fp32 there"
         here.refute("result", what, warp=warp, lane=lane)
 
 
 def _rounded(known: Knowledge, values: Tags) -> Tags:
-    """Values in fp16."""
+    """Values in 16 bits."""
     kinds = values.kind.copy()
     for kind in (int(k) for k in np.unique(kinds) if k != UNKNOWN):
         kinds[values.kind == kind] = known.table.number(narrowed(known.table[kind]))
     return Tags(kinds, values.at)
 
 
-def _is_half(here: Here, element: kir.Element) -> bool:
-    return here.ir.register(element.array).kind == "half"
+def _is_narrow(here: Here, element: kir.Element) -> bool:
+    return here.ir.register(element.array).kind in kir.NARROW
 
 
 def _global_load(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.GlobalLoad)
+    state.write(op.target, _elements(known, here, state.element(op.target, here).kind.shape), here)
+
+
+def _elements(known: Knowledge, here: Here, shape: tuple[int, ...]) -> Tags:
+    """The elements of a tensor that an operation reads, of some shape [warp, lane, value]."""
     access = _of_tensor(here)
     parts = [here.split(e) for e in access.index]
     kind = known.table.number(Load(access.array, tuple(base for base, _ in parts)))
     numbers = (x[..., None] + more for (_, x), more in zip(parts, offsets(access), strict=True))
-    shape = state.element(op.target, here).kind.shape
     at = np.stack([np.broadcast_to(x, shape) for x in numbers], -1).astype(np.int32)
-    state.write(op.target, Tags(np.full(at.shape[:-1], kind, np.int32), at), here)
+    return Tags(np.full(at.shape[:-1], kind, np.int32), at)
 
 
 def _of_tensor(here: Here) -> Access:
@@ -176,7 +182,7 @@ def _pointwise(known: Knowledge, state: Memories, here: Here) -> None:
         if any(isinstance(p, Computed) and p.vanishes for p in parts):
             raise Undecided(f"{op.name} computes with what is an operand of a product already")
         skeleton = _vanishing(known, skeleton, joint, where, here)
-        if _is_half(here, op.target):
+        if _is_narrow(here, op.target):
             skeleton = narrowed(skeleton)
         made = Tags(np.full(shape, known.table.number(skeleton), np.int32), joint)
         if joint.shape[-1] < 2:
@@ -232,8 +238,8 @@ def _vanishing(known: Knowledge, skeleton: Skeleton, at: np.ndarray, where: np.n
 def _shared_store(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.SharedStore)
-    if not _is_half(here, op.source):
-        raise Undecided(f"{op.source.array} is stored to {op.tile}, whose values are fp16")
+    if not _is_narrow(here, op.source):
+        raise Undecided(f"{op.source.array} is stored to {op.tile}, whose values are {KINDS[here.ir.kind].short}")
     (at,) = here.addresses
     state.store(at.values(SLOT), state.element(op.source, here), here)
 
@@ -244,6 +250,21 @@ def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
     (at,) = here.addresses
     slots = at.values(SLOT)
     local = tuple(np.broadcast_to(x, slots.shape) for x in at.elements)
+    _fragment(known, state, here, slots, local)
+
+
+def _load_matrix(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.LoadMatrix)
+    _fragment(known, state, here, *loaded(here, op, here.ir.register(op.target.array).width))
+
+
+def _fragment(
+    known: Knowledge, state: Memories, here: Here, slots: np.ndarray, local: tuple[np.ndarray, ...]
+) -> None:
+    """A fragment is what lies in slots, which is to be the tile's elements `local`, [warp, lane, value] each."""
+    op = here.op
+    assert isinstance(op, kir.FragmentLoad | kir.LoadMatrix)
     values, halves, writers = state.load(slots)
     read = Read(op, values, local, slots, tuple(n for n, _ in layout_of(here.ir.tile(op.tile)).inputs))
     active = np.ones(slots.shape, bool) if here.mask is None else np.broadcast_to(here.mask[..., None], slots.shape)
@@ -261,6 +282,13 @@ def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
     state.write(op.target, values, here)
 
 
+def _async_copy(known: Knowledge, state: Memories, here: Here) -> None:
+    """The values of a copy, which is complete when it is issued."""
+    (at,) = here.addresses
+    slots = at.values(SLOT)
+    state.store(slots, _elements(known, here, slots.shape), here)
+
+
 def _mma(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.Mma)
@@ -275,7 +303,7 @@ def _exchange_store(known: Knowledge, state: Memories, here: Here) -> None:
     (at,) = here.addresses
     values = state.element(op.source, here).values(np.array(op.exchange.pieces).reshape(-1))
     slots, size = at.values(SLOT), at.access.item // SLOT
-    if op.exchange.kind == "half":
+    if op.exchange.kind in kir.NARROW:
         values = _rounded(known, values)
     for half in range(size):
         state.store(slots + half, values, here, WHOLE if size == 1 else (LOW, HIGH)[half])
@@ -310,7 +338,7 @@ def _exchange_load(known: Knowledge, state: Memories, here: Here) -> None:
         for values in parts:
             _exact(known, values, op.buffer, here)
     found = parts[0] if op.parts == 1 else _summed(known, parts, here)
-    state.write(op.target, _rounded(known, found) if _is_half(here, op.target) else found, here)
+    state.write(op.target, _rounded(known, found) if _is_narrow(here, op.target) else found, here)
 
 
 def _summed(known: Knowledge, parts: list[Tags], here: Here) -> Tags:
@@ -362,8 +390,8 @@ def _take_run(known: Knowledge, state: Memories, here: Here) -> None:
     state.write(op.target, state.element(op.source, here).values(values), here)
 
 
-def _barrier(known: Knowledge, state: Memories, here: Here) -> None:
-    """Whether barriers are where they should be is shown elsewhere."""
+def _orders(known: Knowledge, state: Memories, here: Here) -> None:
+    """Whether barriers, commits and waits are where they should be is shown elsewhere."""
 
 
 EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
@@ -378,5 +406,9 @@ EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
     kir.ExchangeLoad: _exchange_load,
     kir.GlobalStore: _global_store,
     kir.TakeRun: _take_run,
-    kir.Barrier: _barrier,
+    kir.Barrier: _orders,
+    kir.LoadMatrix: _load_matrix,
+    kir.AsyncCopy: _async_copy,
+    kir.CommitCopies: _orders,
+    kir.WaitCopies: _orders,
 }

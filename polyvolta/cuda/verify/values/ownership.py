@@ -16,6 +16,8 @@ The instruction's own maps are checked against what the manual says, written dow
 that isn't here, such as one that was added from outside, the report says that its maps are taken as they are. A
 fragment load must hand out what the macro-MMA that uses it expects.
 
+Matrix loads have a map of their own, the instruction's distribution; see `matrix_loads`.
+
 Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type", and those for mma.m16n8k8 and
 mma.m16n8k16.
 """
@@ -28,7 +30,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR
+from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, LoadMatrix
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
@@ -38,6 +40,7 @@ from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verd
 from polyvolta.cuda.verify.values.declared import Product, products
 from polyvolta.cuda.verify.values.exchanges import exchange
 from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
+from polyvolta.cuda.verify.values.matrix_loads import relations, undelivered
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 
@@ -238,7 +241,8 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     if not macros:
         raise NoMeaning("the kernel has no matrix product")
     wrong = ((p, fault) for p in of if (fault := wrong_macro(p.macro)) is not None)
-    found = next(((CounterExample(what, lane=lane), p.path) for p, (what, lane) in wrong), None) or _astray(ir, of)
+    found = next(((CounterExample(what, lane=lane), p.path) for p, (what, lane) in wrong), None)
+    found = found or undelivered(ir) or _astray(ir, of)
     names = " and ".join(dict.fromkeys(m.name for m in macros))
     scopes = " or ".join(dict.fromkeys(m.instruction.scope.name for m in macros))
     statement = (
@@ -249,6 +253,9 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     if taken:
         statement += f"; the maps of {' and '.join(taken)} are taken as they are, for want of a manual to compare with"
     relation = "; ".join(f"{m.name} of {len(m.steps)} {m.instruction.name}: A {m.a}, B {m.b}, D {m.d}" for m in macros)
+    if matrices := relations(ir):
+        statement += "; what a matrix load distributes of the lines that lanes name is what its lanes own"
+        relation = "; ".join((relation, *matrices))
     case, at = found if found is not None else (None, None)
     return Verdict(statement, relation, case, at)
 
@@ -260,9 +267,9 @@ def _astray(ir: KernelIR, of: list[Product]) -> tuple[CounterExample, IrPath] | 
     ------
     Undecided : an array with several kinds of loads and products, of which each has its counterpart.
     """
-    loads: dict[tuple[str, str], list[tuple[IrPath, FragmentLoad]]] = {}
+    loads: dict[tuple[str, str], list[tuple[IrPath, FragmentLoad | LoadMatrix]]] = {}
     for at, s in walk(ir.body):
-        if isinstance(s, FragmentLoad):
+        if isinstance(s, FragmentLoad | LoadMatrix):
             loads.setdefault((s.operand, s.target.array), []).append((at, s))
     several = None
     for (operand, array), mine in loads.items():
@@ -283,7 +290,7 @@ def _astray(ir: KernelIR, of: list[Product]) -> tuple[CounterExample, IrPath] | 
     return None
 
 
-def _mismatch(load: FragmentLoad, macro: MacroMma) -> CounterExample | None:
+def _mismatch(load: FragmentLoad | LoadMatrix, macro: MacroMma) -> CounterExample | None:
     """A value that a fragment load brings to another lane than a product expects."""
     wanted, given = table(macro.a if load.operand == "a" else macro.b), table(load.ownership)
     if wanted.shape != given.shape:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import FragmentLoad
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, LoadMatrix
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.addresses import byte_text
 from polyvolta.cuda.verify.engine.memories import SLOT
@@ -47,7 +47,7 @@ class Read:
     names : of the tile's dimensions.
     """
 
-    op: FragmentLoad
+    op: FragmentLoad | LoadMatrix
     values: Tags
     local: tuple[np.ndarray, ...]
     slots: np.ndarray

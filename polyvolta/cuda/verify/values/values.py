@@ -11,8 +11,8 @@ Accumulators hold sums that are not finished. Their skeleton is a `Sum`: for eac
 those of all tiles of the trips before and those of this trip, as sets of places within a tile. Once a trip the second
 set must be what the first one says of each trip; so one skeleton describes a sum over any number of tiles.
 
-A value that was rounded to fp16, on its way through a register or a buffer of fp16, is *narrowed*. It may be stored, or
-be an operand of the tensor cores, which take fp16; to compute with it is not what the graph says.
+A value that was rounded to 16 bits, on its way through a register or a buffer of such, is *narrowed*. It may be stored, or
+be an operand of the tensor cores, which take such; to compute with it is not what the graph says.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def composed(formula: Formula, operands: Iterable[Skeleton]) -> Skeleton:
 
 
 def narrowed(skeleton: Skeleton) -> Skeleton:
-    """A skeleton's values rounded to fp16; elements of tensors, which are fp16, and 0 are what they were.
+    """A skeleton's values rounded to 16 bits; elements of tensors, which have no more, and 0 are what they were.
 
     >>> narrowed(ZERO) is ZERO, narrowed(Scalar("alpha"))
     (True, Computed(formula=Input(position=0), leaves=(Scalar(name='alpha'),), vanishes=False, narrowed=True))
@@ -157,7 +157,7 @@ def narrowed(skeleton: Skeleton) -> Skeleton:
 
 
 def is_narrowed(skeleton: Skeleton) -> bool:
-    """Whether a skeleton's values were rounded to fp16."""
+    """Whether a skeleton's values were rounded to 16 bits."""
     return isinstance(skeleton, Sum | Computed) and skeleton.narrowed
 
 

@@ -26,6 +26,9 @@ class Counting:
     def step(self, m, step):
         self.runs[step.path] += 1
 
+    def end(self, m):
+        pass
+
     def fault(self, m, wrong, threads):
         return False
 

@@ -28,6 +28,9 @@ class Collector:
         assert [np.array_equal(x.address, y.address) for x, y in zip(found, again, strict=True)] == [True] * len(found)
         self.seen += [(step.op, values, a) for a in found]
 
+    def end(self, m):
+        pass
+
     def fault(self, m, wrong, threads):
         return False
 

@@ -14,6 +14,7 @@ from itertools import groupby
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op
 from polyvolta.cuda.machine.observe.observer import times, where
 from polyvolta.cuda.machine.observe.races import VERBS, Race
+from polyvolta.cuda.machine.shadow import NO_WAIT, READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL
 from polyvolta.cuda.pictures.banks import contents
 from polyvolta.cuda.pictures.svg import FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
 from polyvolta.cuda.text.places import Place
@@ -63,7 +64,7 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
         picture.text(-12, y + 9, f"block {block}", size=10, anchor="end", fill=GREY)
     _steps(picture, columns, rows if r.between else ())
     later, before = VERBS.get(r.kind, ("writes", "wrote"))
-    earlier = {"wrote": "writes", "read": "reads"}[before]
+    earlier = {"wrote": "writes", "read": "reads", "copied to": "copies to"}[before]
     last = sum(c.width + GAP for c in columns[:-1])
     middles = columns[0].width / 2, last + columns[-1].width / 2
     for x, column, y, verb, fill in (
@@ -89,6 +90,8 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
 def _warning(r: Race) -> str:
     if not r.unordered:
         return "Each element of a result is one thread's to write"
+    if r.kind in (READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL, NO_WAIT):
+        return "The copy arrives some time before its thread has waited for it, and not at a barrier"
     return f"{'Nothing' if r.block != r.other_block else 'No barrier'} orders the two: either may be the first"
 
 

@@ -1,0 +1,118 @@
+"""Asynchronous copies from global to shared memory, `cp.async`: issued by a thread, grouped, waited for.
+
+Eight values go from a tensor to a chunk of a tile, in pieces as wide as the tensor's alignment allows: 16 bytes past
+the first-level cache, 8 or 4 through it; a single value is too small, and is loaded and stored. An instruction has an
+operand for how many bytes it reads; those that are missing arrive as zeros. So a guard is no branch: what is outside of
+the tensor is not read.
+
+Source: PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, SharedTile
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.text.c_expr import c_expr
+from polyvolta.cuda.text.helpers import global_memory, shared
+from polyvolta.cuda.text.helpers.device_function import DeviceFunction
+from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
+
+
+def chunk(tile: SharedTile, operand: str) -> DeviceFunction:
+    """Where a chunk of a tile is."""
+    return _chunk(tile.layout, tile.order, operand)
+
+
+@cache
+def _chunk(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunction:
+    line, run, place, ranges = shared.chunk_at(layout, order)
+    return DeviceFunction(
+        f"chunk_{operand}_{shared.layout_name(order)}_swizzled",
+        "half8 *",
+        ("half8 *tile", f"int {line}", f"int {run}"),
+        (f"return tile + {c_expr(place, ranges)};",),
+        f"where the chunk is that starts at [{line}, {run}] of the tile:\n{layout}",
+    )
+
+
+@cache
+def instruction(width: int, guarded: bool) -> DeviceFunction:
+    """The copy of 16, 8 or 4 bytes; with `guarded` of the first `bytes`, and zeros.
+
+    Past the first-level cache (.cg) go 16 bytes alone.
+    """
+    level = "cg" if width == 16 else "ca"
+    operand = ", %2" if guarded else ""
+    size = ', "r"(bytes)' if guarded else ""
+    return DeviceFunction(
+        f"copy_async_{width}{'_guarded' if guarded else ''}",
+        "void",
+        ("void *to", "const void *from", *(("int bytes",) if guarded else ())),
+        (
+            f'asm volatile("cp.async.{level}.shared.global [%0], [%1], {width}{operand};"',
+            f'             :: "r"(shared_address(to)), "l"(from){size} : "memory");',
+        ),
+        f"{width} bytes from global to shared memory, some time later"
+        + (": the first ones, so many, and zeros" if guarded else ""),
+        (SHARED_ADDRESS,),
+    )
+
+
+@cache
+def copy(rank: int, align: int, guarded: bool) -> DeviceFunction:
+    """The copy of eight values of a matrix (rank 2) or a vector to a chunk, in accesses of `align` values."""
+    matrix = rank == 2
+    array, at = ("matrix", "line * ld + run") if matrix else ("vector", "at")
+    what, first = ("global", "run") if matrix else ("vector", "at")
+    whole = "matrix[line, run .. run+7]" if matrix else "vector[at .. at+7]"
+    name = f"copy_{what}_{global_memory.BITS[align]}{'_guarded' if guarded else ''}"
+    parameters = ("half8 *chunk", *global_memory.parameters(rank, "const "),
+                  *(global_memory.extents(rank) if guarded else ()))  # fmt: skip
+    lines_apart = ", lines ld apart" if matrix else ""
+    zeros = f", with zeros for what is outside of the {array}" if guarded else ""
+    if align == 1:
+        load = global_memory.load(rank, "run", align, guarded)
+        names = ["line", "run", "ld", "lines", "length"] if matrix else ["at", "length"]
+        call = f"{load.name}({', '.join([array, *(names if guarded else names[: 3 if matrix else 1])])})"
+        about = f"{whole} to a chunk of shared memory{lines_apart}{zeros}; single values are not copied asynchronously"
+        return DeviceFunction(name, "void", parameters, (f"*chunk = {call};",), about, (load,))
+    width = TENSOR_ITEM * align
+    single = instruction(width, guarded)
+    body = []
+    if guarded:
+        inside = f"line < lines ? length - {first} : 0" if matrix else f"length - {first}"
+        body.append(f"const int inside = {inside};  // values, from the first one on")
+    if align == CHUNK:
+        bytes_ = f", {TENSOR_ITEM} * min(max(inside, 0), {CHUNK})" if guarded else ""
+        body.append(f"{single.name}(chunk, {array} + {at}{bytes_});")
+    else:
+        bytes_ = f", {TENSOR_ITEM} * min(max(inside - i, 0), {align})" if guarded else ""
+        body += ["#pragma unroll", f"for (int i = 0; i < {CHUNK}; i += {align})",
+                 f"  {single.name}((fp16 *)chunk + i, {array} + {at} + i{bytes_});"]  # fmt: skip
+    pieces = "one piece" if align == CHUNK else f"{CHUNK // align} pieces of {width} bytes"
+    about = f"{whole} to a chunk of shared memory{lines_apart}, in {pieces}{zeros}"
+    return DeviceFunction(name, "void", parameters, tuple(body), about, (single,))
+
+
+COMMIT = DeviceFunction(
+    "commit_copies",
+    "void",
+    (),
+    ('asm volatile("cp.async.commit_group;");',),
+    "the thread's copies since the last commit are a group",
+)
+
+
+@cache
+def wait(pending: int) -> DeviceFunction:
+    """The wait for all groups but the newest `pending`."""
+    newest = f"groups of copies, but for the newest {pending}" if pending else "groups of copies"
+    return DeviceFunction(
+        f"wait_copies_but_{pending}" if pending else "wait_copies",
+        "void",
+        (),
+        (f'asm volatile("cp.async.wait_group {pending};" ::: "memory");',),
+        f"waits for all of the thread's {newest}",
+    )
