@@ -108,8 +108,8 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
             yield f"{name} is in {low} .. {high}, which nothing is"
     for t in ir.tensors:
         if t.kind not in NARROW or t.kind != ir.kind:
-            yield f"{t.name} has {t.kind} values, where {ir.kind if ir.kind in NARROW else ' or '.join(sorted(NARROW))} " \
-                  "values belong"  # fmt: skip
+            belong = ir.kind if ir.kind in NARROW else " or ".join(sorted(NARROW))
+            yield f"{t.name} has {t.kind} values, where {belong} values belong"
         if not 1 <= len(t.dims) <= 2 or any(d < 1 if isinstance(d, int) else d not in ir.sizes for d in t.dims):
             yield f"{t.name} has the dimensions {t.dims}: one or two sizes or positive numbers are"
         if t.align not in (8, 4, 2, 1):

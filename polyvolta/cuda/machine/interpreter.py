@@ -91,8 +91,9 @@ def interpret(
     ----------
     ir : the kernel.
     tensors : for each tensor an array of its shape and kind (fp16; bf16 of ml_dtypes, or its bit patterns in uint16),
-        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
-        dimension that are multiples of the tensor's `align`. They stand for separate memories: no overlaps.
+        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a
+        larger one, at an address and with a leading dimension that are multiples of the tensor's `align`. They stand
+        for separate memories: no overlaps.
     sizes : a value for each symbolic size.
     scalars : a value for each scalar argument.
     hook : called as `hook(machine, op, values)` after each operation of each batch of blocks, with the names'

@@ -35,7 +35,7 @@ def compiled(functions, arch="sm_70"):
     needed = DeviceFunctions()
     for f in functions:
         needed.name(f)
-    return compile_cubin("\n".join([PRELUDE, *needed.texts(), 'extern "C" __global__ void k() {}']), arch, name="k")
+    return compile_cubin("\n".join([PRELUDE["half"], *needed.texts(), 'extern "C" __global__ void k() {}']), arch, name="k")
 
 
 # ---- global memory

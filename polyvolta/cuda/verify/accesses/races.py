@@ -8,6 +8,9 @@ after the first trips the shadow at the loop's head is one that was there before
 Two statements come out. A read that finds another thread's write lacks a barrier *between* the two: it may see the old
 value. A write that finds another thread's read, or write, *overwrites* too early: the reader may see the new value. In
 a loop over k tiles with one buffer the first barrier is there for the second statement and the second for the first.
+
+What asynchronous copies write is done in the hardware's time, not where the machine stands. Of each pair of accesses one
+of which is such a copy the same two statements are shown by happens-before, as relations (`order.happens_before`).
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Co
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, narrowest
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, listed
+from polyvolta.cuda.verify.order.happens_before import HappensBefore, asynchronous
 from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff
@@ -59,6 +63,8 @@ class RaceWatch(Watching):
         self.touched: dict[tuple, tuple[Touched, ...]] = {}
         self.seen: dict[tuple, np.ndarray | None] = {}  # instance -> who took part
         self.refuted: set[str] = set()
+        self.alone = not asynchronous(ir)
+        self.order: HappensBefore | None = None
         self.behind: dict[IrPath, np.ndarray] = {}
 
     def start(self, ir: KernelIR) -> Shadow:
@@ -68,6 +74,8 @@ class RaceWatch(Watching):
     def step(self, state: Shadow, here: Here) -> None:
         """Accesses, or a barrier."""
         addresses = here.addresses
+        if not self.alone:
+            addresses = tuple(x for x in addresses if x.access.when == "issue")
         if addresses:
             if here.instance not in self.touched:
                 self.touched[here.instance] = touched(addresses, self.slot_bytes)
@@ -135,7 +143,26 @@ class RaceWatch(Watching):
             BETWEEN: "between a write to shared memory and its reads by other threads there is a barrier",
             OVERWRITTEN: "between an access to shared memory and a later write by another thread there is a barrier",
         }[proof]
-        return Verdict(statement, f"{pairs} {between}; {kind}s: {listed(self.counts(kind == 'write'))}")
+        relation = f"{pairs} {between}; {kind}s: {listed(self.counts(kind == 'write'))}"
+        return Verdict(statement, relation) if self.alone else self.with_copies(proof, statement, relation)
+
+    def with_copies(self, proof: str, statement: str, relation: str) -> Verdict:
+        """What is shown of a kernel with asynchronous copies, and a case against it.
+
+        Raises
+        ------
+        Undecided : their order has no exact answer.
+        """
+        of = self.order = self.order or HappensBefore(self.ir)
+        found = of.late if proof == BETWEEN else of.early
+        more = {
+            BETWEEN: "; what is copied asynchronously is read after a wait of the copying thread that covers it, by "
+            "other threads after a barrier behind that wait",
+            OVERWRITTEN: "; a copy is issued after a barrier behind all accesses to what it overwrites, and after "
+            "copies to the same place have arrived",
+        }[proof]
+        case = (found.case, found.at, found.other) if found is not None else ()
+        return Verdict(statement + more, f"{of.relation}; {relation}", *case)
 
     def counts(self, writes: bool) -> dict[str, str]:
         """For each tile how many accesses were seen, of one trip of a loop over k tiles, and to how many bytes."""

@@ -26,14 +26,15 @@ from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,
     LANES,
+    VALUE_BYTES,
     Access,
     Exchange,
     KernelIR,
     Scale,
     Zero,
 )
+from polyvolta.cuda.ir.memories import VALUE_BYTES
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.layouts.exchange import BYTES
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
@@ -53,7 +54,7 @@ def wrong_exchange(exchange: Exchange, macro: MacroMma) -> Fault | None:
 
     Cost: 32 lanes by the values of a fragment, once for each exchange.
     """
-    buffer = np.full((exchange.chunks * CHUNK_BYTES // BYTES[exchange.kind], 2), -1)
+    buffer = np.full((exchange.chunks * CHUNK_BYTES // VALUE_BYTES[exchange.kind], 2), -1)
     return _filled(buffer, exchange, macro) or _emptied(buffer, exchange, macro)
 
 
@@ -83,7 +84,7 @@ def _emptied(buffer: np.ndarray, exchange: Exchange, macro: MacroMma) -> Fault |
         word = next(w for w in exchange.words if exchange.words.count(w) != 1 or not 0 <= w < CHUNK)
         return f"a run takes word {word} {exchange.words.count(word)} times", None, {}, ""
     seen = np.zeros(macro.shape[:2], bool)
-    per_vector = CHUNK_BYTES // BYTES[exchange.kind]
+    per_vector = CHUNK_BYTES // VALUE_BYTES[exchange.kind]
     step = np.array((1, 0) if exchange.along == 0 else (0, 1))
     for number in range(exchange.rounds):
         inputs, here = {"lane": _LANE, "round": number}, {"round": number}

@@ -1,0 +1,109 @@
+"""Relations between the instances of events: constraints in the kernel's names made maps of the set core.
+
+Sizes and block indices are parameters, of which is known what the kernel requires; an event's dimensions are the
+variables of the loops around it, those of the later event primed:
+
+    [K] -> { copy1[c2] -> wait1[c2'] : c2 < c2' and 0 <= c2' and 32*c2' < K }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
+from polyvolta.cuda.verify.order.program import ALWAYS, Constraints, Event, both
+from polyvolta.sets import Aff, Map, Set, var
+from polyvolta.sets.values.build import RowBuilder
+from polyvolta.sets.values.space import Space, Tuple
+
+
+class Relations:
+    """Maps between the events of one kernel.
+
+    Attributes
+    ----------
+    params : the sizes and block indices that the events' domains and slots speak of.
+    """
+
+    def __init__(self, ir: KernelIR, events: Sequence[Event], more: Iterable[Aff] = ()) -> None:
+        spoken = {n for e in events for c in e.domain for x in c for n in x.names() - set(e.dims)}
+        spoken |= {n for x in more for n in x.names()} & {*ir.sizes, *BLOCKS}
+        known = [*of_sizes(ir), *of_grid(ir)]
+        if spoken & set(BLOCKS):
+            spoken |= {n for e in of_grid(ir) if e.names() & spoken & set(BLOCKS) for n in e.names()}
+        self.params = tuple(n for n in (*ir.sizes, *BLOCKS) if n in spoken)
+        self.known: Constraints = frozenset(e for e in known if e.names() <= spoken and not e.is_constant)
+        self._before: dict[tuple[str, str], Map] = {}
+
+    @cached_property
+    def context(self) -> tuple[Constraints, ...]:
+        """What is known of the parameters."""
+        return both(ALWAYS, (self.known,))
+
+    def pairs(self, one: Event, other: Event, ways: Iterable[Iterable[Aff]]) -> Map:
+        """{ one[...] -> other[...] }: the instances of two events for which, of some conjunctions, one holds.
+
+        Parameters
+        ----------
+        ways : conjunctions of `e >= 0` in parameters, dimensions of `one`, and primed dimensions of `other`.
+        """
+        table = {d: var(d + "'") for d in other.dims}
+        later = tuple(frozenset(e.subs(table) for e in c) for c in other.domain)
+        domain = both(both(one.domain, later), self.context)
+        names = (*self.params, *one.dims, *(d + "'" for d in other.dims))
+        space = Space(Tuple(one.name, one.dims), Tuple(other.name, tuple(d + "'" for d in other.dims)))
+        found = (_conjunct(names, c) for c in both(domain, tuple(map(frozenset, ways))))
+        return Map._of(self.params, [(space, tuple(c for c in found if c is not None))])
+
+    def before(self, one: Event, other: Event) -> Map:
+        """{ one[...] -> other[...] }: the instances of an event that a thread runs before those of another one."""
+        key = one.name, other.name
+        if key not in self._before:
+            self._before[key] = self.pairs(one, other, earlier(one, other)).coalesce()
+        return self._before[key]
+
+    def instances(self, event: Event) -> Set:
+        """All instances of an event."""
+        names = (*self.params, *event.dims)
+        found = (_conjunct(names, c) for c in both(event.domain, self.context))
+        return Set._of(self.params, [(Space(None, Tuple(event.name, event.dims)), tuple(c for c in found if c))])
+
+    def nothing(self) -> Map:
+        """No pair."""
+        return Map._of(self.params, [])
+
+
+def earlier(one: Event, other: Event) -> list[list[Aff]]:
+    """When an instant of one event is before an instant of another: their lexicographic order as conjunctions of
+    `e >= 0`, the other one's dimensions primed.
+
+    >>> sync = Event("sync", "barrier", (), ("k",), (1, 0), ALWAYS)
+    >>> read = Event("read", "read", (), ("k",), (1, 4), ALWAYS)
+    >>> [[str(e) for e in way] for way in earlier(sync, read)]
+    [["-k + k' - 1"], ["k - k'", "-k + k'"]]
+    >>> [[str(e) for e in way] for way in earlier(read, sync)]
+    [["-k + k' - 1"]]
+    """
+    ways: list[list[Aff]] = []
+    same: list[Aff] = []
+    for level, (a, b) in enumerate(zip(one.at, other.at)):
+        if a != b:
+            return [*ways, same] if a < b else ways
+        if level < min(len(one.dims), len(other.dims)):
+            x, y = var(one.dims[level]), var(other.dims[level] + "'")
+            ways.append([*same, y - x - 1])
+            same = [*same, x - y, y - x]
+    return ways
+
+
+def _conjunct(names: tuple[str, ...], constraints: Iterable[Aff]):
+    ordered = sorted(constraints, key=str)
+    return RowBuilder(names).conjunct([("ge", e) for e in ordered])
+
+
+def together(maps: Iterable[Map], like: Map) -> Map:
+    """The union of some maps."""
+    return Map._of(like.param_names, [p for m in maps for p in m.parts])
+
