@@ -68,6 +68,9 @@ Partial = Annotated[
 Accumulators = Annotated[
     str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
 ]
+Group = Annotated[
+    int | None, _of_kernel(metavar="ROWS", help="Rows of blocks that start together; the target's if missing.")
+]
 Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture; the first of pv.targets if missing.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
@@ -125,6 +128,7 @@ class Choice:
     partial: Partial = None
     accumulators: Accumulators = None
     prefetch: Prefetch = None
+    group: Group = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
@@ -136,7 +140,7 @@ class Choice:
             )
         given: dict[str, Any] = {
             name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch")
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch", "group")
             if (value := getattr(self, name)) is not None
         }
         if self.block_tile is not None:

@@ -16,6 +16,7 @@ from polyvolta.cli import terminal
 from polyvolta.cli.trial import random_arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.machine.stepping import TraceStep, checked_block, warps_text
+from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
 
 if TYPE_CHECKING:

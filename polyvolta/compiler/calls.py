@@ -131,7 +131,7 @@ def device_call(kernel: Compiled, bound: Bound, outs: Sequence[Any], stream: Any
 
 def _made_like(array: Any, tensor: GlobalTensor, shape: tuple[int, ...]) -> Any:
     """A result in GPU memory, made by the library that made `array`."""
-    return launch.empty_like(array, shape, dtype_of(tensor), memory_order(tensor))
+    return launch.empty_like(array, shape, dtype=dtype_of(tensor), order=memory_order(tensor))
 
 
 def _checked(kernel: Compiled, bound: Bound, inputs: tuple, outputs: tuple, results: tuple) -> Call:

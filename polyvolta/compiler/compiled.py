@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.options import Options
 from polyvolta.compiler.stages import Stages
+from polyvolta.cuda.ir.block_order import MOST_BLOCKS
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
@@ -119,6 +120,12 @@ class Compiled:
                     where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
                     hint="a larger block_tile",
                 )
+        if not self.ir.block_order.fits((x, y, z)):
+            raise TooLarge(
+                f"{x} x {y} blocks, in {self.ir.block_order}, are more than {MOST_BLOCKS}",
+                where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
+                hint="group=1, or a larger block_tile",
+            )
         return LaunchConfig((x, y, z), (self.ir.threads, 1, 1), self.ir.shared_bytes)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -3,6 +3,7 @@
     initial ... contracted   compute decomposition: which instance runs where (module `decompose`)
     promoted                 copies between global memory, shared memory and registers
     prefetched               the copies of later tiles run during the computation on this one
+    grouped                  the order in which blocks start, where it isn't row by row
 
 Every intermediate tree is kept under its stage name. The last one is scanned for loops, these are lowered to the kernel
 IR, and that is printed. Nothing here depends on what the graph computes: that is in its `Plan`, which says what is
@@ -25,7 +26,9 @@ from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.build.lower import lower
-from polyvolta.cuda.build.promotion.assemble import prefetched, promote
+from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
+from polyvolta.cuda.build.promotion.model import BLOCK
+from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
@@ -42,6 +45,7 @@ from polyvolta.graph.plans.plans import Plan
 from polyvolta.graph.tensors import inputs_of
 from polyvolta.sched import Schedule
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.nodes import Mark
 from polyvolta.sets import Set
 
 if TYPE_CHECKING:
@@ -114,15 +118,30 @@ def compile(  # noqa: A001
     macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
     fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
-    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
+    limit, asynchronous = target.shared_bytes, bool(target.copies)
+    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
+    promotion = awaited(promotion, tree)
+    order = BlockOrder(options.group)
+    tree = reach("grouped", grouped(tree, order))
     scanned = scan(tree, context, {"linearId": promotion.threads})
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
-    ir = replace(ir, about=_about(graph))
+    ir = replace(ir, about=_about(graph), block_order=order)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
+
+
+def grouped(tree: Schedule, order: BlockOrder) -> Schedule:
+    """The tree with a mark around the band of the blocks that says in which order they start; row by row it has none.
+
+    A mark changes nothing of what a schedule means: which blocks there are and what each does is the band's.
+    """
+    if order.plain:
+        return tree
+    at = tree.find(level=BLOCK)[0]
+    return tree.replace(at, Mark(f"blocks in {order}", tree.node(at)))
 
 
 def _about(graph: Graph) -> str:

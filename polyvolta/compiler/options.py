@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Needs, Tiling
 from polyvolta.compiler.tuning import choose, needs_of, remedy, tilings
+from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.target.registry import require, target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
@@ -25,6 +26,8 @@ PARTIAL = ("guard", "pad")
 ACCUMULATORS = ("auto", "one", "separate")
 BUFFERS = tuple(range(1, 9))
 AHEAD = tuple(range(8))  # k tiles that copies may run ahead
+FRAGMENTS = (1, 2)
+GROUPS = tuple(range(1, HIGHEST + 1))  # rows of blocks that go together
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -47,6 +50,8 @@ class Options(Tiling):
     prefetch : how many k tiles ahead of the computation the copies to shared memory run: 0 (load, wait, compute), or up
         to `buffers` - 1, with one buffer up to 1. A copy's registers hold its tile during one step, whatever the
         distance: what it has loaded at the step's start it stores at its end. If missing, as far as the buffers allow.
+    group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
+        the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
 
     Attributes
     ----------
@@ -78,9 +83,11 @@ class Options(Tiling):
         partial: str | None = None,
         accumulators: str | None = None,
         prefetch: int | None = None,
+        fragments: int | None = None,
+        group: int | None = None,
         **unknown: object,
     ) -> None:
-        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch)
+        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group)
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -185,12 +192,14 @@ def _checked(name: str, value: object) -> object:
             if not isinstance(value, str):
                 known = target_of().macro_names[0]
                 raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={known!r}")
-        case "split_k" | "buffers" | "prefetch":
-            numbers = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD}[name]
+        case "split_k" | "buffers" | "prefetch" | "fragments" | "group":
+            known = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "fragments": FRAGMENTS, "group": GROUPS}
+            numbers = known[name]
             whole = value if isinstance(value, int) and not isinstance(value, bool) else -1
             if whole not in numbers:
                 near = max((n for n in numbers if n <= whole), default=1)
-                words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}"
+                words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
+                        f"{numbers[0]} to {numbers[-1]}"
                 raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")
         case _:
             words = PARTIAL if name == "partial" else ACCUMULATORS

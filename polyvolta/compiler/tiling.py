@@ -1,4 +1,4 @@
-"""How a kernel is tiled: eight values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: nine values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -39,6 +39,8 @@ class Tiling:
     partial: str
     accumulators: str
     prefetch: int
+    fragments: int = 1
+    group: int = 1
 
     @property
     def warps(self) -> tuple[int, int, int]:

@@ -15,9 +15,9 @@ Whoever compiles gives all options, some or none. The rule chooses the others; w
    accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
    halved.
 
-One buffer, copies as far ahead as the buffers allow, guarded edges and accumulators that are shared where possible are
-not weighed up. If every choice leaves too few registers, the legal one is taken that lacks the fewest; if none is
-legal, `complete` says what to change.
+One buffer, copies as far ahead as the buffers allow, guarded edges, accumulators that are shared where possible and
+the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is taken that
+lacks the fewest; if none is legal, `complete` says what to change.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
         if y > m or x > n:
             continue
         for p, b in product(SPLITS, (1, 2)):
-            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1)
+            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1, target.group)
             if next(options.problems(target, needs), None) is None:
                 yield options
 
@@ -135,13 +135,15 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     macro = target.macro_mma(asked) if asked in target.macro_names else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     buffers, ahead = _ring(given)
+    fragments = given.get("fragments", 1)
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
+    group = given.get("group", target.group)
     tried: list[Tiling] = []
     for roomy in (True, False):
         for block in _blocks(given, needs, macro.shape, target):
             for split in _splits(given, block, needs, target.multiprocessors):
                 for warp in _warps(given, block, macro, split, needs, target, roomy):
-                    options = Tiling(block, warp, name, split, buffers, *words, ahead)
+                    options = Tiling(block, warp, name, split, buffers, *words, ahead, fragments, group)
                     small = "split_k" in given or split == 1 or options.threads <= 256
                     if small and next(options.problems(target, needs), None) is None:
                         return options

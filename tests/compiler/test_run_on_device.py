@@ -99,7 +99,7 @@ def driver(monkeypatch) -> Driver:
     monkeypatch.setattr(launch, "clear", clear)
     monkeypatch.setattr(launch, "copy_lines", copy_lines)
     monkeypatch.setattr(launch, "as_device_view", lambda a, stream=None: _view(a))
-    monkeypatch.setattr(launch, "empty_like", lambda a, shape, order: there(np.empty(shape, "f2", order=order)))
+    monkeypatch.setattr(launch, "empty_like", lambda a, shape, dtype, order: there(np.empty(shape, dtype, order=order)))
     monkeypatch.setattr(launch, "to_device", lambda a, stream=None: _view(Exported(a.copy(order="K"))))
     monkeypatch.setattr(launch, "copy_to_host", lambda a, stream=None: a.keepalive.array)
     return fake

@@ -98,13 +98,42 @@ class _TorchLike:
 
 def test_a_dtype_that_prints_as_torchs_does():
     assert pv.tensor("A", (M, K), dtype=_TorchLike("torch.float16")) == pv.tensor("A", (M, K))
-    with pytest.raises(UnsupportedDtype, match="dtype bfloat16"):
-        pv.tensor("A", (M, K), dtype=_TorchLike("torch.bfloat16"))
+    assert pv.tensor("A", (M, K), dtype=_TorchLike("torch.bfloat16")) == pv.tensor("A", (M, K), dtype="bfloat16")
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "bf16", "BFloat16", "nv_bfloat16"])
+def test_every_spelling_of_bf16(dtype):
+    made = pv.tensor("A", (M, K), dtype=dtype)
+    assert made.dtype == "bfloat16" and made != pv.tensor("A", (M, K))
+    assert made.declaration() == 'A(M, K) bfloat16, layout "row"'
+    assert eval(repr(made), {"Tensor": Tensor, "Size": Size}) == made
+
+
+def test_ml_dtypes_own_type_is_bf16():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    for dtype in (bfloat16, np.dtype(bfloat16)):
+        assert pv.tensor("A", (M, K), dtype=dtype).dtype == "bfloat16"
+
+
+def test_a_scalar_is_of_fp32_whatever_the_tensors_are():
+    assert pv.tensor("s", (), dtype="bfloat16") == pv.scalar("s") and pv.scalar("s").dtype == "float32"
+
+
+def test_the_nearest_dtype_is_suggested():
+    for wrong, near in (("bfloat61", "bfloat16"), ("bflaot16", "bfloat16"), ("flaot16", "float16")):
+        with pytest.raises(UnsupportedDtype) as caught:
+            pv.tensor("A", (M, K), dtype=wrong)
+        assert caught.value.hint == f"did you mean '{near}'?"
+
+
+def test_a_dtype_given_to_the_class_itself_is_checked():
+    with pytest.raises(UnsupportedDtype, match="tensor A: there are no kernels for dtype int8"):
+        Tensor("A", (M, K), "row", "int8")
 
 
 @pytest.mark.parametrize(
     ("dtype", "name"),
-    [("float32", "float32"), (np.float32, "float32"), (float, "float64"), (int, "int"), ("bf16", "bfloat16"),
+    [("float32", "float32"), (np.float32, "float32"), (float, "float64"), (int, "int"), ("int16", "int16"), ("bf8", "bf8"),
      (np.dtype(">f4"), "float32"), (bool, "bool"), (complex, "complex"), (None, "None"),
      ("flaot16", "flaot16")],
 )  # fmt: skip

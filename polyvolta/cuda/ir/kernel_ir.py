@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from polyvolta.cuda.ir.accesses import Access as Access
 from polyvolta.cuda.ir.accesses import Operation as Operation
 from polyvolta.cuda.ir.accesses import Work as Work
+from polyvolta.cuda.ir.block_order import PLAIN as PLAIN
+from polyvolta.cuda.ir.block_order import BlockOrder as BlockOrder
 from polyvolta.cuda.ir.exchange import Exchange as Exchange
 from polyvolta.cuda.ir.memories import CHUNK as CHUNK
 from polyvolta.cuda.ir.memories import CHUNK_BYTES as CHUNK_BYTES
@@ -108,6 +110,7 @@ class KernelIR(Memories):
     context : what is required of the sizes: (size, multiple); () where any size will do.
     body : the program.
     about : what is computed, for the text's first line, such as "C = A @ B".
+    block_order : which place of the grid a block of some number computes; the names blockIdx.x, .y are that place.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension.
     """
@@ -125,6 +128,7 @@ class KernelIR(Memories):
     body: tuple[Stmt, ...] = ()
     scalars: tuple[str, ...] = ()
     about: str = ""
+    block_order: BlockOrder = PLAIN
 
     @property
     def kind(self) -> str:

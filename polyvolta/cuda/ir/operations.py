@@ -295,8 +295,8 @@ class ExchangeLoad(Operation):
 class GlobalStore(Operation):
     """Each thread stores 8 values at `index` and further along dimension `along` of a tensor, in its kind.
 
-    `source` is an element of that kind or of floats (rounded to nearest even). Along the contiguous dimension the values are
-    moved in accesses of `align` values. With `guarded`, values outside of the tensor are not written.
+    `source` is an element of that kind or of floats (rounded to nearest even). Along the contiguous dimension the
+    values are moved in accesses of `align` values. With `guarded`, values outside of the tensor are not written.
     """
 
     source: Element

@@ -20,7 +20,7 @@ from polyvolta.sets import Aff
 class Runs:
     """How the runs of 8 consecutive values lie in each lane's accumulator fragment.
 
-    In round r value v of a lane's run is value `picks(r, v)` of its own fragment, and of the warp's fragment the element
+    In round r value v of a lane's run is value `picks(r, v)` of its own, and of the warp's fragment the element
     `owns(lane, r)`, v further along dimension `along`.
 
     Parameters

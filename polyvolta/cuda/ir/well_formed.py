@@ -17,6 +17,7 @@ from math import prod
 
 from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.well_formed_statements import of_statement
@@ -96,6 +97,8 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
     yield from unknown("the grid", ir.grid, set(ir.sizes))
     if len(ir.grid) != 3:
         yield f"the grid has three extents, not {len(ir.grid)}"
+    if not 1 <= ir.block_order.group <= HIGHEST:
+        yield f"blocks in groups of {ir.block_order.group} rows, 1 to {HIGHEST} are"
     yield from (f"{size} is a multiple of {multiple}" for size, multiple in ir.context if multiple < 1)
     yield from (
         f"{size} is a multiple of {multiple}, and no size" for size, multiple in ir.context if size not in ir.sizes
@@ -105,8 +108,8 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
             yield f"{name} is in {low} .. {high}, which nothing is"
     for t in ir.tensors:
         if t.kind not in NARROW or t.kind != ir.kind:
-            yield f"{t.name} has {t.kind} values, where {ir.kind if ir.kind in NARROW else ' or '.join(sorted(NARROW))} " \
-                  "values belong"  # fmt: skip
+            belong = ir.kind if ir.kind in NARROW else " or ".join(sorted(NARROW))
+            yield f"{t.name} has {t.kind} values, where {belong} values belong"
         if not 1 <= len(t.dims) <= 2 or any(d < 1 if isinstance(d, int) else d not in ir.sizes for d in t.dims):
             yield f"{t.name} has the dimensions {t.dims}: one or two sizes or positive numbers are"
         if t.align not in (8, 4, 2, 1):

@@ -61,7 +61,7 @@ def plan_runs(macro: MacroMma, order: tuple[int, int] = (0, 1)) -> Runs | None:
 
 
 def fits(runs: Runs, macro: MacroMma) -> bool:
-    """Whether each lane's runs are what they say: the law as an equality of relations { [lane, round, v] -> [row, col] }.
+    """Whether lanes' runs are what they say: the law as an equality of relations { [lane, round, v] -> [row, col] }.
 
     And every value of a fragment is to be in one place of one run.
     """

@@ -29,12 +29,6 @@ OVERHEAD = 3e-5  # seconds that an operation takes for the smallest batch
 EACH = 64  # trips of a long loop that are walked at its start, in its middle and at its end
 
 
-def blocks_of(grid: Sequence[int], first: int, end: int) -> np.ndarray:
-    """blockIdx.x, .y, .z of blocks by number, x running fastest: [3, end - first]."""
-    number = np.arange(first, end)
-    return np.stack([number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1])])
-
-
 def executions(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray) -> Counter[IrPath]:
     """How often each operation is executed for a batch of blocks.
 
@@ -174,7 +168,7 @@ class Forecast:
         mean = sum(self.seconds.values()) / sum(self.runs.values())
         total = 0.0
         for n, number in zip(kinds, _shares(batches, len(kinds)), strict=True):
-            blocks = blocks_of(grid, n * self.batch, min((n + 1) * self.batch, count))
+            blocks = self.ir.block_order.blocks(grid, n * self.batch, min((n + 1) * self.batch, count))
             share = blocks.shape[1] / self.blocks
             for path, times in executions(self.ir, values, blocks).items():
                 each = self.seconds[path] / self.runs[path] if self.runs[path] else mean

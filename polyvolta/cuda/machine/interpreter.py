@@ -16,9 +16,10 @@ What lockstep can't show by itself is a race: a kernel that lacks a barrier may 
 Observers (`polyvolta.cuda.machine.observe`) see it, and count what a run costs. Asynchronous copies arrive as late as
 they may, or when the caller says (`copies`).
 
-Data are moved bit by bit. Products of fp16 values are exact in fp32; sums are rounded to fp32, instruction by
-instruction: the four products, then their sum onto the accumulator. Pointwise formulas are computed in fp32,
-operation by operation.
+Data are moved bit by bit. An instruction's products are summed in float64, where sums of so few products of 16-bit
+values are exact but for numbers more than 2^27 apart, so that their order makes no difference; the sum is rounded to
+fp32 once, then added onto the accumulator, and rounded again. Pointwise formulas are computed in fp32, operation by
+operation.
 
 This module is the way in; `machine` has memories, names and control, `access` where each operation goes in memory,
 `operations` what it does there, `copies` what is on its way, `forecast` how long all of it takes.
@@ -44,7 +45,7 @@ from polyvolta.cuda.machine.errors import Diverged as Diverged
 from polyvolta.cuda.machine.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong
-from polyvolta.cuda.machine.forecast import Forecast, blocks_of
+from polyvolta.cuda.machine.forecast import Forecast
 from polyvolta.cuda.machine.machine import POISON as POISON
 from polyvolta.cuda.machine.machine import Hook, Machine, Memory, Step
 from polyvolta.cuda.machine.operations import EFFECTS
@@ -91,8 +92,9 @@ def interpret(
     ----------
     ir : the kernel.
     tensors : for each tensor an array of its shape and kind (fp16; bf16 of ml_dtypes, or its bit patterns in uint16),
-        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a larger one, at an address and with a leading
-        dimension that are multiples of the tensor's `align`. They stand for separate memories: no overlaps.
+        its values next to one another along the innermost dimension of its `order`: a whole array or a view into a
+        larger one, at an address and with a leading dimension that are multiples of the tensor's `align`. They stand
+        for separate memories: no overlaps.
     sizes : a value for each symbolic size.
     scalars : a value for each scalar argument.
     hook : called as `hook(machine, op, values)` after each operation of each batch of blocks, with the names'
@@ -136,7 +138,7 @@ def interpret(
     count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None))
     forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
     for first in range(0, count, batch):
-        blocks = blocks_of(grid, first, min(first + batch, count))
+        blocks = ir.block_order.blocks(grid, first, min(first + batch, count))
         machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault, arrival)
         _run(machine, watch, forecast)
 

@@ -145,7 +145,7 @@ def stores(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks:
     TooMuchToDraw
     """
     shape = tuple(sizes[n] if isinstance(n, str) else n for n in tensor.dims)
-    x, y, z = grid = [_int(g.evaluate(sizes)) for g in ir.grid]
+    grid = [_int(g.evaluate(sizes)) for g in ir.grid]
     much = f"{prod(shape):,} elements" if prod(shape) > MOST_ELEMENTS else ""
     much = f"{prod(grid):,} blocks" if blocks is None and prod(grid) > MOST_BLOCKS else much
     if much:
@@ -156,8 +156,7 @@ def stores(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks:
         )
     found = Stores((shape[0], shape[1]), count=np.zeros(shape, int))
     if blocks is None:
-        number = np.arange(x * y * z)
-        blocks = np.stack([number % x, number // x % y, number // (x * y)])
+        blocks = ir.block_order.blocks(grid, 0, prod(grid))
     blocks = np.asarray(blocks)
     for first in range(0, blocks.shape[1], BATCH):
         _follow(ir, tensor, sizes, blocks[:, first : first + BATCH], found)

@@ -3,7 +3,8 @@
 The body is the kernel's text, word for word; what differs is the head, `__device__` for `__global__`, and how shared
 memory comes about: as an array of the function's own up to 48 KiB, beyond that as the dynamic shared memory of the
 launch, which `numba_helpers.with_shared` lets a user's kernel have. numba compiles the text with the kernel that calls
-it, for the GPU at hand, and links both. So the results are those of the kernel, bit for bit. numba has no bf16: pointers to it are pointers to uint16.
+it, for the GPU at hand, and links both. So the results are those of the kernel, bit for bit. numba has no bf16:
+pointers to it are pointers to uint16.
 
 All threads of a block call it, in a grid and a block of `kernel.launch_config(...)`: it computes the tile of the
 result that belongs to its block. What the caller wrote to global memory before is visible to it only behind a
@@ -53,9 +54,8 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
     if static:
         chunks = ir.shared_bytes // CHUNK_BYTES
         vector = in_kind("half8", ir.kind)
-        text = _replaced(
-            text, f"extern __shared__ {vector} shared_memory[];", f"__shared__ {vector} shared_memory[{chunks}];"
-        )
+        static_memory = f"__shared__ {vector} shared_memory[{chunks}];"
+        text = _replaced(text, f"extern __shared__ {vector} shared_memory[];", static_memory)
     return text.rstrip().removesuffix("}") + "  return 0;\n}\n"
 
 
@@ -79,6 +79,7 @@ def declare(ir: KernelIR, source: str, shared: str = "auto") -> Any:
 
     arguments = [types.int32] * len(ir.sizes) + [types.float32] * len(ir.scalars)
     for t in ir.tensors:
-        arguments += [types.CPointer(types.float16 if t.kind == "half" else types.uint16)] + [types.int32] * (t.ld is not None)
+        value = types.float16 if t.kind == "half" else types.uint16
+        arguments += [types.CPointer(value)] + [types.int32] * (t.ld is not None)
     code = cuda.CUSource(text, name=f"{ir.name}.cu")
     return cuda.declare_device(ir.name, types.int32(*arguments), link=[code], abi="c")

@@ -53,7 +53,7 @@ class KernelSpeller(CSpeller):
         """Sums in an exclusive-or stand in parentheses, which C does not need and readers do."""
         if not isinstance(atom, Xor):
             return super()._term(atom, c)
-        left, right = (f"({x})" if _is_sum(x) else x for x in map(self.text, (atom.left, atom.right)))
+        left, right = (f"({x})" if is_sum(x) else x for x in map(self.text, (atom.left, atom.right)))
         return f"({left} ^ {right})", c
 
     def _dividend(self, num: Aff) -> str:
@@ -79,10 +79,10 @@ def _opened(e: Aff) -> Aff:
     return total
 
 
-def _is_sum(text: str) -> bool:
+def is_sum(text: str) -> bool:
     """Whether there is a + or - outside of parentheses.
 
-    >>> _is_sum("lane / 8 % 2 + 4"), _is_sum("2 * (i + 4)")
+    >>> is_sum("lane / 8 % 2 + 4"), is_sum("2 * (i + 4)")
     (True, False)
     """
     while (inner := re.sub(r"\([^()]*\)", "", text)) != text:

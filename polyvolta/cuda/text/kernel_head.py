@@ -34,10 +34,11 @@ def banner(ir: KernelIR) -> str:
     about = f"{ir.about.encode('ascii', 'replace').decode()}; " if ir.about else ""
     grid = f"({', '.join(KernelSpeller(known(ir)).text(e) for e in ir.grid)})"
     block = f"({ir.threads}, 1, 1)"
+    order = "" if ir.block_order.plain else f"; blocks in {ir.block_order}"
     lines = [
         f"{ir.name}: {about}{KINDS[ir.kind].short} in memory, fp32 accumulation.",
         f"{', '.join(a.replace(' ', GLUE) for a in args)}.",
-        f"grid {grid}, block {block}, {ir.shared_bytes} bytes of dynamic shared memory.",
+        f"grid {grid}, block {block}, {ir.shared_bytes} bytes of dynamic shared memory{order}.",
     ]
     lines += ["; ".join(f"{n} is a multiple of {m}" for n, m in ir.context) + "."] if ir.context else []
     lines += _alignments(ir)

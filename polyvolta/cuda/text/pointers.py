@@ -107,3 +107,13 @@ def _parts(e: Aff, loop: Loop, inner: frozenset[str]) -> tuple[Aff, int, Aff] | 
         elif term.names() & {loop.var, *inner}:
             return None
     return e - rest + each * (loop.lower[0] - var(loop.var)), each * loop.step, rest
+
+
+def apart(e: Aff, names: frozenset[str]) -> tuple[Aff, Aff]:
+    """A coordinate without the multiples of some names, and these.
+
+    >>> print(*apart(32 * var("c3") + var("t") // 4, frozenset({"c3"})), sep=" / ")
+    floor(t/4) / 32*c3
+    """
+    rest = Aff(tuple((atom, c) for atom, c in e.terms if atom in names))
+    return e - rest, rest

@@ -44,6 +44,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text import ranges
+from polyvolta.cuda.text.block_order import BLOCKS, place_of_block
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, runs, shared
@@ -51,24 +52,22 @@ from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFu
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
-from polyvolta.cuda.text.pointers import Place, Pointer, ending, moving
+from polyvolta.cuda.text.pointers import Place, Pointer, apart, ending, moving
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
-BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
-"""Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
-
-PRELUDE = {
-    "half": """\
+PRELUDE = """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint2 half4;          // four fp16 values, one 64-bit access
-typedef uint4 half8;          // eight fp16 values, one 128-bit access""",
+typedef uint4 half8;          // eight fp16 values, one 128-bit access"""
+PRELUDES = {
+    "half": PRELUDE,
     "bfloat16": """\
 typedef unsigned short bf16;  // a storage type: bf16 values are only moved here, or converted by an instruction
 typedef uint2 bf16x4;         // four bf16 values, one 64-bit access
 typedef uint4 bf16x8;         // eight bf16 values, one 128-bit access""",
 }
-"""The types of a text, by the kernel's kind."""
+"""By the kernel's kind."""
 
 MARK = "\0"  # between a line's text and the path of the statement that starts there
 
@@ -104,7 +103,7 @@ def printed(ir: KernelIR) -> Printed:
     printer = _Printer(ir)
     kernel = printer.kernel()
     four = in_kind("half4", ir.kind)
-    prelude = [line for line in PRELUDE[ir.kind].splitlines() if four not in line or printer.uses(four)]
+    prelude = [line for line in PRELUDES[ir.kind].splitlines() if four not in line or printer.uses(four)]
     marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
     lines: dict[IrPath, int] = {}
     texts = []
@@ -130,6 +129,7 @@ class _Printer:
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
+        self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
 
     def typed(self, text: str) -> str:
@@ -159,7 +159,7 @@ class _Printer:
         lines += ["", "  const int linearId = threadIdx.x;"]
         lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
-        lines += [f"  const int {new} = {name};" for name, new in BLOCKS.items() if any(new in x for x in body)]
+        lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), self.free)
         lines.append("")
         for r in ir.registers:
             shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
@@ -254,12 +254,13 @@ class _Printer:
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
         steps = [self.advance(p, name) for p, name in pointers.items()]
         last = ending(s, loads)
+        unrolled, self.unrolled = self.unrolled, self.unrolled | {s.var} if s.unroll else self.unrolled
         with self.knowing(ranges.of_loop(s)):
             for k, inner in enumerate(s.body):
                 lines += self.stmt(inner, depth + 1, (*at, k))
                 if inner is last:
                     lines[-1:] = [*(f"{pad}    {step}" for step in steps), lines[-1]]
-        self.moving = outer
+        self.moving, self.unrolled = outer, unrolled
         return [*lines, *(f"{pad}  {step}" for step in steps if last is None), pad + "}"]
 
     def free(self, wish: str) -> str:
@@ -360,12 +361,13 @@ class _Printer:
     def async_copy(self, op: AsyncCopy) -> str:
         tensor, tile = self.ir.tensor(op.tensor), self.ir.tile(op.tile)
         function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
-        chunk = self.call(
-            async_copy.chunk(tile, self.operands.get(op.tile, "tile")),
-            self.buffer(op.tile, op.buffer),
-            *self.place(op.place, tile.order),
-        )
-        return self.call(function, chunk, *self.access(op, tensor))
+        chunk = async_copy.chunk(tile, self.operands.get(op.tile, "tile"))
+        start, rest = zip(*(apart(e, self.unrolled) for e in op.place), strict=True)
+        strides = {n: self.multiples[n] for e in rest for n in e.names() if self.multiples[n]}
+        place, further = async_copy.behind(tile, start, rest, self.speller.ranges, strides)
+        at = self.call(chunk, self.buffer(op.tile, op.buffer), *self.place(place, tile.order))
+        at = _plus(at, self.c(further))
+        return self.call(function, at, *self.access(op, tensor))
 
     def access(self, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:
         """The arguments that say where a tensor is accessed."""

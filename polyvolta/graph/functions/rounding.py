@@ -17,7 +17,8 @@ sections 2.2, 3.1 and 3.5).
 
 The bound fits the data: where sums cancel it is as large as what may be lost, elsewhere a few units of fp32. It is
 infinite where nothing can be said: where an operand may exceed fp16's range, or a sum of bf16's products fp32's, a
-divisor may be 0, or an infinity may meet a 0. An exact NaN or infinity with a finite bound is what the kernel has to give, too.
+divisor may be 0, or an infinity may meet a 0. An exact NaN or infinity with a finite bound is what the kernel has to
+give, too.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def bounded(graph: Graph, bound: Bound) -> tuple[tuple[Float64, Float64], ...]:
     Parameters
     ----------
     graph : what is computed.
-    bound : real arrays in float64 and scalars, all of them numbers that the kernel holds exactly: fp16 (bf16), and fp32.
+    bound : real arrays in float64 and scalars, all of them numbers that the kernel holds exactly: fp16 (bf16) and fp32.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from polyvolta.cuda.ir.block_order import PLAIN
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     Barrier,
@@ -22,7 +23,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
     Zero,
 )
-from polyvolta.cuda.machine import forecast, interpreter
+from polyvolta.cuda.machine import interpreter
 from polyvolta.cuda.machine.interpreter import (
     POISON,
     BadTensor,
@@ -103,7 +104,7 @@ def test_blocks_are_numbered_along_x_first(grid):
     x, y, z = grid
     everyone = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
     for first, end in ((0, 2), (1, x * y * z), (x * y * z - 1, x * y * z)):
-        assert [tuple(b) for b in forecast.blocks_of(grid, first, end).T] == everyone[first:end]
+        assert [tuple(b) for b in PLAIN.blocks(grid, first, end).T] == everyone[first:end]
 
 
 def test_results_round_to_nearest_even_and_overflow_to_infinity():

@@ -24,7 +24,7 @@ from polyvolta.graph.functions.formula import Call, Formula, Input, Number, fold
 from polyvolta.graph.functions.meaning import MEANING, evaluate
 from polyvolta.graph.functions.rounding import FEW, _function
 from polyvolta.graph.functions.table import FUNCTIONS
-from tests.cuda.host import FUSING, PTX, compiled, fuses, needs_compiler
+from tests.cuda.host import FUSING, compiled, fuses, needs_compiler
 from tests.cuda.host.scalar import EXACT, LIBRARY
 from tests.cuda.host.scalar import FUNCTIONS as SCALAR
 
@@ -55,7 +55,7 @@ def library(folder, formulas, kinds, flags=(), target="float"):
         result = "float" if target == "float" else "fp16"
         head = f"void run_{n}({result} *y, long n, {parameters})"
         wrappers.append(f"{head} {{ for (long k = 0; k < n; k += 8) {call}; }}")
-    text = "\n".join([PRELUDE, *needed.texts(), 'extern "C" {', *wrappers, "}"])
+    text = "\n".join([PRELUDE["half"], *needed.texts(), 'extern "C" {', *wrappers, "}"])
     return compiled(folder, text, flags)
 
 
@@ -124,12 +124,9 @@ def rounded_once(monkeypatch):
 
 def test_the_shims_conversions_are_ieees(tmp_path):
     text = """extern "C" void widen(float *y, const unsigned short *x, long n) {
-      for (long i = 0; i < n; i++) { float high; asm("ptx_unpack_half2" : "=f"(y[i]), "=f"(high) : "r"(x[i])); } }
+      for (long i = 0; i < n; i++) asm("cvt.f32.f16 %0, %1;" : "=f"(y[i]) : "h"(x[i])); }
     extern "C" void narrow(unsigned short *y, const float *x, long n) {
-      for (long i = 0; i < n; i++) { unsigned two; asm("ptx_pack_half2" : "=r"(two) : "f"(x[i]), "f"(0.0f));
-                                         y[i] = two; } }"""
-    for instructions, name in PTX.items():
-        text = text.replace(f'"{name}"', f'"{instructions}"')
+      for (long i = 0; i < n; i++) asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y[i]) : "f"(x[i])); }"""
     lib = compiled(tmp_path, text)
 
     def call(name, x, dtype):
@@ -331,7 +328,7 @@ def arithmetic(formulas, arch, before=""):
         name = needed.name(pointwise(f"f{n}", formula, ("product", "float", "float"), "float", False))
         head = f'extern "C" __global__ void k{n}(float (*y)[8], float (*x)[8], float (*z)[8])'
         kernels.append(f"{head} {{ {name}(*y, *x, z[0], z[1]); }}")
-    image = compile_cubin("\n".join([before, PRELUDE, *needed.texts(), *kernels]), arch, name="k").image
+    image = compile_cubin("\n".join([before, PRELUDE["half"], *needed.texts(), *kernels]), arch, name="k").image
     sections = texts_of(image)
     made = []
     for n in range(len(kernels)):

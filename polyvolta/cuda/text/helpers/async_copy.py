@@ -10,7 +10,9 @@ Source: PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from math import gcd
 
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
@@ -18,6 +20,8 @@ from polyvolta.cuda.text.c_expr import c_expr
 from polyvolta.cuda.text.helpers import global_memory, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.simplify import Range, simplify
 
 
 def chunk(tile: SharedTile, operand: str) -> DeviceFunction:
@@ -35,6 +39,51 @@ def _chunk(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunc
         (f"return tile + {c_expr(place, ranges)};",),
         f"where the chunk is that starts at [{line}, {run}] of the tile:\n{layout}",
     )
+
+
+Place = tuple[Aff, ...]
+
+
+def behind(
+    tile: SharedTile, start: Place, rest: Place, ranges: Mapping[str, Range], strides: Mapping[str, int]
+) -> tuple[Place, Aff]:
+    """Of the place start + rest another start, and how many chunks further that place is, for all threads alike.
+
+    Swizzles repeat: the further start has nothing of `rest`, or what is left of it by the least number of lines after
+    which they do. If they never do, it is the place itself.
+
+    Parameters
+    ----------
+    start, rest : of a chunk in the tile; the latter in variables of unrolled loops alone.
+    ranges : of the names.
+    strides : what these variables are multiples of.
+
+    >>> from polyvolta.sets import var, xor
+    >>> i, k, c, t = var("i"), var("k"), var("c5"), var("linearId")
+    >>> layout = IndexMap((("i", 128), ("k", 64)), (("chunk", 8 * i + xor(i % 8, k // 8, 3)),))
+    >>> tile = SharedTile("shared_A", 0, 1024, layout, (0, 1))
+    >>> ranges = {"linearId": (0, 63), "c5": (0, 15)}
+    >>> for lines in (8, 4):
+    ...     (line, run), further = behind(tile, (t // 8, 8 * (t % 8)), (lines * c, aff(0)), ranges, {})
+    ...     print(line, "/", further)
+    floor(linearId/8) / 64*c5
+    floor(linearId/8) + 4*(c5 mod 2) / 64*floor(c5/2)
+    """
+    counted = {n: (low // s, high // s) for n, s in strides.items() for low, high in (ranges[n],)}
+    known = {**ranges, **counted}
+    moving = tuple(r.subs({n: s * var(n) for n, s in strides.items()}) for r in rest)
+    back = {n: var(n) // s for n, s in strides.items()}
+    names = frozenset().union(*(r.names() for r in rest))
+    steps = [gcd(*(c for _, c in r.terms)) for r in moving]
+    for period in (1, 2, 4, 8):
+        left = tuple(simplify(r % (period * s), known) if s else r for r, s in zip(moving, steps, strict=True))
+        first = tuple(s + r for s, r in zip(start, left, strict=True))
+        (there,) = tile.layout.at(*(s + r for s, r in zip(start, moving, strict=True)))
+        (here,) = tile.layout.at(*first)
+        apart = simplify(simplify(there, known) - simplify(here, known), known)
+        if apart.names() <= names:
+            return tuple(e.subs(back) for e in first), apart.subs(back)
+    return tuple(s + r for s, r in zip(start, rest, strict=True)), aff(0)
 
 
 @cache

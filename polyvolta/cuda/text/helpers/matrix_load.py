@@ -6,8 +6,10 @@ is an exclusive-or of what the thread knows once and for all, its lane, and of w
     chunk = rest + (own ^ crossed)          own of the lane alone, crossed and rest without it
 
 An exclusive-or and a sum of numbers that have no bit in common are one thing, so k / 8 + lane / 16 is taken apart where
-k is a multiple of 16, and 8 * (lane % 16) + (x ^ k / 8 % 8) put together. In unrolled loops `crossed` and `rest` are
-constants: a register for each value of the former, an offset in the instruction for the latter.
+k is a multiple of 16, and 8 * (lane % 16) + (x ^ k / 8 % 8) put together. In unrolled loops `crossed` and the part of
+`rest` that depends on them are constants: a register for each value of the former, an offset in the instruction for the
+latter. The instruction has addresses in bytes, in 32 bits, and so are these sums: of indices of chunks, compilers fold
+constants into the index and not into the address.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import gcd
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, LoadMatrix, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, LoadMatrix, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.matrix_load import MatrixLoad
-from polyvolta.cuda.text.c_expr import c_expr, in_steps, narrowed
+from polyvolta.cuda.text.c_expr import c_expr, in_steps, is_sum, narrowed
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.shared import LANE, extents, layout_name, shown
 from polyvolta.cuda.text.helpers.values import declared, word
@@ -49,13 +51,12 @@ def instruction(load: MatrixLoad, count: int, transposed: bool) -> DeviceFunctio
     return DeviceFunction(
         f"load_matrix_x{count}{'_transposed' if transposed else ''}",
         "void",
-        (*(f"unsigned &{name}" for name in names), "const half8 *line"),
+        (*(f"unsigned &{name}" for name in names), "unsigned line"),
         (
             f'asm volatile("{load.name(count, transposed)} {braces}, [%{count}];"',
-            f'             : {outs} : "r"(shared_address(line)) : "memory");',
+            f'             : {outs} : "r"(line) : "memory");',
         ),
-        f"{MATRICES[count]} of shared memory{turned}, of each a register; {lanes} name their lines, one after the other",
-        (SHARED_ADDRESS,),
+        f"{MATRICES[count]} of shared memory{turned}, a register of each; {lanes} name the lines one after the other",
     )
 
 
@@ -83,7 +84,7 @@ def _load_matrix(
     for n in range(lines.inputs[1][1]):
         own = {name: simplify(e.subs({"n": n}), LANE) for name, e in zip(names, lines.exprs)}
         chunk = narrowed(in_steps(layout["chunk"], dict(zip(names, steps)), LANE, own), ranges)
-        apart.append(lane_apart(chunk, ranges))
+        apart.append(lane_apart(chunk, ranges).scaled(CHUNK_BYTES))
     values = ownership.inputs[1][1]
     made, places = _places(apart, ranges)
     single = instruction(load, count, transposed)
@@ -100,7 +101,7 @@ def _load_matrix(
         tuple(made),
         f"the lane's part of the {size} fragment at [{', '.join(names)}], value n of it at\n{shown(ownership, names)}\n"
         f"for which the lane names the line of matrices that starts at\n{_named(lines, names)}",
-        (single,),
+        (SHARED_ADDRESS, single),
     )  # fmt: skip
 
 
@@ -120,6 +121,10 @@ class LaneApart:
     crossed: Aff
     rest: Aff
 
+    def scaled(self, factor: int) -> LaneApart:
+        """In units of which one is a power of 2 of such."""
+        return LaneApart(factor * self.own, factor * self.crossed, factor * self.rest)
+
 
 def lane_apart(e: Aff, ranges: Mapping[str, Range]) -> LaneApart:
     """A place taken apart into what depends on the lane and what doesn't; all of it is `own` if that can't be done.
@@ -129,7 +134,7 @@ def lane_apart(e: Aff, ranges: Mapping[str, Range]) -> LaneApart:
     >>> place = 8 * var("i") + 8 * (l % 16) + xor(2 * (k // 16) + l // 16, l % 8, 3)
     >>> parts = lane_apart(place, {"lane": (0, 31), "k": (0, 63), "i": (0, None)})
     >>> print(parts.own, "/", parts.crossed, "/", parts.rest)
-    8*(lane mod 16) + (floor(lane/16) ^ lane mod 8) / 2*floor(k/16) / 8*i
+    (lane mod 8 ^ floor(lane/16)) + 8*(lane mod 16) / 2*floor(k/16) / 8*i
     """
     lane, others = _by_lane(e)
     mixed = [(atom, c) for atom, c in lane.terms if isinstance(atom, Xor) and lane_free(atom)]
@@ -178,19 +183,22 @@ def _step(e: Aff) -> int:
 
 
 def _places(apart: Sequence[LaneApart], ranges: Mapping[str, Range]) -> tuple[list[str], list[str]]:
-    """The lines before and the places as C: what depends on the lane has a name where it is crossed."""
+    """The lines before and the addresses as C: what the lane says has a name, and so has a place near others."""
     first = apart[0]
-    if all(p.own == first.own for p in apart) and any(p.crossed != aff(0) for p in apart):
-        lines = [f"const int own = {c_expr(first.own, ranges)};"]
+    if any(p.own != first.own for p in apart):
+        return [], [_place(c_expr(p.own, ranges), p, ranges) for p in apart]
+    lines, whole = [f"const int own = {c_expr(first.own, ranges)};"], _place("own", first, ranges)
+    near = [p.rest - first.rest for p in apart if p.crossed == first.crossed]
+    if len(apart) == 1 or len(near) < len(apart) or not all(e.is_constant for e in near):
         return lines, [_place("own", p, ranges) for p in apart]
-    return [], [_place(c_expr(p.own, ranges), p, ranges) for p in apart]
+    lines.append(f"const unsigned line = {whole};")
+    return lines, ["line" if e == aff(0) else f"line + {e}" for e in near]
 
 
 def _place(own: str, p: LaneApart, ranges: Mapping[str, Range]) -> str:
-    parts = [c_expr(p.rest, ranges)] if p.rest != aff(0) else []
     if p.crossed != aff(0):
-        crossed = c_expr(p.crossed, ranges)
-        own = f"({own if own.isidentifier() else f'({own})'} ^ {crossed})"
-    elif "^" in own and own.count("(") == 0:
+        left, right = (f"({x})" if is_sum(x) else x for x in (own, c_expr(p.crossed, ranges)))
+        own = f"({left} ^ {right})"
+    elif "^" in own:
         own = f"({own})"
-    return " + ".join(["tile", *parts, own])
+    return " + ".join(["shared_address(tile)", own, *([c_expr(p.rest, ranges)] if p.rest != aff(0) else [])])

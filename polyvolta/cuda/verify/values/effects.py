@@ -117,7 +117,8 @@ def _exact(known: Knowledge, values: Tags, name: str, here: Here) -> None:
             where &= here.mask[..., None]
         warp, lane, value = (int(x) for x in np.argwhere(where)[0])
         text = element_text(known.table[wrong[0]], values.at[warp, lane, value], known.meaning.names)
-        what = f"{text} in {name} was rounded to {KINDS[here.ir.kind].short}, and is computed with; the graph has fp32 there"
+        form = KINDS[here.ir.kind].short
+        what = f"{text} in {name} was rounded to {form}, and is computed with; the graph has fp32 there"
         here.refute("result", what, warp=warp, lane=lane)
 
 

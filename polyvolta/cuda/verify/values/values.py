@@ -11,8 +11,8 @@ Accumulators hold sums that are not finished. Their skeleton is a `Sum`: for eac
 those of all tiles of the trips before and those of this trip, as sets of places within a tile. Once a trip the second
 set must be what the first one says of each trip; so one skeleton describes a sum over any number of tiles.
 
-A value that was rounded to 16 bits, on its way through a register or a buffer of such, is *narrowed*. It may be stored, or
-be an operand of the tensor cores, which take such; to compute with it is not what the graph says.
+A value that was rounded to 16 bits, on its way through a register or a buffer of such, is *narrowed*. It may be stored,
+or be an operand of the tensor cores, which take such; to compute with it is not what the graph says.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from polyvolta.cuda.ir.block_order import PLAIN
 from polyvolta.cuda.machine import forecast, interpreter
-from polyvolta.cuda.machine.forecast import blocks_of, executions
+from polyvolta.cuda.machine.forecast import executions
 from polyvolta.cuda.machine.interpreter import BadPatience, TooLong, interpret
 from tests.cuda.machine.observe.small import operands, product
 
@@ -42,7 +43,7 @@ def test_what_is_counted_beforehand_is_what_runs(sizes, buffers, split_k):
     watch = Counting()
     interpret(ir, {**operands(kernel, *sizes), "C": np.zeros(sizes[:2], "f2")}, named, watch=watch)
     grid = [e.evaluate(named) for e in ir.grid]
-    blocks = blocks_of(grid, 0, grid[0] * grid[1] * grid[2])
+    blocks = PLAIN.blocks(grid, 0, grid[0] * grid[1] * grid[2])
     found = executions(ir, named, blocks)
     assert found == watch.runs
     assert sum(found.values()) > 0
@@ -65,7 +66,7 @@ def test_a_run_of_minutes_says_so_and_goes_on(monkeypatch):
     arrays = operands(product(), 64, 96, 32)
     with pytest.warns(RuntimeWarning) as caught:
         result = product().interpret(**arrays)
-    batch = executions(product().ir, {"M": 64, "N": 96, "K": 32}, blocks_of([3, 2, 1], 0, 2))
+    batch = executions(product().ir, {"M": 64, "N": 96, "K": 32}, PLAIN.blocks([3, 2, 1], 0, 2))
     minutes = 1.5 * 3 * sum(batch.values()) / 60  # three batches of two blocks
     (said,) = caught.list
     assert f"takes about {minutes:.0f} minutes; " in str(said.message)
@@ -100,7 +101,7 @@ def test_the_smaller_sizes_that_it_suggests_take_less(monkeypatch):
     """Every operation takes a second: the suggested sizes have at most `patience` operations."""
     slow(monkeypatch, 1.0, 1)
     sizes = {"M": 256, "N": 256, "K": 256}
-    patience = 4 * sum(executions(product().ir, {"M": 64, "N": 64, "K": 64}, blocks_of([1, 1, 1], 0, 1)).values())
+    patience = 4 * sum(executions(product().ir, {"M": 64, "N": 64, "K": 64}, PLAIN.blocks([1, 1, 1], 0, 1)).values())
     with pytest.raises(TooLong) as caught:
         interpret(
             product().ir,

@@ -1,0 +1,164 @@
+"""Texts of `ldmatrix` and of asynchronous copies: the addresses that lanes name, what is copied, what compiles."""
+
+import ctypes
+import re
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, SharedTile
+from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
+from polyvolta.cuda.run.nvrtc import compile_cubin
+from polyvolta.cuda.target import LDMATRIX, targets
+from polyvolta.cuda.text.helpers import async_copy, matrix_load, shared
+from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
+from polyvolta.cuda.text.helpers.values import declared, vector
+from polyvolta.cuda.text.printer import PRELUDE, print_cuda
+from polyvolta.sets import aff, var
+from tests.cuda.host import needs_compiler
+from tests.cuda.text.device_on_host import library
+from tests.cuda.text.ring_kernels import RINGS, ring_kernel
+
+LANES = range(32)
+ORDERS = ((0, 1), (1, 0))
+MACROS = [(t, name) for t in ("sm_75", "sm_80") for name in targets[t].macro_names]
+OPERANDS = list(product(MACROS, ORDERS, ORDERS, (32, 64)))
+
+
+def planned(macro, a_order, b_order, depth):
+    """Both operands of a plan: the tile and the load of a fragment."""
+    target, name = macro
+    sizes = (64, depth), (depth, 64)
+    tiles = [OperandTile(dims, size, order, cyclic_stores(size, order, 64))
+             for dims, size, order in zip((("i", "k"), ("k", "j")), sizes, (a_order, b_order))]  # fmt: skip
+    (plan,) = plan_operands(targets[target].macro_mma(name), [tuple(tiles)])
+    for t, layout, operand, own in zip(tiles, (plan.a, plan.b), "ab", (plan.macro.a, plan.macro.b)):
+        tile = SharedTile("tile", 0, t.size[0] * t.size[1] // 8, layout.layout, t.order)
+        by = layout.matrix
+        yield tile, LoadMatrix(Element("v", (aff(0),)), "tile", (aff(0), aff(0)), operand, own, by.lines, by.count,
+                               by.transposed)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fragments(tmp_path_factory):
+    wrappers = []
+    for n, (tile, op) in enumerate(t for case in OPERANDS for t in planned(*case)):
+        width = op.ownership.inputs[1][1]
+        single = vector(width) == width
+        fragment = f"*({declared('*' if single else '(*)', width)})v"
+        head = f"void load_{n}(half8 *v, half8 *t, int line, int run, int lane)"
+        load = matrix_load.load_matrix(tile, op, shared.extents(op.ownership))
+        wrappers.append((load, f"{head} {{ NAME({fragment}, t, line, run, lane); }}"))
+    return library(tmp_path_factory.mktemp("fragments"), wrappers)
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", OPERANDS, ids=lambda c: "-".join(map(str, c)))
+def test_lanes_name_the_chunks_of_their_lines(fragments, case):
+    """For every fragment of a tile: in each instruction the address of the chunk of origin + lines(lane, n)."""
+    for number, (tile, op) in enumerate(planned(*case), 2 * OPERANDS.index(case)):
+        load, steps = getattr(fragments, f"load_{number}"), shared.extents(op.ownership)
+        memory = np.zeros(8 * tile.chunks, np.uint16)
+        start = memory.ctypes.data % 2**32
+        words = (ctypes.c_uint32 * (op.ownership.inputs[1][1] // 2))()
+        line, run = tile.order
+        (_, d0), (_, d1) = tile.layout.inputs
+        for origin in product(range(0, d0, steps[0]), range(0, d1, steps[1])):
+            for lane in LANES:
+                load(words, memory.ctypes.data_as(ctypes.c_void_p), origin[line], origin[run], lane)
+                for n in range(op.instructions):
+                    local = op.lines.evaluate({"lane": lane, "n": n})
+                    at = {name: o + x for (name, _), o, x in zip(tile.layout.inputs, origin, local)}
+                    (chunk,) = tile.layout.evaluate(at)
+                    named = set(words[op.count * n : op.count * (n + 1)])
+                    assert named == {(start + 16 * chunk) % 2**32}, (origin, lane, n)
+
+
+@pytest.mark.parametrize(("macro", "depth"), list(product(MACROS, (32, 64))), ids=str)
+def test_what_depends_on_the_lane_is_one_number(macro, depth):
+    """The address is an exclusive-or and sums of that number and of what unrolled loops make constant."""
+    for a_order, b_order in product(ORDERS, ORDERS):
+        for tile, op in planned(macro, a_order, b_order, depth):
+            first, *others = matrix_load.load_matrix(tile, op, shared.extents(op.ownership)).body
+            assert first.startswith("const int own = ")
+            assert not any(re.search(r"\blane\b", line) for line in others)
+
+
+COPIES = list(product((2, 1), (8, 4, 2, 1), (False, True)))
+LINES, LENGTH = 5, 21
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory):
+    wrappers = []
+    for rank, align, guarded in COPIES:
+        where = "M, line, run, ld" if rank == 2 else "M, run"
+        where += {2: ", lines, length", 1: ", length"}[rank] if guarded else ""
+        head = f"void copy_{rank}_{align}_{guarded:d}(half8 *to, fp16 *M, long long line, int run, int ld, int lines, "
+        function = async_copy.copy(rank, align, guarded)
+        wrappers.append((function, f"{head}int length) {{ NAME(to, {where}); }}"))
+    return library(tmp_path_factory.mktemp("copies"), wrappers)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("rank", "align", "guarded"), COPIES)
+def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded):
+    ld, seen = 32 + align, 0
+    space = np.arange(1, 1 + 16 * ld, dtype=np.uint16)
+    memory = np.zeros(len(space) + 8, np.uint16)
+    memory = memory[-memory.ctypes.data % 16 // 2 :][: len(space)]  # aligned to 16 bytes
+    memory[:] = space
+    room = np.zeros(24, np.uint16)
+    chunk = room[-room.ctypes.data % 16 // 2 :][:8]
+    copy = getattr(copies, f"copy_{rank}_{align}_{guarded:d}")
+    for line, run in product(range(LINES + 3) if rank == 2 else [0], range(0, LENGTH + 11, 8)):
+        inside = [(rank == 1 or line < LINES) and run + i < LENGTH for i in range(8)]
+        if not guarded and not all(inside):
+            continue
+        chunk[:] = 0xAAAA
+        copy(chunk.ctypes.data_as(ctypes.c_void_p), memory.ctypes.data_as(ctypes.c_void_p), ctypes.c_longlong(line),
+             run, ld, LINES, LENGTH)  # fmt: skip
+        assert list(chunk) == [1 + line * ld + run + i if ok else 0 for i, ok in enumerate(inside)], (line, run)
+        seen += 1
+    assert seen
+
+
+def test_a_guard_is_no_branch():
+    for rank, align in product((2, 1), (8, 4, 2)):
+        assert not any("if" in line for line in async_copy.copy(rank, align, True).body)
+
+
+def code_of(functions, arch):
+    needed = DeviceFunctions()
+    for f in functions:
+        needed.name(f)
+    text = [PRELUDE["half"], *needed.texts(), 'extern "C" __global__ void k() {}']
+    return compile_cubin("\n".join(text), arch, name="k")
+
+
+def test_instructions_compile_for_the_chips_that_have_them():
+    loads = [matrix_load.instruction(LDMATRIX, count, t) for count, t in product(LDMATRIX.counts, (False, True))]
+    assert code_of(loads, "sm_75").image
+    copies = [async_copy.instruction(width, guarded) for width, guarded in product((16, 8, 4), (False, True))]
+    assert code_of([*loads, *copies, async_copy.COMMIT, async_copy.wait(0), async_copy.wait(6)], "sm_80").image
+
+
+@pytest.mark.parametrize("ring", RINGS, ids=str)
+def test_rings_compile_without_spills(ring):
+    ir = ring_kernel(**ring)
+    found = compile_cubin(print_cuda(ir), "sm_80", name="ring").resources("ring")
+    assert (found.local_bytes, found.spill_loads, found.spill_stores) == (0, 0, 0)
+
+
+def test_a_chunk_that_never_repeats_is_found_at_its_own_place():
+    i, k, t, c = var("i"), var("k"), var("linearId"), var("c5")
+    tile = next(t for t in ring_kernel().tiles if t.name == "shared_A")
+    odd = replace(tile, layout=replace(tile.layout, outputs=(("chunk", (5 * i + k // 8) % 509),)))
+    start, rest = (t // 4, 8 * (t % 4)), (32 * c, aff(0))
+    ranges = {"linearId": (0, 127), "c5": (0, 3)}
+    assert async_copy.behind(odd, start, rest, ranges, {}) == ((t // 4 + 32 * c, 8 * (t % 4)), aff(0))
+    assert async_copy.behind(tile, start, rest, ranges, {}) == (start, 128 * c)
+    stepping = {"linearId": (0, 127), "c5": (0, 96)}
+    assert async_copy.behind(tile, start, (c, aff(0)), stepping, {"c5": 32}) == (start, 128 * (c // 32))
