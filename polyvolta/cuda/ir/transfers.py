@@ -86,8 +86,8 @@ class AsyncCopy(Operation):
     """Each thread issues the copy of 8 values of a tensor, at `index` and the next seven along dimension `along`, the
     contiguous one, to the chunk of a tile at tile-local `place`.
 
-    They are moved in pieces of the tensor's alignment; single values are loaded and stored as a chunk. With `guarded`, values outside of the tensor are not read and
-    arrive as 0; without it there are none.
+    They are moved in pieces of the tensor's alignment; single values are loaded and stored as a chunk. With `guarded`,
+    values outside of the tensor are not read and arrive as 0; without it there are none.
     """
 
     tensor: str
