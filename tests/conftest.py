@@ -7,7 +7,7 @@ import os
 
 from hypothesis import settings
 
-from polyvolta.cuda.run import arch
+from polyvolta.cuda import arch
 
 arch._driver = lambda: None
 

@@ -186,7 +186,7 @@ class Compiled:
         ------
         UnsupportedArch : an architecture that has not all of the target's instructions; as `cubin` does.
         """
-        from polyvolta.cuda.run.arch import runs_on
+        from polyvolta.cuda.arch import runs_on
         from polyvolta.cuda.run.nvrtc import compile_cubin
 
         if arch is not None and not runs_on(self.target.name, arch):

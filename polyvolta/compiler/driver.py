@@ -25,12 +25,12 @@ from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
+from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
 from polyvolta.cuda.build.promotion.model import BLOCK
 from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
-from polyvolta.cuda.run.arch import AUTO
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES, NOT_FOR_KERNELS

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Needs, Tiling
 from polyvolta.compiler.tuning import choose, needs_of, remedy, tilings
+from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.ir.block_order import HIGHEST
-from polyvolta.cuda.run.arch import AUTO
 from polyvolta.cuda.target.registry import require, target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan

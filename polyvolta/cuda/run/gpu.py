@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from polyvolta.cuda.arch import parsed, runs_on
 from polyvolta.cuda.errors import LaunchFailed, NoGpu, WrongGpu
-from polyvolta.cuda.run.arch import parsed, runs_on
 
 _INSTALL = 'pip install "polyvolta[cuda12]" (or cuda13, whose compiler has no Volta)'
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from polyvolta.cuda.arch import code_runs_on
 from polyvolta.cuda.errors import BadImage, LaunchFailed
-from polyvolta.cuda.run.arch import code_runs_on
 from polyvolta.cuda.run.cubin import arch_of
 from polyvolta.cuda.run.device_array import DevicePtr as DevicePtr
 from polyvolta.cuda.run.device_memory import allocate as allocate

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
+from polyvolta.cuda.arch import parsed
 from polyvolta.cuda.errors import CompileFailed, CompilerMissing, UnsupportedArch
 from polyvolta.cuda.run import cubin_cache
-from polyvolta.cuda.run.arch import parsed
 from polyvolta.cuda.run.cubin import Resources as Resources
 from polyvolta.cuda.run.cubin import arch_of as arch_of
 from polyvolta.cuda.run.cubin import is_for

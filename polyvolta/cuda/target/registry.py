@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from polyvolta.cuda.run import arch
-from polyvolta.cuda.run.arch import AUTO
+from polyvolta.cuda import arch
+from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.checks import BadTarget
 from polyvolta.cuda.target.macro_mma import NoInstruction

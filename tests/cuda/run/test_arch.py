@@ -11,8 +11,9 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.options import Options, default_options
+from polyvolta.cuda import arch
 from polyvolta.cuda.errors import BadImage, LaunchFailed, UnsupportedArch, WrongGpu
-from polyvolta.cuda.run import arch, cubin_cache, gpu, launch, nvrtc
+from polyvolta.cuda.run import cubin_cache, gpu, launch, nvrtc
 from polyvolta.cuda.run.cubin import arch_of, is_for
 from polyvolta.cuda.run.gpu import Limits, check_registers
 from polyvolta.cuda.target.registry import Targets, target_of
@@ -112,7 +113,7 @@ def test_registered_targets_count(monkeypatch):
 def test_importing_and_compiling_bring_in_no_numba():
     code = (
         "import sys, polyvolta as pv\n"
-        "assert 'polyvolta.cuda.run.arch' not in sys.modules\n"
+        "assert 'polyvolta.cuda.arch' not in sys.modules\n"
         "pv.compile(pv.tensor('A', (8, 8)) @ pv.tensor('B', (8, 8)))\n"
         "costly = {'numba', 'numba_cuda', 'cuda.core', 'cuda.bindings'}\n"
         "sys.exit(' '.join(costly & set(sys.modules)) or 0)"
