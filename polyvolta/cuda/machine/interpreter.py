@@ -16,9 +16,10 @@ What lockstep can't show by itself is a race: a kernel that lacks a barrier may 
 Observers (`polyvolta.cuda.machine.observe`) see it, and count what a run costs. Asynchronous copies arrive as late as
 they may, or when the caller says (`copies`).
 
-Data are moved bit by bit. Products of fp16 values are exact in fp32; sums are rounded to fp32, instruction by
-instruction: the four products, then their sum onto the accumulator. Pointwise formulas are computed in fp32,
-operation by operation.
+Data are moved bit by bit. An instruction's products are summed in float64, where sums of so few products of 16-bit
+values are exact but for numbers more than 2^27 apart, so that their order makes no difference; the sum is rounded to
+fp32 once, then added onto the accumulator, and rounded again. Pointwise formulas are computed in fp32, operation by
+operation.
 
 This module is the way in; `machine` has memories, names and control, `access` where each operation goes in memory,
 `operations` what it does there, `copies` what is on its way, `forecast` how long all of it takes.

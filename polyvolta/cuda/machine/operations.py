@@ -129,7 +129,8 @@ def _mma(m: Machine, op: kir.Mma, mask: Mask) -> Reaches:
     a, b = (x.reshape(-1, LANES * x.shape[-1]) for x in (m.element(op.a), m.element(op.b)))
     for values, at_a, at_b, at_d in gathers(op.macro):
         # [warp, unit, row, k] @ [warp, unit, k, column], back to [warp, lane, value]
-        product = widened(a.take(at_a, 1)) @ widened(b.take(at_b, 1))
+        left, right = (widened(x).astype(np.float64) for x in (a.take(at_a, 1), b.take(at_b, 1)))
+        product = (left @ right).astype(np.float32)
         product = product.reshape(len(a), -1).take(at_d, 1).reshape(*m.shape, -1)
         if isinstance(values, slice):
             _write(d[..., values], d[..., values] + product, mask)

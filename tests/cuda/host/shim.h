@@ -23,10 +23,13 @@ static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline int min(int x, int y) { return x < y ? x : y; }
+static inline int max(int x, int y) { return x < y ? y : x; }
 
 // ---- bits
 
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
 static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
   unsigned long long both = (unsigned long long)y << 32 | x, out = 0;
   for (int i = 0; i < 4; i++) out |= (both >> 8 * (s >> 4 * i & 7) & 255) << 8 * i;
@@ -79,7 +82,7 @@ static inline float host_rsqrtf(float x) { return last(1.0 / std::sqrt((double)x
 #define powf host_powf
 #define rsqrtf host_rsqrtf
 
-// ---- PTX: each function stands for the instructions of one asm statement, operands in its order
+// ---- 16-bit numbers
 
 // cvt.f32.f16: exact; a signaling NaN becomes a quiet one
 static inline float from_half(unsigned h) {
@@ -101,9 +104,20 @@ static inline unsigned to_half(float x) {
   return sign | (unsigned)((exponent + 14) * 1024 + (int)units);  // a carry into the exponent is right as it is
 }
 
-static inline void ptx_pack_half2(unsigned &packed, float low, float high) {
-  packed = to_half(low) | to_half(high) << 16;
+// cvt.rn.bf16.f32: to nearest, ties to even; bf16 is the upper half of an fp32 number
+static inline unsigned to_bfloat16(float x) {
+  unsigned bits;
+  memcpy(&bits, &x, 4);
+  if (x != x) return 0x7fff;
+  const unsigned below = bits & 0xffff, odd = bits >> 16 & 1;
+  return (bits >> 16) + (below > 0x8000 || (below == 0x8000 && odd));  // a carry into the exponent is right as it is
 }
-static inline void ptx_unpack_half2(float &low, float &high, unsigned packed) {
-  low = from_half(packed & 0xffff), high = from_half(packed >> 16);
+
+static inline float from_bfloat16(unsigned b) {
+  float x;
+  b <<= 16;
+  memcpy(&x, &b, 4);
+  return x;
 }
+
+#include "ptx.h"

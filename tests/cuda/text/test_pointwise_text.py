@@ -24,7 +24,7 @@ from polyvolta.graph.functions.formula import Call, Formula, Input, Number, fold
 from polyvolta.graph.functions.meaning import MEANING, evaluate
 from polyvolta.graph.functions.rounding import FEW, _function
 from polyvolta.graph.functions.table import FUNCTIONS
-from tests.cuda.host import FUSING, PTX, compiled, fuses, needs_compiler
+from tests.cuda.host import FUSING, compiled, fuses, needs_compiler
 from tests.cuda.host.scalar import EXACT, LIBRARY
 from tests.cuda.host.scalar import FUNCTIONS as SCALAR
 
@@ -124,12 +124,9 @@ def rounded_once(monkeypatch):
 
 def test_the_shims_conversions_are_ieees(tmp_path):
     text = """extern "C" void widen(float *y, const unsigned short *x, long n) {
-      for (long i = 0; i < n; i++) { float high; asm("ptx_unpack_half2" : "=f"(y[i]), "=f"(high) : "r"(x[i])); } }
+      for (long i = 0; i < n; i++) asm("cvt.f32.f16 %0, %1;" : "=f"(y[i]) : "h"(x[i])); }
     extern "C" void narrow(unsigned short *y, const float *x, long n) {
-      for (long i = 0; i < n; i++) { unsigned two; asm("ptx_pack_half2" : "=r"(two) : "f"(x[i]), "f"(0.0f));
-                                         y[i] = two; } }"""
-    for instructions, name in PTX.items():
-        text = text.replace(f'"{name}"', f'"{instructions}"')
+      for (long i = 0; i < n; i++) asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y[i]) : "f"(x[i])); }"""
     lib = compiled(tmp_path, text)
 
     def call(name, x, dtype):

@@ -1,0 +1,39 @@
+// What a whole kernel's text needs beside `shim.h`: the names of threads and blocks, barriers, shared memory, and the
+// way in. `gpu.cpp` has what is declared here.
+#pragma once
+#include "shim.h"
+#include <cstddef>
+#include <utility>
+
+#define __global__
+#define __launch_bounds__(...)
+#define __shared__
+
+struct Place { unsigned x, y, z; };
+struct Names { Place thread, block, block_size, grid; char *shared; };
+extern "C" {
+extern Names gpu;
+void gpu_barrier(int line);
+void gpu_warp_barrier(int line);
+size_t gpu_shared_address(const void *pointer);
+}
+#define threadIdx gpu.thread
+#define blockIdx gpu.block
+#define blockDim gpu.block_size
+#define gridDim gpu.grid
+#define __syncthreads() gpu_barrier(__LINE__)
+#define __syncwarp() gpu_warp_barrier(__LINE__)
+#define __cvta_generic_to_shared(pointer) gpu_shared_address(pointer)
+
+static inline int min(int a, int b) { return a < b ? a : b; }
+static inline int max(int a, int b) { return a > b ? a : b; }
+
+// a kernel called with the addresses of its arguments, as a driver does; they are no memory that it has
+#define UNWATCHED __attribute__((no_sanitize("thread"), no_sanitize("alignment")))
+template <class... P, size_t... I>
+UNWATCHED static void gpu_call(void (*kernel)(P...), void **arguments, std::index_sequence<I...>) {
+  kernel(*(P *)arguments[I]...);
+}
+template <class... P> UNWATCHED static void gpu_call(void (*kernel)(P...), void **arguments) {
+  gpu_call(kernel, arguments, std::index_sequence_for<P...>());
+}

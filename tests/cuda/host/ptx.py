@@ -1,0 +1,357 @@
+"""Inline PTX as C++: a strict parser of asm statements, and the instructions that the shim has.
+
+An asm statement becomes a block: its operands in variables of their registers' types, each instruction a call of
+`ptx_NAME` (`ptx.h`), then the outputs' assignments. What `INSTRUCTIONS` doesn't have, to its last modifier, is an
+error, and so is what the manual forbids or a compiler may break: operands of other types or numbers, an output that is
+never written or written before an input is read, an instruction that others wait for without `volatile`, one that
+writes memory without a clobber that says so, one that the architecture doesn't have.
+
+Source: PTX ISA, and "Using Inline PTX Assembly in CUDA".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+TYPES = {"h": "unsigned short", "r": "unsigned", "l": "unsigned long long", "f": "float"}
+"""The C++ types of registers by the letters of their constraints; "n" is a constant, "p" a predicate."""
+
+BYTES = {"h": 2, "r": 4, "l": 8, "f": 4}
+REGISTERS = {"b16": "h", "u16": "h", "f16": "h", "b32": "r", "u32": "r", "s32": "r", "f32": "f", "b64": "l", "u64": "l"}
+
+
+class Untranslatable(LookupError):
+    """An asm statement that is wrong, or that the shim doesn't have."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """What an instruction takes.
+
+    Parameters
+    ----------
+    operands : of each its registers' letter, how many (a vector in braces where not one), "=" before those that are
+        written, [] around addresses; "n" is a constant, and one behind "?" may be missing.
+    arch : the first compute capability that has it.
+    volatile : whether the statement has to say so: the instruction does more than its outputs show.
+    memory : whether the statement has to name memory among what it changes.
+    """
+
+    operands: tuple[str, ...]
+    arch: int = 70
+    volatile: bool = False
+    memory: bool = False
+
+
+def _mma(kind: str, layouts: str, d: int, a: int, b: int) -> tuple[str, tuple[str, ...]]:
+    return f"{layouts}.f32.{kind}.{kind}.f32", (f"=f{d}", f"r{a}", f"r{b}", f"f{d}")
+
+
+def _table() -> Iterator[tuple[str, Instruction]]:
+    for a in ("row", "col"):
+        for b in ("row", "col"):
+            name, operands = _mma("f16", f"mma.sync.aligned.m8n8k4.{a}.{b}", 8, 2, 2)
+            yield name, Instruction(operands, 70, volatile=True)
+    for kind, since in (("f16", 75), ("bf16", 80)):
+        name, operands = _mma(kind, "mma.sync.aligned.m16n8k8.row.col", 4, 2, 1)
+        yield name, Instruction(operands, since, volatile=True)
+        name, operands = _mma(kind, "mma.sync.aligned.m16n8k16.row.col", 4, 4, 2)
+        yield name, Instruction(operands, 80, volatile=True)
+    for count in (1, 2, 4):
+        for trans in ("", ".trans"):
+            name = f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
+            yield name, Instruction((f"=r{count}", "[r]"), 75, volatile=True)
+    for cache in ("ca", "cg"):
+        for hint in ("", ".L2::64B", ".L2::128B", ".L2::256B"):
+            name = f"cp.async.{cache}.shared.global{hint}"
+            yield name, Instruction(("[r]", "[l]", "n", "?r"), 80, volatile=True, memory=True)
+    yield "cp.async.commit_group", Instruction((), 80, volatile=True)
+    yield "cp.async.wait_group", Instruction(("n",), 80, volatile=True, memory=True)
+    yield "cp.async.wait_all", Instruction((), 80, volatile=True, memory=True)
+    yield "cvt.f32.f16", Instruction(("=f", "h"))
+    yield "cvt.rn.f16.f32", Instruction(("=h", "f"))
+    yield "cvt.rn.f16x2.f32", Instruction(("=r", "f", "f"), 80)
+    yield "cvt.rn.bf16.f32", Instruction(("=h", "f"), 80)
+    yield "cvt.rn.bf16x2.f32", Instruction(("=r", "f", "f"), 80)
+    yield "cvt.f32.bf16", Instruction(("=f", "h"), 90)
+    yield "mov.b32 pack", Instruction(("=r", "h2"))
+    yield "mov.b32 unpack", Instruction(("=h2", "r"))
+    yield "mov.b32", Instruction(("=r", "r"))
+
+
+INSTRUCTIONS = dict(_table())
+
+
+# ---- statements in a text
+
+
+@dataclass
+class Asm:
+    """An asm statement, taken apart.
+
+    Parameters
+    ----------
+    template : its instructions.
+    operands : (constraint, expression), outputs first.
+    outputs : how many of them.
+    clobbers : what else it changes.
+    """
+
+    template: str
+    operands: list[tuple[str, str]]
+    outputs: int
+    clobbers: list[str]
+    volatile: bool
+
+
+_SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\b(?:asm|__asm__)\b', re.S)
+_HEAD = re.compile(r"(?:asm|__asm__)(\s+(?:volatile|__volatile__))?\s*\(")
+_STRING = re.compile(r'\s*"((?:\\.|[^"\\\n])*)"\s*')
+_ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
+
+
+def translated(text: str, arch: int = 90) -> str:
+    """A CUDA text for compute capability `arch` with its asm statements as C++; no line moves.
+
+    Raises
+    ------
+    Untranslatable
+
+    >>> for statement in translated('asm("mov.b32 %0, %1;" : "=r"(x) : "r"(y));').split("; "):
+    ...     print(statement)
+    { static_assert(sizeof(x) == 4)
+    static_assert(sizeof(y) == 4)
+    unsigned asm_0
+    unsigned asm_1 = (unsigned)(y)
+    { unsigned d0[1]
+    unsigned s1[1] = {asm_1}
+    ptx_mov_b32(d0, s1)
+    asm_0 = d0[0]
+    } x = asm_0
+    }
+    """
+    out, done = [], 0
+    while found := _next_asm(text, done):
+        start, end = found
+        statement, after = _parsed(text, start, end)
+        out += [text[done:start], _block(statement, arch), "\n" * text[start:after].count("\n")]
+        done = after
+    return "".join([*out, text[done:]])
+
+
+def _next_asm(text: str, at: int) -> tuple[int, int] | None:
+    """Where the next asm statement starts, and where its parenthesis ends."""
+    for found in _SKIPPED.finditer(text, at):
+        if found[0] in ("asm", "__asm__"):
+            head = _HEAD.match(text, found.start())
+            if head is None:
+                raise Untranslatable(f"an asm statement in another form: {text[found.start() :].splitlines()[0]}")
+            return found.start(), _closing(text, head.end() - 1)
+    return None
+
+
+def _closing(text: str, at: int) -> int:
+    """The place of the parenthesis that closes the one at a place."""
+    depth = 0
+    for found in re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|[()]').finditer(text, at):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if not depth:
+            return found.start()
+    raise Untranslatable(f"an asm statement without an end: {text[at:].splitlines()[0]}")
+
+
+def _parsed(text: str, start: int, end: int) -> tuple[Asm, int]:
+    """The statement, and the place behind its semicolon."""
+    head = _HEAD.match(text, start)
+    assert head is not None
+    semicolon = re.compile(r"\s*;").match(text, end + 1)
+    sections = _split(text[head.end() : end], ":")
+    if semicolon is None or not 1 <= len(sections) <= 4:
+        raise Untranslatable(f"an asm statement in another form: {text[start:end]}")
+    template, *lists = sections
+    outs, ins, clobbers = ([s for s in _split(x, ",") if s.strip()] for x in (*lists, "", "", "")[:3])
+    operands = [_operand(x) for x in (*outs, *ins)]
+    for n, (constraint, _) in enumerate(operands):
+        form = r"[=+]&?[hrlf]" if n < len(outs) else r"[hrlfn]"
+        if not re.fullmatch(form, constraint):
+            raise Untranslatable(f"operand %{n} with the constraint {constraint!r} in {text[start:end]}")
+    made = Asm(_joined(template), operands, len(outs), [_joined(c) for c in clobbers], head[1] is not None)
+    return made, semicolon.end()
+
+
+def _split(text: str, by: str) -> list[str]:
+    """The parts of a text between separators that are in no parentheses and no string."""
+    parts, depth, last = [], 0, 0
+    for found in re.compile(r'"(?:\\.|[^"\\\n])*"|[()\[\]{}]|' + re.escape(by)).finditer(text):
+        if found[0] == by and not depth:
+            parts.append(text[last : found.start()])
+            last = found.end()
+        depth += (found[0] in "([{") - (found[0] in ")]}") if len(found[0]) == 1 else 0
+    return [*parts, text[last:]]
+
+
+def _joined(text: str) -> str:
+    """String literals, one behind the other."""
+    if not re.fullmatch(f"(?:{_STRING.pattern})+", text):
+        raise Untranslatable(f"not string literals: {text}")
+    whole = "".join(_STRING.findall(text))
+    return re.sub(r"\\.", lambda m: _ESCAPES[m[0]], whole)
+
+
+def _operand(text: str) -> tuple[str, str]:
+    found = re.fullmatch(r'\s*"([^"]*)"\s*\((.*)\)\s*', text, re.S)
+    if found is None:
+        raise Untranslatable(f"an operand in another form: {text}")
+    return found[1], " ".join(found[2].split())
+
+
+# ---- instructions
+
+
+@dataclass
+class _Block:
+    """A statement's instructions on their way to C++.
+
+    Parameters
+    ----------
+    locals : letters of the registers that the instructions declare.
+    read, written : operands' numbers; `early` are outputs that were written already.
+    """
+
+    asm: Asm
+    arch: int
+    locals: dict[str, str] = field(default_factory=dict)
+    read: set[int] = field(default_factory=set)
+    written: set[int] = field(default_factory=set)
+
+
+def _block(asm: Asm, arch: int) -> str:
+    """A statement in C++."""
+    block, lines = _Block(asm, arch), []
+    for n, (constraint, value) in enumerate(asm.operands):
+        letter = constraint[-1]
+        if letter == "n":
+            lines.append(f"constexpr int asm_{n} = ({value});")
+            continue
+        lines.insert(n, f"static_assert(sizeof({value}) == {BYTES[letter]});")
+        start = "" if constraint[0] == "=" else f" = ({TYPES[letter]})({value})"
+        lines.append(f"{TYPES[letter]} asm_{n}{start};")
+    lines += [_instruction(x, block) for x in _instructions(asm.template)]
+    unread = {n for n in range(len(asm.operands)) if asm.operands[n][0][0] != "="} - block.read
+    unwritten = set(range(asm.outputs)) - block.written
+    for numbers, what in ((unread, "read"), (unwritten, "written")):
+        if numbers:
+            raise Untranslatable(f"%{min(numbers)} is never {what}: {asm.template}")
+    back = [f"{value} = asm_{n};" for n, (_, value) in enumerate(asm.operands[: asm.outputs])]
+    return " ".join(["{", *lines, *back, "}"])
+
+
+def _instructions(template: str) -> list[str]:
+    """The instructions, without the braces around them."""
+    text = " ".join(template.split())
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1].strip()
+    if text and not text.endswith(";"):
+        raise Untranslatable(f"no semicolon at the end: {template}")
+    return [x.strip() for x in text.split(";") if x.strip()]
+
+
+def _instruction(text: str, block: _Block) -> str:
+    """An instruction in C++."""
+    name, _, rest = text.partition(" ")
+    if name == ".reg":
+        kind, _, names = rest.strip().partition(" ")
+        letter = REGISTERS.get(kind.strip("."))
+        if letter is None:
+            raise Untranslatable(f"registers of another type: {text}")
+        made = [n.strip() for n in names.split(",")]
+        block.locals |= dict.fromkeys(made, letter)
+        return f"{TYPES[letter]} {', '.join(f'reg_{n}' for n in made)};"
+    operands = [x.strip() for x in _split(rest, ",") if x.strip()]
+    if name == "mov.b32" and any("{" in x for x in operands):
+        name += " unpack" if operands[0].startswith("{") else " pack"
+    known = INSTRUCTIONS.get(name)
+    if known is None:
+        raise Untranslatable(f"no function of the shim is for {text!r}")
+    if known.arch > block.arch:
+        raise Untranslatable(f"sm_{block.arch} has no {name}, which came with sm_{known.arch}")
+    if known.volatile and not block.asm.volatile:
+        raise Untranslatable(f"{name} without volatile")
+    if known.memory and "memory" not in block.asm.clobbers:
+        raise Untranslatable(f'{name} without "memory" among what is changed')
+    needed = [x for x in known.operands if not x.startswith("?")]
+    if not len(needed) <= len(operands) <= len(known.operands):
+        raise Untranslatable(f"{name} has {len(known.operands)} operands: {text}")
+    before, after, arguments = [], [], []
+    for n, (form, given) in enumerate(zip(known.operands, operands)):
+        _place(block, n, form.lstrip("?"), given, before, after, arguments, text)
+    _check_early(block, known, operands, text)
+    function = "ptx_" + re.sub(r"[.: ]+", "_", name)
+    return " ".join(["{", *before, f"{function}({', '.join(arguments)});", *after, "}"])
+
+
+def _place(block: _Block, n: int, form: str, given: str, before: list, after: list, arguments: list, text: str) -> None:
+    """One operand of an instruction: variables before the call, assignments after it, the argument."""
+    writes, address = form.startswith("="), form.startswith("[")
+    letter, count = form.strip("=[]")[0], int(form.strip("=[]")[1:] or 1)
+    if address != (given.startswith("[") and given.endswith("]")):
+        raise Untranslatable(f"operand {given} of {text}: {'an' if address else 'no'} address is needed")
+    vector = given.startswith("{")
+    if vector and not given.endswith("}"):
+        raise Untranslatable(f"operand {given} of {text}")
+    names = [x.strip() for x in given.strip("[]{}").split(",")]
+    if len(names) != count or (count > 1 and not vector):
+        raise Untranslatable(f"operand {given} of {text}: {count} registers are needed")
+    values = [_value(block, x, letter, writes, text) for x in names]
+    if letter == "n":
+        arguments.append(values[0])
+        return
+    name = f"{'d' if writes else 's'}{n}"
+    start = "" if writes else " = {" + ", ".join(values) + "}"
+    before.append(f"{TYPES[letter]} {name}[{count}]{start};")
+    after += [f"{value} = {name}[{k}];" for k, value in enumerate(values)] if writes else []
+    arguments.append(name)
+
+
+def _value(block: _Block, name: str, letter: str, writes: bool, text: str) -> str:
+    """A register or a constant in C++; takes note of what is read and written."""
+    if re.fullmatch(r"-?\d+", name) and not writes and letter in "nr":
+        return name
+    if re.fullmatch(r"%\d+", name) and int(name[1:]) < len(block.asm.operands):
+        n = int(name[1:])
+        constraint = block.asm.operands[n][0]
+        has = constraint[-1]
+        if has == "n" and letter == "r" and not writes:
+            has = "r"
+        if writes and n >= block.asm.outputs:
+            raise Untranslatable(f"{name} is written and no output: {text}")
+        if not writes and constraint[0] == "=" and n not in block.written:
+            raise Untranslatable(f"{name} is read and no input: {text}")
+        (block.written if writes else block.read).add(n)
+    elif name in block.locals:
+        return _typed(f"reg_{name}", name, block.locals[name], letter, text)
+    else:
+        raise Untranslatable(f"{name} is neither an operand nor a register: {text}")
+    return _typed(f"asm_{n}", name, has, letter, text)
+
+
+def _typed(value: str, name: str, has: str, letter: str, text: str) -> str:
+    if has != letter:
+        raise Untranslatable(f'{name} is a register of type "{has}", "{letter}" is needed: {text}')
+    return value
+
+
+def _check_early(block: _Block, known: Instruction, operands: list[str], text: str) -> None:
+    """No input is read after an output was written that may share its register ("=" without "&")."""
+    numbers = lambda writes: {  # noqa: E731
+        int(n)
+        for form, given in zip(known.operands, operands)
+        if form.startswith("=") == writes
+        for n in re.findall(r"%(\d+)", given)
+    }
+    shared = {n for n in block.written - numbers(True) if re.fullmatch(r"=[a-z]", block.asm.operands[n][0])}
+    late = {n for n in numbers(False) if n >= block.asm.outputs and block.asm.operands[n][0] != "n"}
+    if shared and late:
+        raise Untranslatable(f"%{min(late)} is read after %{min(shared)}, of the same register, was written: {text}")
