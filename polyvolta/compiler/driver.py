@@ -26,7 +26,7 @@ from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.build.lower import lower
-from polyvolta.cuda.build.promotion.assemble import prefetched, promote
+from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
 from polyvolta.cuda.build.promotion.model import BLOCK
 from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
@@ -118,9 +118,11 @@ def compile(  # noqa: A001
     macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
     fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
-    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, target.shared_bytes)
+    limit, asynchronous = target.shared_bytes, bool(target.copies)
+    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
+    promotion = awaited(promotion, tree)
     order = BlockOrder(options.group)
     tree = reach("grouped", grouped(tree, order))
     scanned = scan(tree, context, {"linearId": promotion.threads})

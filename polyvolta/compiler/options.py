@@ -26,6 +26,7 @@ PARTIAL = ("guard", "pad")
 ACCUMULATORS = ("auto", "one", "separate")
 BUFFERS = tuple(range(1, 9))
 AHEAD = tuple(range(8))  # k tiles that copies may run ahead
+FRAGMENTS = (1, 2)
 GROUPS = tuple(range(1, HIGHEST + 1))  # rows of blocks that go together
 
 
@@ -82,10 +83,11 @@ class Options(Tiling):
         partial: str | None = None,
         accumulators: str | None = None,
         prefetch: int | None = None,
+        fragments: int | None = None,
         group: int | None = None,
         **unknown: object,
     ) -> None:
-        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, group)
+        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group)
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -190,8 +192,9 @@ def _checked(name: str, value: object) -> object:
             if not isinstance(value, str):
                 known = target_of().macro_names[0]
                 raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={known!r}")
-        case "split_k" | "buffers" | "prefetch" | "group":
-            numbers = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "group": GROUPS}[name]
+        case "split_k" | "buffers" | "prefetch" | "fragments" | "group":
+            known = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "fragments": FRAGMENTS, "group": GROUPS}
+            numbers = known[name]
             whole = value if isinstance(value, int) and not isinstance(value, bool) else -1
             if whole not in numbers:
                 near = max((n for n in numbers if n <= whole), default=1)

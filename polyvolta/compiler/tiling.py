@@ -39,6 +39,7 @@ class Tiling:
     partial: str
     accumulators: str
     prefetch: int
+    fragments: int = 1
     group: int = 1
 
     @property

@@ -135,6 +135,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     macro = target.macro_mma(asked) if asked in target.macro_names else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     buffers, ahead = _ring(given)
+    fragments = given.get("fragments", 1)
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group = given.get("group", target.group)
     tried: list[Tiling] = []
@@ -142,7 +143,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
         for block in _blocks(given, needs, macro.shape, target):
             for split in _splits(given, block, needs, target.multiprocessors):
                 for warp in _warps(given, block, macro, split, needs, target, roomy):
-                    options = Tiling(block, warp, name, split, buffers, *words, ahead, group)
+                    options = Tiling(block, warp, name, split, buffers, *words, ahead, fragments, group)
                     small = "split_k" in given or split == 1 or options.threads <= 256
                     if small and next(options.problems(target, needs), None) is None:
                         return options

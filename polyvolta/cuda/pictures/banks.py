@@ -23,6 +23,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     LANES,
     Exchange,
     KernelIR,
+    LoadMatrix,
     SharedTile,
 )
 from polyvolta.cuda.ir.walk import operations
@@ -215,14 +216,17 @@ def tile_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool = T
     """
     access, op = taken.access, taken.op
     degrees = taken.degrees()
-    worst = max(degrees)
-    verb = {"read": "loads", "write": "stores"}[access.kind]
+    worst = max(degrees.values())
+    said = next(a for a in op.accesses(ir) if (a.array, a.kind) == (tile.name, access.kind))
+    verb = "copies" if said.when == "completion" else {"read": "loads", "write": "stores"}[access.kind]
+    matrices = isinstance(op, LoadMatrix)
     number = f", instruction {taken.part} of {taken.parts}" if taken.parts > 1 else ""
     where = ", ".join(f"{n} = {v}" for n, v in taken.loops.items())
     buffer = f"; buffer {taken.buffer} of {tile.buffers}" if tile.buffers > 1 else ""
     picture = Canvas(
         f"{tile.name}: what warp {taken.warp} {verb} in {op.statement}{number}",
-        f"{8 * access.width} bits a lane, {len(degrees)} phases of {taken.lanes_of_phase} lanes"
+        (f"{said.opcode}: " if said.opcode else "")
+        + f"{8 * access.width} bits a lane, {_phases(len(degrees))} of {taken.lanes_of_phase} lanes"
         + (": free of bank conflicts" if worst == 1 else ""),
         f"{_heading(ir, tile, swizzled)}{buffer}",
         where,
@@ -245,13 +249,19 @@ def tile_access(ir: KernelIR, tile: SharedTile, taken: Taken, swizzled: bool = T
         _lanes(picture, taken, lanes, words, row, y)
         y += HIGH
     _banks(picture, taken, words, degrees, y + 58)
-    for phase in range(len(degrees)):
+    for phase in degrees:
         first = phase * taken.lanes_of_phase
-        picture.key(f"phase {phase}: lanes {first} to {first + taken.lanes_of_phase - 1}", fill=TINTS[phase])
+        lanes_of = f"lanes {first} to {first + taken.lanes_of_phase - 1}"
+        matrix = f"{lanes_of} name the lines of matrix {phase}"
+        picture.key(matrix if matrices else f"phase {phase}: {lanes_of}", fill=TINTS[phase])
     if worst > 1:
         picture.key("conflict: one bank, different words", stroke=RED, fill=PAPER)
     _legend_of_cells(picture, tile)
     return picture.svg()
+
+
+def _phases(count: int) -> str:
+    return "1 phase" if count == 1 else f"{count} phases"
 
 
 def rows_shown(touched: list[int]) -> list[int | None]:
@@ -320,13 +330,13 @@ def _lanes(picture: Canvas, taken: Taken, lanes: dict[int, list[int]], words: np
             picture.rect(x + 1.5, top, wide - 3, high, stroke=ink, thick=2.2 if degree > 1 else 1)
 
 
-def _banks(picture: Canvas, taken: Taken, words: np.ndarray, degrees: list[int], y: float) -> None:
+def _banks(picture: Canvas, taken: Taken, words: np.ndarray, degrees: Mapping[int, int], y: float) -> None:
     """How many words each phase wants of each bank."""
     wide, high = WIDE / (CHUNK_BYTES // WORD), 22
     picture.text(0, y - 30, "Different words that a phase wants of each bank:", anchor="start", size=12)
     for bank in range(BANKS):
         picture.text(wide * (bank + 0.5), y - 9, bank, size=9, fill=GREY)
-    for phase, degree in enumerate(degrees):
+    for phase, degree in degrees.items():
         picture.text(-8, y + high / 2, f"phase {phase}", size=11, anchor="end", fill=GREY)
         for bank in range(BANKS):
             count = int(words[phase, bank])

@@ -5,7 +5,9 @@ are one box. Which k tile a box belongs to is followed from the data (see `k_til
 program does, not what it should do: in a kernel that takes a tile too early the numbers are wrong.
 
 A pale bar in the row of the loads is data on its way: nothing waits for it until the store. What stands below the bar
-overlaps with it; that is what prefetching gains.
+overlaps with it; that is what prefetching gains. Of an asynchronous copy the bar goes from where it is issued to the
+wait after which it has arrived, in the row of the slot of shared memory that it goes to; a slot holds a tile from then
+to the last fetch.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.k_tiles import Course, Event, course, k_loops, unordered
-from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg
+from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
 
 SLOT, NARROW, TRIP_GAP = 22, 12, 14  # pixels of a box, of a barrier, between two trips
 ROW, BOX = 40, 26
@@ -112,17 +114,22 @@ ROWS = {
     "load": "global → registers",
     "pointwise": "on registers",
     "store": "registers → shared",
+    "copy": "global → shared",
     "fetch": "shared → fragments",
     "mma": "macro-MMAs",
 }
+LINES = ("barrier", "wait")  # events that are lines through all rows
+WAYS = (("load", "store", False), ("store", "fetch", True), ("copy", "wait", False), ("wait", "fetch", True))
+"""From what to what data is on its way, or is held: to the first or to the last."""
 
 
 def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, sizes: Mapping[str, int]) -> Svg:
     found, wrong = whole.events, whole.wrong()
     trips = list(dict.fromkeys(e.trip for e in found))
-    shown = trips if len(trips) <= tiles + 1 else [*trips[:tiles], trips[-1]]
+    ahead = len({*trips} - {e.trip for e in found if e.kind == "mma"})  # trips that only load
+    shown = trips if len(trips) <= tiles + max(ahead, 1) else [*trips[: tiles + max(ahead, 1) - 1], trips[-1]]
     rows = _rows(found)
-    boxes, edges = _placed(found, shown, wrong)
+    boxes, edges = _placed(found, shown, wrong, text_width(f"{loop.var} = {min(shown)}", 12))
     count = len(k_loops(ir))
     which = f"k loop {number} of {count}" if count > 1 else "the k loop"
     left = ", ".join(map(str, whole.left_out()))
@@ -140,16 +147,19 @@ def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, siz
         picture.line(0, y + ROW, max(right for _, right in edges.values()), y + ROW, stroke=FAINT)
     _bars(picture, boxes, rows)
     for box in boxes:
-        if box.event.kind == "barrier":
+        if box.event.kind in LINES:
             with picture.group(f"{box.event}"):
-                picture.line(box.middle, 0, box.middle, height, stroke=INK, thick=2.4)
+                dashes = "4 4" if box.event.kind == "wait" else ""
+                picture.line(box.middle, 0, box.middle, height, stroke=INK, thick=2.4, dashes=dashes)
     for box in boxes:
-        if box.event.kind != "barrier":
-            _box(picture, box, rows[box.event.kind, box.event.buffer])
+        if (y := rows.get(_row(box.event))) is not None:
+            _box(picture, box, y)
     races = unordered(found)
     _arrows(picture, boxes, rows, races)
     picture.key("a number is a k tile, a colour too", fill=DEEPER[0], second=DEEPER[1])
     picture.key("on its way, or held in shared memory", fill=TINTS[1], stroke=DEEPER[1], dashes="3 2")
+    if any(e.kind == "wait" for e in found):
+        picture.key("a thread waits for its own copies; the tile that has arrived", line=True, stroke=INK, dashes="4 4")
     if any(e.kind == "barrier" for e in found):
         picture.key("barrier: all threads wait for one another", line=True, stroke=INK)
     if wrong:
@@ -161,7 +171,7 @@ def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, siz
 
 def _rows(found: list[Event]) -> dict[tuple[str, int | None], float]:
     """The height of each row: loads first, then for each buffer its stores and fetches, the macro-MMAs last."""
-    there = {(e.kind, e.buffer) for e in found if e.kind != "barrier"}
+    there = {(e.kind, e.buffer) for e in found if e.kind not in LINES}
     order = sorted(there, key=lambda kb: (
         list(ROWS).index(kb[0]) if kb[1] is None and kb[0] != "mma" else 8 if kb[1] is None else 3,
         kb[1] or 0, list(ROWS).index(kb[0]),
@@ -169,10 +179,15 @@ def _rows(found: list[Event]) -> dict[tuple[str, int | None], float]:
     return {kb: float(ROW * k) for k, kb in enumerate(order)}
 
 
+def _row(e: Event) -> tuple[str, int | None]:
+    """In which row an event stands; what arrives stands where it was copied to."""
+    return "copy" if e.kind == "wait" else e.kind, e.buffer
+
+
 def _placed(
-    found: list[Event], shown: list[int], wrong: list[int]
+    found: list[Event], shown: list[int], wrong: list[int], least: float
 ) -> tuple[list[_Box], dict[int, tuple[float, float]]]:
-    """Where the boxes of the trips that are shown stand, and from where to where each trip goes."""
+    """Where the boxes of the trips that are shown stand, and from where to where each trip goes, `least` wide."""
     boxes, edges, x = [], {}, 0.0
     for k, trip in enumerate(shown):
         x += TRIP_GAP if k else 0
@@ -180,10 +195,10 @@ def _placed(
         x += 5
         for number, e in enumerate(found):
             if e.trip == trip:
-                wide = NARROW if e.kind == "barrier" else SLOT
+                wide = NARROW if e.kind == "barrier" or e.kind == "wait" and not e.tiles else SLOT
                 boxes.append(_Box(e, number, x, wide, number in wrong))
                 x += wide
-        x += 5
+        x = max(x + 5, start + least)
         edges[trip] = start, x
     return boxes, edges
 
@@ -197,7 +212,7 @@ def _trips(
     for trip, (left, right) in edges.items():
         picture.rect(left, 0, right - left, height, fill="#f4f4f2")
         kinds = {e.kind for e in found if e.trip == trip}
-        what = "first" if "mma" not in kinds else "last" if "load" not in kinds else ""
+        what = "first" if "mma" not in kinds else "last" if not kinds & {"load", "copy"} else ""
         picture.text((left + right) / 2, -22, f"{loop.var} = {trip}", size=12, bold=True)
         picture.text((left + right) / 2, -8, what, size=11, fill=GREY)
         if before is not None and trips.index(trip) != trips.index(before) + 1:
@@ -207,8 +222,8 @@ def _trips(
 
 def _bars(picture: Canvas, boxes: list[_Box], rows: Mapping[tuple[str, int | None], float]) -> None:
     """Data on its way: from the loads to the stores of a tile; and held: from the stores to the last fetch."""
-    for start, end in [*_ways(boxes, "load", "store"), *_ways(boxes, "store", "fetch", last=True)]:
-        y = rows[start.event.kind, start.event.buffer] + ROW / 2
+    for start, end in (way for source, sink, last in WAYS for way in _ways(boxes, source, sink, last)):
+        y = rows[_row(start.event)] + ROW / 2
         tile = min(start.event.tiles)
         x = start.x + start.wide
         picture.rect(x, y - 6, end.x + end.wide - x, 12, fill=TINTS[tile % len(TINTS)],
@@ -226,11 +241,8 @@ def _ways(boxes: list[_Box], source: str, sink: str, last: bool = False) -> Iter
         found = []
         for other in boxes[k + 1 :]:
             e = other.event
-            if (
-                source == "store"
-                and (e.kind, e.buffer) == (source, start.event.buffer)
-                and e.tiles != start.event.tiles
-            ):
+            writes = e.kind in ("store", "copy") and e.buffer == start.event.buffer
+            if source != "load" and writes and e.tiles != start.event.tiles:
                 break
             same = source == "load" or e.buffer == start.event.buffer
             if e.kind == sink and same and e.tiles & start.event.tiles:
@@ -255,32 +267,33 @@ def _arrows(
     picture: Canvas, boxes: list[_Box], rows: Mapping[tuple[str, int | None], float], races: list[tuple[int, int]]
 ) -> None:
     """From loads to stores, from stores to the first fetch; races in red."""
-    for source, sink in (("load", "store"), ("store", "fetch")):
+    for source, sink in (("load", "store"), ("store", "fetch"), ("wait", "fetch")):
         for start, end in _ways(boxes, source, sink):
             if (start.number, end.number) not in races:
-                y1, y2 = (rows[b.event.kind, b.event.buffer] + ROW / 2 for b in (start, end))
+                y1, y2 = (rows[_row(b.event)] + ROW / 2 for b in (start, end))
                 picture.arrow(end.middle, y1 + 6, end.middle, y2 - BOX / 2)
     at = {box.number: box for box in boxes}
     for first, second in races:
         if first in at and second in at:
             start, end = at[first], at[second]
-            y1, y2 = (rows[b.event.kind, b.event.buffer] + ROW / 2 for b in (start, end))
+            y1, y2 = (rows[_row(b.event)] + ROW / 2 for b in (start, end))
             side = 1 if y2 > y1 else -1
             picture.arrow(start.middle, y1 + side * BOX / 2, end.middle, y2 - side * BOX / 2, stroke=RED, thick=2)
 
 
 def _gain(found: list[Event], tiles: int) -> str:
     """What runs while a tile is on its way from global memory; `tiles` there are."""
-    overlapped, ahead = 0, 1
+    during, ahead = set(), 1
     for k, e in enumerate(found):
-        if e.kind != "load" or (k and found[k - 1].kind == "load"):
+        if e.kind not in ("load", "copy") or (k and found[k - 1].kind == e.kind):
             continue
-        for other in found[k + 1 :]:
-            if other.kind == "store" and other.tiles & e.tiles:
+        for number, other in enumerate(found[k + 1 :], k + 1):
+            if other.kind in ("store", "wait") and other.tiles & e.tiles:
                 break
             if other.kind == "mma":
-                overlapped += other.count
+                during.add(number)
                 ahead = max(ahead, min(e.tiles, default=0) - min(other.tiles, default=0))
+    overlapped = sum(found[number].count for number in during)
     if not overlapped:
         return "Every tile is waited for: nothing is multiplied while it is loaded."
     total = sum(e.count for e in found if e.kind == "mma")

@@ -1,8 +1,9 @@
 """Which k tile every operation of a k loop works on, followed from the data.
 
 A load's place along k says which tile it brings into registers; a store puts what its registers hold into a buffer, a
-fragment load takes what the buffer holds, a macro-MMA multiplies what its fragments hold. Nothing says which tile it
-should be: in a kernel that takes a tile too early the numbers show it.
+fragment load takes what the buffer holds, a macro-MMA multiplies what its fragments hold. An asynchronous copy puts
+nothing into its buffer before it is waited for, and leaves nothing in it. Nothing says which tile it should be: in a
+kernel that takes a tile too early the numbers show it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import Access, KernelIR, Loop, Op
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
+from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
 from polyvolta.sets import Aff
 
@@ -27,10 +29,10 @@ class Event:
 
     Parameters
     ----------
-    kind : "load", "pointwise", "store", "fetch", "mma" or "barrier".
+    kind : "load", "pointwise", "store", "copy", "wait", "fetch", "mma" or "barrier".
     trip : the loop variable's value.
-    tiles : the k tiles whose data they touch.
-    buffer : of shared memory, for stores and fetches.
+    tiles : the k tiles whose data they touch; of a wait those that have arrived after it.
+    buffer : of shared memory, for stores, copies and fetches; of a wait the one that what it waits for goes to.
     statements : what they are called.
     count : how many operations.
     """
@@ -79,7 +81,7 @@ class Course:
         multiplied: dict[Tiles, int] = {}
         bad = []
         for k, e in enumerate(self.events):
-            if e.kind in ("store", "fetch", "mma"):
+            if e.kind in ("store", "copy", "fetch", "mma"):
                 again = e.kind == "mma" and multiplied.setdefault(e.tiles, e.trip) != e.trip
                 if again or len(e.tiles) != 1 or not 0 <= min(e.tiles) < self.tiles:
                     bad.append(k)
@@ -113,10 +115,12 @@ def course(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> Co
         if step.path[: len(at)] != at:
             continue
         event = held.event(machine, step.op, machine.value(loop.var))
+        if event.kind == "commit":
+            continue
         last = found[-1] if found else None
         if last is not None and (last.kind, last.trip, last.buffer, last.tiles) == (
             event.kind, event.trip, event.buffer, event.tiles,
-        ) and event.kind != "barrier":  # fmt: skip
+        ) and event.kind not in ("barrier", "wait"):  # fmt: skip
             last.statements |= event.statements
             last.count += 1
         else:
@@ -145,19 +149,28 @@ def _along_k(machine: DryMachine, a: Access, loop: Loop) -> tuple[int, int] | No
 def unordered(found: Sequence[Event]) -> list[tuple[int, int]]:
     """Stores and fragment loads of one buffer, one after the other, with no barrier between: (first, second) events.
 
-    One warp's reads may come before another's writes, or after the next ones: a race.
+    One warp's reads may come before another's writes, or after the next ones: a race. A copy may arrive as soon as it
+    is issued, and has arrived where it is waited for.
     """
     races, barrier = [], -1
-    last: dict[tuple[str, int | None], int] = {}
+    last: dict[tuple[str, int | None], int] = {}  # what was done to a buffer -> event
     for k, e in enumerate(found):
         if e.kind == "barrier":
             barrier = k
-        elif e.kind in ("store", "fetch"):
-            other = last.get(("fetch" if e.kind == "store" else "store", e.buffer), -1)
-            if other > barrier and other > last.get((e.kind, e.buffer), -1):
-                races.append((other, k))
-            last[e.kind, e.buffer] = k
+        does, against = _DOES.get(e.kind, ((), ""))
+        other = last.get((against, e.buffer), -1)
+        if other > barrier and other > last.get((does[0], e.buffer), -1):
+            races.append((other, k))
+        last |= dict.fromkeys(((d, e.buffer) for d in does), k)
     return races
+
+
+_DOES: dict[str, tuple[tuple[str, ...], str]] = {
+    "store": (("begin", "end"), "read"), "copy": (("begin",), "read"), "wait": (("end",), ""),
+    "fetch": (("read",), "end"),
+}  # fmt: skip
+"""What an event does to a buffer, and what must not have been done to it since the last barrier: a write begins, and
+ends, or somebody reads."""
 
 
 class _Held:
@@ -169,9 +182,14 @@ class _Held:
         # Where a tile of shared memory starts, and its buffer: the trip of the last store, and what it stored. Tiles in
         # one place are one, as where values are stored by another layout than they are read by.
         self.shared: dict[tuple[int, int], tuple[int, Tiles]] = {}
+        self.copies: Pending[tuple[tuple[int, int], int, Tiles]] = Pending((1, 1, 1))  # of all threads alike
 
     def event(self, machine: DryMachine, op: Op, trip: int) -> Event:
         """Follow one operation."""
+        if op.commits:
+            self.copies.commit(None)
+        if op.awaits is not None:
+            return self.arrived(op, op.awaits, trip)
         touched = machine.accesses(op)
         adds = {(a.array, a.index) for a in touched if a.writes} if op.product is not None else set()  # d, not a or b
         tiles: Tiles = NONE
@@ -184,6 +202,16 @@ class _Held:
         shared = [a for a in touched if a.space == "shared"]
         buffer = _number(machine, shared[0].slot) if shared else None
         return Event(_kind(op, touched), trip, tiles, buffer, {op.statement: None}, 1)
+
+    def arrived(self, op: Op, newest: int, trip: int) -> Event:
+        """What copies have brought when they have been waited for."""
+        tiles, buffers = NONE, set()
+        for (buffer, issued, brought), _ in self.copies.wait(newest, None):
+            before = self.shared[buffer]
+            self.shared[buffer] = before if before[0] != issued else (issued, before[1] | brought)
+            tiles |= brought
+            buffers.add(buffer[1])
+        return Event("wait", trip, tiles, buffers.pop() if len(buffers) == 1 else None, {op.statement: None}, 1)
 
     def read(self, machine: DryMachine, a: Access, trip: int) -> Tiles:
         """What is held where an access reads."""
@@ -198,8 +226,12 @@ class _Held:
     def write(self, machine: DryMachine, a: Access, trip: int, tiles: Tiles) -> None:
         """An access that writes puts these there."""
         if a.space == "shared":
-            before = self.shared.get(_buffer(machine, a), (None, NONE))
-            self.shared[_buffer(machine, a)] = trip, tiles | (before[1] if before[0] == trip else NONE)
+            buffer = _buffer(machine, a)
+            before = self.shared.get(buffer, (None, NONE))
+            now = NONE if a.when == "completion" else tiles
+            self.shared[buffer] = trip, now | (before[1] if before[0] == trip else NONE)
+            if a.when == "completion":
+                self.copies.issue((buffer, trip, tiles), None)
         elif a.space == "registers":
             self.registers[_element(machine, a)] = tiles
 
@@ -209,8 +241,10 @@ def _kind(op: Op, touched: Sequence[Access]) -> str:
         return "mma"
     if op.orders is not None:
         return "barrier"
+    if op.commits:
+        return "commit"
     if any(map(_loads, touched)):
-        return "load"
+        return "copy" if any(a.space == "shared" and a.writes for a in touched) else "load"
     shared = [a.kind for a in touched if a.space == "shared"]
     return "store" if "write" in shared else "fetch" if shared else "pointwise"
 

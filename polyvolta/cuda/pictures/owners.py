@@ -8,7 +8,9 @@ numbers are the owning lane and, small, which value i of the lane's fragment the
 an element of an operand, its cell has a band for each.
 
 Of a kernel A and B are drawn as its fragment loads bring them, the accumulator as its product has it. Where a load
-brings an element to another place than the product takes it from, the cell is red.
+brings an element to another place than the product takes it from, the cell is red. Where lanes load matrices together,
+by `ldmatrix`, one names a line of eight elements and others get them: a small triangle, with the lane that names it,
+stands at the first element of a line.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Op
+from polyvolta.cuda.ir.kernel_ir import KernelIR, LoadMatrix, Op
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures.dry import ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
@@ -26,6 +28,7 @@ from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, RED, TINTS, Ca
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LAYOUTS, Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.matrix_load import LINES, delivered
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
 from polyvolta.sets import UnknownName, nearest
@@ -66,7 +69,7 @@ def ownership(
     >>> "A[9, 6]: lane 6 value 9, lane 14 value 9" in ownership("m32n32k8", "col", "row")
     True
     """
-    loaded: dict[str, IndexMap] = {}
+    loaded: dict[str, Op] = {}
     if macro is None or isinstance(macro, str):
         known = target_of(target)
         macro = (known.macro_mmas[0] if macro is None else known.macro_mma(macro)).of(a, b)
@@ -74,7 +77,8 @@ def ownership(
         ir = ir_of(macro, "a macro-MMA, its name, or a kernel")
         product = _of_kernel(ir, statement)
         macro, loaded = product.product, _loaded(ir, product)
-    held = {"A": owners(loaded.get("A", macro.a)), "B": owners(loaded.get("B", macro.b)), "D": owners(macro.d)}
+    brought = {name: _brought(ir, op) for name, op in loaded.items()}
+    held = {"A": owners(brought.get("A", macro.a)), "B": owners(brought.get("B", macro.b)), "D": owners(macro.d)}
     wrong = {name: _differing(held[name], owners(own)) for name, own in (("A", macro.a), ("B", macro.b))}
     made = macro.instruction
     picture = Canvas(
@@ -86,7 +90,8 @@ def ownership(
             if places
         ),
     )
-    return _drawn(picture, macro, held, range(macro.instruction.units), wrong)
+    lines = {name: _lines(op) for name, op in loaded.items() if isinstance(op, LoadMatrix)}
+    return _drawn(picture, macro, held, range(macro.instruction.units), wrong, lines)
 
 
 def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0, target: str | Target | None = None) -> Svg:
@@ -141,18 +146,36 @@ def _of_kernel(ir: KernelIR, statement: str | None) -> Op:
     return found[statement]
 
 
-def _loaded(ir: KernelIR, product: Op) -> dict[str, IndexMap]:
-    """For A and B the ownership map with which a product's fragments are loaded; one that is wrong, if there is one."""
+def _loaded(ir: KernelIR, product: Op) -> dict[str, Op]:
+    """For A and B what loads a product's fragments; a load that is wrong, if there is one."""
     macro, (_, a, b, *_) = product.product, product.accesses(ir)
     assert macro is not None
-    found: dict[str, IndexMap] = {}
+    found: dict[str, Op] = {}
     for op in operations(ir.body):
         *reads, last = op.accesses(ir) or (None,)
         for name, operand, own in (("A", a, macro.a), ("B", b, macro.b)):
-            for x in reads:
-                if x.own is not None and last.array == operand.array:
-                    if name not in found or owners(found[name]) == owners(own):
-                        found[name] = x.own
+            if any(x.own is not None for x in reads) and last.array == operand.array:
+                if name not in found or owners(_brought(ir, found[name])) == owners(own):
+                    found[name] = op
+    return found
+
+
+def _brought(ir: KernelIR, op: Op) -> IndexMap:
+    """The ownership map with which an operation loads fragments: of matrices, what their lines are distributed to."""
+    (read,) = (a for a in op.accesses(ir) if a.own is not None)
+    if isinstance(op, LoadMatrix):
+        return delivered(op.lines, op.load, op.count, op.transposed, ir.tile(op.tile).order[-1])
+    assert read.own is not None
+    return read.own
+
+
+def _lines(op: LoadMatrix) -> dict[tuple[int, int], list[int]]:
+    """The first elements of lines, and which lanes name them."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for n in range(op.instructions):
+        for lane in range(LINES * op.count):
+            place = op.lines.evaluate({name: x for (name, _), x in zip(op.lines.inputs, (lane, n), strict=True)})
+            found.setdefault((int(place[0]), int(place[1])), []).append(lane)
     return found
 
 
@@ -186,7 +209,7 @@ def owners(own: IndexMap, of: Sequence[int] | None = None) -> Owners:
 
 def _drawn(
     picture: Canvas, what: MacroMma | Instruction, held: Mapping[str, Owners], units: Iterable[int],
-    wrong: Mapping[str, Wrong] | None = None,
+    wrong: Mapping[str, Wrong] | None = None, lines: Mapping[str, Mapping[tuple[int, int], list[int]]] | None = None,
 ) -> Svg:  # fmt: skip
     """The three matrices and the legend."""
     (m, n, k), wrong = what.shape, wrong or {}
@@ -196,9 +219,16 @@ def _drawn(
     _matrix(picture, "A", held["A"], (a_left, top), (m, k), ("row", "k"), along(what.a), a)
     _matrix(picture, "B", held["B"], (left, b_top), (k, n), ("k", "column"), along(what.b), b)
     _matrix(picture, "D", held["D"], (left, top), (m, n), ("row", "column"), None, {})
+    for name, (x, y) in (("A", (a_left, top)), ("B", (left, b_top))):
+        for (r, c), lanes in (lines or {}).get(name, {}).items():
+            words = ",".join(map(str, lanes))
+            with picture.group(f"{name}[{r}, {c}]: the line of eight that lane {words} names"):
+                picture.text(x + CELL * c + 2, y + CELL * (r + 1) - 5, f"▸{words}", size=7, anchor="start", bold=True)
     for words, fill, second in _keys(what.instruction if isinstance(what, MacroMma) else what, units):
         picture.key(words, fill=fill, second=second)
     picture.key("the lane that owns an element; small: which value of the lane's fragment it is", sample="17")
+    if lines:
+        picture.key("the lane that names the line of eight elements that begins there", sample="▸17")
     if any(len(lanes) > 1 for name in "AB" for lanes in held[name].values()):
         picture.key("bands: several lanes hold the same element", fill=TINTS[0], second=TINTS[2])
     if a or b:

@@ -58,11 +58,12 @@ class Taken:
             count[phase, word % BANKS] += 1
         return count
 
-    def degrees(self) -> list[int]:
-        """The conflict degree of each phase, by the bank model."""
+    def degrees(self) -> dict[int, int]:
+        """The conflict degree of each phase in which a lane takes part, by the bank model."""
         phase = np.arange(LANES) // self.lanes_of_phase
-        alone = [np.where(phase == p, self.address, -self.access.width) for p in range(phase[-1] + 1)]
-        return [worst_degree(a, self.access.width) for a in alone]
+        there = np.unique(phase[self.address >= 0]).tolist()
+        alone = {p: np.where(phase == p, self.address, -self.access.width) for p in there}
+        return {p: worst_degree(a, self.access.width) for p, a in alone.items()}
 
 
 def taken(

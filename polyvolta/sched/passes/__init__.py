@@ -14,7 +14,7 @@ nothing, as of the order of a sequence, it is done.
 
 Which one for what:
 
-    order of loops        tile, strip_mine, split, join, interchange, skew, reverse, scale, shift
+    order of loops        tile, strip_mine, split, join, flatten, interchange, skew, reverse, scale, shift
     loops and statements  sink, fuse, distribute, hoist
     order of statements   reorder, order_before, order_after, insert_sequence, insert_set
     machine               map_members, contract, prefetch, insert_extension
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from polyvolta.sched.lazily import homes, lazily
 
 if TYPE_CHECKING:
+    from polyvolta.sched.passes.bands.flatten import flatten as flatten
     from polyvolta.sched.passes.bands.interchange import interchange as interchange
     from polyvolta.sched.passes.bands.isolate import isolate_full_tiles as isolate_full_tiles
     from polyvolta.sched.passes.bands.join import join as join
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 
 _HOMES = homes(
     {
+        "bands.flatten": "flatten",
         "bands.interchange": "interchange",
         "bands.isolate": "isolate_full_tiles",
         "bands.join": "join",
@@ -97,6 +99,7 @@ __getattr__, __dir__ = lazily(__name__, _HOMES)
 __all__ = [  # noqa: F822 (the names are there on first use)
     "contract",
     "distribute",
+    "flatten",
     "fuse",
     "hoist",
     "insert_context",

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from polyvolta.cuda.ir.kernel_ir import (
+    AsyncCopy,
     Barrier,
     Element,
     ExchangeLoad,
@@ -13,10 +14,12 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalLoad,
     GlobalStore,
     KernelIR,
+    LoadMatrix,
     Loop,
     Mma,
     Pointwise,
     SharedStore,
+    WaitCopies,
     Zero,
 )
 from polyvolta.cuda.ir.walk import replaced, walk
@@ -25,6 +28,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.verify import verify
 from polyvolta.graph.functions.formula import Input
 from polyvolta.sets import aff, var
+from tests.cuda.text.ring_kernels import ring_kernel
 from tests.cuda.verify.edited import KERNELS, concrete, kernel
 
 
@@ -68,6 +72,50 @@ def _steps() -> KernelIR:
         return replace(s.macro, steps=(replace(one, a=(*one.a[:-1], 16)), *more))
 
     return edited(Mma, macro=beyond)
+
+
+def ring(kind, **fields) -> KernelIR:
+    """The same of a ring of copies: the first statement of a kind with other fields."""
+    path, s = first(kind, RING)
+    return replace(RING, body=replaced(RING.body, path, (replace(s, **{n: f(s) for n, f in fields.items()}),)))
+
+
+def widened(name, **fields) -> KernelIR:
+    return replace(RING, registers=tuple(replace(r, **fields) if r.name == name else r for r in RING.registers))
+
+
+RING = ring_kernel(warp=(32, 64))
+WRONG_RINGS = {
+    "an operand is a or b": ring(LoadMatrix, operand=lambda s: "d"),
+    "ldmatrix brings 1 or 2 or 4 matrices, not 3": ring(LoadMatrix, count=lambda s: 3),
+    "brings 8 values of a lane, an element of hmma_A has 12": widened("hmma_A", width=12),
+    "hmma_A has float values, where values of 16 bits belong": widened("hmma_A", kind="float"),
+    "the ownership is of (('lane', 32), ('i', 8)), not of (('lane', 32), ('i', 16))": widened("hmma_A", width=16),
+    "the map of lines is of": ring(LoadMatrix, count=lambda s: 2),
+    "the map of lines takes 2 indices to 1, not 2 to 2": ring(
+        LoadMatrix, lines=lambda s: replace(s.lines, outputs=s.lines.outputs[:1])
+    ),
+    "exchange has no layout": ring(LoadMatrix, tile=lambda s: "exchange"),
+    "no register array is called 'nobody'": ring(LoadMatrix, target=lambda s: replace(s.target, array="nobody")),
+    "no tensor is called 'Z'": ring(AsyncCopy, tensor=lambda s: "Z"),
+    "A has 2 dimensions, not 1": ring(AsyncCopy, index=lambda s: s.index[:1]),
+    "values along dimension 0 of A are apart": ring(AsyncCopy, along=lambda s: 0),
+    "shared_A has 2 dimensions, not 1": ring(AsyncCopy, place=lambda s: s.place[:1]),
+    "no tile is called 'shared'": ring(AsyncCopy, tile=lambda s: "shared"),
+    "buffer is nothing, and nothing has no value there": ring(AsyncCopy, buffer=lambda s: var("nothing")),
+    "groups of copies are on their way, not -1": ring(WaitCopies, pending=lambda s: -1),
+    "pending is a str": ring(WaitCopies, pending=lambda s: "1"),
+}
+
+
+@pytest.mark.parametrize("words", WRONG_RINGS)
+def test_refused_in_a_ring(words):
+    check(RING)
+    with pytest.raises(IllFormed, match=r"PV549") as refused:
+        check(WRONG_RINGS[words])
+    assert words in str(refused.value)
+    with pytest.raises(IllFormed):
+        concrete(WRONG_RINGS[words], {"M": 128, "N": 128, "K": 32})
 
 
 WRONG = {

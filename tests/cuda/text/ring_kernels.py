@@ -6,6 +6,8 @@ and fragments one strip, in one of two registers. All pairs of layouts, any alig
 
 from __future__ import annotations
 
+from itertools import product
+
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     AsyncCopy,
@@ -186,3 +188,13 @@ def stores(mma: MacroMma, ex: Exchange, warp: tuple[int, int], block: tuple[int,
         unrolled("round", ex.rounds, GlobalStore(run, "C", index, 1, guarded, "write_C")),
         Barrier("warp", "done_C"),
     )
+
+
+RINGS = [
+    *({"layouts": pair, "guarded": guarded} for pair in product(("row", "col"), repeat=2) for guarded in (False, True)),
+    *({"align": align, "guarded": True} for align in (4, 2)),
+    {"align": 1, "guarded": True, "warp": (32, 64)},
+    {"macro": "m16n16k16", "stages": 4, "block": (128, 128, 64)},
+    {"macro": "m16n16k8", "stages": 2, "warp": (32, 64)},
+]
+"""Arguments of `ring_kernel`: all layouts, guarded and not, alignments, macro-MMAs, stages."""

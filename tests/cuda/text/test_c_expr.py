@@ -77,6 +77,28 @@ def test_what_may_be_negative_is_not_divided():
         c_expr((var("x") - var("y")) // 4, RANGES)
 
 
+@given(st.integers(1, 9), st.integers(2, 8), st.integers(-7, 40), st.integers(0, 7), st.integers(-9, 9))
+def test_slots_of_rings_are_remainders_of_what_is_not_negative(strips, stages, c2, c8, more):
+    """The loop starts some trips before 0: what is added to a remainder's dividend makes it one of C's."""
+    ranges = {"c2": (-7, None), "c8": (0, 7)}
+    slot = (var("c2") + (var("c8") + more) // strips) % stages
+    for e in (slot, 512 * slot, 3 * slot + var("c8"), (var("c2") + more) % stages):
+        try:
+            text = c_expr(e, ranges)
+        except NotPrintable:
+            assert more < 0  # then c8 + more is divided itself
+            continue
+        assert c_value(text, {"c2": c2, "c8": c8}) == e.evaluate({"c2": c2, "c8": c8}), text
+
+
+def test_slots_of_rings_are_written_with_what_is_whole_outside_of_quotients():
+    ranges = {"c2": (-2, None), "c8": (0, 3)}
+    slot = (var("c2") + (var("c8") + 1) // 4) % 3
+    assert c_expr(512 * slot, ranges) == "512 * ((c2 + (c8 + 1) / 4 + 3) % 3)"
+    assert c_expr((var("c2") + 2) % 3, ranges) == "(c2 + 2) % 3"
+    assert c_expr(var("c2") % 3, ranges) == "(c2 + 3) % 3"
+
+
 @given(st.integers(0, 20), st.integers(0, 7), st.integers(0, 40))
 def test_in_steps_agrees_on_multiples(n, z, x):
     e = (4 * var("row") + (var("row") + var("x")) // 2 % 4 + (var("row") + var("z")) // 8) * 3

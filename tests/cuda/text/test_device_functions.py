@@ -35,7 +35,8 @@ def compiled(functions, arch="sm_70"):
     needed = DeviceFunctions()
     for f in functions:
         needed.name(f)
-    return compile_cubin("\n".join([PRELUDE["half"], *needed.texts(), 'extern "C" __global__ void k() {}']), arch, name="k")
+    text = [PRELUDE["half"], *needed.texts(), 'extern "C" __global__ void k() {}']
+    return compile_cubin("\n".join(text), arch, name="k")
 
 
 # ---- global memory

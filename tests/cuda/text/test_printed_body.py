@@ -7,23 +7,28 @@ from dataclasses import replace
 import pytest
 
 from polyvolta.cuda.ir.kernel_ir import (
+    AsyncCopy,
     Barrier,
+    CommitCopies,
     ExchangeLoad,
     ExchangeStore,
     FragmentLoad,
     GlobalLoad,
     GlobalStore,
+    LoadMatrix,
     Loop,
     Mma,
     Pointwise,
     Scale,
     SharedStore,
+    WaitCopies,
     When,
     Zero,
 )
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.printer import print_cuda
 from tests.cuda.text.golden_texts import CASES
+from tests.cuda.text.ring_kernels import RINGS, ring_kernel
 
 
 def split(inside):
@@ -76,7 +81,8 @@ def moving(lines):
             starts[found[1]] = found[2], found[3] or "0", found[4] or "0"
         elif found := re.fullmatch(r"(\w+) \+= (?:(\d+)LL \* ld\w+)?(?: \+ )?(\d+)?;", x):
             steps[found[1]] = int(found[2] or 0), int(found[3] or 0)
-            assert any(f"({found[1]}," in y for y in lines[:n]) and not any(f"({found[1]}," in y for y in lines[n:])
+            used = [bool(re.search(rf"\b{found[1]}, ", y)) for y in lines]
+            assert any(used[:n]) and not any(used[n:])
         else:
             left.append(x)
     assert starts.keys() == steps.keys()
@@ -152,7 +158,22 @@ def printed_and_meant(ir, line, op, names, pointers):
             got = (place(args[0], names), element(args[1], names), read(args[2:]))
             start = buffer.evaluate(names) * t.chunks
             return got, ((tile, start), of(source), at(in_memory_order(ir, tile, index)))
-        case FragmentLoad(t, tile, origin, operand, _, _, buffer):
+        case AsyncCopy(tensor, index, _, tile, local, buffer, guarded):
+            t, stored = ir.tensor(tensor), ir.tile(tile)
+            assert function == f"copy_global_{16 * t.align}" + "_guarded" * guarded
+            chunk = re.fullmatch(r"chunk_\w+\((.*)\)(?: \+ (.*))?", args[0])
+            started, *near = split(chunk[1])
+            (there,) = stored.layout.evaluate(dict(zip((n for n, _ in stored.layout.inputs), at(local))))
+            named = (n for n, _ in (stored.layout.inputs[d] for d in stored.order))
+            (found,) = stored.layout.evaluate(dict(zip(named, read(near))))
+            where = args[1], read(args[2:4])
+            where = pointed(pointers[args[1]], args[2:4], names) if args[1] in pointers else where
+            got = (place(started, names), found + value(chunk[2] or "0", names), *where, args[4:])
+            rest = [t.ld, *([str(t.dims[d]) for d in t.order] if guarded else [])]
+            start = buffer.evaluate(names) * stored.chunks
+            return got, ((tile, start), there, tensor, at(in_memory_order(ir, tensor, index)), rest)
+        case FragmentLoad() | LoadMatrix():
+            t, tile, origin, operand, buffer = op.target, op.tile, op.origin, op.operand, op.buffer
             start = buffer.evaluate(names) * ir.tile(tile).chunks
             assert function.startswith(f"hmma_load_{operand}_")
             got = (element(args[0], names), place(args[1], names), read(args[2:4]), args[4])
@@ -188,6 +209,10 @@ def printed_and_meant(ir, line, op, names, pointers):
             meant = (name, of(t), *((sum(inner),) if inside_ else ()))
             assert inner == sorted(inner, reverse=True)
             return got, meant + tuple(x if isinstance(x, str) else of(x) for x in operands)
+        case CommitCopies():
+            return line, "commit_copies();"
+        case WaitCopies(pending):
+            return line, f"wait_copies_but_{pending}();" if pending else "wait_copies();"
         case Barrier(scope):
             return line, "__syncthreads();" if scope == "block" else "__syncwarp();"
     raise TypeError(type(op).__name__)
@@ -280,12 +305,15 @@ def test_accesses_are_as_wide_as_the_tensors_alignment():
         assert wide == {bits}
 
 
+@pytest.mark.parametrize("ring", RINGS, ids=str)
+def test_rings(ring):
+    ir = ring_kernel(**ring)
+    check(ir, print_cuda(ir), 4)
+
+
 def test_every_kind_of_operation_was_seen():
-    kinds = set()
-    for case in CASES.values():
-        kernel = case.kernel()
-        kinds |= {type(op) for op in operations(kernel.ir.body)}
-    assert kinds == {
+    kernels = [case.kernel().ir for case in CASES.values()] + [ring_kernel()]
+    assert {type(op) for ir in kernels for op in operations(ir.body)} == {
         Zero, Scale, GlobalLoad, GlobalStore, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad, Pointwise,
-        Barrier,
+        Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies,
     }  # fmt: skip

@@ -19,13 +19,12 @@ from polyvolta.cuda.text.printer import PRELUDE, print_cuda
 from polyvolta.sets import aff, var
 from tests.cuda.host import needs_compiler
 from tests.cuda.text.device_on_host import library
-from tests.cuda.text.ring_kernels import ring_kernel
+from tests.cuda.text.ring_kernels import RINGS, ring_kernel
 
 LANES = range(32)
 ORDERS = ((0, 1), (1, 0))
 MACROS = [(t, name) for t in ("sm_75", "sm_80") for name in targets[t].macro_names]
 OPERANDS = list(product(MACROS, ORDERS, ORDERS, (32, 64)))
-LAYOUTS = list(product(("row", "col"), ("row", "col")))
 
 
 def planned(macro, a_order, b_order, depth):
@@ -77,7 +76,7 @@ def test_lanes_name_the_chunks_of_their_lines(fragments, case):
                     assert named == {(start + 16 * chunk) % 2**32}, (origin, lane, n)
 
 
-@pytest.mark.parametrize(("macro", "depth"), product(MACROS, (32, 64)), ids=str)
+@pytest.mark.parametrize(("macro", "depth"), list(product(MACROS, (32, 64))), ids=str)
 def test_what_depends_on_the_lane_is_one_number(macro, depth):
     """The address is an exclusive-or and sums of that number and of what unrolled loops make constant."""
     for a_order, b_order in product(ORDERS, ORDERS):
@@ -135,7 +134,8 @@ def code_of(functions, arch):
     needed = DeviceFunctions()
     for f in functions:
         needed.name(f)
-    return compile_cubin("\n".join([PRELUDE["half"], *needed.texts(), 'extern "C" __global__ void k() {}']), arch, name="k")
+    text = [PRELUDE["half"], *needed.texts(), 'extern "C" __global__ void k() {}']
+    return compile_cubin("\n".join(text), arch, name="k")
 
 
 def test_instructions_compile_for_the_chips_that_have_them():
@@ -143,14 +143,6 @@ def test_instructions_compile_for_the_chips_that_have_them():
     assert code_of(loads, "sm_75").image
     copies = [async_copy.instruction(width, guarded) for width, guarded in product((16, 8, 4), (False, True))]
     assert code_of([*loads, *copies, async_copy.COMMIT, async_copy.wait(0), async_copy.wait(6)], "sm_80").image
-
-
-RINGS = [
-    *({"layouts": pair, "guarded": guarded} for pair in LAYOUTS for guarded in (False, True)),
-    *({"align": align, "guarded": True} for align in (4, 2, 1)),
-    {"macro": "m16n16k16", "stages": 4, "block": (128, 128, 64)},
-    {"macro": "m16n16k8", "stages": 2, "warp": (32, 64)},
-]
 
 
 @pytest.mark.parametrize("ring", RINGS, ids=str)

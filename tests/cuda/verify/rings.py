@@ -1,7 +1,7 @@
 """Kernels with rings of asynchronous copies, written by hand: any number of stages, any distance, any order of a trip.
 
-C = A @ B, A by rows, B by columns; two warps make a block tile of 32 x 16, with k tiles of 32 in two strips. What a trip
-of the k loop does is a row of words, so that kernels which no compiler would make can be asked about, too.
+C = A @ B, A by rows, B by columns; two warps make a block tile of 32 x 16, with k tiles of 32 in two strips. What a
+trip of the k loop does is a row of words, so that kernels which no compiler would make can be asked about, too.
 """
 
 from dataclasses import dataclass, replace

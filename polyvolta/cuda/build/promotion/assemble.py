@@ -49,6 +49,7 @@ def promote(
     macro_mma: Composition,
     context: Set,
     shared_limit: int,
+    asynchronous: bool = False,
 ) -> Promotion:
     """Insert the copies that a plan's products and pointwise steps need.
 
@@ -58,10 +59,11 @@ def promote(
     contracted : the tree to insert into.
     plan : what the statements compute.
     tensors : the kernel's tensors by name.
-    options : buffers; the tiles are those of the trees.
+    options : buffers, how many tiles ahead copies run, sets of fragments; the tiles are those of the trees.
     macro_mma : for all pairs of layouts that there are.
     context : what may be assumed of the sizes.
     shared_limit : bytes of shared memory that a block can have.
+    asynchronous : whether the target copies from global to shared memory so.
 
     Raises
     ------
@@ -74,7 +76,8 @@ def promote(
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
     products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
     warps = warps_of(nests.values())
-    operands = operand_pieces(products, plan, options, macro_mma, LANES * prod(warps), context)
+    copied = tensors if asynchronous else {}
+    operands = operand_pieces(products, plan, options, macro_mma, LANES * prod(warps), context, copied)
     macro = operands.macros[0]
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
     extents = [aff(str(e)) for e in last.extents[:2]]
@@ -106,6 +109,11 @@ def promote(
 def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
     """The promoted tree with the copies of every k loop so many iterations ahead; see `pipeline`."""
     return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays, context, ahead)
+
+
+def awaited(promotion: Promotion, tree: Schedule) -> Promotion:
+    """What the statements do in a tree that `prefetched` made: waits let pending the groups that come later there."""
+    return replace(promotion, movements=pipeline.awaited(tree, promotion.movements, promotion.arrays))
 
 
 def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays) -> tuple[Schedule, Piece]:

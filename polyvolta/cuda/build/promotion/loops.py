@@ -16,6 +16,26 @@
                   FILTER: frag_A; frag_B
                   FILTER: S
 
+Where copies are asynchronous, the loads and stores of an operand that is a tensor as it is are one statement, and two
+more follow all copies of an iteration:
+
+        FILTER: copy_A[by, bx, kt, c, t]; copy_B[by, bx, kt, c, t]
+        FILTER: commit[by, bx, kt]           what was issued becomes a group
+        FILTER: wait[by, bx, kt]             for group kt
+
+Commits go on for as many iterations as copies will run ahead: empty groups, so that a wait always counts the same.
+Fragments that are to be loaded a strip ahead are no part of a warp's strip but stand beside the others, below a band of
+tiles and one of strips; `pipeline` moves them from there:
+
+    BAND: copy_A[by, bx, kt, c, t] → [kt]; ...; frag_A[by, bx, kt, wy, wx, ks, f] → [kt]; S[i, j, k] → [⌊k/64⌋]
+      BAND: copy_A[by, bx, kt, c, t] → [0]; ...; frag_A[by, bx, kt, wy, wx, ks, f] → [ks]; S[i, j, k] → [⌊k/16⌋ mod 4]
+        SEQUENCE
+          ...
+          FILTER: frag_A; frag_B
+            BAND: frag_A → [warpIdx_y, warpIdx_x]; ...
+          FILTER: S[i, j, k]
+            BAND: S[i, j, k] → [warpIdx_y, warpIdx_x, 0]
+
 One buffer of shared memory needs two barriers: all have read the last tile before it is overwritten, and all have
 written this one before it is read. Two buffers that take turns need the second one alone: who stores tile kt + 2 has
 passed the barrier of tile kt + 1, which all others reach after their reads of tile kt.
@@ -26,6 +46,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from types import MappingProxyType
 
 from polyvolta.cuda.build.promotion.footprints import instances, numbered
 from polyvolta.cuda.build.promotion.model import (
@@ -43,21 +64,50 @@ from polyvolta.cuda.build.promotion.model import (
     free_name,
     shared_name,
 )
-from polyvolta.cuda.build.promotion.nests import level
-from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts, loads, side_of, staged, store
-from polyvolta.cuda.ir.kernel_ir import Barrier, Element, FragmentLoad, LoadMatrix, Mma, Op, RegisterArray, SharedTile
+from polyvolta.cuda.build.promotion.nests import beside, conjunction, level
+from polyvolta.cuda.build.promotion.operands import (
+    Side,
+    buffer_of,
+    copy,
+    fragment_counts,
+    is_plain,
+    loads,
+    side_of,
+    staged,
+    store,
+)
+from polyvolta.cuda.ir.kernel_ir import (
+    Barrier,
+    CommitCopies,
+    Element,
+    FragmentLoad,
+    GlobalTensor,
+    LoadMatrix,
+    Mma,
+    Op,
+    RegisterArray,
+    SharedTile,
+    WaitCopies,
+)
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sets import Aff, Map, Set, aff, var
-from polyvolta.sets.values.simplify import simplify
-from polyvolta.sets.values.space import distinct
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
+from polyvolta.sets.values.simplify import interval, simplify
+from polyvolta.sets.values.space import Space, distinct
 
 
 def operand_pieces(
-    nests: Mapping[str, Nest], plan: Plan, options: Tiling, macro_mma: Composition, threads: int, context: Set
+    nests: Mapping[str, Nest],
+    plan: Plan,
+    options: Tiling,
+    macro_mma: Composition,
+    threads: int,
+    context: Set,
+    copied: Mapping[str, GlobalTensor] = MappingProxyType({}),
 ) -> Operands:
     """The k loops of all products.
 
@@ -67,6 +117,7 @@ def operand_pieces(
     macro_mma : for all pairs of layouts that there are.
     threads : of a block.
     context : what may be assumed of the sizes.
+    copied : the tensors that the target can copy asynchronously.
 
     Raises
     ------
@@ -83,7 +134,8 @@ def operand_pieces(
     pieces = []
     for n, (c, pair, chosen) in enumerate(zip(plan.contractions, sides, plans, strict=True)):
         suffix = f"_{c.statement.name}" if len(plan.contractions) > 1 else ""
-        loop = _Loop(c, nests[c.statement.name], pair, chosen, options, context, suffix)
+        plain = [s for s in pair if copied and is_plain(s, copied)]
+        loop = _Loop(c, nests[c.statement.name], pair, chosen, options, context, suffix, plain)
         pieces.append(loop.piece(after_another=n > 0))
     return Operands(tuple(pieces), tuple(p.macro for p in plans))
 
@@ -107,6 +159,19 @@ def labels_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     return out
 
 
+def strip_of(nest: Nest) -> int | None:
+    """The position of the loop over strips where fragments can take turns by it: an even number of strips, so that a
+    strip's number in its tile says which turn it is, and no further loop around or beside them.
+    """
+    name = nest.statement
+    around = [m for m in (nest.members[k] for k in nest.between(TILE, WARP)) if not m.name]
+    strips = [k for k in nest.between(WARP, STRIP) if not nest.members[k].of(name).is_constant]
+    if len(strips) != 1 or not all(m.of(name).is_constant for m in around):
+        return None
+    low, high = interval(nest.members[strips[0]].of(name), {})
+    return strips[0] if low == 0 and high is not None and high % 2 else None
+
+
 Step = list[tuple[Movement, Side | None]]
 """Movements that run together, each with the operand that it copies; None with a barrier."""
 
@@ -123,9 +188,14 @@ class _Loop:
         options: Tiling,
         context: Set,
         suffix: str,
+        plain: Sequence[Side],
     ) -> None:
         self.contraction, self.nest, self.sides, self.plan = contraction, nest, sides, plan
-        self.context, self.suffix, self.buffers = context, suffix, options.buffers
+        self.context, self.suffix, self.buffers, self.ahead = context, suffix, options.buffers, options.prefetch
+        self.plain = plain
+        self.through = [s for s in sides if s not in plain]  # registers
+        self.strip = strip_of(nest) if options.fragments > 1 else None  # of which the fragments are a ring
+        self.fragments = options.fragments if self.strip is not None else 1
         taken = (*(n for n in nest.names if n), *nest.iterators, *nest.real.param_names)
         (self.f,) = distinct(("f",), taken)
         self.outer = tuple(n for n in nest.above(TILE) if n)
@@ -144,35 +214,66 @@ class _Loop:
         nest, name = self.nest, self.nest.statement
         groups = self.steps()
         fragments = [self.fragment_load(s) for s in self.sides]
-        extensions = [self.copies_of(m, s) if s else self.added(m, self.outer, self.sides[0].tiles)
+        extensions = [self.copies_of(m, s) if s else self.added(m, self.outer, self.tiles_of(m))
                       for group in groups for m, s in group]  # fmt: skip
         added = [m for group in groups for m, _ in group]
         parts = [Filter(tuple(m.statement for m, _ in group), self.copies(group)) for group in groups]
         kt = nest.k_tile
+        movements = [*added, *fragments, self.mma()]
+        if self.strip is None:
+            below: Node = InOrder((*parts, Filter((name,), self.compute(fragments))))
+        else:
+            extensions += self.entering(fragments, nest.above(BLOCK))
+            below = self.by_strips(parts, added, fragments)
+            added += fragments
         index = aff(0) if kt is None else var(kt)
         member = nest.members[nest.depth(TILE) - 1]
         exprs = (*((m.statement, index) for m in added), (name, member.of(name)))
-        whole = InOrder((*parts, Filter((name,), self.compute(fragments))))
-        band = Band((Member(exprs, member.coincident, level=TILE),), whole)
-        node, statements = band, (*(m.statement for m in added), name)
-        movements = [*added, *fragments, self.mma()]
+        node: Node = Band((Member(exprs, member.coincident, level=TILE),), below)
+        statements = (*(m.statement for m in added), name)
         if after_another and self.buffers > 1:  # the buffers may be those that others still read
             first = self.barrier("sync_start", tuple(n for n in nest.above(BLOCK) if n))
             blocks = self.sides[0].tiles.project_out(kt) if kt else self.sides[0].tiles
             extensions.append(self.added(first, first.dims, blocks))
-            node = InOrder((Filter((first.statement,)), Filter(statements, band)))
+            node = InOrder((Filter((first.statement,)), Filter(statements, node)))
             statements, movements = (first.statement, *statements), [first, *movements]
         return Piece(statements, node, tuple(extensions), tuple(movements), self.tiles(), self.registers())
 
     def steps(self) -> list[Step]:
         """What an iteration does before it computes: loads and stores, each of one side, and barriers."""
         nest, depth = self.nest, aff(str(self.contraction.statement.extents[2]))
-        out: list[Step] = [[(m, s) for s in self.sides for m in loads(s, nest, self.context)]]
+        out: list[Step] = []
+        if self.through:
+            out.append([(m, s) for s in self.through for m in loads(s, nest, self.context)])
         if self.buffers == 1:
             out.append([(self.barrier("sync_write", self.outer), None)])
-        out.append([(store(s, nest, depth, self.context, self.buffers), s) for s in self.sides])
+        if self.through:
+            out.append([(store(s, nest, depth, self.context, self.buffers), s) for s in self.through])
+        if self.plain:
+            out.append([(copy(s, nest, self.context, self.buffers), s) for s in self.plain])
+            commit, wait = f"commit{self.suffix}", f"wait{self.suffix}"
+            out.append([(Movement(commit, self.outer, (CommitCopies(commit),)), None)])
+            out.append([(Movement(wait, self.outer, (WaitCopies(0, wait),)), None)])
         out.append([(self.barrier("sync_read", self.outer), None)])
         return out
+
+    def tiles_of(self, m: Movement) -> Set:
+        """The (by, bx, k tile) at which a barrier, a commit or a wait runs.
+
+        Commits go on for the tiles that copies are ahead at the end, from kt to kt + prefetch. Where there is no tile
+        at all they may be left in, so that nothing need be tested.
+        """
+        tiles, kt = self.sides[0].tiles, self.nest.k_tile
+        if kt is None or not self.ahead or not any(op.commits for op in operations(m.ops)):
+            return tiles
+        new = distinct((f"{n}'" for n in self.outer), (*self.outer, *tiles.param_names))
+        steps = [(var(a) - var(b), n == kt) for a, b, n in zip(new, self.outer, self.outer)]
+        rows = [row for e, ahead in steps
+                for row in ([("ge", e), ("ge", self.ahead - e)] if ahead else [("eq", e)])]  # fmt: skip
+        space = Space(Tuple(None, self.outer), Tuple(None, new))
+        found = tiles.apply(Map._of((), [(space, conjunction((*self.outer, *new), rows))]))
+        found = beside(found, tiles.project_out(*self.outer))
+        return Set._of(found.param_names, [(Space(None, Tuple(None, self.outer)), c) for _, c in found.parts])
 
     # ---- arrays
 
@@ -191,11 +292,10 @@ class _Loop:
         return self.plan.a, self.plan.b
 
     def registers(self) -> tuple[RegisterArray, ...]:
-        out = [RegisterArray(n, self.macro.kind, (s.copies,)) for s in self.sides for n in staged(s)]
-        for side, values in zip(self.sides, self.macro.values):
-            counts, _ = fragment_counts(side, self.macro.shape)
-            name = fragment_name(side.operand.name)
-            out.append(RegisterArray(name, self.macro.kind, (counts[0] * counts[1],), values))
+        out = [RegisterArray(n, self.macro.kind, (s.copies,)) for s in self.through for n in staged(s)]
+        for side, count, values in zip(self.sides, self.counts(), self.macro.values):
+            shape = (count,) if self.strip is None else (self.fragments, count)
+            out.append(RegisterArray(fragment_name(side.operand.name), self.macro.kind, shape, values))
         return tuple(out)
 
     # ---- movements
@@ -214,7 +314,8 @@ class _Loop:
         local = tuple(w + o * e - b for w, o, e, b in zip(side.warp.offset, origin, extent, side.block.offset))
         own = self.macro.a if side.letter == "a" else self.macro.b
         layout = self.layouts["ab".index(side.letter)]
-        what = Element(fragment_name(operand), (var(self.f),)), shared_name(operand), local, side.letter, own
+        strip = None if self.strip is None else var(str(self.nest.names[self.strip]))
+        what = self.fragment(operand, strip, var(self.f)), shared_name(operand), local, side.letter, own
         buffer = buffer_of(self.nest, self.buffers)
         if (m := layout.matrix) is not None:
             assert self.macro.loads is not None
@@ -222,6 +323,11 @@ class _Loop:
         else:
             op = FragmentLoad(*what, layout.access, buffer, name)
         return Movement(name, dims, (op,), (), "shared memory -> fragments")
+
+    def fragment(self, operand: str, strip: Aff | None, number: Aff) -> Element:
+        """A fragment of an operand; in one of the sets of registers that strips take turns in."""
+        turn = () if strip is None else (strip % self.fragments,)
+        return Element(fragment_name(operand), (*turn, number))
 
     def mma(self) -> Movement:
         """What an instance of the contracted statement does: which fragments its macro-MMA works on."""
@@ -232,7 +338,8 @@ class _Loop:
             _, extent = fragment_counts(side, self.macro.shape)
             place.append([(var(i) - o.subs(of_member)) // e
                           for i, o, e in zip(side.operand.index, side.warp.offset, extent)])  # fmt: skip
-        a, b = (Element(fragment_name(s.operand.name), (x[0] * fragment_counts(s, self.macro.shape)[0][1] + x[1],))
+        strip = None if self.strip is None else nest.members[self.strip].of(nest.statement)
+        a, b = (self.fragment(s.operand.name, strip, x[0] * fragment_counts(s, self.macro.shape)[0][1] + x[1])
                 for s, x in zip(self.sides, place))  # fmt: skip
         rows, cols = (fragment_counts(s, self.macro.shape)[0][n] for n, s in enumerate(self.sides))
         m, _ = numbered(nest, nest.iterators[0], place[0][0], rows)
@@ -255,21 +362,51 @@ class _Loop:
     def compute(self, fragments: Sequence[Movement]) -> Node:
         """The warps' strips of fragment loads and macro-MMAs."""
         nest, name = self.nest, self.nest.statement
-        members = [Member(((name, m.of(name)),), m.coincident, m.name, m.unroll, level=m.level) for m in nest.members]
-        unrolled = [replace(m, unroll=True) for m in members]
         tile, warp, strip = map(nest.depth, (TILE, WARP, STRIP))
         # a loop that somebody put around the warps' tiles runs over other accumulators: registers, which need numbers
-        warps = [m if m.name or m.of(name).is_constant else u for m, u in zip(members[tile:warp], unrolled[tile:warp])]
-        counts = [c[0] * c[1] for c in (fragment_counts(s, self.macro.shape)[0] for s in self.sides)]
-        bounds = [((var(self.f), n),) for n in counts]
-        found = [instances(m.statement, m.dims, nest.names, s.strips, b, self.context)
-                 for m, s, b in zip(fragments, self.sides, bounds)]  # fmt: skip
-        extension = found[0] | found[1]
-        filled = self.grouped([(m, n, self.f) for m, n in zip(fragments, counts)])
-        fill = Filter(tuple(m.statement for m in fragments), filled)
-        inner = InOrder((fill, Filter((name,), Band(tuple(unrolled[strip:])))))
-        strips = Band(tuple(unrolled[warp:strip]), Extension(extension, inner))
-        return Band(tuple(warps), strips)
+        warps = [self.own(k, not (nest.members[k].name or nest.members[k].of(name).is_constant))
+                 for k in range(tile, warp)]  # fmt: skip
+        strips, points = ([self.own(k, True) for k in r] for r in (range(warp, strip), nest.below(STRIP)))
+        found = self.entering(fragments, nest.names)
+        fill = Filter(tuple(m.statement for m in fragments), self.filled(fragments))
+        inner = InOrder((fill, Filter((name,), Band(tuple(points)))))
+        return Band(tuple(warps), Band(tuple(strips), Extension(found[0] | found[1], inner)))
+
+    def by_strips(self, parts: Sequence[Filter], added: Sequence[Movement], fragments: Sequence[Movement]) -> Node:
+        """The strips of a tile around all that a trip does: what is there once for a tile is so in its first strip."""
+        nest, name = self.nest, self.nest.statement
+        assert self.strip is not None
+        tile, warp = nest.depth(TILE), nest.depth(WARP)
+        mapped = [k for k in range(tile, warp) if nest.members[k].name and nest.names[k]]
+        same = [(k, tuple((m.statement, var(str(nest.names[k]))) for m in fragments)) for k in mapped]
+        filled = self.filled(fragments)
+        if same:
+            filled = Band(tuple(Member(exprs, True, nest.members[k].name, level=WARP) for k, exprs in same), filled)
+        points = Band(tuple(self.own(k, True) for k in nest.below(STRIP)))
+        multiply = Band(tuple(self.own(k, False) for k in range(tile, warp)), points)
+        own = self.own(self.strip, True)
+        strip = var(str(nest.names[self.strip]))
+        exprs = (*((m.statement, aff(0)) for m in added), *((m.statement, strip) for m in fragments), *own.exprs)
+        whole = InOrder((*parts, Filter(tuple(m.statement for m in fragments), filled), Filter((name,), multiply)))
+        return Band((replace(own, exprs=exprs),), whole)
+
+    def own(self, k: int, unroll: bool) -> Member:
+        """A member of the product's nest, for the product alone."""
+        m, name = self.nest.members[k], self.nest.statement
+        return Member(((name, m.of(name)),), m.coincident, m.name, unroll or m.unroll, level=m.level)
+
+    def counts(self) -> list[int]:
+        """How many fragments a warp has of A and of B."""
+        return [c[0] * c[1] for c in (fragment_counts(s, self.macro.shape)[0] for s in self.sides)]
+
+    def entering(self, fragments: Sequence[Movement], prefix: Sequence[str | None]) -> list[Map]:
+        """The extensions { [outer members] -> fragment loads } below members of some names."""
+        return [instances(m.statement, m.dims, prefix, s.strips, ((var(self.f), n),), self.context)
+                for m, s, n in zip(fragments, self.sides, self.counts())]  # fmt: skip
+
+    def filled(self, fragments: Sequence[Movement]) -> Node:
+        """Loops over a strip's fragments."""
+        return self.grouped([(m, n, self.f) for m, n in zip(fragments, self.counts())])
 
     def copies(self, moved: Step) -> Node:
         """Loops over the copies of several movements, over the threads inside; none around a barrier."""

@@ -30,6 +30,10 @@ class Tiling(Protocol):
 
     @property
     def buffers(self) -> int: ...
+    @property
+    def prefetch(self) -> int: ...
+    @property
+    def fragments(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)

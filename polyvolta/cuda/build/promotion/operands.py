@@ -6,10 +6,14 @@ q = c*threads + t, line by line, which keeps the accesses of a warp together. A 
 same places of the operand: each is loaded to registers of its own, along the operand's contiguous dimension wherever
 that is in its own memory, and the formula is applied on the way from registers to shared memory. Shared memory and
 everything after it see one operand.
+
+Where the target copies asynchronously, an operand that is a tensor as it is needs no registers on the way: the copies
+are issued, and a group of them is waited for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +29,18 @@ from polyvolta.cuda.build.promotion.model import (
     shared_name,
     staging_name,
 )
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, GlobalLoad, Inside, Op, Pointwise, SharedStore
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK,
+    LANES,
+    AsyncCopy,
+    Element,
+    GlobalLoad,
+    GlobalTensor,
+    Inside,
+    Op,
+    Pointwise,
+    SharedStore,
+)
 from polyvolta.cuda.layouts.fragments import OperandTile
 from polyvolta.graph.functions.formula import Input
 from polyvolta.graph.functions.meaning import evaluate
@@ -156,6 +171,26 @@ def place(side: Side, access: Access) -> tuple[tuple[Aff, ...], int | None]:
     if len(along) > 1:
         raise CannotPromote(f"{access} moves along two dimensions at once", hint="read one dimension of it by an index")
     return index, along[0] if along else None
+
+
+def is_plain(side: Side, tensors: Mapping[str, GlobalTensor]) -> bool:
+    """Whether an operand is a tensor as it is, copied along the dimension that is contiguous in its memory."""
+    if side.operand.formula != Input(0) or len(side.operand.accesses) != 1:
+        return False
+    (access,) = side.operand.accesses
+    return place(side, access)[1] == tensors[access.tensor].order[-1]
+
+
+def copy(side: Side, nest: Nest, context: Set, buffers: int) -> Movement:
+    """Global memory -> shared memory, asynchronously."""
+    (access,), (label,) = side.operand.accesses, side.labels
+    name = f"copy_{label}"
+    index, along = place(side, access)
+    assert along is not None
+    full = full_where(nest, TILE, index_of(access), context)
+    tile, buffer = shared_name(side.operand.name), buffer_of(nest, buffers)
+    op = AsyncCopy(access.tensor, index, along, tile, side.local, buffer, bool(full), name)
+    return Movement(name, side.dims, (op,), full, "global memory -> shared memory")
 
 
 def index_of(access: Access) -> tuple[Aff | str, ...]:

@@ -9,8 +9,9 @@ Two statements come out. A read that finds another thread's write lacks a barrie
 value. A write that finds another thread's read, or write, *overwrites* too early: the reader may see the new value. In
 a loop over k tiles with one buffer the first barrier is there for the second statement and the second for the first.
 
-What asynchronous copies write is done in the hardware's time, not where the machine stands. Of each pair of accesses one
-of which is such a copy the same two statements are shown by happens-before, as relations (`order.happens_before`).
+What asynchronous copies write is done in the hardware's time, not where the machine stands. Of each pair of accesses
+one of which is such a copy the same two statements are shown by happens-before, as relations
+(`order.happens_before`).
 """
 
 from __future__ import annotations

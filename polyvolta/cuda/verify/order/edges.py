@@ -112,7 +112,8 @@ class Order:
         """
         closed, exact = self.edges.transitive_closure()
         if not exact:
-            raise Undecided("the order of copies, waits and barriers has no exact transitive closure", where=str(self.edges))
+            what = "the order of copies, waits and barriers has no exact transitive closure"
+            raise Undecided(what, where=str(self.edges))
         return closed
 
     # ---- questions
@@ -150,7 +151,8 @@ class Order:
     @staticmethod
     def _behind(relation: Map, name: str, others: Sequence[str]) -> Map:
         """The pairs that begin at an event, and end at one of some."""
-        parts = [(s, p) for s, p in relation.parts if s.inp.name == name and s.out.name in others]  # type: ignore[union-attr]
+        ends = set(others)
+        parts = [(s, p) for s, p in relation.parts if s.inp is not None and s.inp.name == name and s.out.name in ends]
         return Map._of(relation.param_names, parts)
 
 

@@ -114,7 +114,9 @@ class Footprints:
         pieces = addresses.pieces(self.piece)
         thread = np.broadcast_to(np.arange(self.ir.threads).reshape(-1, LANES, 1), pieces.shape)
         pairs = pieces.astype(np.int64) * self.ir.threads + thread
-        active = np.ones(pairs.shape, bool) if touch.mask is None else np.broadcast_to(touch.mask[..., None], pairs.shape)
+        active = np.ones(pairs.shape, bool)
+        if touch.mask is not None:
+            active = active & touch.mask[..., None]
         if addresses.outside is not None:  # which is a matter of bounds
             active = active & ~addresses.outside[..., None]
         return np.unique(pairs[active])

@@ -1,13 +1,13 @@
 """What the order of a kernel's instances has to be: copies arrive before they are read, and overwrite nothing early.
 
-An asynchronous copy writes its place at any time between its issue and its arrival. So whatever else reaches that place,
-in any trip, by any thread, must come behind its arrival or before its issue: two statements, by which of the two is
-earlier in the program. What is read after a copy in the program is read of that copy, and must come behind the arrival
+An asynchronous copy writes its place at any time between its issue and its arrival. So whatever else reaches that
+place, in any trip, by any thread, must come behind its arrival or before its issue: two statements, by which of the two
+is earlier in the program. What is read after a copy in the program is read of that copy, and must come behind the arrival
 ("between"). What is read, written or copied to before is to be done before the copy is issued ("overwritten").
 
 Every pair of events that meet in shared memory gives a relation of their instances, and so do the orders that there
-are; that the one is within the other is a question to the set core, for all sizes and k tiles at once. What is left over
-is a set of cases: its smallest point is reported.
+are; that the one is within the other is a question to the set core, for all sizes and k tiles at once. What is left
+over is a set of cases: its smallest point is reported.
 
 Accesses that are done when a thread goes on are no matter here: see `accesses.races`.
 """

@@ -174,7 +174,8 @@ class _Reader:
         bound = e.subs({n: aff(loops[n]) for n in e.names() & loops.keys()})
         own, symbolic = parts(bound, self.threads.keys())
         shape = self.threads["linearId"].shape
-        return symbolic, np.broadcast_to(np.asarray(own.evaluate(self.threads), np.int64), shape)  # type: ignore[arg-type]
+        numbers = np.asarray(own.evaluate(self.threads), np.int64)  # type: ignore[arg-type]
+        return symbolic, np.broadcast_to(numbers, shape)
 
     def loop(self, s: Loop, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[_Node]:
         ends = [self.split(e, loops) for e in (*s.lower, *s.upper)]

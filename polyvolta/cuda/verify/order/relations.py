@@ -82,9 +82,9 @@ def earlier(one: Event, other: Event) -> list[list[Aff]]:
     >>> sync = Event("sync", "barrier", (), ("k",), (1, 0), ALWAYS)
     >>> read = Event("read", "read", (), ("k",), (1, 4), ALWAYS)
     >>> [[str(e) for e in way] for way in earlier(sync, read)]
-    [["-k + k' - 1"], ["k - k'", "-k + k'"]]
+    [["k' - k - 1"], ["k - k'", "k' - k"]]
     >>> [[str(e) for e in way] for way in earlier(read, sync)]
-    [["-k + k' - 1"]]
+    [["k' - k - 1"]]
     """
     ways: list[list[Aff]] = []
     same: list[Aff] = []

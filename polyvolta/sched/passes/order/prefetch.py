@@ -21,6 +21,9 @@ Two iterations that touch one slot are found from these relations, exactly, and 
   the store is in the trip of tile k + 1, behind the barrier at the end of the trip before; three ahead it is in the
   trip of tile k itself, and no barrier is between.
 
+Loops may be shifted by less than a fence's turn: where fences run every `period` iterations, as of strips of a tile,
+that is what is counted with.
+
 The dependences of a schedule do not know the copies; a statement that they know is checked against them as well.
 """
 
@@ -59,6 +62,7 @@ def prefetch(
     touches: Touches,
     fences: Fences = MappingProxyType({}),
     context: Set | None = None,
+    period: int = 1,
 ) -> Schedule:
     """Shift statements along the one member of the band at a path and reorder the sequence below it.
 
@@ -72,8 +76,10 @@ def prefetch(
     by : iterations to shift by, per statement; -1 runs one iteration early.
     order : the present positions of the sequence's children in their new order.
     touches : what each statement reads and writes; an iteration is the band's value before the shift.
-    fences : statements of the sequence that run in every iteration in which others touch their arrays.
+    fences : statements of the sequence that run in every iteration in which others touch their arrays, or in the first
+        of every `period`.
     context : what is known of the parameters.
+    period : fences run in iterations that are multiples of it.
 
     Raises
     ------
@@ -128,8 +134,10 @@ def prefetch(
             if s not in known:
                 raise UnknownName(what.format(s), where=schedule.marked(at), hint=nearest(s, known))
     _apart(schedule, at, place, touches, fences)
-    _fenced(schedule, at, touches, fences, context)
-    _Check(schedule, at, place, {s: order.index(k) for s, k in place.items()}, by, touches, fences).run()
+    if whole(period) is None or period < 1:
+        raise BadTile(f"a period is a positive number of iterations, not {period!r}", where=schedule.marked(at))
+    _fenced(schedule, at, touches, fences, context, period)
+    _Check(schedule, at, place, {s: order.index(k) for s, k in place.items()}, by, touches, fences, period).run()
     ordered = schedule.replace((*at, 0), replace(band.child, children=tuple(children[k] for k in order)))
     unknown = {s for d in schedule.dependences or () for s in (d.source, d.sink)}.isdisjoint
     moved = shift(replace(ordered, dependences=None), at, 0, by)
@@ -179,11 +187,20 @@ def _apart(schedule: Schedule, at: Path, place: Mapping[str, int], touches: Touc
                 )
 
 
-def _fenced(schedule: Schedule, at: Path, touches: Touches, fences: Fences, context: Set | None) -> None:
-    """A fence runs in every iteration in which a statement touches one of its arrays, and in those between."""
+def _fenced(
+    schedule: Schedule, at: Path, touches: Touches, fences: Fences, context: Set | None, period: int
+) -> None:
+    """A fence runs in every iteration in which a statement touches one of its arrays, and in those between; or in the
+    first of every period of which that holds."""
     arrays = {s: {*slots_of(reads), *slots_of(writes)} for s, (reads, writes) in touches.items()}
     wanted = {*fences, *(s for s in arrays if any(not arrays[s].isdisjoint(its) for its in fences.values()))}
     ran = _iterations(schedule, at, wanted, context) if fences else {}
+    if period > 1:
+        for fence in fences:
+            if not _turns(ran[fence], period):
+                raise BadArgument(f"{fence} runs in iterations that are no multiples of {period}",
+                                  where=schedule.marked(at))  # fmt: skip
+        ran = {s: _periods(its, period) for s, its in ran.items()}
     for fence, its in fences.items():
         if not _convex(ran[fence]):
             raise BadArgument(f"{fence} leaves iterations out", where=schedule.marked(at))
@@ -207,6 +224,22 @@ def _iterations(schedule: Schedule, at: Path, names: set[str], context: Set | No
     return {s: m.range() for s, m in mine.items() if s in names}
 
 
+@lru_cache(maxsize=256)
+def _periods(ran: Set, period: int) -> Set:
+    """The numbers of the periods in which there are iterations, with the outer members before them."""
+    *outer, last = map(var, ran.space.out.dims)
+    return ran.apply(Map.from_affs(ran.space, [*outer, last // period]))
+
+
+@lru_cache(maxsize=64)
+def _turns(ran: Set, period: int) -> bool:
+    """Whether all iterations are the first of a period."""
+    params, dims = ran.param_names, ran.space.out.dims
+    last = var(dims[-1])
+    piece = RowBuilder((*params, *dims)).conjunct([("eq", last - period * (last // period))])
+    return ran.is_subset(Set._of(params, [(ran.space, (piece,) if piece else ())]))
+
+
 @lru_cache(maxsize=64)
 def _convex(ran: Set) -> bool:
     """Whether, for each value of the outer members, there is every iteration between two that there are."""
@@ -222,22 +255,29 @@ def _convex(ran: Set) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Time:
-    """When an iteration of a statement runs: how many trips later than its number, and where among the children."""
+    """When an iteration of a statement runs: how many trips later than its number, and where among the children.
+
+    Iterations are those of whole periods; of a fence, `every` other than 1, the first of each.
+    """
 
     place: int
     shift: int = 0
+    every: int = 1
 
-    def before(self, other: _Time) -> Map:
+    def before(self, other: _Time, period: int) -> Map:
         """{ [x] -> [y] }: iteration x of this runs before y of another one."""
-        return _ahead(self.shift - other.shift + (self.place >= other.place))
+        least = self.shift - other.shift + (self.place >= other.place)
+        return _ahead(least, period, self.every, other.every)
 
 
-@lru_cache(maxsize=64)
-def _ahead(least: int) -> Map:
-    """{ [x] -> [y] : y - x >= least } for iterations from B to E - 1."""
+@lru_cache(maxsize=256)
+def _ahead(least: int, period: int, step: int, other: int) -> Map:
+    """{ [x] -> [y] : y - x >= least } for iterations of the periods from B to E - 1, multiples of two steps."""
     x, y, first, end = map(var, ("x", "y", "B", "E"))
-    rows = [y - x - least, *(e for i in (x, y) for e in (i - first, end - 1 - i))]
-    piece = RowBuilder(("B", "E", "x", "y")).conjunct([("ge", e) for e in rows])
+    rows = [("ge", y - x - least)]
+    rows += [("ge", e) for i in (x, y) for e in (i - period * first, period * end - 1 - i)]
+    rows += [("eq", i - n * (i // n)) for i, n in ((x, step), (y, other)) if n > 1]
+    piece = RowBuilder(("B", "E", "x", "y")).conjunct(rows)
     return Map._of(("B", "E"), [(Space(Tuple(None, ("x",)), Tuple(None, ("y",))), (piece,) if piece else ())])
 
 
@@ -246,11 +286,12 @@ class _Check:
 
     def __init__(
         self, schedule: Schedule, at: Path, old: Mapping[str, int], new: Mapping[str, int], by: Mapping[str, int],
-        touches: Touches, fences: Fences,
+        touches: Touches, fences: Fences, period: int,
     ) -> None:  # fmt: skip
-        self.schedule, self.at, self.fences = schedule, at, fences
-        self.old = {s: _Time(k) for s, k in old.items()}
-        self.new = {s: _Time(new[s], by.get(s, 0)) for s in old}
+        self.schedule, self.at, self.fences, self.period = schedule, at, fences, period
+        every = {s: period if s in fences else 1 for s in old}
+        self.old = {s: _Time(k, 0, every[s]) for s, k in old.items()}
+        self.new = {s: _Time(new[s], by.get(s, 0), every[s]) for s in old}
         self.touched = {s: tuple(map(slots_of, touches[s])) for s in old}
 
     def run(self) -> None:
@@ -272,7 +313,7 @@ class _Check:
         Statements of one child of the sequence keep the order that the child gives them, which does not change.
         """
         one, two = self.new[s], self.new[t]
-        before, after = self.old[s].before(self.old[t]), one.before(two)
+        before, after = self.old[s].before(self.old[t], self.period), one.before(two, self.period)
         if one.place == two.place:
             after = before if one.shift == two.shift else _NEVER
         if (found := _broken(before, after, mine, other)) is not None:
@@ -282,7 +323,8 @@ class _Check:
                 "shift both by the same number of iterations, or keep their order",
             )
         fences = [f for f, arrays in self.fences.items() if array in arrays]
-        had, has = (_between(all_[s], tuple(all_[f] for f in fences), all_[t]) for all_ in (self.old, self.new))
+        had, has = (_between(all_[s], tuple(all_[f] for f in fences), all_[t], self.period)
+                    for all_ in (self.old, self.new))  # fmt: skip
         if (found := _broken(had, has, mine, other)) is not None:
             x, y = found
             raise self.refused(
@@ -299,11 +341,11 @@ _NEVER = Map("[B, E] -> { [x] -> [y] : false }")
 
 
 @lru_cache(maxsize=256)
-def _between(first: _Time, fences: tuple[_Time, ...], last: _Time) -> Map:
+def _between(first: _Time, fences: tuple[_Time, ...], last: _Time, period: int) -> Map:
     """{ [x] -> [y] }: an iteration of a fence runs between x of the first and y of the last."""
     found = _NEVER
     for f in fences:
-        found = found | first.before(f).apply_range(f.before(last))
+        found = found | first.before(f, period).apply_range(f.before(last, period))
     return found
 
 
