@@ -103,11 +103,11 @@ class Options(Tiling):
     @classmethod
     def space(cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target | None = None) -> Iterator[Options]:
         """Every legal combination: tile sizes that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by
-        1, 2, 4 and 8, one and two buffers. In order: by macro-MMA, block tile, warp tile, split K, buffers, smaller
-        ones first.
+        1, 2, 4 and 8, one and two buffers; where copies are asynchronous 2 to 6, and one or two sets of fragments.
+        In order: by macro-MMA, block tile, warp tile, split K, buffers, fragments, smaller ones first.
 
-        Longer rings are legal and not listed: what is on its way from global memory is one tile in registers, however
-        far ahead it is stored, so that they take shared memory and hide no more latency.
+        Longer rings are legal and not listed: through registers what is on its way from global memory is one tile,
+        however far ahead it is stored, so that they take shared memory and hide no more latency.
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 from polyvolta.cuda.ir.accesses import Access, Operation, Work, of_element
@@ -59,12 +60,7 @@ class LoadMatrix(Operation):
         ----------
         run : the tile's contiguous dimension.
         """
-        (lane, lanes), (_, instructions) = self.lines.inputs
-        i = var("i")
-        first = self.lines.at(var(lane), i // CHUNK)
-        outputs = tuple((name, e + i % CHUNK if d == run else e)
-                        for d, ((name, _), e) in enumerate(zip(self.lines.outputs, first, strict=True)))  # fmt: skip
-        return IndexMap(((lane, lanes), ("i", CHUNK * instructions)), outputs).simplified()
+        return _named(self.lines, run)
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
         order = ir.tile(self.tile).order
@@ -79,6 +75,16 @@ class LoadMatrix(Operation):
     @property
     def together(self) -> str:
         return "warp"
+
+
+@lru_cache(maxsize=256)
+def _named(lines: IndexMap, run: int) -> IndexMap:
+    (lane, lanes), (_, instructions) = lines.inputs
+    i = var("i")
+    first = lines.at(var(lane), i // CHUNK)
+    outputs = tuple((name, e + i % CHUNK if d == run else e)
+                    for d, ((name, _), e) in enumerate(zip(lines.outputs, first, strict=True)))  # fmt: skip
+    return IndexMap(((lane, lanes), ("i", CHUNK * instructions)), outputs).simplified()
 
 
 @dataclass(frozen=True, slots=True)
