@@ -21,6 +21,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Pointwise,
     Scale,
     SharedStore,
+    TakeRun,
     WaitCopies,
     When,
     Zero,
@@ -50,6 +51,16 @@ def value(text, names):
     for name in sorted(names, key=len, reverse=True):
         code = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", str(names[name]), code)
     return eval(code, {"min": min, "max": max})  # noqa: S307
+
+
+def called(text):
+    """The arguments of `f(...) + more` as one text, and what is added."""
+    start, depth = text.index("("), 0
+    for at, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if at > start and not depth:
+            return text[start + 1 : at], text[at + 1 :].removeprefix(" + ")
+    raise ValueError(text)
 
 
 def element(text, names):
@@ -161,14 +172,15 @@ def printed_and_meant(ir, line, op, names, pointers):
         case AsyncCopy(tensor, index, _, tile, local, buffer, guarded):
             t, stored = ir.tensor(tensor), ir.tile(tile)
             assert function == f"copy_global_{16 * t.align}" + "_guarded" * guarded
-            chunk = re.fullmatch(r"chunk_\w+\((.*)\)(?: \+ (.*))?", args[0])
-            started, *near = split(chunk[1])
+            assert args[0].startswith("chunk_")
+            chunk, behind = called(args[0])
+            started, *near = split(chunk)
             (there,) = stored.layout.evaluate(dict(zip((n for n, _ in stored.layout.inputs), at(local))))
             named = (n for n, _ in (stored.layout.inputs[d] for d in stored.order))
             (found,) = stored.layout.evaluate(dict(zip(named, read(near))))
             where = args[1], read(args[2:4])
             where = pointed(pointers[args[1]], args[2:4], names) if args[1] in pointers else where
-            got = (place(started, names), found + value(chunk[2] or "0", names), *where, args[4:])
+            got = (place(started, names), found + value(behind or "0", names), *where, args[4:])
             rest = [t.ld, *([str(t.dims[d]) for d in t.order] if guarded else [])]
             start = buffer.evaluate(names) * stored.chunks
             return got, ((tile, start), there, tensor, at(in_memory_order(ir, tensor, index)), rest)
@@ -192,6 +204,10 @@ def printed_and_meant(ir, line, op, names, pointers):
             assert ("sum" in function) == (parts > 1)
             assert rounds == (at((number,)) if exchange.rounds > 1 else ())
             return (*target, place(args[0], names), "lane"), meant
+        case TakeRun(t, source, runs, number):
+            assert len(args) == (3 if runs.rounds > 1 else 2)
+            got = (*(element(a, names) for a in args[:2]), *read(args[2:]))
+            return got, (of(t), of(source), *(at((number,)) if runs.rounds > 1 else ()))
         case Pointwise(t, name, _, operands, inside_):
             args = args if target else args[1:]
             target = target or (element(split(inside)[0], names),)
@@ -315,5 +331,5 @@ def test_every_kind_of_operation_was_seen():
     kernels = [case.kernel().ir for case in CASES.values()] + [ring_kernel()]
     assert {type(op) for ir in kernels for op in operations(ir.body)} == {
         Zero, Scale, GlobalLoad, GlobalStore, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad, Pointwise,
-        Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies,
+        Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun,
     }  # fmt: skip
