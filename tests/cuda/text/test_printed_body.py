@@ -2,8 +2,9 @@
 
 import random
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
 from polyvolta.cuda.ir.kernel_ir import (
@@ -80,7 +81,7 @@ def body(source):
     joined = re.sub(r",\s*\n\s+", ", ", source[source.index('extern "C"') :])
     joined = re.sub(r"\n\s+(?=([-+*/?:]|&&) )", " ", joined)
     lines = [x.strip() for x in joined.splitlines()]
-    start = max(n for n, x in enumerate(lines) if re.match(r"(half8|float) \w+[\[;]", x))
+    start = max(n for n, x in enumerate(lines) if re.match(r"(half8|bf16x8|float) \w+[\[;]", x))
     return [x for x in lines[start + 1 :] if x and not x.startswith(("//", "#pragma"))]
 
 
@@ -88,7 +89,7 @@ def moving(lines):
     """The lines without those of pointers; {pointer: (tensor, line and run of its start, its step)}."""
     left, starts, steps = [], {}, {}
     for n, x in enumerate(lines):
-        if found := re.fullmatch(r"const fp16 \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
+        if found := re.fullmatch(r"const (?:fp16|bf16) \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
             starts[found[1]] = found[2], found[3] or "0", found[4] or "0"
         elif found := re.fullmatch(r"(\w+) \+= (?:(\d+)LL \* ld\w+)?(?: \+ )?(\d+)?;", x):
             steps[found[1]] = int(found[2] or 0), int(found[3] or 0)
@@ -106,10 +107,57 @@ def pointed(start, args, names):
     return tensor, tuple(value(a, names) + d * names["trips"] + value(x, names) for a, d, x in zip(at, step, args))
 
 
+@dataclass(frozen=True)
+class Strip:
+    """Unrolled loops around a macro-MMA."""
+
+    loop: Loop
+
+
+def points(s, names):
+    """The operation in unrolled loops with the names that it has in each turn."""
+    if not isinstance(s, Loop):
+        yield s, names
+        return
+    low, high = (max(e.const for e in s.lower), min(e.const for e in s.upper))
+    for value in range(low, high + 1, s.step):
+        yield from points(s.body[0], {**names, s.var: value})
+
+
+def printed_strip(ir, line, strip, names):
+    """What a strip's call multiplies, and what the loops do: (d, a, b) each time."""
+    function, _, inside = line.removesuffix(";").removesuffix(")").partition("(")
+    single = {r.name for r in ir.registers if set(r.shape) <= {1}}
+    given = []
+    for text in split(inside):
+        array, index = element(text, names)
+        rest = () if array in single else ir.register(array).shape[len(index) :]
+        given.append(np.array([(array, (*index, *at)) for at in np.ndindex(*rest)] + [None], object)[:-1])
+    d, a, b = given
+    meant = []
+    for op, at in points(strip.loop, names):
+        elements = ((e.array, () if e.array in single else tuple(i.evaluate(at) for i in e.index))
+                    for e in (op.d, op.a, op.b))  # fmt: skip
+        meant.append(tuple(elements))
+        assert function == "hmma_" + "_".join(op.macro.instruction.layouts)
+    assert len(d) == len(a) * len(b)
+    got = [(d[i * len(b) + j], a[i], b[j]) for i in range(len(a)) for j in range(len(b))]
+    return sorted(got), sorted(meant)
+
+
+def multiplied(s):
+    """The macro-MMA that is all that unrolled loops hold, if its instructions may be in any order: one call."""
+    while isinstance(s, Loop) and s.unroll and len(s.body) == 1:
+        (s,) = s.body
+    return s if isinstance(s, Mma) and not s.macro.instruction.volatile else None
+
+
 def walk(stmts):
     """The IR in the order of the text: heads, operations, and what closes."""
     for s in stmts:
         match s:
+            case Loop() if multiplied(s):
+                yield Strip(s)
             case Loop():
                 yield s
                 yield from walk(s.body)
@@ -161,7 +209,7 @@ def printed_and_meant(ir, line, op, names, pointers):
             meant = (name, op.tensor, at(in_memory_order(ir, op.tensor, op.index)), rest)
             if store:
                 packed = ir.register(op.source.array).kind == "float"
-                text = re.fullmatch(r"pack_half8\((.*)\)", args[-1])[1] if packed else args[-1]
+                text = re.fullmatch(r"pack_(?:half8|bf16x8)\((.*)\)", args[-1])[1] if packed else args[-1]
                 return (*got, element(text, names)), (*meant, of(op.source))
             return (*got, *target), (*meant, of(op.target))
         case SharedStore(source, tile, index, buffer):
@@ -291,6 +339,9 @@ def check(ir, source, tries=8):
             match part:
                 case Loop():
                     compare_loop(line, part, names)
+                case Strip():
+                    got, meant = printed_strip(ir, line, part, names)
+                    assert got == meant, line
                 case When():
                     names = near(names, rng.choice(part.conditions), rng)
                     test = re.fullmatch(r"if \((.*)\) \{", line)[1]
