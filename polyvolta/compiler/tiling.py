@@ -122,8 +122,8 @@ class Tiling:
             yield f"block_tile and warp_tile have different depths, {depths}; split_k makes a block's step deeper"
         strips, rest = divmod(self.block_tile[2], shape[2])
         if self.fragments > 1 and not rest and strips % self.fragments:
-            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along K, an " \
-                  "odd number"
+            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
+                  "K, an odd number"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""

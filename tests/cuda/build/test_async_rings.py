@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,8 +55,8 @@ def promotion_of(buffers, ahead, fragments):
     """The promotion before anything is prefetched, with commits for so many tiles ahead; its context."""
     target = target_of("sm_80")
     graph = Graph.of(A @ B)
-    options = pv.compile(A @ B, target=target, options=pv.Options(**SMALL, buffers=max(buffers, 2), fragments=fragments))
-    options = replace(options.options, buffers=buffers, prefetch=ahead)
+    given = pv.Options(**SMALL, buffers=max(buffers, 2), fragments=fragments)
+    options = replace(pv.compile(A @ B, target=target, options=given).options, buffers=buffers, prefetch=ahead)
     idiom = plan(graph)
     context = context_of(graph, idiom, {})
     macro = target.macro_mma(options.macro_mma)
@@ -116,6 +117,33 @@ def test_kernels_compute_the_product(buffers, ahead, fragments):
             np.testing.assert_array_equal(kernel.interpret(**arrays), pv.reference(expr, **arrays).astype(np.float16))
 
 
+@pytest.mark.parametrize("target", ["sm_70", "sm_75"])
+@pytest.mark.parametrize(("buffers", "ahead"), [(1, 0), (1, 1), (2, 0), (2, 1), (3, 2), (4, 2)], ids=str)
+@pytest.mark.parametrize("idiom", ["plain", "a prologue of A"])
+def test_two_sets_of_fragments_where_all_copies_go_through_registers(target, buffers, ahead, idiom):
+    options = pv.Options(**SMALL, buffers=buffers, prefetch=ahead, fragments=2)
+    kernel = pv.compile(IDIOMS[idiom], target=target, options=options)
+    strips = 32 // kernel.target.macro_mma(kernel.options.macro_mma).shape[2]
+    for k in DEPTHS:
+        trace = traced(kernel, {"M": 64, "N": 64, "K": k})
+        for found in trace.products.values():
+            assert found == [(tile, s) for tile in range(-(-k // 32)) for s in range(strips)]
+        assert trace.barriers == -(-k // 32) * (2 if buffers == 1 else 1)
+
+
+@pytest.mark.parametrize("depth", [1, 16, 32, 48, 64, 96, 200])
+@pytest.mark.parametrize("fragments", [1, 2])
+def test_sums_of_a_known_length(depth, fragments):
+    """Also where there is one tile, or none of what a ring is filled with."""
+    given = pv.tensor("A", (40, depth)), pv.tensor("B", (depth, 70), layout="col")
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((40, depth), (depth, 70)))
+    for buffers in (1, 2, 4):
+        options = pv.Options(**SMALL, buffers=buffers, fragments=fragments)
+        kernel = pv.compile(given[0] @ given[1], target="sm_80", options=options)
+        np.testing.assert_array_equal(kernel.interpret(A=a, B=np.asfortranarray(b)), (a.astype(float) @ b).astype(a.dtype))
+
+
 # ---- the trace itself finds what is wrong
 
 
@@ -144,7 +172,7 @@ def _with(kernel, ir):
         (WaitCopies, lambda op: None, "before tile 0 has arrived"),
         (Barrier, lambda op: None if op.scope == "block" else op, "before a barrier"),
         (AsyncCopy, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "overwritten|has arrived|before a barrier"),
-        (LoadMatrix, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "has arrived|before a barrier|tiles and strips"),
+        (LoadMatrix, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "has arrived|a barrier|tiles and strips"),
     ],
     ids=["waits for too little", "no wait", "no barrier", "copies to another slot", "reads another slot"],
 )
@@ -256,8 +284,39 @@ def test_one_set_of_fragments_where_strips_cannot_take_turns():
                                                                 "warp_tile": (16, 32, 48)}, fragments=2))  # fmt: skip
 
 
+GOLDEN = Path(__file__).parent / "golden_trees"
+KEPT = {
+    "plain": (A @ B, {}),
+    "one set of fragments, four buffers": (A @ B, {"buffers": 4, "fragments": 1}),
+    "one buffer": (A @ B, {"buffers": 1}),
+    "a prologue, K split": (pv.relu(A + P) @ B, {"buffers": 2, "split_k": 2, **SMALL}),
+    "two products": (A @ B + U @ V, {"buffers": 3, "block_tile": (64, 64, 64), "warp_tile": (32, 32, 64)}),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_prefetched_trees_are_those_that_were_looked_at(name):
+    """Written by `python -m tests.cuda.build.test_async_rings`."""
+    kept = GOLDEN / f"{name.replace(',', '').replace(' ', '_')}.txt"
+    assert tree_text(name) == kept.read_text(encoding="utf-8")
+
+
+def tree_text(name):
+    expr, options = KEPT[name]
+    kernel = pv.compile(expr, target="sm_80", options=pv.Options(group=1, **options))
+    last = list(kernel.stages)[-1]
+    return f"{kernel.stages[last]}\n"
+
+
 def test_commits_are_one_a_trip_and_copies_once_each():
     kernel = kernel_of("plain", 4, 3, 2)
     ops = list(operations(kernel.ir.body))
     assert sum(isinstance(op, CommitCopies) for op in ops) == 2  # where the ring is filled, and in the main loop
     assert {op.guarded for op in ops if isinstance(op, AsyncCopy)} == {True, False}
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for title in KEPT:
+        kept = GOLDEN / f"{title.replace(',', '').replace(' ', '_')}.txt"
+        kept.write_text(tree_text(title), encoding="utf-8")

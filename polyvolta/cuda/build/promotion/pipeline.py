@@ -53,6 +53,7 @@ from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.values.simplify import interval
 from polyvolta.sets.values.space import Space
 
+
 def prefetched(
     schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories, context: Set, ahead: int = 1
 ) -> Schedule:
@@ -182,8 +183,9 @@ def awaited(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memor
         waits, commits = ([s for s in statements if word in does(movements[s], arrays)] for word in ("await", "commit"))
         for wait in waits:
             pending = sum(_pending(schedule, at, wait, commit, movements) for commit in commits)
-            ops = tuple(replace(op, pending=pending) if isinstance(op, WaitCopies) else op for op in movements[wait].ops)
-            out[wait] = replace(movements[wait], ops=ops)
+            m = movements[wait]
+            ops = tuple(replace(op, pending=pending) if isinstance(op, WaitCopies) else op for op in m.ops)
+            out[wait] = replace(m, ops=ops)
     return out
 
 
