@@ -74,8 +74,8 @@ class Tiling:
         return tiles + exchange if tiles + exchange <= target.shared_bytes else max(tiles, exchange)
 
     def registers(self, needs: Needs, target: Target) -> int:
-        """32-bit registers that hold values in the main loop: accumulators, the sets of a strip's fragments, copies that
-        go through registers."""
+        """32-bit registers that hold values in the main loop: accumulators, sets of fragments of one strip, staged
+        copies."""
         macro = target.macro_mma(self.macro_mma)
         return registers(
             self.block_tile, self.warp_tile, macro, self.split_k, needs, self.fragments, bool(target.copies)
@@ -122,8 +122,8 @@ class Tiling:
             yield f"block_tile and warp_tile have different depths, {depths}; split_k makes a block's step deeper"
         strips, rest = divmod(self.block_tile[2], shape[2])
         if self.fragments > 1 and not rest and strips % self.fragments:
-            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along K: " \
-                  "it takes an even number of them"
+            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
+                  "K, an odd number"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""
@@ -210,6 +210,6 @@ def registers(
     chunks = [-(-side * block[2] * split_k // 8 // threads) for side in block[:2]]
     loads = needs.prologues if asynchronous else needs.loads
     copies = max(a * chunks[0] + b * chunks[1] for a, b in loads)
-    (m, n, k), (a, b, _) = macro.shape, macro.values
+    (m, n, _), (a, b, _) = macro.shape, macro.values
     strip = warp[0] * a // m // 2 + warp[1] * b // n // 2
     return needs.accumulators * warp[0] * warp[1] // LANES + fragments * strip + 4 * copies

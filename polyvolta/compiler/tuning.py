@@ -150,16 +150,24 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     group = given.get("group", target.group)
     tried: list[Tiling] = []
     for roomy in (True, False):
-        for block in _blocks(given, needs, macro.shape, target):
-            for split in _splits(given, block, needs, target.multiprocessors):
-                for (buffers, ahead), turns in product(_rings(given, target, roomy), _turns(given, block, macro, target)):
-                    for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                        options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group)
-                        small = "split_k" in given or split == 1 or options.threads <= 256
-                        if small and next(options.problems(target, needs), None) is None:
-                            return options
-                        tried.append(options)
+        for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
+            for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group)
+                small = "split_k" in given or split == 1 or options.threads <= 256
+                if small and next(options.problems(target, needs), None) is None:
+                    return options
+                tried.append(options)
     return min(tried, key=lambda o: _excess(o, needs, target))
+
+
+def _tiles(
+    given: Mapping[str, Any], needs: Needs, macro: Composition, target: Target, roomy: bool
+) -> Iterator[tuple[Tile, int, tuple[int, int], int]]:
+    """Block tiles, splits of K, rings and sets of fragments to try, best first."""
+    for block in _blocks(given, needs, macro.shape, target):
+        for split in _splits(given, block, needs, target.multiprocessors):
+            for ring, turns in product(_rings(given, target, roomy), _turns(given, block, macro, target)):
+                yield block, split, ring, turns
 
 
 def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iterator[tuple[int, int]]:
