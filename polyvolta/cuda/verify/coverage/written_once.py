@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -231,6 +232,8 @@ class WrittenOnce(Watching):
         """What is shown, with the tile of every output."""
         what = "every element of an output is written exactly once, by one store of one thread of one block"
         grid = ", ".join(map(str, self.ir.grid))
+        if (wrong := self.places_lost()) is not None:
+            return wrong
         if not self.ends and (case := self.no_block()) is not None:
             return Verdict(what, f"grid ({grid})", case)
         if self.ends and not self.done and self.tiles.keys() != self.outputs.keys():
@@ -248,7 +251,26 @@ class WrittenOnce(Watching):
                 f"{' x '.join(map(str, shape))} elements once"
             )
         harmless = "a grid may have more blocks: their elements lie outside, and aren't stored"
-        return Verdict(what, "; ".join([*parts, harmless]))
+        order = self.ir.block_order
+        one = [] if order.plain else [f"in {order} each place is one block's, by {len(order.proof())} lemmas"]
+        return Verdict(what, "; ".join([*parts, *one, harmless]))
+
+    def places_lost(self) -> Verdict | None:
+        """The order of blocks is no bijection from numbers to places: the step that is wrong, and a case of it."""
+        order = self.ir.block_order
+        lemma = next((x for x in order.proof() if not x.holds), None)
+        if lemma is None:
+            return None
+        what = f"blocks in {order}: {lemma.statement}"
+        for columns, rows in product(range(1, 2 * order.group + 2), repeat=2):
+            x, y, _ = order.blocks((columns, rows, 1), 0, columns * rows)
+            places = list(zip(x.tolist(), y.tolist(), strict=True))
+            again = next((n for n, place in enumerate(places) if place in places[:n]), None)
+            if again is not None:
+                first, place = places.index(places[again]), f"({places[again][0]}, {places[again][1]})"
+                case = f"of a grid of {columns} x {rows} blocks numbers {first} and {again} both compute tile {place}"
+                return Verdict(what, lemma.relation, CounterExample(case), at=next(iter(self.stored.values()), None))
+        raise Undecided(f"{what}: no case of it is found")
 
     def no_block(self) -> CounterExample | None:
         """An element of an output, where no block ever comes to the end of the program."""
