@@ -21,6 +21,7 @@ from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.run import gpu, launch, prepared
 from polyvolta.cuda.run.device_array import DeviceArray, read_interface
 from polyvolta.cuda.run.views import BadArray
+from polyvolta.graph.functions.formats import KINDS
 from tests.compiler.test_run import KERNEL, PADDING, error, made, operands, two_results
 from tests.cuda.ir.ir_example import matmul_ir
 from tests.cuda.machine.test_interpreter_sizes import view
@@ -63,7 +64,8 @@ class Driver:
         arrays = values[len(ir.sizes) + len(ir.scalars) :]
         tensors = {}
         for t, ptr, ld in zip(ir.tensors, arrays[::2], arrays[1::2], strict=True):
-            tensors[t.name] = as_numpy(ptr or 0, tuple(sizes[str(d)] for d in t.dims), ld, t.order)
+            values_there = as_numpy(ptr or 0, tuple(sizes[str(d)] for d in t.dims), ld, t.order)
+            tensors[t.name] = values_there.view(KINDS[t.kind].storage)
         assert (gx, gy, gz) == tuple(g.evaluate(sizes) for g in ir.grid) and extra == 0
         interpret(ir, tensors, sizes, dict(zip(ir.scalars, values[len(ir.sizes) :])))
         return (0,)

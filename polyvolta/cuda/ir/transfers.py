@@ -92,8 +92,8 @@ class AsyncCopy(Operation):
     """Each thread issues the copy of 8 values of a tensor, at `index` and the next seven along dimension `along`, the
     contiguous one, to the chunk of a tile at tile-local `place`.
 
-    They are moved in pieces of the tensor's alignment. With `guarded`, values outside of the tensor are not read and
-    arrive as 0; without it there are none.
+    They are moved in pieces of the tensor's alignment; single values are loaded and stored as a chunk. With `guarded`,
+    values outside of the tensor are not read and arrive as 0; without it there are none.
     """
 
     tensor: str
@@ -115,8 +115,8 @@ class AsyncCopy(Operation):
             when="completion", opcode=opcode,
         )  # fmt: skip
         write = Access(
-            "shared", "write", self.tile, self.place, CHUNK, width, TENSOR_ITEM, run, slot=self.buffer,
-            when="completion", opcode=opcode,
+            "shared", "write", self.tile, self.place, CHUNK, width if width > 1 else CHUNK, TENSOR_ITEM, run,
+            slot=self.buffer, when="completion", opcode=opcode,
         )  # fmt: skip
         return read, write
 
