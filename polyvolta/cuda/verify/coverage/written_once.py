@@ -4,7 +4,7 @@ In two steps, as the kernel does it. Within a block, elements are numbers: each 
 values to a count, and at the end the count is one on a box, the block's tile, whatever way a block took through the
 program, for full tiles and for partial ones. Over all blocks, tiles are symbolic: the tile of block (x, y) starts at
 [128*y, 128*x], say, and that the tiles of a grid meet every element of [0, M) x [0, N) once, for all sizes, is decided
-by the set core (`block_tiles`).
+by the set core (`block_tiles`). Which block is at which place of the grid is its order, a bijection (`block_order`).
 
 With a split K several warps have a part of each element; that only one of them stores the sum is in the count.
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import product
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.coverage.arguments import asked
+from polyvolta.cuda.verify.coverage.block_order import misplaced, shown
 from polyvolta.cuda.verify.coverage.block_tiles import Point, Tile, Way, different, extent, inside, not_once, writers
 from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.conditions import Condition
@@ -232,10 +232,10 @@ class WrittenOnce(Watching):
         """What is shown, with the tile of every output."""
         what = "every element of an output is written exactly once, by one store of one thread of one block"
         grid = ", ".join(map(str, self.ir.grid))
-        if (wrong := self.places_lost()) is not None:
-            return wrong
         if not self.ends and (case := self.no_block()) is not None:
             return Verdict(what, f"grid ({grid})", case)
+        if (case := misplaced(self.ir.block_order)) is not None:
+            return Verdict(what, f"grid ({grid}), blocks in {self.ir.block_order}", case)
         if self.ends and not self.done and self.tiles.keys() != self.outputs.keys():
             raise Undecided("the ways through the program don't cover all blocks")
         parts = []
@@ -251,26 +251,9 @@ class WrittenOnce(Watching):
                 f"{' x '.join(map(str, shape))} elements once"
             )
         harmless = "a grid may have more blocks: their elements lie outside, and aren't stored"
-        order = self.ir.block_order
-        one = [] if order.plain else [f"in {order} each place is one block's, by {len(order.proof())} lemmas"]
-        return Verdict(what, "; ".join([*parts, *one, harmless]))
-
-    def places_lost(self) -> Verdict | None:
-        """The order of blocks is no bijection from numbers to places: the step that is wrong, and a case of it."""
-        order = self.ir.block_order
-        lemma = next((x for x in order.proof() if not x.holds), None)
-        if lemma is None:
-            return None
-        what = f"blocks in {order}: {lemma.statement}"
-        for columns, rows in product(range(1, 2 * order.group + 2), repeat=2):
-            x, y, _ = order.blocks((columns, rows, 1), 0, columns * rows)
-            places = list(zip(x.tolist(), y.tolist(), strict=True))
-            again = next((n for n, place in enumerate(places) if place in places[:n]), None)
-            if again is not None:
-                first, place = places.index(places[again]), f"({places[again][0]}, {places[again][1]})"
-                case = f"of a grid of {columns} x {rows} blocks numbers {first} and {again} both compute tile {place}"
-                return Verdict(what, lemma.relation, CounterExample(case), at=next(iter(self.stored.values()), None))
-        raise Undecided(f"{what}: no case of it is found")
+        if not self.ir.block_order.plain:
+            parts.append(shown(self.ir.block_order))
+        return Verdict(what, "; ".join([*parts, harmless]))
 
     def no_block(self) -> CounterExample | None:
         """An element of an output, where no block ever comes to the end of the program."""
