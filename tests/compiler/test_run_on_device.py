@@ -249,10 +249,12 @@ def test_machine_code_is_loaded_once_for_each_width_of_access(monkeypatch):
         return self
 
     monkeypatch.setattr(launch, "current_device", lambda: device[0])
-    monkeypatch.setattr(launch, "device_arch", lambda: "sm_70")
+    monkeypatch.setattr(launch, "device_limits", lambda device: gpu.Limits("sm_70", 1024, 98304, 65536))
     monkeypatch.setattr(launch, "load", load)
     monkeypatch.setattr(Kernel, "variant", variant)
-    monkeypatch.setattr(Kernel, "compiled", lambda self, arch: types.SimpleNamespace(image=b""))
+    small = types.SimpleNamespace(registers=32)
+    code = types.SimpleNamespace(image=b"", resources=lambda entry: small)
+    monkeypatch.setattr(Kernel, "compiled", lambda self, arch: code)
     kernel = made(matmul_ir(guarded=True))
     assert kernel.loaded({"B": 4, "A": 2}) == kernel.loaded({"A": 2, "B": 4}) == ("kern0", 0, 2, 4, 8)
     assert kernel.loaded({"A": 4, "B": 2}) == ("kern0", 0, 4, 2, 8)

@@ -25,8 +25,14 @@ size_t gpu_shared_address(const void *pointer);
 #define __syncwarp() gpu_warp_barrier(__LINE__)
 #define __cvta_generic_to_shared(pointer) gpu_shared_address(pointer)
 
-static inline int min(int a, int b) { return a < b ? a : b; }
-static inline int max(int a, int b) { return a > b ? a : b; }
+// of an int and an unsigned number CUDA's are unsigned
+#define EXTREMES(type, a, b)                                        \
+  static inline type min(a x, b y) { return (type)x < (type)y ? x : y; } \
+  static inline type max(a x, b y) { return (type)x > (type)y ? x : y; }
+EXTREMES(int, int, int)
+EXTREMES(unsigned, unsigned, unsigned)
+EXTREMES(unsigned, int, unsigned)
+EXTREMES(unsigned, unsigned, int)
 
 // a kernel called with the addresses of its arguments, as a driver does; they are no memory that it has
 #define UNWATCHED __attribute__((no_sanitize("thread"), no_sanitize("alignment")))

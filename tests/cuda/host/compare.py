@@ -1,0 +1,81 @@
+"""A case of a kernel twice: in the interpreter, and its text on the host, with several seeds; all bits are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polyvolta.graph.functions.meaning import MEANING
+from tests.cuda.host.launch import Counts, Text, run
+from tests.cuda.host.scalar import LIBRARY
+
+
+class Different(AssertionError):
+    """The text on the host and the interpreter have computed different bits."""
+
+
+@contextmanager
+def rounded_once() -> Iterator[None]:
+    """The mathematics library's functions of the interpreter as exact as those of the shim."""
+    before = {name: MEANING[name] for name in LIBRARY}
+    MEANING.update(LIBRARY)
+    try:
+        yield
+    finally:
+        MEANING.update(before)
+
+
+@dataclass
+class Both:
+    """Runs a kernel in the interpreter, then on the host with each seed; for `cases.run`.
+
+    Parameters
+    ----------
+    seeds : of the host's runs.
+    texts : where compiled texts are kept.
+    change, watch : see `launch.run`.
+    counts : what all runs took.
+    """
+
+    seeds: Iterable[int]
+    texts: dict[str, Text] = field(default_factory=dict)
+    change: Callable[[str], str] = str
+    watch: bool = True
+    counts: Counts = field(default_factory=Counts)
+
+    def __call__(self, kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
+        """The outputs are the host's.
+
+        Raises
+        ------
+        Different : for a seed there is a value with other bits; NaN is NaN, whatever its bits.
+        WrongText : the text did what it may not.
+        """
+        outs = out if isinstance(out, tuple) else (out,)
+        before = [o.copy() for o in outs]
+        with np.errstate(all="ignore"), rounded_once():
+            kernel.interpret(**inputs, **scalars, out=out)
+        wanted = [o.copy() for o in outs]
+        for seed in self.seeds:
+            for o, b in zip(outs, before):
+                o[...] = b
+            how = {"change": self.change, "watch": self.watch, "texts": self.texts}
+            self.counts += run(kernel, inputs, scalars, out, seed, **how)
+            for n, (o, w) in enumerate(zip(outs, wanted)):
+                same = (o.view(np.uint16) == w.view(np.uint16)) | (np.isnan(o) & np.isnan(w))
+                if len(wrong := np.argwhere(~same)):
+                    at = tuple(map(int, wrong[0]))
+                    raise Different(
+                        f"seed {seed}: output {n} has {len(wrong)} other values than the interpreter's, at {at} "
+                        f"{o[at]}, not {w[at]}"
+                    )
+
+    def close(self) -> None:
+        """Forget the compiled texts."""
+        for text in self.texts.values():
+            text.close()
+        self.texts.clear()
