@@ -71,7 +71,7 @@ Accumulators = Annotated[
 Group = Annotated[
     int | None, _of_kernel(metavar="ROWS", help="Rows of blocks that start together; the target's if missing.")
 ]
-Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture; the first of pv.targets if missing.")]
+Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture, or auto: of the GPU here, sm_70 without one; auto if missing.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
 CubinFile = Annotated[

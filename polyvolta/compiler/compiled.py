@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.options import Options
 from polyvolta.compiler.stages import Stages
+from polyvolta.cuda.errors import UnsupportedArch
 from polyvolta.cuda.ir.block_order import MOST_BLOCKS
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.target.target import Target
@@ -179,9 +180,20 @@ class Compiled:
         return self._variants[key]  # type: ignore[return-value]  # replace keeps the class
 
     def compiled(self, arch: str | None = None) -> Cubin:
-        """Machine code with the compiler's log, for the kernel's target or another architecture."""
+        """Machine code with the compiler's log, for the kernel's target or a later architecture.
+
+        Raises
+        ------
+        UnsupportedArch : an architecture that has not all of the target's instructions; as `cubin` does.
+        """
+        from polyvolta.cuda.arch import runs_on
         from polyvolta.cuda.run.nvrtc import compile_cubin
 
+        if arch is not None and not runs_on(self.target.name, arch):
+            raise UnsupportedArch(
+                f"{self.name} is made for {self.target.name}, whose instructions {arch} doesn't have",
+                hint=f"compile(..., target={arch!r}), or an earlier target",
+            )
         return compile_cubin(self.source, arch or self.target.name, name=self.name)
 
     def cubin(self) -> bytes:
@@ -199,15 +211,23 @@ class Compiled:
         return replace(found, shared_bytes=found.shared_bytes + self.ir.shared_bytes)
 
     def loaded(self, align: Mapping[str, int] | None = None) -> LoadedKernel:
-        """The machine code on the current GPU, loaded once, of the variant for such accesses."""
+        """The machine code on the current GPU, compiled for it and loaded once, of the variant for such accesses.
+
+        Raises
+        ------
+        WrongGpu : the GPU is older than the target, or has too little for a block; before anything is compiled, but
+            for registers.
+        """
         from polyvolta.cuda.run import launch
 
         align = align or {}
         key = (launch.current_device(), *[align.get(t.name, t.align) for t in self.ir.tensors])
         if key not in self._loaded:
-            variant = self.variant(**align)
-            image = variant.compiled(launch.device_arch()).image
-            self._loaded[key] = launch.load(image, self.name, self.ir.shared_bytes)
+            limits, threads = launch.device_limits(key[0]), self.ir.threads
+            launch.check_block(self.name, self.target.name, limits, threads, self.ir.shared_bytes)
+            code = self.variant(**align).compiled(limits.arch)
+            launch.check_registers(self.name, limits, threads, code.resources(self.name).registers)
+            self._loaded[key] = launch.load(code.image, self.name, self.ir.shared_bytes)
         return self._loaded[key]
 
 

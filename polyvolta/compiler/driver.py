@@ -25,6 +25,7 @@ from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
+from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
 from polyvolta.cuda.build.promotion.model import BLOCK
@@ -57,7 +58,7 @@ CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kern
 
 def compile(  # noqa: A001
     outputs: Outputs | Graph,
-    target: str | Target | None = None,
+    target: str | Target | None = AUTO,
     options: Options | None = None,
     *,
     name: str | None = None,
@@ -68,7 +69,8 @@ def compile(  # noqa: A001
     Parameters
     ----------
     outputs : what the kernel computes: one expression or several, some made by `output`, or by name; or their graph.
-    target : the architecture the kernel is made for, or its name in `pv.targets`; by default the first of these.
+    target : the architecture the kernel is made for, or its name in `pv.targets`; by default "auto": the newest of
+        these that the GPU at hand runs, and without a GPU the first, sm_70.
     options : tiles and more; what isn't given, the rule of `polyvolta.compiler.tuning` chooses. The kernel's
         `options` are all.
     name : of the C function; "kern0" by default.
@@ -98,7 +100,7 @@ def compile(  # noqa: A001
     if options is not None and not isinstance(options, Options):
         raise BadOption(f"options is a {type(options).__name__}", hint="pass pv.Options(block_tile=..., ...)")
     graph = Graph.of(outputs)
-    target = target_of(target)
+    target = target_of(AUTO if target is None else target)
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)

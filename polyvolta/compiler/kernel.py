@@ -207,6 +207,7 @@ class Kernel(Compiled):
         ------
         NumbaMissing : numba-cuda is not installed.
         NotADeviceFunction : more than 48 KiB of static shared memory.
+        WrongGpu : there is a GPU, and it can't run the kernel.
 
         Notes
         -----
@@ -220,7 +221,11 @@ class Kernel(Compiled):
             def mine(a, b, c):
                 matmul(a.shape[0], b.shape[1], a.shape[1], address(a), a.shape[1], address(b), ...)
         """
+        from polyvolta.cuda.run import launch
         from polyvolta.cuda.run.device_function import declare
 
+        if launch.gpu_available():
+            limits = launch.device_limits(launch.current_device())
+            launch.check_block(self.name, self.target.name, limits, self.ir.threads, self.ir.shared_bytes)
         variant = self.variant(**align)
         return declare(variant.ir, variant.source, shared)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Needs, Tiling
 from polyvolta.compiler.tuning import choose, needs_of, remedy, tilings
+from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.target.registry import require, target_of
 from polyvolta.graph.dag import Graph
@@ -101,13 +102,13 @@ class Options(Tiling):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def space(cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target | None = None) -> Iterator[Options]:
+    def space(cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO) -> Iterator[Options]:
         """Every legal combination: tile sizes that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by
-        1, 2, 4 and 8, one and two buffers. In order: by macro-MMA, block tile, warp tile, split K, buffers, smaller
-        ones first.
+        1, 2, 4 and 8, one and two buffers; where copies are asynchronous 2 to 6, and one or two sets of fragments.
+        In order: by macro-MMA, block tile, warp tile, split K, buffers, fragments, smaller ones first.
 
-        Longer rings are legal and not listed: what is on its way from global memory is one tile in registers, however
-        far ahead it is stored, so that they take shared memory and hide no more latency.
+        Longer rings are legal and not listed: through registers what is on its way from global memory is one tile,
+        however far ahead it is stored, so that they take shared memory and hide no more latency.
 
         Parameters
         ----------
@@ -130,7 +131,7 @@ class Options(Tiling):
         return (cls(*astuple(tiling)) for tiling in tilings(Graph.of(graph), target_of(target)))
 
 
-def default_options(graph: Graph, target: Target | str | None = None, options: Options | None = None) -> Options:
+def default_options(graph: Graph, target: Target | str = AUTO, options: Options | None = None) -> Options:
     """The options with which `compile` makes a kernel, all of them given; the module says how they are chosen.
 
     Parameters

@@ -74,8 +74,12 @@ class Tiling:
         return tiles + exchange if tiles + exchange <= target.shared_bytes else max(tiles, exchange)
 
     def registers(self, needs: Needs, target: Target) -> int:
-        """32-bit registers that hold values in the main loop: accumulators, fragments of one strip, staged copies."""
-        return registers(self.block_tile, self.warp_tile, target.macro_mma(self.macro_mma), self.split_k, needs)
+        """32-bit registers that hold values in the main loop: accumulators, the sets of a strip's fragments, copies that
+        go through registers."""
+        macro = target.macro_mma(self.macro_mma)
+        return registers(
+            self.block_tile, self.warp_tile, macro, self.split_k, needs, self.fragments, bool(target.copies)
+        )
 
     def problems(self, target: Target, needs: Needs) -> Iterator[str]:
         """Everything that the macro-MMA or the target rules out."""
@@ -87,7 +91,7 @@ class Tiling:
             if pair not in macro.layouts:
                 yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
                 return
-        found = tuple(self.misfits(macro.shape))
+        found = (*self.misfits(macro.shape), *self.too_far(bool(target.copies)))
         yield from found
         if found:
             return
@@ -116,7 +120,14 @@ class Tiling:
         if self.warp_tile[2] != self.block_tile[2]:
             depths = f"{self.block_tile[2]} and {self.warp_tile[2]}"
             yield f"block_tile and warp_tile have different depths, {depths}; split_k makes a block's step deeper"
-        if self.prefetch > (most := farthest(self.buffers)):
+        strips, rest = divmod(self.block_tile[2], shape[2])
+        if self.fragments > 1 and not rest and strips % self.fragments:
+            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along K: " \
+                  "it takes an even number of them"
+
+    def too_far(self, asynchronous: bool) -> Iterator[str]:
+        """What of the distance of copies does not fit the buffers."""
+        if self.prefetch > (most := farthest(self.buffers, asynchronous)):
             words = "1 buffer allows" if self.buffers == 1 else f"{self.buffers} buffers allow"
             yield f"prefetch={self.prefetch} needs {self.prefetch + 1} buffers: {words} {most}, or the copies would " \
                   "overwrite a tile that is still read"
@@ -149,6 +160,7 @@ class Needs:
     layouts : the different pairs of layouts of products' left and right operands.
     sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
     kind : of the tensors' values, "half" or "bfloat16".
+    prologues : as `loads`, where an operand that is a tensor as it is needs no registers on its way: 0 for that.
     """
 
     accumulators: int = 1
@@ -158,21 +170,36 @@ class Needs:
     layouts: tuple[tuple[str, str], ...] = (("row", "col"),)
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
     kind: str = "half"
+    prologues: tuple[tuple[int, int], ...] = ((0, 0),)
 
 
-def farthest(buffers: int) -> int:
+def farthest(buffers: int, asynchronous: bool = False) -> int:
     """How many k tiles ahead copies may run at most: a tile's buffer is free when all have read what is in it.
 
-    One buffer is free between two barriers of the block, so that at least the loads to registers run ahead.
+    One buffer is free between two barriers of the block, so that at least the loads to registers run ahead; copies that
+    are asynchronous write when they will.
 
-    >>> [farthest(n) for n in (1, 2, 3, 8)]
-    [1, 1, 2, 7]
+    >>> [farthest(n) for n in (1, 2, 3, 8)], [farthest(n, asynchronous=True) for n in (1, 2, 3, 8)]
+    ([1, 1, 2, 7], [0, 1, 2, 7])
     """
-    return max(buffers - 1, 1)
+    return max(buffers - 1, 0 if asynchronous else 1)
 
 
-def registers(block: Tile, warp: Tile, macro: Composition, split_k: int = 1, needs: Needs = Needs()) -> int:
+def registers(
+    block: Tile,
+    warp: Tile,
+    macro: Composition,
+    split_k: int = 1,
+    needs: Needs = Needs(),
+    fragments: int = 1,
+    asynchronous: bool = False,
+) -> int:
     """32-bit registers of a thread: fp32 accumulators, fp16 fragments of a strip, chunks of 8 fp16 values on their way.
+
+    Parameters
+    ----------
+    fragments : sets of fragments.
+    asynchronous : whether tensors that are an operand as they are need no registers on their way.
 
     >>> from polyvolta.cuda.target.registry import targets
     >>> macro = targets["sm_70"].macro_mma("m16n16k8")
@@ -181,7 +208,8 @@ def registers(block: Tile, warp: Tile, macro: Composition, split_k: int = 1, nee
     """
     threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split_k
     chunks = [-(-side * block[2] * split_k // 8 // threads) for side in block[:2]]
-    copies = max(a * chunks[0] + b * chunks[1] for a, b in needs.loads)
-    (m, n, _), (a, b, _) = macro.shape, macro.values
-    fragments = warp[0] * a // m // 2 + warp[1] * b // n // 2
-    return needs.accumulators * warp[0] * warp[1] // LANES + fragments + 4 * copies
+    loads = needs.prologues if asynchronous else needs.loads
+    copies = max(a * chunks[0] + b * chunks[1] for a, b in loads)
+    (m, n, k), (a, b, _) = macro.shape, macro.values
+    strip = warp[0] * a // m // 2 + warp[1] * b // n // 2
+    return needs.accumulators * warp[0] * warp[1] // LANES + fragments * strip + 4 * copies

@@ -15,7 +15,8 @@ Whoever compiles gives all options, some or none. The rule chooses the others; w
    accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
    halved.
 
-One buffer, copies as far ahead as the buffers allow, guarded edges, accumulators that are shared where possible and
+As many buffers as the target wants and fit, copies as far ahead as the buffers allow, two sets of fragments where the
+target has them and strips can take turns, guarded edges, accumulators that are shared where possible and
 the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is taken that
 lacks the fewest; if none is legal, `complete` says what to change.
 """
@@ -34,6 +35,7 @@ from polyvolta.cuda.target.registry import require
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.functions.formats import FORMATS
+from polyvolta.graph.functions.formula import Input
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.plans.plans import Operand, Plan
 from polyvolta.sets import nearest
@@ -56,6 +58,7 @@ def needs_of(idiom: Plan) -> Needs:
         tuple(dict.fromkeys((c.left.layout, c.right.layout) for c in idiom.contractions)),
         (rows, cols, min(k or 0 for *_, k in extents)),
         FORMATS[idiom.dtype].kind,
+        tuple((_prologue(c.left), _prologue(c.right)) for c in idiom.contractions),
     )
 
 
@@ -64,17 +67,25 @@ def _loads(operand: Operand) -> int:
     return max(1, len(operand.accesses))
 
 
+def _prologue(operand: Operand) -> int:
+    """Likewise, but of one tensor as it is."""
+    plain = operand.formula == Input(0) and len(operand.accesses) == 1
+    return 0 if plain and set(operand.accesses[0].index) == set(operand.index) else _loads(operand)
+
+
 def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
     """See `Options.space`."""
     needs = needs_of(plan(graph))
     require(target, needs.layouts, needs.kind)
     target = target.of_kind(needs.kind)
     names = [m.name for m in target.macro_mmas if set(needs.layouts) <= set(m.layouts)]
+    rings = range(2, 7) if target.copies else (1, 2)
     for name, m, n, k, y, x in product(names, TILES, TILES, TILES, TILES, TILES):
         if y > m or x > n:
             continue
-        for p, b in product(SPLITS, (1, 2)):
-            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", 1, target.group)
+        for p, b, f in product(SPLITS, rings, range(1, target.fragments + 1)):
+            ahead = farthest(b, bool(target.copies)) if target.copies else 1
+            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", ahead, f, target.group)
             if next(options.problems(target, needs), None) is None:
                 yield options
 
@@ -106,7 +117,8 @@ def _without_tiles(needs: Needs, target: Target) -> str:
     The least that a block can be is one warp with one macro-MMA. If that fits, it is told; if it doesn't even for a
     plain product, the target is too small.
     """
-    least = [Tiling(m.shape, m.shape, m.name, 1, 1, "guard", "auto", 1) for m in target.macro_mmas]
+    ahead = farthest(1, bool(target.copies))
+    least = [Tiling(m.shape, m.shape, m.name, 1, 1, "guard", "auto", ahead) for m in target.macro_mmas]
     least = [tiling for tiling in least if set(needs.layouts) <= set(target.macro_mma(tiling.macro_mma).layouts)]
     for tiling in least:
         if next(tiling.problems(target, needs), None) is None:
@@ -134,39 +146,61 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     asked = given.get("macro_mma")
     macro = target.macro_mma(asked) if asked in target.macro_names else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
-    buffers, ahead = _ring(given)
-    fragments = given.get("fragments", 1)
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group = given.get("group", target.group)
     tried: list[Tiling] = []
     for roomy in (True, False):
         for block in _blocks(given, needs, macro.shape, target):
             for split in _splits(given, block, needs, target.multiprocessors):
-                for warp in _warps(given, block, macro, split, needs, target, roomy):
-                    options = Tiling(block, warp, name, split, buffers, *words, ahead, fragments, group)
-                    small = "split_k" in given or split == 1 or options.threads <= 256
-                    if small and next(options.problems(target, needs), None) is None:
-                        return options
-                    tried.append(options)
+                for (buffers, ahead), turns in product(_rings(given, target, roomy), _turns(given, block, macro, target)):
+                    for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
+                        options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group)
+                        small = "split_k" in given or split == 1 or options.threads <= 256
+                        if small and next(options.problems(target, needs), None) is None:
+                            return options
+                        tried.append(options)
     return min(tried, key=lambda o: _excess(o, needs, target))
 
 
-def _ring(given: Mapping[str, Any]) -> tuple[int, int]:
-    """Buffers and how many tiles ahead copies run: as far as the buffers allow, and as few buffers as that takes.
+def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iterator[tuple[int, int]]:
+    """Buffers and how many tiles ahead copies run: the target's, and fewer where these do not fit, copies as far ahead
+    as the buffers allow; beside a distance given as few buffers as that takes.
 
-    >>> _ring({}), _ring({"buffers": 4}), _ring({"prefetch": 3}), _ring({"prefetch": 0})
-    ((1, 1), (4, 3), (4, 3), (1, 0))
+    Parameters
+    ----------
+    roomy : without a single buffer where the target has more: smaller tiles go before that.
+
+    >>> from polyvolta.cuda.target.registry import targets
+    >>> volta, ampere = targets["sm_70"], targets["sm_80"]
+    >>> [list(_rings(given, volta)) for given in ({}, {"buffers": 4}, {"prefetch": 3}, {"prefetch": 0})]
+    [[(1, 1)], [(4, 3)], [(4, 3)], [(1, 0)]]
+    >>> list(_rings({}, ampere)), list(_rings({}, ampere, roomy=False))
+    ([(3, 2), (2, 1)], [(3, 2), (2, 1), (1, 0)])
     """
-    ahead = given.get("prefetch", 1)
-    buffers = given.get("buffers", ahead + 1 if ahead > farthest(1) else 1)
-    return buffers, given.get("prefetch", farthest(buffers))
+    alone = farthest(1, bool(target.copies))
+    if "buffers" in given:
+        numbers = [given["buffers"]]
+    elif "prefetch" in given:
+        numbers = [given["prefetch"] + 1 if given["prefetch"] > alone else 1]
+    else:
+        numbers = [b for b in range(target.buffers, 0, -1) if b > 1 or not roomy or target.buffers == 1]
+    for b in numbers:
+        yield b, given.get("prefetch", farthest(b, bool(target.copies)))
+
+
+def _turns(given: Mapping[str, Any], block: Tile, macro: Composition, target: Target) -> list[int]:
+    """Sets of fragments: those given; else the target's where strips can take turns, and one where they leave too few
+    registers."""
+    if "fragments" in given:
+        return [given["fragments"]]
+    return [n for n in range(target.fragments, 0, -1) if block[2] // macro.shape[2] % n == 0]
 
 
 def _excess(options: Tiling, needs: Needs, target: Target) -> float:
     """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
     if options.macro_mma not in target.macro_names:
         return float("inf")
-    if any(options.misfits(target.macro_mma(options.macro_mma).shape)):
+    if any(options.misfits(target.macro_mma(options.macro_mma).shape)) or any(options.too_far(bool(target.copies))):
         return float("inf")
     return max(need / limit for _, need, limit in options.demands(target, needs))
 
@@ -246,8 +280,9 @@ def _splits(given: Mapping[str, Any], block: Tile, needs: Needs, most: int) -> I
 
 
 def _warps(
-    given: Mapping[str, Any], block: Tile, macro: Composition, split: int, needs: Needs, target: Target, roomy: bool
-) -> list[Tile]:
+    given: Mapping[str, Any], block: Tile, macro: Composition, split: int, needs: Needs, target: Target, roomy: bool,
+    fragments: int = 1,
+) -> list[Tile]:  # fmt: skip
     """The warp tiles to try, best first: the one given, or those that divide a block tile, of at most the target's
     `warp_side` rows and columns, the squarer one of two.
 
@@ -255,6 +290,7 @@ def _warps(
     ----------
     roomy : only those that leave the compiler enough registers; else all, those that lack the fewest first, and for
         want of anything that divides the block tile the macro-MMA's shape.
+    fragments : sets of them.
     """
     least = macro.shape
     most = target.warp_side if roomy else 4 * target.warp_side
@@ -264,7 +300,7 @@ def _warps(
     for warp in [given["warp_tile"]] if "warp_tile" in given else warps:
         threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
         spare = min(target.registers, target.block_registers // threads)
-        spare -= registers(block, warp, macro, split, needs)
+        spare -= registers(block, warp, macro, split, needs, fragments, bool(target.copies))
         lacking[warp] = max(0, target.spare_registers(len(needs.loads)) - spare)
     fitting = [warp for warp in lacking if not (roomy and lacking[warp])]
     return sorted(fitting, key=lambda t: (lacking[t], -t[0] * t[1], abs(t[0] - t[1]), -t[0]))

@@ -61,6 +61,12 @@ class NotADeviceArray(CudaError, TypeError):
     id = "PV506"
 
 
+class WrongGpu(CudaError, RuntimeError):
+    """The GPU at hand can't run a kernel: it is older than the kernel's target, or a block is too large for it."""
+
+    id = "PV568"
+
+
 class BadImage(CudaError, ValueError):
     """Bytes that are no cubin, or a cubin without that kernel."""
 

@@ -9,12 +9,25 @@ compiler itself uses, as functions of integers; none of them is typed in here.
                                     eight fp16 values at once, number 8 n and on of an array in any memory: four words
     pack_half2(low, high), unpack_half2(word)
                                     two fp32 values as a word, rounded to nearest even, and back
-    mma_m8n8k4_row_col(a, b, c), ... an instruction of a registered target, by shape and layouts: c + a @ b, here in
-                                    each quad-pair, with a and b of 2 words, c and the result of 8 fp32 values
-    macro_mma(macro), zeros(macro)  the same for a macro-MMA: a function of its fragments; a c of zeros
+    pack_bfloat2(low, high), unpack_bfloat2(word)
+                                    the same of bf16, from sm_80 on
+    mma_m8n8k4_row_col(a, b, c), ... an instruction of a registered target, by shape and layouts (and type, unless that
+                                    is fp16): c + a @ b, here in each quad-pair, with a and b of 2 words, c and the
+                                    result of 8 fp32 values; mma_m16n8k16_row_col_bf16 has 4 words, 2, and 4 values
+    load_matrix_x4(s, n), load_matrix_x4_transposed(s, n), ... x2, x1
+                                    `ldmatrix`, from sm_75 on: the lane names the line of 8 values that is number n of
+                                    shared array s, and gets a word of each matrix
+    copy_async_16(s, n, a, m, bytes), ... 8, 4
+                                    `cp.async`, from sm_80 on: 16 bytes, number m of global array a, to number n of
+                                    shared array s, some time later; of the source the first `bytes`, then zeros
+    commit_copies()                 the thread's copies since the last commit are a group
+
+    macro_mma(macro), zeros(macro)  a macro-MMA as a function (a, b, c) of its fragments; a c of zeros
     indices(map)                    an index map as a function of integers; its result is a tuple
     swizzled_store(tile)            a function (shared, *index, words): one chunk of a tile at a tile-local index
+    swizzled_copy(tile)             a function (shared, *index, a, m): the same by `copy_async_16`, from number m of a
     fragment_load(tile, load)       a function (shared, *origin, lane): a lane's fragment as words
+    wait_copies(pending)            a function (): waits for the thread's groups of copies, all but the newest `pending`
     with_shared(kernel, bytes, *a)  a `@cuda.jit` kernel whose launches may take more than 48 KiB of shared memory
 
 The functions of the second half are made for something: a macro-MMA, a tile of a kernel (`kernel.ir.tile(name)`), an
@@ -27,11 +40,14 @@ numba is imported when the first helper is asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import CHUNK, FragmentLoad, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, FragmentLoad, LoadMatrix, SharedTile
+from polyvolta.cuda.run.numba_intrinsics import WORD, transfers, waiting
+from polyvolta.cuda.run.numba_intrinsics import NumbaMissing as NumbaMissing
+from polyvolta.cuda.run.numba_intrinsics import intrinsics as _intrinsics
+from polyvolta.cuda.run.numba_intrinsics import product as _product
+from polyvolta.cuda.run.numba_intrinsics import require_numba as require_numba
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -39,27 +55,9 @@ from polyvolta.cuda.target.registry import targets
 from polyvolta.sets import Aff, UnknownName, nearest
 from polyvolta.sets.values.aff import Floor, Xor
 
-WORD = 2  # fp16 values in a word
-INTRINSICS = ("address", "load_128", "store_128", "pack_half2", "unpack_half2")
-MADE = ("macro_mma", "zeros", "indices", "swizzled_store", "fragment_load", "with_shared")
-
-
-class NumbaMissing(CudaError, ImportError):
-    """numba-cuda isn't installed, or doesn't import."""
-
-    id = "PV509"
-
-
-def require_numba() -> None:
-    """Raise unless numba-cuda can be imported; no GPU is needed."""
-    try:
-        import numba_cuda  # noqa: F401  # numba alone has a `numba.cuda` of its own, which lacks what is needed here
-        from numba import cuda  # noqa: F401
-        from numba.cuda.extending import intrinsic  # noqa: F401
-    except Exception as wrong:  # a numba-cuda and a numpy that don't fit raise what they will
-        raise NumbaMissing(
-            f"numba-cuda doesn't import: {wrong}", hint='pip install "polyvolta[cuda12]" (or cuda13)'
-        ) from wrong
+INTRINSICS = ("address", "load_128", "store_128", "pack_half2", "unpack_half2", "pack_bfloat2", "unpack_bfloat2")
+MADE = ("macro_mma", "zeros", "indices", "swizzled_store", "swizzled_copy", "fragment_load", "wait_copies",
+        "with_shared")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -67,10 +65,12 @@ def __getattr__(name: str) -> Any:
         return _intrinsics()[name]
     if name.startswith("__"):
         raise AttributeError(name)
-    products = instructions()
+    products, moves = instructions(), transfers()
     if name in products:
         return _product(products[name])
-    known = [*INTRINSICS, *products, *MADE]
+    if name in moves:
+        return moves[name]()
+    known = [*INTRINSICS, *products, *moves, *MADE]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {nearest(name, known)}")
 
 
@@ -80,128 +80,12 @@ def __getattr__(name: str) -> Any:
 def instructions() -> dict[str, Instruction]:
     """The tensor-core instructions of all registered targets, by the names of their helpers.
 
-    >>> list(instructions())[0]
-    'mma_m8n8k4_row_col'
+    >>> [name for name in instructions() if "row_col" in name]  # doctest: +NORMALIZE_WHITESPACE
+    ['mma_m8n8k4_row_col', 'mma_m16n8k8_row_col', 'mma_m16n8k16_row_col', 'mma_m16n8k16_row_col_bf16',
+     'mma_m16n8k8_row_col_bf16']
     """
     found = (i for target in targets.values() for macro in target.macro_mmas for i in macro.instructions)
-    return {f"mma_{i.family}_{'_'.join(i.layouts)}": i for i in found}
-
-
-def _asm(builder: Any, results: Sequence[Any], text: str, constraints: str, arguments: Sequence[Any]) -> Any:
-    """A call of an instruction in inline assembly."""
-    from llvmlite import ir
-
-    returns = results[0] if len(results) == 1 else ir.LiteralStructType(results)
-    kind = ir.FunctionType(returns if results else ir.VoidType(), [a.type for a in arguments])
-    return builder.call(ir.InlineAsm(kind, text, constraints, side_effect=True), arguments)
-
-
-def _spread(builder: Any, values: Any, count: int) -> list[Any]:
-    return [builder.extract_value(values, n) for n in range(count)]
-
-
-def _gathered(context: Any, builder: Any, kind: Any, struct: Any) -> Any:
-    return context.make_tuple(builder, kind, _spread(builder, struct, len(kind)))
-
-
-@cache
-def _product(made: Instruction) -> Any:
-    """The intrinsic of a tensor-core instruction: words of A and B, fp32 values of C and of the result."""
-    require_numba()
-    from llvmlite import ir
-    from numba.cuda import types
-    from numba.cuda.extending import intrinsic
-
-    a, b, d = made.values
-    counts = (a // WORD, b // WORD, d)
-    of_a, of_b, of_d = (
-        types.UniTuple(t, n) for t, n in zip((types.uint32, types.uint32, types.float32), counts, strict=True)
-    )
-    places = iter(f"${n}" for n in range(2 * d + sum(counts[:2])))
-    outs, left, right, ins = (", ".join(next(places) for _ in range(n)) for n in (d, *counts))
-    text = f"{made.name} {{{outs}}}, {{{left}}}, {{{right}}}, {{{ins}}};"
-    constraints = ",".join(["=f"] * d + ["r"] * sum(counts[:2]) + ["f"] * d)
-
-    @intrinsic
-    def instruction(typing: Any, a: Any, b: Any, c: Any) -> Any:
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            parts = [v for x, n in zip(args, counts) for v in _spread(builder, x, n)]
-            results = _asm(builder, [ir.FloatType()] * d, text, constraints, parts)
-            return _gathered(context, builder, of_d, results)
-
-        return of_d(of_a, of_b, of_d), code
-
-    return instruction
-
-
-@cache
-def _intrinsics() -> dict[str, Any]:
-    """The helpers that move and convert values: intrinsics of numba's, with types and the LLVM code of a call."""
-    require_numba()
-    from llvmlite import ir
-    from numba.cuda import types
-    from numba.cuda.extending import intrinsic
-
-    word, f32 = ir.IntType(32), ir.FloatType()
-    words4 = types.UniTuple(types.uint32, 4)
-    made: dict[str, Any] = {}
-
-    def data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-        return context.make_array(kind)(context, builder, array).data
-
-    def at_chunk(context: Any, builder: Any, kinds: Any, array: Any, number: Any) -> Any:
-        start = builder.ptrtoint(data(context, builder, kinds[0], array), ir.IntType(64))
-        number = context.cast(builder, number, kinds[1], types.int64)
-        return builder.add(start, builder.mul(number, ir.Constant(ir.IntType(64), 16)))
-
-    @intrinsic
-    def address(typing: Any, array: Any) -> Any:
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.bitcast(
-                data(context, builder, sig.args[0], args[0]), context.get_value_type(sig.return_type)
-            )
-
-        return types.CPointer(array.dtype)(array), code
-
-    @intrinsic
-    def load_128(typing: Any, array: Any, number: Any) -> Any:
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            place = at_chunk(context, builder, sig.args, *args)
-            loaded = _asm(builder, [word] * 4, "ld.v4.u32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}", [place])
-            return _gathered(context, builder, words4, loaded)
-
-        return words4(array, number), code
-
-    @intrinsic
-    def store_128(typing: Any, array: Any, number: Any, words: Any) -> Any:
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            place = at_chunk(context, builder, sig.args, *args[:2])
-            values = [context.cast(builder, v, t, types.uint32)
-                      for v, t in zip(_spread(builder, args[2], 4), sig.args[2])]  # fmt: skip
-            _asm(builder, [], "st.v4.u32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,~{memory}", [place, *values])
-            return context.get_dummy_value()
-
-        return types.none(array, number, words), code
-
-    @intrinsic
-    def pack_half2(typing: Any, low: Any, high: Any) -> Any:
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            text = "{.reg .b16 l, h; cvt.rn.f16.f32 l, $1; cvt.rn.f16.f32 h, $2; mov.b32 $0, {l, h};}"
-            return _asm(builder, [word], text, "=r,f,f", args)
-
-        return types.uint32(types.float32, types.float32), code
-
-    @intrinsic
-    def unpack_half2(typing: Any, packed: Any) -> Any:
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            text = "{.reg .b16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h;}"
-            return _gathered(context, builder, sig.return_type, _asm(builder, [f32] * 2, text, "=f,=f,r", args))
-
-        return types.UniTuple(types.float32, 2)(types.uint32), code
-
-    for helper in (address, load_128, store_128, pack_half2, unpack_half2):
-        made[helper.__name__] = helper
-    return made
+    return {"_".join(("mma", i.family, *i.layouts, *(i.types[:1] if i.types[0] != "f16" else ()))): i for i in found}
 
 
 # ---- functions made for something
@@ -316,14 +200,8 @@ def swizzled_store(tile: SharedTile) -> Any:
     return _function("swizzled_store", ("shared", *names, "words"), lines, {"store_128": _intrinsics()["store_128"]})
 
 
-def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
-    """A device function `f(shared, *origin, lane)` that loads a lane's operand fragment, as a tuple of words.
-
-    Parameters
-    ----------
-    tile : of a kernel.
-    load : a kernel's operation on that tile: it says who owns what, and how many values one access loads. Where
-        these are fewer than eight, this loads the eight around them and takes the part that is wanted.
+def swizzled_copy(tile: SharedTile) -> Any:
+    """A device function `f(shared, *index, array, n)` that issues the copy of a chunk of a tile from the n-th 16 bytes.
 
     Raises
     ------
@@ -331,6 +209,35 @@ def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
     """
     layout = _layout(tile)
     names = _names(len(layout.inputs), "x")
+    (chunk,) = _renamed(layout, names)
+    lines = [f"copy(shared, {chunk}, array, n, {CHUNK_BYTES})"]
+    known = {"copy": transfers()["copy_async_16"]()}
+    return _function("swizzled_copy", ("shared", *names, "array", "n"), lines, known)
+
+
+def wait_copies(pending: int) -> Any:
+    """A device function without arguments: waits for all of the thread's groups of copies but the newest `pending`."""
+    return waiting(f"cp.async.wait_group {int(pending)};")
+
+
+def fragment_load(tile: SharedTile, load: FragmentLoad | LoadMatrix) -> Any:
+    """A device function `f(shared, *origin, lane)` that loads a lane's operand fragment, as a tuple of words.
+
+    Parameters
+    ----------
+    tile : of a kernel.
+    load : a kernel's operation on that tile: it says who owns what, and how many values one access loads. Where
+        these are fewer than eight, this loads the eight around them and takes the part that is wanted. One by
+        `ldmatrix` is made by all lanes of a warp together.
+
+    Raises
+    ------
+    UnknownName : the tile has no layout: it is an exchange buffer.
+    """
+    layout = _layout(tile)
+    names = _names(len(layout.inputs), "x")
+    if isinstance(load, LoadMatrix):
+        return _matrix_load(layout, load, names)
     count = load.ownership.inputs[1][1]
     lines, words = [], []
     for first in range(0, count, load.access):
@@ -350,6 +257,23 @@ def fragment_load(tile: SharedTile, load: FragmentLoad) -> Any:
     lines.append(f"return ({', '.join(words)},)")
     known = {"load_128": _intrinsics()["load_128"]}
     return _function("fragment_load", ("shared", *names, "lane"), lines, known)
+
+
+def _matrix_load(layout: IndexMap, load: LoadMatrix, names: Sequence[str]) -> Any:
+    """The load of a fragment by `ldmatrix`, one instruction after the other."""
+    from polyvolta.sets import aff, var
+
+    lines, words = [], []
+    for n in range(load.instructions):
+        own = [python_text(e) for e in load.lines.at(var("lane"), aff(n))]
+        places = _names(len(names), f"p{n}_")
+        lines.append(f"{', '.join(places)}, = {', '.join(f'({x} + {o})' for x, o in zip(names, own))},")
+        (chunk,) = _renamed(layout, places)
+        lines.append(f"v{n} = load_matrix(shared, {chunk})")
+        words += [f"v{n}[{r}]" for r in range(load.count)]
+    lines.append(f"return ({', '.join(words)},)")
+    name = f"load_matrix_x{load.count}{'_transposed' if load.transposed else ''}"
+    return _function("fragment_load", ("shared", *names, "lane"), lines, {"load_matrix": transfers()[name]()})
 
 
 def _part_of_chunk(first: int, access: int) -> list[str]:

@@ -21,6 +21,7 @@ from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.run import gpu, launch, prepared
 from polyvolta.cuda.run.device_array import DeviceArray, read_interface
 from polyvolta.cuda.run.views import BadArray
+from polyvolta.graph.functions.formats import KINDS
 from tests.compiler.test_run import KERNEL, PADDING, error, made, operands, two_results
 from tests.cuda.ir.ir_example import matmul_ir
 from tests.cuda.machine.test_interpreter_sizes import view
@@ -63,7 +64,8 @@ class Driver:
         arrays = values[len(ir.sizes) + len(ir.scalars) :]
         tensors = {}
         for t, ptr, ld in zip(ir.tensors, arrays[::2], arrays[1::2], strict=True):
-            tensors[t.name] = as_numpy(ptr or 0, tuple(sizes[str(d)] for d in t.dims), ld, t.order)
+            values_there = as_numpy(ptr or 0, tuple(sizes[str(d)] for d in t.dims), ld, t.order)
+            tensors[t.name] = values_there.view(KINDS[t.kind].storage)
         assert (gx, gy, gz) == tuple(g.evaluate(sizes) for g in ir.grid) and extra == 0
         interpret(ir, tensors, sizes, dict(zip(ir.scalars, values[len(ir.sizes) :])))
         return (0,)
@@ -247,10 +249,12 @@ def test_machine_code_is_loaded_once_for_each_width_of_access(monkeypatch):
         return self
 
     monkeypatch.setattr(launch, "current_device", lambda: device[0])
-    monkeypatch.setattr(launch, "device_arch", lambda: "sm_70")
+    monkeypatch.setattr(launch, "device_limits", lambda device: gpu.Limits("sm_70", 1024, 98304, 65536))
     monkeypatch.setattr(launch, "load", load)
     monkeypatch.setattr(Kernel, "variant", variant)
-    monkeypatch.setattr(Kernel, "compiled", lambda self, arch: types.SimpleNamespace(image=b""))
+    small = types.SimpleNamespace(registers=32)
+    code = types.SimpleNamespace(image=b"", resources=lambda entry: small)
+    monkeypatch.setattr(Kernel, "compiled", lambda self, arch: code)
     kernel = made(matmul_ir(guarded=True))
     assert kernel.loaded({"B": 4, "A": 2}) == kernel.loaded({"A": 2, "B": 4}) == ("kern0", 0, 2, 4, 8)
     assert kernel.loaded({"A": 4, "B": 2}) == ("kern0", 0, 4, 2, 8)

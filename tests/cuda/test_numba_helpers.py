@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import types as python_types
+from functools import partial
 from itertools import product as product_of
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import polyvolta as pv
 from polyvolta.cuda import numba_helpers
 from polyvolta.cuda.errors import NoGpu
-from polyvolta.cuda.ir.kernel_ir import FragmentLoad
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, LoadMatrix
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.numba_helpers import NumbaMissing, python_text
 from polyvolta.cuda.run import gpu
@@ -26,6 +27,7 @@ from polyvolta.sets import aff, var
 from polyvolta.sets.values.aff import xor
 from tests.cuda import ampere
 from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS
+from tests.cuda.text.ring_kernels import ring_kernel
 
 M, N, K = pv.sizes("M N K")
 X, Y = var("x"), var("y")
@@ -129,6 +131,45 @@ def test_fragments_of_any_width_come_as_words(as_python, made):
                 found = np.array(fragment(shared, 0, 0, lane), np.uint32).view(np.uint16)
                 own = [load.ownership.evaluate({"lane": lane, "i": i}) for i in range(load.ownership.inputs[1][1])]
                 assert list(found) == [elements[e] for e in own]
+
+
+@pytest.mark.parametrize("layouts", list(product_of(("row", "col"), repeat=2)), ids=".".join)
+@pytest.mark.parametrize("macro", ["m16n32k16", "m16n16k8"])
+def test_fragments_by_ldmatrix_are_what_lanes_own(as_python, monkeypatch, macro, layouts):
+    """A warp at once: the helper's instruction hands over chunks that lanes name by the manual's distribution."""
+    named = {}
+
+    def load_matrix(count, transposed, shared, chunk):
+        called = len(named.setdefault("chunks", []))
+        named["chunks"].append((count, transposed, chunk))
+        return tuple((called, register) for register in range(count))
+
+    moves = {f"load_matrix_x{c}{'_transposed' * t}": lambda c=c, t=t: partial(load_matrix, c, t)
+             for c in (1, 2, 4) for t in (False, True)}  # fmt: skip
+    monkeypatch.setattr(numba_helpers, "transfers", lambda: moves)
+    ir = ring_kernel(layouts, macro=macro)
+    for load in {op.tile: op for op in operations(ir.body) if isinstance(op, LoadMatrix)}.values():
+        tile, count = ir.tile(load.tile), load.count
+        elements = np.full(8 * tile.chunks, -1)
+        sizes = [extent for _, extent in tile.layout.inputs]
+        for index in np.ndindex(*sizes):
+            (chunk,) = tile.layout.evaluate(dict(zip((n for n, _ in tile.layout.inputs), index)))
+            elements[8 * chunk + index[tile.order[1]] % 8] = index[0] * sizes[1] + index[1]
+        fragment = numba_helpers.fragment_load(tile, load)
+        words, chunks = [], []
+        for lane in range(32):
+            named.clear()
+            words.append(fragment(None, 16, 0, lane))
+            chunks.append([chunk for _, _, chunk in named["chunks"]])
+        for lane, found in enumerate(words):
+            values = []
+            for n, register in found:  # the manual's figure: line l/4, places 2 (l mod 4) and the next; or turned
+                line, at = 8 * register + lane // 4, 2 * (lane % 4)
+                for half in (0, 1):
+                    source, place = (8 * register + at + half, lane // 4) if load.transposed else (line, at + half)
+                    values.append(elements[8 * chunks[source][n] + place])
+            own = [load.ownership.evaluate({"lane": lane, "i": i}) for i in range(2 * count * load.instructions)]
+            assert values == [(16 + x) * sizes[1] + y for x, y in own]
 
 
 # ---- without numba
@@ -249,6 +290,80 @@ def test_a_macro_mma_of_any_instruction(volta, name):
 def words(count):
     """A map to so many different numbers, for fragments of that many words."""
     return IndexMap((("x", 2**20),), tuple((f"w{n}", X + n) for n in range(count)))
+
+
+def test_transfers_are_their_instructions(volta):
+    """Every form of `ldmatrix`, copies of every width, their groups and waits, and bf16, in one user's kernel."""
+    from numba import cuda
+    from numba.cuda.types import float16, float32, void
+
+    loads = [getattr(numba_helpers, f"load_matrix_x{c}{t}") for t in ("", "_transposed") for c in (1, 2, 4)]
+    one, two, four, one_t, two_t, four_t = loads
+    copy_16, copy_8, copy_4 = (getattr(numba_helpers, f"copy_async_{width}") for width in (16, 8, 4))
+    commit, all_but_one, all_of_them = numba_helpers.commit_copies, *map(numba_helpers.wait_copies, (1, 0))
+    mma, unpack, pack = (
+        numba_helpers.mma_m16n8k16_row_col_bf16, numba_helpers.unpack_bfloat2, numba_helpers.pack_bfloat2
+    )  # fmt: skip
+
+    def user(a, size, c):
+        shared = cuda.shared.array(4096, float16, 16)
+        lane = cuda.threadIdx.x
+        copy_16(shared, lane, a, lane + 1, 16)
+        commit()
+        copy_8(shared, lane + 200, a, lane, size)
+        copy_4(shared, lane + 800, a, lane, size)
+        commit()
+        all_but_one()
+        all_of_them()
+        cuda.syncthreads()
+        (word,) = one(shared, lane)
+        (turned,) = one_t(shared, lane)
+        d = mma(four(shared, lane), two(shared, lane), (c[0], c[1], c[2], c[3]))
+        d = mma(four_t(shared, lane), two_t(shared, lane), d)
+        c[lane] = d[0] + d[1] + d[2] + d[3] + unpack(pack(d[0], d[1]))[1] + unpack(word)[0] + unpack(turned)[0]
+
+    ptx = ptx_of(user, void(float16[::1], numba_int32(), float32[::1]), (8, 0))
+    for count, turned in product_of((1, 2, 4), ("", ".trans")):
+        assert ptx.count(f"ldmatrix.sync.aligned.m8n8.x{count}{turned}.shared.b16 {{") == 1
+    for form in ("cg.shared.global [there], [%rd", "ca.shared.global [there], [%rd"):
+        assert form in ptx
+    assert [ptx.count(f"], {width}, ") for width in (16, 8, 4)] == [1, 1, 1]
+    assert ptx.count("cp.async.commit_group;") == 2
+    assert ptx.index("cp.async.wait_group 1;") < ptx.index("cp.async.wait_group 0;") < ptx.index("bar.sync")
+    assert ptx.count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") == 2
+    assert ptx.count("cvt.rn.bf16x2.f32") == 1
+    assert ".local" not in ptx and "call" not in ptx
+
+
+def test_a_users_ring_of_copies(volta):
+    """The tiles and fragments of a kernel's IR, copied and loaded in a user's kernel."""
+    from numba import cuda
+    from numba.cuda.types import float16, float32, void
+
+    ir = ring_kernel()
+    load = next(op for op in operations(ir.body) if isinstance(op, LoadMatrix))
+    tile = ir.tile(load.tile)
+    copy, fragment = numba_helpers.swizzled_copy(tile), numba_helpers.fragment_load(tile, load)
+    commit, arrived, values = numba_helpers.commit_copies, numba_helpers.wait_copies(0), 8 * tile.chunks
+    unpack = numba_helpers.unpack_half2
+
+    def user(a, c):
+        shared = cuda.shared.array(values, float16, 16)
+        lane = cuda.threadIdx.x
+        copy(shared, lane // 4, 8 * (lane % 4), a, lane)
+        commit()
+        arrived()
+        cuda.syncwarp()
+        c[lane] = unpack(fragment(shared, 0, 0, lane)[3])[1]
+
+    ptx = ptx_of(user, void(float16[::1], float32[::1]), (8, 0))
+    assert ptx.count("cp.async.cg.shared.global") == 1 and ptx.count("ldmatrix.sync.aligned.m8n8.x4.shared.b16") == 1
+
+
+def numba_int32():
+    from numba.cuda.types import int32
+
+    return int32
 
 
 def test_tiles_are_stored_and_loaded_128_bits_at_a_time(volta, kernel):

@@ -133,7 +133,8 @@ def test_a_dtype_given_to_the_class_itself_is_checked():
 
 @pytest.mark.parametrize(
     ("dtype", "name"),
-    [("float32", "float32"), (np.float32, "float32"), (float, "float64"), (int, "int"), ("int16", "int16"), ("bf8", "bf8"),
+    [("float32", "float32"), (np.float32, "float32"), (float, "float64"), (int, "int"), ("int16", "int16"),
+     ("bf8", "bf8"),
      (np.dtype(">f4"), "float32"), (bool, "bool"), (complex, "complex"), (None, "None"),
      ("flaot16", "flaot16")],
 )  # fmt: skip

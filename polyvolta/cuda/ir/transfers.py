@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 from polyvolta.cuda.ir.accesses import Access, Operation, Work, of_element
@@ -59,12 +60,7 @@ class LoadMatrix(Operation):
         ----------
         run : the tile's contiguous dimension.
         """
-        (lane, lanes), (_, instructions) = self.lines.inputs
-        i = var("i")
-        first = self.lines.at(var(lane), i // CHUNK)
-        outputs = tuple((name, e + i % CHUNK if d == run else e)
-                        for d, ((name, _), e) in enumerate(zip(self.lines.outputs, first, strict=True)))  # fmt: skip
-        return IndexMap(((lane, lanes), ("i", CHUNK * instructions)), outputs).simplified()
+        return _named(self.lines, run)
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
         order = ir.tile(self.tile).order
@@ -81,13 +77,23 @@ class LoadMatrix(Operation):
         return "warp"
 
 
+@lru_cache(maxsize=256)
+def _named(lines: IndexMap, run: int) -> IndexMap:
+    (lane, lanes), (_, instructions) = lines.inputs
+    i = var("i")
+    first = lines.at(var(lane), i // CHUNK)
+    outputs = tuple((name, e + i % CHUNK if d == run else e)
+                    for d, ((name, _), e) in enumerate(zip(lines.outputs, first, strict=True)))  # fmt: skip
+    return IndexMap(((lane, lanes), ("i", CHUNK * instructions)), outputs).simplified()
+
+
 @dataclass(frozen=True, slots=True)
 class AsyncCopy(Operation):
     """Each thread issues the copy of 8 values of a tensor, at `index` and the next seven along dimension `along`, the
     contiguous one, to the chunk of a tile at tile-local `place`.
 
-    They are moved in pieces of the tensor's alignment. With `guarded`, values outside of the tensor are not read and
-    arrive as 0; without it there are none.
+    They are moved in pieces of the tensor's alignment; single values are loaded and stored as a chunk. With `guarded`,
+    values outside of the tensor are not read and arrive as 0; without it there are none.
     """
 
     tensor: str
@@ -109,8 +115,8 @@ class AsyncCopy(Operation):
             when="completion", opcode=opcode,
         )  # fmt: skip
         write = Access(
-            "shared", "write", self.tile, self.place, CHUNK, width, TENSOR_ITEM, run, slot=self.buffer,
-            when="completion", opcode=opcode,
+            "shared", "write", self.tile, self.place, CHUNK, width if width > 1 else CHUNK, TENSOR_ITEM, run,
+            slot=self.buffer, when="completion", opcode=opcode,
         )  # fmt: skip
         return read, write
 

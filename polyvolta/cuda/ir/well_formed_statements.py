@@ -341,6 +341,7 @@ _KINDS: dict[tuple[type, str], int] = {
     (GlobalLoad, "target"): 2,
     (SharedStore, "source"): 2,
     (FragmentLoad, "target"): 2,
+    (LoadMatrix, "target"): 2,
     (Mma, "a"): 2,
     (Mma, "b"): 2,
     (Mma, "d"): 4,

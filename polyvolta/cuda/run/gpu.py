@@ -8,10 +8,12 @@ the card.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from polyvolta.cuda.errors import LaunchFailed, NoGpu
+from polyvolta.cuda.arch import parsed, runs_on
+from polyvolta.cuda.errors import LaunchFailed, NoGpu, WrongGpu
 
 _INSTALL = 'pip install "polyvolta[cuda12]" (or cuda13, whose compiler has no Volta)'
 
@@ -71,6 +73,94 @@ def device_arch() -> str:
 
     major, minor = cuda.get_current_device().compute_capability
     return f"sm_{major}{minor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a GPU has for a block.
+
+    Attributes
+    ----------
+    arch : its architecture, such as "sm_86".
+    threads : most threads.
+    shared_bytes : most shared memory, in bytes, static and dynamic together.
+    registers : 32-bit registers of its threads together.
+    """
+
+    arch: str
+    threads: int
+    shared_bytes: int
+    registers: int
+
+
+def device_limits(device: int) -> Limits:
+    """What a device has for a block.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    return Limits(device_arch(), *(_attribute(name, device) for name in _LIMITS))
+
+
+_LIMITS = "MAX_THREADS_PER_BLOCK", "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", "MAX_REGISTERS_PER_BLOCK"
+
+
+@cache
+def _attribute(name: str, device: int) -> int:
+    from cuda.bindings import driver
+
+    attribute = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+    return int(driver_call("cuDeviceGetAttribute", attribute, device))
+
+
+def check_block(name: str, target: str, limits: Limits, threads: int, shared_bytes: int) -> None:
+    """Refuse a kernel that a GPU can't run, before it is compiled for it.
+
+    Parameters
+    ----------
+    name, target : of the kernel, and what its text is for.
+    threads, shared_bytes : of a block.
+
+    Raises
+    ------
+    WrongGpu : says what the kernel needs and what the GPU has.
+
+    >>> check_block("kern0", "sm_80", Limits("sm_86", 1024, 101376, 65536), 256, 147456)
+    Traceback (most recent call last):
+        ...
+    polyvolta.cuda.errors.WrongGpu: [PV568] kern0 needs 147456 bytes of shared memory a block, this GPU has 101376
+      kern0 is made for sm_80, this GPU is sm_86
+    hint: a smaller block_tile, or fewer buffers
+    """
+    made = f"{name} is made for {target}, this GPU is {limits.arch}"
+    if not runs_on(target, limits.arch):
+        of_one = parsed(target)[1] and parsed(target)[0] <= parsed(limits.arch)[0]
+        why = f"{target}'s instructions are of that GPU alone" if of_one else "it is older"
+        raise WrongGpu(f"{made}: {why}", hint='target="auto" makes a kernel for the GPU at hand; on any machine '
+                                              "kernel.interpret(...) runs this one")  # fmt: skip
+    for what, needed, most, hint in (
+        ("threads", threads, limits.threads, "a larger warp_tile, or a smaller block_tile"),
+        ("bytes of shared memory", shared_bytes, limits.shared_bytes, "a smaller block_tile, or fewer buffers"),
+    ):
+        if needed > most:
+            raise WrongGpu(f"{name} needs {needed} {what} a block, this GPU has {most}", where=made, hint=hint)
+
+
+def check_registers(name: str, limits: Limits, threads: int, registers: int) -> None:
+    """Refuse machine code whose blocks a GPU has too few registers for.
+
+    Raises
+    ------
+    WrongGpu : says how many a block needs and how many there are.
+    """
+    needed = threads * -(-registers // 8) * 8  # they are given out by eights
+    if needed > limits.registers:
+        raise WrongGpu(
+            f"{name} needs {needed} registers a block, this GPU has {limits.registers}",
+            where=f"{threads} threads of {registers} registers, on {limits.arch}",
+            hint="a larger warp_tile, or a smaller block_tile",
+        )
 
 
 def current_device() -> int:

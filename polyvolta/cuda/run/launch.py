@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polyvolta.cuda.errors import LaunchFailed
+from polyvolta.cuda.arch import code_runs_on
+from polyvolta.cuda.errors import BadImage, LaunchFailed
+from polyvolta.cuda.run.cubin import arch_of
 from polyvolta.cuda.run.device_array import DevicePtr as DevicePtr
 from polyvolta.cuda.run.device_memory import allocate as allocate
 from polyvolta.cuda.run.device_memory import as_device_view as as_device_view
@@ -25,8 +27,11 @@ from polyvolta.cuda.run.device_memory import current_stream as current_stream
 from polyvolta.cuda.run.device_memory import device_of as device_of
 from polyvolta.cuda.run.device_memory import empty_like as empty_like
 from polyvolta.cuda.run.device_memory import to_device as to_device
+from polyvolta.cuda.run.gpu import check_block as check_block
+from polyvolta.cuda.run.gpu import check_registers as check_registers
 from polyvolta.cuda.run.gpu import current_device as current_device
 from polyvolta.cuda.run.gpu import device_arch, driver_call, require_gpu
+from polyvolta.cuda.run.gpu import device_limits as device_limits
 from polyvolta.cuda.run.gpu import gpu_available as gpu_available
 from polyvolta.cuda.run.gpu import stream_handle as stream_handle
 from polyvolta.cuda.run.gpu import synchronize as synchronize
@@ -111,6 +116,17 @@ def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKerne
     from cuda.core import ObjectCode
     from numba import cuda
 
+    here = device_arch()
+    try:
+        made_for = arch_of(image)
+    except BadImage as wrong:
+        hint = f"this device takes cubins for {here}"
+        raise LaunchFailed(f"{entry} can't be loaded: {wrong.message}", hint=hint) from wrong
+    if not code_runs_on(made_for, here):
+        raise LaunchFailed(
+            f"{entry} is machine code for {made_for}, this GPU is {here}",
+            hint="compile_cubin(source, device_arch(), name=...), or kernel.compiled(device_arch())",
+        )
     device = cuda.current_context().device.id
     key = (hashlib.sha256(image).digest(), entry, device, dynamic_shared_bytes)
     if key in _loaded:
@@ -120,7 +136,7 @@ def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKerne
         handle = kernel.handle
     except Exception as wrong:
         raise LaunchFailed(
-            f"the driver doesn't load {entry}: {wrong}", hint=f"this device takes cubins for {device_arch()}"
+            f"the driver doesn't load {entry}: {wrong}", hint=f"this device takes cubins for {here}"
         ) from wrong
     if dynamic_shared_bytes > 0:
         allow_shared(handle, entry, device, dynamic_shared_bytes)

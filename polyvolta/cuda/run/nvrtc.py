@@ -1,4 +1,4 @@
-"""From CUDA C++ text to a cubin, and what a cubin says about itself.
+"""From CUDA C++ text to a cubin.
 
 NVRTC is NVIDIA's compiler as a shared library. It needs no toolkit, no driver and no GPU: on any machine it
 turns a self-contained text into a cubin, the ELF file of one GPU's machine code that drivers load as it is.
@@ -7,11 +7,6 @@ dozen functions, so it's called through `ctypes`: neither the Python bindings no
 NVRTC 12.9, the last that targets Volta (sm_70), can serve beside anything made for CUDA 13. Of several
 installed NVRTCs the oldest that targets the architecture compiles, because a driver loads the cubins of
 toolkits older than itself, and not always those of newer ones.
-
-What decides how a kernel runs, its registers, its shared memory, and whether some registers had to be spilled
-to memory, is read from two places. The ELF file has, for every kernel, a section of attributes (`.nv.info`,
-with register count and stack frame) and a section as large as the static shared memory (`.nv.shared.NAME`).
-Bytes of spill code are only in the log that ptxas, the assembler inside NVRTC, writes with `-v`.
 """
 
 from __future__ import annotations
@@ -20,7 +15,6 @@ import ctypes
 import hashlib
 import os
 import re
-import struct
 import sys
 from collections.abc import Iterator
 from ctypes import util as ctypes_util
@@ -28,35 +22,18 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
-from polyvolta.cuda.errors import BadImage, CompileFailed, CompilerMissing, UnsupportedArch
+from polyvolta.cuda.arch import parsed
+from polyvolta.cuda.errors import CompileFailed, CompilerMissing, UnsupportedArch
 from polyvolta.cuda.run import cubin_cache
+from polyvolta.cuda.run.cubin import Resources as Resources
+from polyvolta.cuda.run.cubin import arch_of as arch_of
+from polyvolta.cuda.run.cubin import is_for
+from polyvolta.cuda.run.cubin import resources as resources
 
 _INSTALL = (
     'pip install "polyvolta[cuda12]"   (the compiler alone, 90 MB, no GPU needed: '
     'pip install "nvidia-cuda-nvrtc-cu12==12.9.*")'
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What one kernel takes of the machine.
-
-    Attributes
-    ----------
-    registers : 32-bit registers a thread.
-    shared_bytes : static shared memory a block, in bytes, without the 1024 that drivers add from sm_80 on.
-    local_bytes : stack frame a thread, in bytes: spilled registers and arrays indexed at run time. 0 is good.
-    spill_stores, spill_loads : bytes of spill code a thread, counted once an instruction; None if the
-        compiler's log isn't at hand, since the cubin itself doesn't say.
-    constant_bytes : constant bank 0, in bytes: the launch parameters behind a fixed header.
-    """
-
-    registers: int
-    shared_bytes: int
-    local_bytes: int
-    spill_stores: int | None = None
-    spill_loads: int | None = None
-    constant_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +177,11 @@ def _nvrtc_for(arch: str) -> _Nvrtc:
     UnsupportedArch : `arch` isn't an architecture's name, or no installed NVRTC targets it.
     CompilerMissing : there is no NVRTC at all.
     """
-    match = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    if match is None:
-        raise UnsupportedArch(f"{arch!r} is no GPU architecture", hint="write it as 'sm_70' or 'sm_90a'")
+    number, _ = parsed(arch)
     _leave_others_theirs()
     seen = []
     for nvrtc in filter(None, map(_load, _candidates())):
-        if int(match[1]) in nvrtc.targets:
+        if number in nvrtc.targets:
             return nvrtc
         seen.append(nvrtc)
     if not seen:
@@ -256,7 +231,7 @@ def compile_cubin(source: str, arch: str | None = None, *, name: str) -> Cubin:
     if nvrtc.version >= (12, 9):
         options.append("--no-cache")  # a cubin from the cache in ~/.nv comes without ptxas's log
     key = cubin_cache.key_of(name, source, *options, nvrtc.identity)
-    if (found := cubin_cache.read(key)) is not None:
+    if (found := cubin_cache.read(key)) is not None and is_for(found[0], arch):
         return Cubin(found[0], arch, found[1])
     cubin = Cubin(*_compile(nvrtc, source, options, f"{name}.cu", arch))
     cubin_cache.write(key, cubin.image, cubin.log)
@@ -296,109 +271,3 @@ def _offending_lines(source: str, file: str, log: str, most: int = 5) -> tuple[s
     if len(errors) > most:
         shown.append(f"and {len(errors) - most} more")
     return "\n".join(shown), len(errors)
-
-
-# ---- reading a cubin ---------------------------------------------------------------------------------------
-
-_NOBITS = 8  # sh_type of a section without content
-_REGCOUNT, _FRAME_SIZE = 0x2F, 0x11  # EIATTR_*: payload (symbol, value), 32 bits each
-_RESERVED = 1024  # bytes at the start of .nv.shared.NAME that are the driver's, from sm_90 on
-
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """A section of an ELF64 file: name, size in bytes, sh_info, content (empty for NOBITS)."""
-
-    name: str
-    size: int
-    info: int
-    content: bytes
-
-
-def _sections(image: bytes) -> tuple[_Section, ...]:
-    """The sections of an ELF64 little-endian file, in order."""
-    if image[:6] != b"\x7fELF\x02\x01":
-        raise BadImage("these bytes are no cubin, an ELF file of 64 bits", hint="compile_cubin(...).image is")
-    try:
-        (start,) = struct.unpack_from("<Q", image, 0x28)
-        entry_size, count, names_at = struct.unpack_from("<3H", image, 0x3A)
-        # sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info
-        heads = [struct.unpack_from("<2I4Q2I", image, start + i * entry_size) for i in range(count)]
-        names = heads[names_at][4]
-        return tuple(
-            _Section(
-                name=_c_string(image, names + name),
-                size=size,
-                info=info,
-                content=b"" if kind == _NOBITS else image[offset : offset + size],
-            )
-            for name, kind, _, _, offset, size, _, info in heads
-        )
-    except (struct.error, IndexError, ValueError) as wrong:
-        raise BadImage("this cubin is cut off or damaged", hint="compile it again") from wrong
-
-
-def _c_string(data: bytes, at: int) -> str:
-    return data[at : data.index(b"\0", at)].decode()
-
-
-def _symbol_names(sections: dict[str, _Section]) -> list[str]:
-    """The names of the symbol table, by index."""
-    table, strings = sections[".symtab"].content, sections[".strtab"].content
-    return [_c_string(strings, name) for name, *_ in struct.iter_unpack("<IBBHQQ", table)]
-
-
-def _attributes(info: bytes) -> Iterator[tuple[int, bytes]]:
-    """The (attribute, payload) pairs of an `.nv.info` section.
-
-    Each starts with a format and an attribute byte. Format 4 has a size of 16 bits and then so many bytes;
-    the other formats have 16 bits of value in place of the size.
-    """
-    at = 0
-    while at + 4 <= len(info):
-        form, attribute, value = struct.unpack_from("<BBH", info, at)
-        size = value if form == 4 else 0
-        yield attribute, info[at + 4 : at + 4 + size]
-        at += 4 + size
-
-
-def resources(image: bytes, entry: str, *, log: str = "") -> Resources:
-    """What a kernel takes of the machine, read from its cubin.
-
-    Parameters
-    ----------
-    image : the cubin.
-    entry : the kernel's name in it (its name in the text, for an `extern "C"` kernel).
-    log : the log of its compilation, for the bytes of spill code; `Cubin.resources` passes its own.
-
-    Raises
-    ------
-    BadImage : `image` is no cubin, or has no such kernel (the error names those it has).
-    """
-    sections = {s.name: s for s in _sections(image)}
-    text = sections.get(f".text.{entry}")
-    if text is None:
-        kernels = [name.removeprefix(".text.") for name in sections if name.startswith(".text.")]
-        raise BadImage(f"no kernel {entry!r} in this cubin", hint="it has " + (", ".join(kernels) or "none"))
-    names = _symbol_names(sections)
-    values = {
-        attribute: struct.unpack("<2I", payload)[1]
-        for attribute, payload in _attributes(sections[".nv.info"].content)
-        if len(payload) == 8 and names[struct.unpack("<2I", payload)[0]] == entry
-    }
-    shared = sections.get(f".nv.shared.{entry}")
-    reserved = _RESERVED if ".nv.shared.reserved.0" in sections else 0
-    constant = sections.get(f".nv.constant0.{entry}")
-    spills = re.search(
-        rf"Function properties for {re.escape(entry)}\s.*?(\d+) bytes spill stores, (\d+) bytes spill loads",
-        log,
-        re.DOTALL,
-    )
-    return Resources(
-        registers=values.get(_REGCOUNT, text.info >> 24),
-        shared_bytes=shared.size - reserved if shared else 0,
-        local_bytes=values.get(_FRAME_SIZE, 0),
-        spill_stores=int(spills[1]) if spills else None,
-        spill_loads=int(spills[2]) if spills else None,
-        constant_bytes=constant.size if constant else 0,
-    )

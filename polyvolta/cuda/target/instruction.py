@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, function, known_names, of, settle
+from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, function, known_names, of, settle
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff, aff, var
 
@@ -116,6 +116,7 @@ _RULES = {
     "scope": of(Scope, "scope", "WARP, or QUAD_PAIR, or a Scope of your own"),
     "types": each("three element types of A, B and D", "('f16', 'f16', 'f32')", lambda v: isinstance(v, str), 3),
     "slots": COUNT,
+    "volatile": Rule("True or False", "False", lambda value: isinstance(value, bool)),
 }  # fmt: skip
 
 
@@ -133,6 +134,8 @@ class Instruction:
     scope : whose product it is.
     types : of the elements of A, B and D (and so of C), as PTX writes them.
     slots : issue slots that one takes; m8n8k4 is four machine instructions.
+    volatile : whether compilers leave it where it stands among loads and barriers. Its results are values and nothing
+        else, so that none need; ptxas schedules those of sm_70 best where they stand.
 
     Raises
     ------
@@ -151,6 +154,7 @@ class Instruction:
     scope: Scope = WARP
     types: tuple[str, str, str] = ("f16", "f16", "f32")
     slots: int = 1
+    volatile: bool = False
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)

@@ -2,8 +2,9 @@
 
 pv.targets["sm_70"].shared_bytes
 list(pv.targets)
-pv.targets.register(Target("sm_80", ...))
+pv.targets.register(Target("sm_86", ...))
 pv.compile(A @ B, target="sm_80")
+pv.compile(A @ B)                           # target="auto": the newest that the GPU at hand runs
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from polyvolta.cuda import arch
+from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.checks import BadTarget
 from polyvolta.cuda.target.macro_mma import NoInstruction
@@ -25,8 +28,8 @@ class Targets(Mapping[str, Target]):
     """Targets by name, in the order in which they were registered; the first one is the default.
 
     >>> targets = Targets(SM_70, SM_75, SM_80)
-    >>> list(targets), targets.default, "sm_80" in targets
-    (['sm_70'], 'sm_70', False)
+    >>> list(targets), targets.default, "sm_86" in targets
+    (['sm_70', 'sm_75', 'sm_80'], 'sm_70', False)
     """
 
     def __init__(self, *known: Target) -> None:
@@ -36,7 +39,7 @@ class Targets(Mapping[str, Target]):
 
     def __getitem__(self, name: str) -> Target:
         if name not in self:
-            raise UnknownTarget(f"no target is called {name!r}", hint=nearest(str(name), self._targets))
+            raise UnknownTarget(f"no target is called {name!r}", hint=nearest(str(name), [*self._targets, AUTO]))
         return self._targets[name]
 
     def __contains__(self, name: object) -> bool:
@@ -57,7 +60,7 @@ class Targets(Mapping[str, Target]):
 
     @property
     def default(self) -> str:
-        """The name of the target that kernels are made for where none is named."""
+        """The name of the target that kernels are made for where none is named and there is no GPU."""
         return next(iter(self._targets))
 
     def register(self, target: Target) -> Target:
@@ -96,16 +99,24 @@ def checked(target: Target) -> Target:
 def target_of(name: str | Target | None = None) -> Target:
     """The target of a name, by default of the default; a target that isn't registered may stand for itself.
 
+    Of the name "auto" it is the newest one that the GPU at hand runs, and the default without a GPU, or with one that
+    is older than all targets.
+
     Raises
     ------
     UnknownTarget : suggests the nearest name.
     BadTarget : no kernel can be made for it.
+
+    Cost: of "auto" the start of the GPU's driver, where there is one, once a process.
 
     >>> target_of("sm_70").shared_bytes
     98304
     """
     if isinstance(name, Target):
         return checked(name)
+    if name == AUTO:
+        gpu = arch.gpu_at_hand()
+        name = gpu and arch.newest_for(gpu, targets)
     return targets[targets.default if name is None else name]
 
 

@@ -34,6 +34,7 @@ def m8n8k4(a_layout: str, b_layout: str) -> Instruction:
         owned(8, row=LANE % 2 + 2 * bit(I, 1) + 4 * HIGH, col=4 * bit(I, 2) + 2 * bit(LANE, 1) + I % 2),
         QUAD_PAIR,
         slots=4,
+        volatile=True,
     )
 
 

@@ -53,6 +53,7 @@ from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, apart, ending, moving
+from polyvolta.cuda.text.strips import Strip, strip_of
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
@@ -224,7 +225,8 @@ class _Printer:
         pad = "  " * depth
         match s:
             case Loop():
-                return self.loop(s, depth, at)
+                strip = strip_of(s, self.ir)
+                return self.strip(s, strip, pad, at) if strip else self.loop(s, depth, at)
             case When():
                 test = " && ".join(self.condition(e) for e in s.conditions)
                 above = comment(s.comment, pad)
@@ -236,6 +238,19 @@ class _Printer:
                 return [*lines, pad + "}"]
             case _:
                 return _marked(wrapped(pad + self.typed(self.op(s)) + ";", pad + "    "), at)
+
+    def strip(self, s: Loop, strip: Strip, pad: str, at: IrPath) -> list[str]:
+        """A strip's macro-MMAs in one call, which stands for all statements of the loops."""
+        op = strip.op
+        elements, outer = (op.a, op.b, op.d), (strip.a, strip.b, strip.d)
+        single = tuple(_single(self.ir.register(e.array)) for e in elements)
+        a, b, d = (e.array + "".join(f"[{self.c(i)}]" for i in (() if alone else index))
+                   for e, index, alone in zip(elements, outer, single))  # fmt: skip
+        call = self.call(mma.products(op.macro, strip.rows, strip.cols, single), d, a, b)
+        lines = wrapped(f"{pad}{call};", pad + "    ")
+        for path in (at, *((*at, *below) for below in strip.paths)):
+            lines = _marked(lines, path)
+        return [*comment(s.comment, pad), *lines]
 
     def loop(self, s: Loop, depth: int, at: IrPath) -> list[str]:
         pad = "  " * depth

@@ -63,6 +63,7 @@ IR = Arrays(
         GlobalTensor("B", ("K", "N"), (1, 0), align=2),
         GlobalTensor("bias", ("N",), (0,)),
         GlobalTensor("C", ("M", "N"), (0, 1), True, 4),
+        GlobalTensor("D", ("M", "N"), (0, 1), align=1),
     ),
     (
         SharedTile("shared_A", 0, 64, LAYOUT, (0, 1), 2),
@@ -187,6 +188,11 @@ CASES = {
         AsyncCopy("B", INDEX, 0, "shared_B", INDEX, guarded=True),
         [in_memory("global", "read", "B", INDEX, 2, along=0, guarded=True, when="completion", opcode="LDGSTS.32"),
          in_memory("shared", "write", "shared_B", INDEX, 2, along=0, when="completion", opcode="LDGSTS.32")],
+    ),
+    "an asynchronous copy of single values": (
+        AsyncCopy("D", INDEX, 1, "shared_A", INDEX),
+        [in_memory("global", "read", "D", INDEX, 1, along=1, when="completion"),
+         in_memory("shared", "write", "shared_A", INDEX, 8, along=1, when="completion")],
     ),
     "a group of copies": (CommitCopies(), []),
     "a wait for copies": (WaitCopies(2), []),

@@ -21,15 +21,16 @@ M, N, K, L = pv.sizes("M N K L")
 
 @dataclass(frozen=True)
 class Case:
-    """A graph, the options that it is compiled with (None: the default rule's), and its tensors' alignment."""
+    """A graph, the options that it is compiled with (None: the default rule's), its tensors' alignment, the target."""
 
     graph: Callable[[], object]
     options: pv.Options | None = None
     align: int = 8
+    target: str = "sm_70"
 
     @cache  # noqa: B019  # cases live as long as the program
     def kernel(self) -> pv.Kernel:
-        return pv.compile(self.graph(), options=self.options)
+        return pv.compile(self.graph(), self.target, self.options)
 
     def text(self) -> str:
         ir = self.kernel().ir
@@ -38,12 +39,12 @@ class Case:
         return print_cuda(replace(ir, tensors=tuple(replace(t, align=self.align) for t in ir.tensors)))
 
 
-def product(a: str = "row", b: str = "col", left: str = "A", right: str = "B", depth: object = K):
-    return pv.tensor(left, (M, depth), layout=a) @ pv.tensor(right, (depth, N), layout=b)
+def product(a: str = "row", b: str = "col", left: str = "A", right: str = "B", depth: object = K, dtype="float16"):
+    return pv.tensor(left, (M, depth), layout=a, dtype=dtype) @ pv.tensor(right, (depth, N), layout=b, dtype=dtype)
 
 
-def bias_relu():
-    return pv.relu(product() + pv.tensor("bias", (N,)))
+def bias_relu(dtype="float16"):
+    return pv.relu(product(dtype=dtype) + pv.tensor("bias", (N,), dtype=dtype))
 
 
 def gelu_residual():
@@ -89,6 +90,14 @@ CASES = {
     "two_products_apart": Case(apart),
     "split_k": Case(product, SPLIT),
     "two_buffers": Case(product, pv.Options(buffers=2)),
+    "sm_75_row_col": Case(product, target="sm_75"),
+    "sm_75_col_row": Case(lambda: product("col", "row"), target="sm_75"),
+    "sm_80_row_col": Case(product, target="sm_80"),
+    "sm_80_col_row": Case(lambda: product("col", "row"), target="sm_80"),
+    "sm_80_whole_tiles": Case(product, pv.Options(partial="pad"), target="sm_80"),
+    "sm_80_narrow_accesses": Case(product, align=4, target="sm_80"),
+    "sm_80_bias_relu_bfloat16": Case(lambda: bias_relu("bfloat16"), target="sm_80"),
+    "sm_80_split_k": Case(product, SPLIT, target="sm_80"),
 }
 
 

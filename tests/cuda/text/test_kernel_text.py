@@ -173,7 +173,7 @@ def test_a_text_stands_beside_cudas_own_fp16():
     """What <cuda_fp16.h> declares: the text has other names."""
     theirs = "struct half {}; struct half2 {}; struct __half {}; typedef half nv_half;"
     for name in ("prologue_sigmoid", "plain_col_row"):
-        cubin = compile_cubin(f"{theirs}\n{CASES[name].text()}", "sm_70", name="kern0")
+        cubin = compile_cubin(f"{theirs}\n{CASES[name].text()}", CASES[name].target, name="kern0")
         assert cubin.resources("kern0").registers > 0
 
 

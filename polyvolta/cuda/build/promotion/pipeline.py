@@ -138,22 +138,16 @@ def _by_strips(
 
 
 def steady(schedule: Schedule, at: Path, movements: Mapping[str, Movement], context: Set) -> Schedule:
-    """Let code for the steady state of a k loop be generated apart: for trips in which the block's barriers and the
-    products both run, so that no trip of it tests for either.
-    """
+    """Let code for the trips of a k loop that multiply be generated apart from those that fill the ring before."""
     band = schedule.band(at)
-    run: Set | None = None
-    for s in band.statements:
-        if _is(movements[s], _orders) or _is(movements[s], _multiplies):
-            found = _instances(schedule, at, s)
-            trips = found.apply(Map.from_affs(found.space, [band.members[0].of(s)]))
-            run = trips if run is None else run & trips
-    assert run is not None
+    (product,) = (s for s in band.statements if _is(movements[s], _multiplies))
+    found = _instances(schedule, at, product)
+    trips = found.apply(Map.from_affs(found.space, [band.members[0].of(product)]))
+    trips = trips.gist(Set.universe(str(trips.space.out)).intersect_params(context))
     outer = tuple(f"o{k}" for k in range(depth(schedule, at)))
-    every = Map._of((), [(Space(Tuple(None, ("t",)), Tuple(None, (*outer, "t'"))),
-                          conjunction(("t", *outer, "t'"), [("eq", var("t") - var("t'"))]))])  # fmt: skip
-    isolated = run.gist(Set.universe(str(run.space.out)).intersect_params(context)).apply(every)
-    return schedule.replace(at, replace(band, isolate=isolated))
+    pieces = conjunction(("t", *outer, "trip"), [("eq", var("t") - var("trip"))])
+    every = Map._of((), [(Space(Tuple(None, ("t",)), Tuple(None, (*outer, "trip"))), pieces)])
+    return schedule.replace(at, replace(band, isolate=trips.apply(every)))
 
 
 def _order(

@@ -46,8 +46,9 @@ def instruction(load: MatrixLoad, count: int, transposed: bool) -> DeviceFunctio
     names = [f"r{n}" for n in range(count)]
     outs = ", ".join(f'"=r"({name})' for name in names)
     braces = "{" + ", ".join(f"%{n}" for n in range(count)) + "}"
-    turned = ", each transposed" if transposed else ""
-    lanes = "all lanes" if count * CHUNK == LANES else f"lanes 0 to {count * CHUNK - 1}"
+    turned = "" if not transposed else ", transposed" if count == 1 else ", each transposed"
+    matrix = "it" if count == 1 else "matrix l / 8"
+    naming = f"; lane l{f' < {count * CHUNK}' * (count * CHUNK < LANES)} names line l % 8 of {matrix}"
     return DeviceFunction(
         f"load_matrix_x{count}{'_transposed' if transposed else ''}",
         "void",
@@ -56,7 +57,7 @@ def instruction(load: MatrixLoad, count: int, transposed: bool) -> DeviceFunctio
             f'asm volatile("{load.name(count, transposed)} {braces}, [%{count}];"',
             f'             : {outs} : "r"(line) : "memory");',
         ),
-        f"{MATRICES[count]} of shared memory{turned}, a register of each; {lanes} name the lines one after the other",
+        f"{MATRICES[count]} of shared memory{turned}, a register of each{naming}",
     )
 
 
@@ -100,7 +101,8 @@ def _load_matrix(
          "int lane"),
         tuple(made),
         f"the lane's part of the {size} fragment at [{', '.join(names)}], value n of it at\n{shown(ownership, names)}\n"
-        f"for which the lane names the line of matrices that starts at\n{_named(lines, names)}",
+        f"for it the lane names {'the line' if len(places) == 1 else 'in load n the line'} that starts at\n"
+        f"{_named(lines, names)}",
         (SHARED_ADDRESS, single),
     )  # fmt: skip
 
@@ -115,43 +117,51 @@ def _named(lines: IndexMap, names: Sequence[str]) -> IndexMap:
 
 @dataclass(frozen=True, slots=True)
 class LaneApart:
-    """A place, rest + (own ^ crossed): `own` depends on the lane alone, the others not at all."""
+    """A place, rest + (own ^ crossed): `own`, above + low, depends on the lane alone, the others not at all.
 
-    own: Aff
+    Bits of `crossed` are bits of `low` alone, and none of `above` is one of these.
+    """
+
+    above: Aff
+    low: Aff
     crossed: Aff
     rest: Aff
 
     def scaled(self, factor: int) -> LaneApart:
         """In units of which one is a power of 2 of such."""
-        return LaneApart(factor * self.own, factor * self.crossed, factor * self.rest)
+        return LaneApart(*(factor * e for e in (self.above, self.low, self.crossed, self.rest)))
+
+    def own(self, ranges: Mapping[str, Range]) -> str:
+        """What depends on the lane, as C."""
+        return " + ".join(c_expr(e, ranges) for e in (self.above, self.low) if e != aff(0))
 
 
 def lane_apart(e: Aff, ranges: Mapping[str, Range]) -> LaneApart:
-    """A place taken apart into what depends on the lane and what doesn't; all of it is `own` if that can't be done.
+    """A place taken apart into what depends on the lane and what doesn't; all of it is `above` if that can't be done.
 
     >>> from polyvolta.sets import var
     >>> l, k = var("lane"), var("k")
     >>> place = 8 * var("i") + 8 * (l % 16) + xor(2 * (k // 16) + l // 16, l % 8, 3)
     >>> parts = lane_apart(place, {"lane": (0, 31), "k": (0, 63), "i": (0, None)})
-    >>> print(parts.own, "/", parts.crossed, "/", parts.rest)
-    (lane mod 8 ^ floor(lane/16)) + 8*(lane mod 16) / 2*floor(k/16) / 8*i
+    >>> print(parts.above, parts.low, parts.crossed, parts.rest, sep=" / ")
+    8*(lane mod 16) / (lane mod 8 ^ floor(lane/16)) / 2*floor(k/16) / 8*i
     """
     lane, others = _by_lane(e)
     mixed = [(atom, c) for atom, c in lane.terms if isinstance(atom, Xor) and lane_free(atom)]
     if not mixed:
-        return LaneApart(lane, aff(0), others)
+        return LaneApart(lane, aff(0), aff(0), others)
     if len(mixed) > 1 or mixed[0][1] != 1:
-        return LaneApart(e, aff(0), aff(0))
+        return LaneApart(e, aff(0), aff(0), aff(0))
     atom = mixed[0][0]
     lane = lane - Aff((mixed[0],))
     bits = atom.bits
     parts = [part for side in (atom.left, atom.right) for part in _disjoint(side, ranges)]
     if not parts or _step(lane) % 2**bits or any(_by_lane(p)[0].terms and _by_lane(p)[1] != aff(0) for p in parts):
-        return LaneApart(e, aff(0), aff(0))
+        return LaneApart(e, aff(0), aff(0), aff(0))
     own = [p for p in parts if "lane" in p.names()]
     crossed = [p for p in parts if "lane" not in p.names()]
     together = lambda xs: reduce(lambda x, y: xor(x, y, bits), xs)  # noqa: E731
-    return LaneApart(lane + together(own), together(crossed) if crossed else aff(0), others)
+    return LaneApart(lane, together(own), together(crossed) if crossed else aff(0), others)
 
 
 def lane_free(atom: Xor) -> bool:
@@ -185,9 +195,9 @@ def _step(e: Aff) -> int:
 def _places(apart: Sequence[LaneApart], ranges: Mapping[str, Range]) -> tuple[list[str], list[str]]:
     """The lines before and the addresses as C: what the lane says has a name, and so has a place near others."""
     first = apart[0]
-    if any(p.own != first.own for p in apart):
-        return [], [_place(c_expr(p.own, ranges), p, ranges) for p in apart]
-    lines, whole = [f"const int own = {c_expr(first.own, ranges)};"], _place("own", first, ranges)
+    if any((p.above, p.low) != (first.above, first.low) for p in apart):
+        return [], [_place(p.own(ranges), p, ranges) for p in apart]
+    lines, whole = [f"const int own = {first.own(ranges)};"], _place("own", first, ranges)
     near = [p.rest - first.rest for p in apart if p.crossed == first.crossed]
     if len(apart) == 1 or len(near) < len(apart) or not all(e.is_constant for e in near):
         return lines, [_place("own", p, ranges) for p in apart]

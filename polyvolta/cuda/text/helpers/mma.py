@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import groupby
 
 from polyvolta.cuda.target.instruction import Instruction, Scope
 from polyvolta.cuda.target.macro_mma import MacroMma, Step
@@ -17,26 +19,84 @@ def mma(macro: MacroMma) -> DeviceFunction:
     """The macro-MMA as its sequence of instructions."""
     ins = macro.instruction
     single = _instruction(ins)
-    a, b, d = macro.values
-    lines = [line for s in macro.steps for line in _call(single.name, s, a, b)]
+    _, _, d = macro.values
+    lines = [line for s in macro.steps for line in _call(single.name, s, macro.values, ("a", "b", "d"))]
     return DeviceFunction(
         "hmma_" + "_".join(ins.layouts),
         "void",
-        (f"float (&d)[{d}]", _fragment("a", a), _fragment("b", b)),
+        (f"float (&d)[{d}]", _fragment("a", macro.values[0]), _fragment("b", macro.values[1])),
         tuple(lines),
         f"macro-MMA {macro.name}: d += a @ b, {_together(ins.scope)}",
         (single,),
     )
 
 
-def _call(name: str, step: Step, a: int, b: int) -> list[str]:
+@lru_cache(maxsize=64)
+def products(macro: MacroMma, rows: int, cols: int, single: tuple[bool, bool, bool]) -> DeviceFunction:
+    """The macro-MMAs of all fragments of a warp's rows with all of its columns, rows innermost, back and forth.
+
+    So each instruction has the part of B of the one before, or its part of A, and registers of operands are read less
+    often. What one accumulator sums up keeps its order.
+
+    Parameters
+    ----------
+    single : of A, B and D, whether there is one fragment and no array of them.
+    """
+    ins = macro.instruction
+    one = _instruction(ins)
+    values = macro.values
+    a, b, d = (name if alone else name + at for name, at, alone in zip("abd", ("[i]", "[j]", "[i][j]"), single))
+    body = ["#pragma unroll", f"for (int j = 0; j < {cols}; j += 1) {{"] if cols > 1 else []
+    if cols == 1:
+        b, d = (x.replace("[j]", "[0]") for x in (b, d))
+    if rows == 1:
+        a, d = (x.replace("[i]", "[0]") for x in (a, d))
+    pad, down = "  " if cols > 1 else "", True
+    for _, steps in groupby(sorted(macro.steps, key=_first_with(macro)), key=lambda s: s.b):
+        calls = [line for s in steps for line in _call(one.name, s, values, (a, b, d))]
+        if rows > 1:
+            span = f"0; i < {rows}; i += 1" if down else f"{rows - 1}; i >= 0; i -= 1"
+            brace = " {" if len(calls) > 1 else ""
+            body += [f"{pad}#pragma unroll", f"{pad}for (int i = {span}){brace}", *(f"{pad}  {c}" for c in calls)]
+            body += [f"{pad}}}"] if brace else []
+        else:
+            body += [pad + c for c in calls]
+        down = not down
+    body += ["}"] if cols > 1 else []
+    count = lambda number, alone: "" if alone else f"[{number}]"  # noqa: E731
+    parameters = (
+        f"float (&d){'' if single[2] else f'[{rows}][{cols}]'}[{values[2]}]",
+        _fragment("a", values[0], count(rows, single[0])),
+        _fragment("b", values[1], count(cols, single[1])),
+    )
+    return DeviceFunction(
+        "hmma_" + "_".join(ins.layouts),
+        "void",
+        parameters,
+        tuple(body),
+        f"{rows} x {cols} macro-MMAs {macro.name}: d += a @ b, {_together(ins.scope)}; all rows with a part of b before the "
+        "next part,\nback and forth, so that an instruction has an operand of the one before",
+        (one,),
+    )
+
+
+def _first_with(macro: MacroMma) -> Callable[[Step], int]:
+    """Of a step, when its part of B comes first."""
+    first: dict[tuple[int, ...], int] = {}
+    for n, s in enumerate(macro.steps):
+        first.setdefault(s.b, n)
+    return lambda s: first[s.b]
+
+
+def _call(name: str, step: Step, values: tuple[int, int, int], fragments: tuple[str, str, str]) -> list[str]:
     """The lines of one instruction: a call on its part of the accumulators, or on a copy where they are scattered."""
     first, count = step.d[0], len(step.d)
-    words = f"{_words('a', step.a, a)}, {_words('b', step.b, b)}"
+    a, b, d = fragments
+    words = f"{_words(a, step.a, values[0])}, {_words(b, step.b, values[1])}"
     if step.d == tuple(range(first, first + count)):
-        return [f"{name}({f'd + {first}' if first else 'd'}, {words});"]
-    copied = ", ".join(f"d[{v}]" for v in step.d)
-    back = ", ".join(f"d[{v}] = part[{k}]" for k, v in enumerate(step.d))
+        return [f"{name}({f'{d} + {first}' if first else d}, {words});"]
+    copied = ", ".join(f"{d}[{v}]" for v in step.d)
+    back = ", ".join(f"{d}[{v}] = part[{k}]" for k, v in enumerate(step.d))
     return ["{", f"  float part[{count}] = {{{copied}}};", f"  {name}(part, {words});", f"  {back};", "}"]
 
 
@@ -61,24 +121,27 @@ def _instruction(ins: Instruction) -> DeviceFunction:
     braces = lambda names: "{" + ", ".join(names) + "}"  # noqa: E731
     outs = ", ".join(f'"+f"(d[{k}])' for k in range(n_d))
     words = [f"{x}{k}" for x, n in (("a", n_a), ("b", n_b)) for k in range(n)]
+    start = "asm volatile" if ins.volatile else "asm"
+    pad = " " * len(start)
     shape = "{}x{}x{}".format(*ins.shape)
     return DeviceFunction(
         f"mma_{ins.family}_" + "_".join(ins.layouts),
         "void",
         ("float *d", *(f"unsigned {w}" for w in words)),
         (
-            f'asm volatile("{ins.name} "',
-            f'             "{braces(d)}, {braces(a)}, {braces(b)}, {braces(d)};"',
-            f"             : {outs}",
-            "             : " + ", ".join(f'"r"({w})' for w in words) + ");",
+            f'{start}("{ins.name} "',
+            f'{pad} "{braces(d)}, {braces(a)}, {braces(b)}, {braces(d)};"',
+            f"{pad} : {outs}",
+            f"{pad} : " + ", ".join(f'"r"({w})' for w in words) + ");",
         ),
         f"d += a @ b, {shape} {'in each ' + ins.scope.name if ins.units > 1 else 'by the whole ' + ins.scope.name}",
     )
 
 
-def _fragment(name: str, values: int) -> str:
-    """The parameter that is a fragment of so many values."""
-    return declared(name, values) if vector(values) == values else f"const {declared(f'(&{name})', values)}"
+def _fragment(name: str, values: int, count: str = "") -> str:
+    """The parameter that is a fragment of so many values, or an array of them of some extents."""
+    whole = vector(values) == values and not count
+    return declared(name, values) if whole else f"const {declared(f'(&{name}){count}', values)}"
 
 
 def _words(name: str, values: tuple[int, ...], of: int) -> str:

@@ -9,9 +9,7 @@ something else than if all threads ran in step and copies were complete at once,
 
 from collections import deque
 
-from tests.cuda.verify.rings import BK, STEP, Ring
-
-COUNT = BK // STEP
+from tests.cuda.verify.rings import Ring
 
 
 def program(r: Ring, tiles: int) -> list[tuple]:
@@ -38,14 +36,14 @@ def word(r: Ring, tiles: int, c2: int, what: str):
         case ["compute"] if c2 >= 0:
             yield "read", c2 % r.stages
         case ["strips"]:
-            for c8 in range(COUNT):
-                if c8 == COUNT - 1:
+            for c8 in range(r.strips):
+                if c8 == r.strips - 1:
                     yield from (("wait",), ("sync",))
                 if c8 == 0:
                     yield from word(r, tiles, c2, "copy")
                     yield ("commit",)
-                tile = c2 + (c8 + 1) // COUNT
-                if (c2 >= 0 and c8 < COUNT - 1) or (c8 == COUNT - 1 and 0 <= tile < tiles):
+                tile = c2 + (c8 + 1) // r.strips
+                if (c2 >= 0 and c8 < r.strips - 1) or (c8 == r.strips - 1 and 0 <= tile < tiles):
                     yield "read", tile % r.stages
 
 

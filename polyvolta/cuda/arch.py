@@ -1,0 +1,104 @@
+"""Architectures by name, and which GPU runs what was made for which.
+
+A kernel's text names an architecture whose instructions it uses, `sm_80`. Instructions stay: any later GPU runs the
+text, compiled for itself. Those of a name with a letter do not: `sm_90a` is of that GPU alone, `sm_100f` of its family.
+Machine code is for one architecture and later ones of its family at best; it is compiled for the GPU at hand.
+
+What the GPU at hand is, is asked of the driver itself: its library is loaded by name, which costs nothing where there
+is none, and needs neither numba nor NVIDIA's Python packages.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from polyvolta.cuda.errors import UnsupportedArch
+
+_MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+AUTO = "auto"
+
+
+def parsed(arch: str) -> tuple[int, str]:
+    """Number and letter of an architecture's name.
+
+    Raises
+    ------
+    UnsupportedArch : it is none.
+
+    >>> parsed("sm_80"), parsed("sm_90a")
+    ((80, ''), (90, 'a'))
+    """
+    match = re.fullmatch(r"sm_(\d+)([af]?)", arch)
+    if match is None:
+        raise UnsupportedArch(f"{arch!r} is no GPU architecture", hint="write it as 'sm_70' or 'sm_90a'")
+    return int(match[1]), match[2]
+
+
+def runs_on(made_for: str, gpu: str) -> bool:
+    """Whether a GPU runs text for an architecture.
+
+    >>> [runs_on("sm_80", gpu) for gpu in ("sm_75", "sm_80", "sm_86", "sm_120")]
+    [False, True, True, True]
+    >>> runs_on("sm_90a", "sm_90"), runs_on("sm_90a", "sm_100"), runs_on("sm_100f", "sm_103")
+    (True, False, True)
+    """
+    (wanted, letter), (number, _) = parsed(made_for), parsed(gpu)
+    if letter == "a":
+        return number == wanted
+    return number >= wanted and (letter != "f" or number // 10 == wanted // 10)
+
+
+def code_runs_on(code: str, gpu: str) -> bool:
+    """Whether a GPU runs machine code for an architecture: an earlier one of its own generation, or its own.
+
+    >>> [code_runs_on("sm_80", gpu) for gpu in ("sm_80", "sm_86", "sm_90")], code_runs_on("sm_90a", "sm_90")
+    ([True, True, False], True)
+    """
+    return runs_on(code, gpu) and parsed(code)[0] // 10 == parsed(gpu)[0] // 10
+
+
+def newest_for(gpu: str, names: Iterable[str]) -> str | None:
+    """Of some architectures the newest whose text a GPU runs; of one number the one with a letter.
+
+    >>> newest_for("sm_86", ["sm_70", "sm_75", "sm_80", "sm_90"]), newest_for("sm_61", ["sm_70"])
+    ('sm_80', None)
+    """
+    return max((name for name in names if runs_on(name, gpu)), key=parsed, default=None)
+
+
+def gpu_at_hand() -> str | None:
+    """The architecture of the GPU whose context is current, else of the first one; None without a GPU or its driver.
+
+    Cost: the driver's start, once a process, some tenths of a second; without a driver some microseconds.
+    """
+    driver = _driver()
+    if driver is None:
+        return None
+    device, count = ctypes.c_int(), ctypes.c_int()
+    if driver.cuCtxGetDevice(ctypes.byref(device)):  # there is no context
+        if driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+            return None
+        if driver.cuDeviceGet(ctypes.byref(device), 0):
+            return None
+    numbers = []
+    for attribute in (_MAJOR, _MINOR):
+        value = ctypes.c_int()
+        if driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device):
+            return None
+        numbers.append(value.value)
+    return "sm_{}{}".format(*numbers)
+
+
+@cache
+def _driver() -> Any:
+    """The driver's library, started; None where there is none, or it doesn't start."""
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        return None if library.cuInit(0) else library
+    except (OSError, AttributeError):
+        return None
