@@ -71,6 +71,9 @@ Accumulators = Annotated[
 Group = Annotated[
     int | None, _of_kernel(metavar="ROWS", help="Rows of blocks that start together; the target's if missing.")
 ]
+Occupancy = Annotated[
+    int | None, _of_kernel(metavar="N", help="Blocks that share a multiprocessor at least, 1 to 8; 1 if missing.")
+]
 Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture; the first of pv.targets if missing.")]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
@@ -129,6 +132,7 @@ class Choice:
     accumulators: Accumulators = None
     prefetch: Prefetch = None
     group: Group = None
+    occupancy: Occupancy = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
@@ -140,7 +144,7 @@ class Choice:
             )
         given: dict[str, Any] = {
             name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch", "group")
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch", "group", "occupancy")
             if (value := getattr(self, name)) is not None
         }
         if self.block_tile is not None:

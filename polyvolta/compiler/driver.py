@@ -129,7 +129,7 @@ def compile(  # noqa: A001
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
-    ir = replace(ir, about=_about(graph), block_order=order)
+    ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
 
 
