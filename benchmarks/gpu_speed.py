@@ -41,11 +41,11 @@ from polyvolta.cuda.target.target import Target
 Tile = tuple[int, int, int]
 
 WAYS = """\
-128x256x64/64x64 3     256x128x64/64x64 3      224x128x64/112x32 4    192x192x64/48x96 3      96x256x64/48x64 4
-128x192x64/32x96 4     192x128x64/48x64 4      160x128x64/80x32 4     128x128x64/64x64 3 o2   96x128x64/48x64 3 o2
-128x96x64/32x96 3 o2   128x64x64/64x32 3 o3    64x64x64/32x32 3 o4    96x128x64/48x64 k2 4    96x128x128/48x64 k2 3
-128x64x64/64x64 k2 6   64x96x64/32x96 k2 4 o2  64x64x64/32x32 k2 4 o2 32x64x64/32x32 k2 4 o2  128x64x128/64x64 k4 4
-96x64x128/48x64 k4 4   64x96x128/32x96 k4 4    64x64x128/32x64 k4 6   32x64x128/32x32 k4 4 o2
+128x256x64/64x64 3, 256x128x64/64x64 3, 224x128x64/112x32 4, 192x192x64/48x96 3, 96x256x64/48x64 4,
+128x192x64/32x96 4, 192x128x64/48x64 4, 160x128x64/80x32 4, 128x128x64/64x64 3 o2, 96x128x64/48x64 3 o2,
+128x96x64/32x96 3 o2, 128x64x64/64x32 3 o3, 64x64x64/32x32 3 o4, 96x128x64/48x64 k2 4, 96x128x128/48x64 k2 3,
+128x64x64/64x64 k2 6, 64x96x64/32x96 k2 4 o2, 64x64x64/32x32 k2 4 o2, 32x64x64/32x32 k2 4 o2, 128x64x128/64x64 k4 4,
+96x64x128/48x64 k4 4, 64x96x128/32x96 k4 4, 64x64x128/32x64 k4 6, 32x64x128/32x32 k4 4 o2
 """
 """At most 24 ways to tile, what the tables' best is taken of: what a block computes in a step and the sides of a warp's
 tile, kN a split of K over N warps, buffers, oN blocks that share a multiprocessor.
@@ -64,7 +64,7 @@ def read_way(way: str) -> dict[str, Any]:
             "occupancy": blocks}  # fmt: skip
 
 
-OPTIONS = tuple(read_way(way[0]) for way in re.finditer(r"\S+/\S+( \w\d?)+", WAYS))
+OPTIONS = tuple(map(read_way, re.split(r",\s+", WAYS.strip())))
 
 
 PEAK = """
