@@ -118,7 +118,7 @@ def compile(  # noqa: A001
     macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
     fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
-    limit, asynchronous = target.shared_bytes, bool(target.copies)
+    limit, asynchronous = options.shared_limit(target), bool(target.copies)
     promotion = promote(fine, contracted, idiom, tensors, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))

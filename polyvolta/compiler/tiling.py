@@ -72,9 +72,14 @@ class Tiling:
         return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
-        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in the target's."""
+        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have."""
         tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
-        return tiles + exchange if tiles + exchange <= target.shared_bytes else max(tiles, exchange)
+        return tiles + exchange if tiles + exchange <= self.shared_limit(target) else max(tiles, exchange)
+
+    def shared_limit(self, target: Target) -> int:
+        """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
+        part = (target.shared_bytes + RESERVED) // self.occupancy - RESERVED
+        return min(part, target.shared_bytes)
 
     def registers(self, needs: Needs, target: Target) -> int:
         """32-bit registers that hold values in the main loop: accumulators, the sets of a strip's fragments, copies that
