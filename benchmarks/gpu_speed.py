@@ -160,8 +160,9 @@ def compiled(name: str, options: Sequence[dict[str, Any]], jobs: int) -> list[tu
             found.append((short(o), pv.compile(expression(name), here(), pv.Options(**o))))
         except pv.PolyvoltaError as refused:
             print(f"  {name} {o}: {refused.message}", file=sys.stderr)
+    arch = launch.device_arch()
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda nk: nk[1].compiled(launch.device_arch()), found))
+        list(pool.map(lambda nk: nk[1].compiled(arch), found))
     return found
 
 
