@@ -1,4 +1,4 @@
-"""How a kernel is tiled: nine values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: eleven values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
 
 SPLITS = (1, 2, 4, 8)
+RESERVED = 1024
+"""Bytes of a multiprocessor's shared memory that every block on it takes beside its own."""
 Tile = tuple[int, int, int]
 
 
@@ -41,6 +43,7 @@ class Tiling:
     prefetch: int
     fragments: int = 1
     group: int = 1
+    occupancy: int = 1
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -69,9 +72,14 @@ class Tiling:
         return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
-        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in the target's."""
+        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have."""
         tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
-        return tiles + exchange if tiles + exchange <= target.shared_bytes else max(tiles, exchange)
+        return tiles + exchange if tiles + exchange <= self.shared_limit(target) else max(tiles, exchange)
+
+    def shared_limit(self, target: Target) -> int:
+        """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
+        part = (target.shared_bytes + RESERVED) // self.occupancy - RESERVED
+        return min(part, target.shared_bytes)
 
     def registers(self, needs: Needs, target: Target) -> int:
         """32-bit registers that hold values in the main loop: accumulators, sets of fragments of one strip, staged
@@ -100,6 +108,7 @@ class Tiling:
         for what, need, limit in self.demands(target, needs):
             if need > limit:
                 buffers = f" and buffers={self.buffers}" if self.buffers > 1 else ""
+                buffers += f" and occupancy={self.occupancy}" if "blocks" in what and "memory" in what else ""
                 more = buffers if "memory" in what else f" in warp tiles of {warp}"
                 where = f"block tiles of {block}{more}{split}"
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
@@ -134,12 +143,19 @@ class Tiling:
 
     def demands(self, target: Target, needs: Needs) -> tuple[tuple[str, int, int], ...]:
         """(what, how much tiles that fit each other need of it at least, how much the target has)."""
-        registers = self.registers(needs, target)
-        return (
+        registers, shared, n = self.registers(needs, target), self.shared_bytes(needs, target), self.occupancy
+        alone = (
             ("threads", self.threads, target.threads),
-            ("bytes of shared memory", self.shared_bytes(needs, target), target.shared_bytes),
+            ("bytes of shared memory", shared, target.shared_bytes),
             ("registers a thread", registers, target.registers),
             ("registers a block", registers * self.threads, target.block_registers),
+        )
+        if n == 1:
+            return alone
+        return (
+            *alone,
+            (f"bytes of shared memory for {n} blocks", n * (shared + RESERVED), target.shared_bytes + RESERVED),
+            (f"registers for {n} blocks", n * registers * self.threads, target.block_registers),
         )
 
 
