@@ -281,17 +281,17 @@ MUTANTS = (
     Mutant(
         "fragments into the other set",
         "fragments that are loaded a strip ahead go to the registers that are being multiplied",
-        ("result",), ("values",), (), lambda ir: _other_set(ir, LoadMatrix, "target"),
+        ("fresh",), ("values",), (), lambda ir: _other_set(ir, LoadMatrix, "target"),
     ),
     Mutant(
         "A's fragments of the other set",
         "products take A's fragments of the strip that is being loaded, with B's of the one before",
-        ("result",), ("values",), (), lambda ir: _other_set(ir, Mma, "a"),
+        ("fresh", "sums"), ("values",), (), lambda ir: _other_set(ir, Mma, "a"),
     ),
     Mutant(
         "fragments behind their products",
         "products come before the loads of fragments that stand before them",
-        ("result",), ("values",), (), _late_fragments,
+        ("fresh",), ("uninitialised",), (), _late_fragments,
     ),
 )  # fmt: skip
 
