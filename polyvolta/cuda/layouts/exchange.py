@@ -27,6 +27,7 @@ import numpy as np
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, VALUE_BYTES, Exchange
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, conflict_free, worst_degree
+from polyvolta.cuda.layouts.lane_bits import by_bits, divides_naturals
 from polyvolta.cuda.layouts.swizzle import Swizzle, flips, swizzles
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -210,7 +211,7 @@ def _stores(
     """Where a lane's pieces go. Places that differ from the first piece's by an exclusive-or with a number, and a sum,
     are written so; others by themselves."""
     wanted = _stored(macro, pieces, numbering)[1](flips((swizzle,), numbering.vectors))[0]  # [piece, lane]
-    place = _place(macro, pieces[0][0], numbering, swizzle)
+    place = _natural(_place(macro, pieces[0][0], numbering, swizzle), wanted[0])
     set_bits = np.bitwise_or.reduce(wanted[0])
     bits = (numbering.vectors * numbering.per_piece - 1).bit_length()
     found = []
@@ -218,9 +219,17 @@ def _stores(
         apart = int(wanted[k, 0] ^ wanted[0, 0]) if not wanted[0, 0] else -1
         by_first = None if apart < 0 else xor(place, int(apart & set_bits), bits) + int(apart & ~set_bits)
         if by_first is None or (_over_lanes(by_first) != wanted[k]).any():
-            by_first = _place(macro, piece[0], numbering, swizzle)
+            by_first = _natural(_place(macro, piece[0], numbering, swizzle), wanted[k])
         found.append((f"piece{k}", by_first))
     return tuple(found)
+
+
+def _natural(e: Aff, values: np.ndarray) -> Aff:
+    """An expression with these values that a text can have: another one, by bits, if there are floors of negatives."""
+    if divides_naturals(e):
+        return e
+    made = by_bits(values)
+    return e if made is None else made
 
 
 def _place(macro: MacroMma, value: int, numbering: _Numbering, swizzle: Swizzle) -> Aff:
