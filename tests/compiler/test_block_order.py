@@ -13,6 +13,7 @@ from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.run.device_function import device_text
+from polyvolta.cuda.verify.verify import verify
 
 TILES = {"block_tile": (32, 32, 32), "warp_tile": (16, 32, 32)}
 M, N, K = pv.sizes("M N K")
@@ -152,3 +153,32 @@ def test_the_target_chooses():
     assert pv.compile(graph, target).options.group == 4
     assert pv.compile(graph, target, pv.Options(group=1)).options.group == 1
     assert next(pv.Options.space(graph, target)).group == 4
+
+
+def test_the_proof_says_the_order_and_refutes_another():
+    k = kernel(3)
+    assert "each place of the grid is one block's" in k.verify("written_once")["written_once"].relation
+    assert "place of the grid" not in kernel().verify("written_once")["written_once"].relation
+
+    class Wrong(BlockOrder):
+        def within(self, place, height):
+            return place // self.group, place % self.group
+
+    report = verify(replace(k.ir, block_order=Wrong(3)), k.graph, k.stages, "written_once")
+    found = report["written_once"].counter_example
+    assert not report.ok and re.search(r"both at place|outside", found.what)
+
+
+def test_an_order_that_is_right_by_other_means_is_undecided():
+    class Mirrored(BlockOrder):
+        """Right to left: a bijection, and none that the lemmas are about."""
+
+        def place(self, number, columns, rows):
+            x, y = super().place(number, columns, rows)
+            return columns - 1 - x, y
+
+        def counted(self, column, row, height):
+            return -column
+
+    report = verify(replace(kernel(3).ir, block_order=Mirrored(3)), kernel(3).graph, kernel(3).stages, "written_once")
+    assert not report.ok and report.undecided

@@ -27,6 +27,7 @@ import numpy as np
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, VALUE_BYTES, Exchange
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD, conflict_free, worst_degree
+from polyvolta.cuda.layouts.lane_bits import by_bits, divides_naturals
 from polyvolta.cuda.layouts.swizzle import Swizzle, flips, swizzles
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -35,7 +36,6 @@ from polyvolta.sets.values.digits import mod_parts
 from polyvolta.sets.values.simplify import simplify
 
 LANE, ROUND = var("lane"), var("round")
-BYTES = VALUE_BYTES
 POSITION_BITS = (CHUNK - 1).bit_length()  # of a value in its run
 FLIPPED_BITS = (BANKS * WORD // CHUNK_BYTES - 1).bit_length()  # of a vector's number: so many vectors span the banks
 
@@ -63,7 +63,7 @@ def plan_exchange(macro: MacroMma, kind: str = "half", order: tuple[int, int] = 
     """
     _check(macro, order)
     best: tuple[int, Exchange] | None = None
-    per_vector = CHUNK_BYTES // BYTES[kind]
+    per_vector = CHUNK_BYTES // VALUE_BYTES[kind]
     for inner in _inner_bits((per_vector - 1).bit_length()):
         pieces = _pieces(macro, order, inner)
         if pieces is None:
@@ -211,7 +211,7 @@ def _stores(
     """Where a lane's pieces go. Places that differ from the first piece's by an exclusive-or with a number, and a sum,
     are written so; others by themselves."""
     wanted = _stored(macro, pieces, numbering)[1](flips((swizzle,), numbering.vectors))[0]  # [piece, lane]
-    place = _place(macro, pieces[0][0], numbering, swizzle)
+    place = _natural(_place(macro, pieces[0][0], numbering, swizzle), wanted[0])
     set_bits = np.bitwise_or.reduce(wanted[0])
     bits = (numbering.vectors * numbering.per_piece - 1).bit_length()
     found = []
@@ -219,9 +219,17 @@ def _stores(
         apart = int(wanted[k, 0] ^ wanted[0, 0]) if not wanted[0, 0] else -1
         by_first = None if apart < 0 else xor(place, int(apart & set_bits), bits) + int(apart & ~set_bits)
         if by_first is None or (_over_lanes(by_first) != wanted[k]).any():
-            by_first = _place(macro, piece[0], numbering, swizzle)
+            by_first = _natural(_place(macro, piece[0], numbering, swizzle), wanted[k])
         found.append((f"piece{k}", by_first))
     return tuple(found)
+
+
+def _natural(e: Aff, values: np.ndarray) -> Aff:
+    """An expression with these values that a text can have: another one, by bits, if there are floors of negatives."""
+    if divides_naturals(e):
+        return e
+    made = by_bits(values)
+    return e if made is None else made
 
 
 def _place(macro: MacroMma, value: int, numbering: _Numbering, swizzle: Swizzle) -> Aff:
@@ -350,7 +358,7 @@ def _elements(macro: MacroMma) -> np.ndarray:
 
 def conflicts(exchange: Exchange) -> int:
     """The worst conflict degree of the exchange's stores and of its 128-bit loads; 1 is free of conflicts."""
-    piece_bytes = len(exchange.pieces[0]) * BYTES[exchange.kind]
+    piece_bytes = len(exchange.pieces[0]) * VALUE_BYTES[exchange.kind]
     stores = worst_degree(piece_bytes * _lane_by_lane(exchange.store), piece_bytes)
     return max(stores, worst_degree(CHUNK_BYTES * _lane_by_lane(exchange.load, exchange.rounds), CHUNK_BYTES))
 
@@ -368,7 +376,7 @@ def moves(exchange: Exchange, macro: MacroMma) -> bool:
         buffer[places[:, None] * length + np.arange(length)] = elements[list(piece)].T
     if not np.array_equal(np.sort(buffer), np.arange(rows * cols)):
         return False
-    per_vector = CHUNK_BYTES // BYTES[exchange.kind]
+    per_vector = CHUNK_BYTES // VALUE_BYTES[exchange.kind]
     seen = []
     for vectors, (row, col) in zip(
         _lane_by_lane(exchange.load, exchange.rounds), _lane_by_lane(exchange.owns, exchange.rounds)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import Access, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.kernel_ir import Access, GlobalTensor, KernelIR, TakeRun
 from polyvolta.cuda.machine.stepping import checked_block
 from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
 from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel, TooMuchToDraw
@@ -172,14 +172,22 @@ def _largest(ir: KernelIR, tensor: GlobalTensor) -> str:
 
 
 def _follow(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks: np.ndarray, found: Stores) -> None:
-    """One batch of blocks. A warp's stores after it gave a fragment to the exchange are that fragment's."""
+    """One batch of blocks. A warp's stores after it gave a fragment to the exchange, or took runs out of one, are that
+    fragment's."""
     machine = dry_machine(ir, sizes, blocks)
     given = np.zeros(machine.shape[:2], int)  # fragments given to the exchange: [block, warp]
     at: dict[tuple[int, int], int] = {}  # which of them the last box belongs to
     owner: dict[int, int] = {}  # the warp whose sums lie in a slot
+    taken: tuple = ()  # the fragment whose runs are taken out of registers, where there is no exchange
     for step in machine.steps():
         active = np.ones(machine.shape, bool) if step.mask is None else step.mask
         touched = machine.accesses(step.op)
+        if isinstance(step.op, TakeRun):
+            source = step.op.source
+            now = source.array, *(machine.number(e, source.array) for e in source.index)
+            if now != taken:
+                given += active.any(-1)
+            taken = now
         if exchanged := [a for a in touched if a.places is not None]:
             slots = [np.broadcast_to(machine.at((a.slot,))[0], machine.shape)[0, :, 0] for a in exchanged]
             if exchanged[0].writes:

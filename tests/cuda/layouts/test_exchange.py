@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from polyvolta.cuda.layouts.bank_model import phases
 from polyvolta.cuda.layouts.exchange import NoExchange, conflicts, moves, plan_exchange
+from polyvolta.cuda.layouts.lane_bits import by_bits, divides_naturals
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.registry import targets
+from polyvolta.cuda.text.c_expr import c_expr
 from polyvolta.sets import aff, var
 from tests.cuda import ampere
 from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS, interleaved, macro_mma
@@ -229,3 +232,39 @@ def test_fragments_that_have_no_exchange():
         plan_exchange(replace(macro, d=twice), "half", ROW)
     with pytest.raises(NoExchange, match="16x8 elements are no whole runs of 8 values for all 32 lanes"):
         plan_exchange(fragment(ampere.M16N8K16.d, (16, 8)), "half", ROW)
+
+
+ALL_TARGETS = [c for t in targets.values() for c in t.macro_mmas]
+
+
+@pytest.mark.parametrize("composition", ALL_TARGETS, ids=lambda c: f"{c.instructions[0].title} {c.name}")
+def test_every_plan_of_every_target_can_be_printed_and_conflicts_nowhere(composition):
+    """Places are never computed by dividing what may be negative, which C rounds another way, whatever interleave."""
+    ranges = {"lane": (0, 31)}
+    for side, kind, order in product((0, 1), BYTES, (ROW, COL)):
+        for bits in composition.orders(side)[:6]:
+            interleave = replace(composition.interleave, **{("rows", "cols")[side]: bits})
+            ex = plan_exchange(composition.of(*composition.layouts[0], interleave), kind, order)
+            for f in (ex.store, ex.load, ex.owns):
+                assert all(c_expr(e, {**ranges, "round": (0, ex.rounds - 1)}) for e in f.exprs)
+            if bits == composition.interleave.sides[side]:
+                assert conflicts(ex) == 1
+
+
+@given(weights=st.permutations([1, 2, 4, 8, 16]), flips=st.lists(st.integers(0, 31), min_size=5, max_size=5))
+def test_expressions_made_of_bits_have_the_values(weights, flips):
+    lanes = np.arange(32)
+    for weight in (weights, flips):
+        values = np.zeros(32, np.int64)
+        for b, w in enumerate(weight):
+            values ^= w * (lanes >> b & 1)
+        made = by_bits(values)
+        assert weight is flips or made is not None
+        if made is not None:
+            assert np.array_equal(np.broadcast_to(made.evaluate({"lane": lanes}), 32), values)
+            assert divides_naturals(made) and c_expr(made, {"lane": (0, 31)})
+
+
+def test_what_is_not_made_of_bits_has_no_such_expression():
+    assert by_bits(np.arange(32) * 3) is None
+    assert by_bits(np.arange(32) + 1) is None

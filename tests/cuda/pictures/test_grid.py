@@ -173,3 +173,17 @@ def test_a_grid_that_covers_little_of_a_large_matrix_is_refused():
     ir = replace(matmul().ir, grid=3 * (aff(1),))
     with pytest.raises(TooMuchToDraw, match="elements are more"):
         output_tiles(ir, M=10**6, N=10**6)
+
+
+def test_fragments_that_are_stored_without_an_exchange():
+    """A warp's runs are those of the fragment that they are taken from."""
+    M, N, K = pv.sizes("M N K")
+    product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    tiles = {"block_tile": (64, 64, 32), "warp_tile": (32, 64, 32)}
+    for idiom, outputs in ((product, 1), ([product, pv.relu(product)], 2)):
+        kernel = pv.compile(idiom, "sm_80", pv.Options(**tiles))
+        assert not any(t.layout is None for t in kernel.ir.tiles)
+        assert len([t for t in kernel.ir.tensors if t.written]) == outputs
+        svg = output_tiles(kernel, M=64, N=64)
+        boxes = fragments(svg)
+        assert len(boxes) == 8, "two warps of 2 x 2 fragments of 16 x 32"

@@ -4,7 +4,7 @@ In two steps, as the kernel does it. Within a block, elements are numbers: each 
 values to a count, and at the end the count is one on a box, the block's tile, whatever way a block took through the
 program, for full tiles and for partial ones. Over all blocks, tiles are symbolic: the tile of block (x, y) starts at
 [128*y, 128*x], say, and that the tiles of a grid meet every element of [0, M) x [0, N) once, for all sizes, is decided
-by the set core (`block_tiles`).
+by the set core (`block_tiles`). Which block is at which place of the grid is its order, a bijection (`block_order`).
 
 With a split K several warps have a part of each element; that only one of them stores the sum is in the count.
 """
@@ -20,6 +20,7 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.coverage.arguments import asked
+from polyvolta.cuda.verify.coverage.block_order import misplaced, shown
 from polyvolta.cuda.verify.coverage.block_tiles import Point, Tile, Way, different, extent, inside, not_once, writers
 from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.conditions import Condition
@@ -233,6 +234,8 @@ class WrittenOnce(Watching):
         grid = ", ".join(map(str, self.ir.grid))
         if not self.ends and (case := self.no_block()) is not None:
             return Verdict(what, f"grid ({grid})", case)
+        if (case := misplaced(self.ir.block_order)) is not None:
+            return Verdict(what, f"grid ({grid}), blocks in {self.ir.block_order}", case)
         if self.ends and not self.done and self.tiles.keys() != self.outputs.keys():
             raise Undecided("the ways through the program don't cover all blocks")
         parts = []
@@ -248,6 +251,8 @@ class WrittenOnce(Watching):
                 f"{' x '.join(map(str, shape))} elements once"
             )
         harmless = "a grid may have more blocks: their elements lie outside, and aren't stored"
+        if not self.ir.block_order.plain:
+            parts.append(shown(self.ir.block_order))
         return Verdict(what, "; ".join([*parts, harmless]))
 
     def no_block(self) -> CounterExample | None:
