@@ -166,6 +166,11 @@ class Shadow:
         for name in (*_RECORDS, "copier"):
             getattr(self, name)[:, slots] = NONE
 
+    def turn(self, slots: np.ndarray) -> None:
+        """Slot n gets the records of slot `slots[n]`, which are numbered anew."""
+        for name in (*_RECORDS, "copier", "copier_place", "writer", "writer_place", "readers", "reader_places"):
+            setattr(self, name, getattr(self, name)[:, slots])
+
     def read(
         self, slots: np.ndarray, threads: np.ndarray, mask: np.ndarray | None, place: int
     ) -> tuple[Conflicts, ...]:

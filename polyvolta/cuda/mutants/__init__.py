@@ -17,7 +17,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from polyvolta.cuda.mutants import accumulators, arguments, barriers, copies, layouts, pipeline, results, trees
+from polyvolta.cuda.mutants import (
+    accumulators,
+    arguments,
+    barriers,
+    blocks,
+    copies,
+    layouts,
+    pipeline,
+    results,
+    rings,
+    transfers,
+    trees,
+)
 from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
@@ -30,9 +42,11 @@ K = TypeVar("K")
 
 MUTANTS: dict[str, Mutant] = {
     m.name: m
-    for module in (arguments, barriers, pipeline, layouts, copies, accumulators, results, trees)
+    for module in (
+        arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, blocks, trees,
+    )
     for m in module.MUTANTS
-}
+}  # fmt: skip
 """Every mutant by name."""
 
 

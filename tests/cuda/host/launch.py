@@ -117,7 +117,7 @@ class Text:
         start = next((int(s.split()[0], 16) for s in symbols.splitlines() if s.endswith(" T gpu_enter")), 0)
         offset = hex(place - 1 - (base - start))
         shown = subprocess.run([tool, "-i", "-e", self.made, offset], capture_output=True, text=True).stdout
-        numbers = [int(n) for n in re.findall(r"kernel\.cu:(\d+)", shown)]
+        numbers = [int(n) for n in re.findall(rf"(?:kernel\.cu|{self.made.stem}\.cpp):(\d+)", shown)]
         text = self.source.splitlines()
         return "".join(f"\n  line {n}: {text[n - 1].strip()}" for n in numbers if 0 < n <= len(text))
 

@@ -25,6 +25,7 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, When
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Conflicts, Shadow
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, narrowest
+from polyvolta.cuda.verify.engine.rings import Turn, places
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, listed
 from polyvolta.cuda.verify.order.happens_before import HappensBefore, asynchronous
@@ -63,6 +64,7 @@ class RaceWatch(Watching):
         self.thread = np.arange(ir.threads).reshape(1, ir.warps, LANES, 1)
         self.touched: dict[tuple, tuple[Touched, ...]] = {}
         self.seen: dict[tuple, np.ndarray | None] = {}  # instance -> who took part
+        self.rings: dict[str, int] = {}  # tile -> slots, where one stands for all
         self.refuted: set[str] = set()
         self.alone = not asynchronous(ir)
         self.order: HappensBefore | None = None
@@ -81,10 +83,15 @@ class RaceWatch(Watching):
             if here.instance not in self.touched:
                 self.touched[here.instance] = touched(addresses, self.slot_bytes)
             self.seen[here.instance] = here.mask
+            self.rings |= here.machine.rings
             for t in self.touched[here.instance]:
                 self.access(state, here, t)
         if (scope := here.op.orders) is not None:  # type: ignore[union-attr]
             state.barrier(scope, here.mask)
+
+    def turn(self, state: Shadow, by: Turn) -> None:
+        """Slots of rings are numbered anew."""
+        state.turn(places(self.ir, by, self.slot_bytes))
 
     def leave(self, state: Shadow, loop: Loop, last: Aff | None, here: Here) -> None:
         """What nothing behind the loop touches is forgotten: whatever the last trips did there, it is one state."""
@@ -178,8 +185,9 @@ class RaceWatch(Watching):
             if mine:
                 reached = [(t.slots if mask is None else t.slots[mask]).ravel() for t, mask in mine]
                 threads = max(self.ir.threads if mask is None else np.count_nonzero(mask) for _, mask in mine)
-                size = len(np.unique(np.concatenate(reached))) * self.slot_bytes
-                out[tile.name] = f"{len(mine)} x {threads} threads to {size} bytes"
+                slots = self.rings.get(tile.name, 1)
+                size = len(np.unique(np.concatenate(reached))) * self.slot_bytes * slots
+                out[tile.name] = f"{len(mine) * slots} x {threads} threads to {size} bytes"
         return out
 
 

@@ -21,6 +21,7 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, SharedTile
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
+from polyvolta.cuda.verify.engine.rings import Turn
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
 from polyvolta.cuda.verify.report.records import Verdict
@@ -123,6 +124,12 @@ class Copies(Watching):
             )
             at = self.stores[tile][0] if tile in self.stores else None
             self.refute(here, what, address=self.address(tile, piece, buffer), at=at)
+
+    def turn(self, state: Stored, by: Turn) -> None:
+        """Slots of rings are numbered anew."""
+        for name, n in by.items():
+            if name in state.counts:
+                state.counts[name] = np.roll(state.counts[name], -n, 0)
 
     def finish(self, state: Stored, here: Here) -> None:
         """What has been stored since the last loads is whole, or nothing."""

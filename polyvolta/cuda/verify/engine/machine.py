@@ -38,6 +38,7 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, put, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.instances import Instances
+from polyvolta.cuda.verify.engine.rings import Rings, Turn, Turning, rings_of
 from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Here, Refutation, State
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -120,6 +121,8 @@ class _Machine:
         self.shape = self.threads["linearId"].shape
         self._split: dict[Aff, tuple[Aff, np.ndarray]] = {}
         self._bound: dict[tuple, tuple[Aff, np.ndarray]] = {}
+        self._rings: dict[IrPath, Rings | None] = {}
+        self.rings: dict[str, int] = {}
 
     def run(self) -> int:
         known = all_blocks(self.ir)
@@ -228,6 +231,9 @@ class _Machine:
         if not ways:
             return []
         whole = any_of([way.condition for way in ways])
+        rings = None
+        if self.sizes is None and all(isinstance(c, Turning) for c in self.clients):
+            rings = self.known_rings(s, path)
         out: list[_Way] = []
         for n, start in enumerate(lower):  # the largest of the lower bounds; of equal ones the first
             above = [start - e - (k < n) for k, e in enumerate(lower) if k != n]
@@ -235,16 +241,49 @@ class _Machine:
                 w.condition.given(*above).naming(s.var).given(var(s.var) - start, start - var(s.var)) for w in ways
             ]
             entering = [way.copy(c) for way, c in zip(ways, begin) if not c.is_empty]
-            out += self.trips_of(s, start, upper, entering, mask, path)
+            if rings is None:
+                out += self.trips_of(s, start, upper, entering, mask, path)
+            else:
+                self.turn(entering, rings.turned(start.const))
+                before, self.rings = self.rings, {**self.rings, **rings.slots}
+                left = self.trips_of(rings.loop, start, upper, entering, mask, path, rings)
+                self.rings = before
+                out += left
         return rejoined(out, whole)
 
+    def known_rings(self, s: Loop, path: IrPath) -> Rings | None:
+        """The rings of a loop whose slots may be said relative to the trip."""
+        if path not in self._rings:
+            self._rings[path] = rings_of(s, self.ir)
+        return self._rings[path]
+
+    def turn(self, ways: Sequence[_Way], by: Turn) -> None:
+        """Number the slots of rings anew."""
+        if any(by.values()):
+            for way in ways:
+                for client, state in zip(self.clients, way.states):
+                    client.turn(state, by)  # type: ignore[attr-defined]
+
     def trips_of(
-        self, s: Loop, start: Aff, upper: list[Aff], ways: list[_Way], mask: np.ndarray | None, path: IrPath
+        self,
+        s: Loop,
+        start: Aff,
+        upper: list[Aff],
+        ways: list[_Way],
+        mask: np.ndarray | None,
+        path: IrPath,
+        rings: Rings | None = None,
     ) -> list[_Way]:
-        """Run trips until everything that arrives at the head is within what has been run from there."""
+        """Run trips until everything that arrives at the head is within what has been run from there.
+
+        Parameters
+        ----------
+        rings : those of the loop that are said relative to the trip.
+        """
         v, period = var(s.var), turns(s)
+        filled = max(rings.slots.values()) if rings is not None else 0  # trips until a ring can be full
         seen: dict[Hashable, tuple[int, Condition]] = {}  # state at the head: first trip, condition it was run with
-        exits: list[_Way] = []
+        exits: list[tuple[_Way, Aff | None]] = []
         trip = 0
         while ways:
             if trip >= (MOST_TRIPS if self.sizes is None else MOST_COUNTED):
@@ -253,7 +292,7 @@ class _Machine:
             going = []
             for way in ways:
                 condition = way.condition.given(*(e - v for e in upper))
-                key = way.key, trip % period if self.sizes is None else trip
+                key = way.key, trip if trip < filled or self.sizes is not None else trip % period
                 first, done = seen.get(key, (trip, None))
                 if condition.is_empty or (done is not None and condition.within(done)):
                     continue
@@ -270,11 +309,21 @@ class _Machine:
                 for client, state in zip(self.clients, way.states):
                     client.next_trip(state, s, here)
                 way.condition = way.condition.subs({s.var: v - s.step})
+            if rings is not None:
+                self.turn(ways, rings.turned(s.step))
             trip += 1
-        return joined(exits)
+        out = []
+        for way, last in exits:
+            for left in [way] if rings is None else self.settled(way, rings, v):
+                known = left.condition
+                left.condition = (known if last is None else known.subs({s.var: last})).without(s.var)
+                out.append(left)
+        return joined(out)
 
-    def exits(self, s: Loop, start: Aff, upper: list[Aff], way: _Way, path: IrPath) -> list[_Way]:
-        """The ways on which there is no further trip: the variable is past one of the upper bounds."""
+    def exits(
+        self, s: Loop, start: Aff, upper: list[Aff], way: _Way, path: IrPath
+    ) -> list[tuple[_Way, Aff | None]]:
+        """The ways on which there is no further trip: the variable is past one of the upper bounds, at a value."""
         v, out = var(s.var), []
         for n, end in enumerate(upper):
             condition = way.condition.given(v - end - 1, *(e - v for e in upper[:n]))
@@ -287,9 +336,21 @@ class _Machine:
             here = Here(self, path, s, None, condition)
             for client, state in zip(self.clients, left.states):
                 client.leave(state, s, last, here)
-            left.condition = (condition if last is None else condition.subs({s.var: last})).without(s.var)
-            out.append(left)
+            out.append((left, last))
         return out
+
+    def settled(self, way: _Way, rings: Rings, v: Aff) -> list[_Way]:
+        """A way with the slots' own numbers again, at the end of a loop with variable `v`: by cases of v mod S, unless
+        all slots are alike."""
+        other = way.copy(way.condition)
+        self.turn([other], rings.turned(1))
+        if other.key == way.key:
+            return [way]
+        period = lcm(*rings.slots.values())
+        cases = [way.copy(way.condition.given(-((v - n) % period))) for n in range(period)]
+        for n, case in enumerate(cases):
+            self.turn([case], rings.turned(-n))
+        return [case for case in cases if not case.condition.is_empty]
 
 
 def _thresholds(symbolic: Aff, values: list[int], known: Condition) -> Iterator[tuple[Condition, int | None]]:

@@ -17,6 +17,7 @@ from polyvolta.cuda.verify.values.values import Tags
 
 SLOT = 2  # bytes
 WHOLE, LOW, HIGH = 0, 1, 2  # what a slot holds of a value
+SHARED = ""  # the name of shared memory among the arrays
 
 
 class Memories:
@@ -31,12 +32,14 @@ class Memories:
     waiting : what sums over no k may be called; see `empty_sums`.
     """
 
-    __slots__ = ("halves", "places", "registers", "shared", "waiting", "writers")
+    __slots__ = ("_borrowed", "_keys", "halves", "places", "registers", "shared", "waiting", "writers")
 
     def __init__(self, registers: dict[str, Tags], shared: Tags, halves: np.ndarray, writers: np.ndarray) -> None:
         self.registers, self.shared, self.halves, self.writers = registers, shared, halves, writers
         self.places: list[IrPath] = []
         self.waiting: Waiting | None = None
+        self._borrowed: set[str] = set()  # the arrays that copies have, too
+        self._keys: dict[str, tuple] = {}  # of arrays that have not changed since
 
     @classmethod
     def of(cls, ir: KernelIR) -> Memories:
@@ -46,27 +49,54 @@ class Memories:
         return cls(registers, Tags.unknown(slots), np.zeros(slots, np.int8), np.full(slots, -1, np.int16))
 
     def copy(self) -> Memories:
-        """Memories of their own."""
+        """Memories of their own; an array is copied when one of the two changes it."""
         self.settle()
-        registers = {name: tags.copy() for name, tags in self.registers.items()}
-        made = Memories(registers, self.shared.copy(), self.halves.copy(), self.writers.copy())
-        made.places = self.places
+        made = Memories(dict(self.registers), self.shared, self.halves, self.writers)
+        made.places, made._keys = self.places, dict(self._keys)
+        self._borrowed, made._borrowed = ({SHARED, *self.registers} for _ in range(2))
         return made
 
     def key(self) -> tuple:
         """Equal for memories that hold the same."""
         self.settle()
-        return (*(t.key() for t in self.registers.values()), self.shared.key(), self.halves.tobytes())
+        for name, tags in self.registers.items():
+            if name not in self._keys:
+                self._keys[name] = tags.key()
+        if SHARED not in self._keys:
+            self._keys[SHARED] = self.shared.key(), self.halves.tobytes()
+        return (*(self._keys[name] for name in self.registers), self._keys[SHARED])
 
     def settle(self) -> None:
         """Say sums over no k as those that are over all k."""
         if self.waiting is not None:
+            before = dict(self.registers)
             settle(self.registers, self.waiting)
+            for name in (n for n, tags in before.items() if self.registers[n] is not tags):
+                self._borrowed.discard(name)
+                self._keys.pop(name, None)
             self.waiting = None
+
+    def own(self, *names: str) -> None:
+        """Some arrays are about to change, by default all."""
+        for name in names or (SHARED, *self.registers):
+            self._keys.pop(name, None)
+            if name not in self._borrowed:
+                continue
+            self._borrowed.discard(name)
+            if name == SHARED:
+                self.shared, self.halves, self.writers = self.shared.copy(), self.halves.copy(), self.writers.copy()
+            else:
+                self.registers[name] = self.registers[name].copy()
 
     def arrays(self) -> tuple[Tags, ...]:
         """Every array of tags."""
         return (*self.registers.values(), self.shared)
+
+    def turn(self, slots: np.ndarray) -> None:
+        """Let slots of shared memory hold what others did: slot n what slot `slots[n]` held."""
+        self.own(SHARED)
+        self.shared = Tags(self.shared.kind[slots], self.shared.at[slots])
+        self.halves, self.writers = self.halves[slots], self.writers[slots]
 
     # ---- registers
 
@@ -77,6 +107,7 @@ class Memories:
     def write(self, element: Element, values: Tags, here: Here) -> None:
         """Write an element in the threads that take part."""
         where = None if here.mask is None else np.broadcast_to(here.mask[..., None], values.kind.shape)
+        self.own(element.array)
         self.registers[element.array].put(self._index(element, here), values, where)
 
     def _index(self, element: Element, here: Here) -> tuple[int, ...]:
@@ -99,6 +130,7 @@ class Memories:
         if here.mask is not None:
             active &= here.mask[..., None]
         at = slots[active]
+        self.own(SHARED)
         self.shared.scatter(at, Tags(values.kind[active], values.at[active]))
         self.halves[at] = halves
         if here.path not in self.places:

@@ -106,10 +106,12 @@ class Choosing(Protocol):
 
 
 class Running(Protocol):
-    """What all places of a run have in common: the kernel, the unrolled loops around, what has been found so far."""
+    """What all places of a run have in common: the kernel, the unrolled loops around, the slots of each ring that is
+    said relative to the trip, what has been found so far."""
 
     ir: KernelIR
     loops: dict[str, int]
+    rings: dict[str, int]
     findings: dict[str, Refutation]
     instances: Instances
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop
+from polyvolta.cuda.verify.engine.rings import Turn
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.sets import Aff
 
@@ -23,6 +24,9 @@ class Watching:
 
     def finish(self, state: Any, here: Here) -> None:
         """The program is over."""
+
+    def turn(self, state: Any, by: Turn) -> None:
+        """Slots of rings are numbered anew."""
 
 
 class Nothing:

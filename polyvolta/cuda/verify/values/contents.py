@@ -23,7 +23,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, KernelIR, Loop
 from polyvolta.cuda.ir.walk import IrPath, arrays_of, operations
-from polyvolta.cuda.verify.engine.memories import Memories
+from polyvolta.cuda.verify.engine.memories import SLOT, Memories
+from polyvolta.cuda.verify.engine.rings import Turn, places
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.cuda.verify.values import sums
@@ -72,6 +73,10 @@ class Contents:
             return substituted(skeleton, loop.var, replaced)
 
         self._rename(state, moved)
+
+    def turn(self, state: Memories, by: Turn) -> None:
+        """Slots of rings numbered anew."""
+        state.turn(places(self.ir, by, SLOT))
 
     def leave(self, state: Memories, loop: Loop, last: Aff | None, here: Here) -> None:
         """Sums without the loop variable; what else the loop wrote is known no more, and nobody should need it."""
@@ -147,6 +152,7 @@ class Contents:
     def _forget(self, state: Memories, loop: Loop) -> None:
         """What a loop wrote, sums apart, counts as never written: it belonged to its k tiles."""
         written = {name for op in operations(loop.body) for name in arrays_of(op, self.ir)[1]}
+        state.own()
         for name in written & state.registers.keys():
             tags = state.registers[name]
             tags.forget(~self._is_sum(tags))
@@ -160,6 +166,7 @@ class Contents:
     def _rename(self, state: Memories, moved: Callable[[Skeleton], Moved | None]) -> None:
         """Say every tag anew: another skeleton, and so much more in its coordinates; None for what is forgotten."""
         known: dict[int, tuple[int, tuple[int, ...]]] = {}
+        state.own()
         for tags in state.arrays():
             kinds = np.flatnonzero(np.bincount(tags.kind.ravel() + 1)) - 1
             new = np.arange(-1, max(int(kinds[-1]), 0) + 1, dtype=np.int32)  # number -> number, from -1 on
