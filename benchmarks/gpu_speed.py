@@ -9,16 +9,25 @@
 
 Data is random, times are medians of CUDA graphs' replays that take turns (`gpu_baselines.py`), on one stream. For each
 size every option is timed shortly, the best three again beside torch.mm. Every kernel's result is compared with
-float32's of torch once, at a size of its own. Needs torch and a GPU from sm_80 on.
+float64's of torch once, at a size of its own. Needs torch and a GPU from sm_80 on.
+
+A GPU at its power limit runs the slower the harder its last milliseconds were, so that a kernel's time depends on what
+ran before it. Large squares are therefore timed twice: taking turns without a pause, the order of a round rotated, and
+rested, in a random order, each replay after 12 ms of nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
+import re
+import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import gpu_baselines as baselines
@@ -27,27 +36,36 @@ import torch
 
 import polyvolta as pv
 from polyvolta.cuda.run import launch, nvrtc
+from polyvolta.cuda.target.target import Target
 
 Tile = tuple[int, int, int]
 
-OPTIONS: tuple[dict[str, Any], ...] = tuple(
-    {"block_tile": block, "warp_tile": warp, "buffers": buffers, "split_k": split, "group": group}
-    for block, warp, buffers, split, group in (
-        ((256, 128, 64), (64, 64, 64), 3, 1, 8),
-        ((128, 256, 64), (64, 64, 64), 3, 1, 8),
-        ((256, 128, 32), (64, 64, 32), 4, 1, 8),
-        ((128, 128, 64), (64, 64, 64), 3, 1, 8),
-        ((128, 128, 32), (64, 64, 32), 4, 1, 8),
-        ((128, 128, 64), (64, 32, 64), 3, 1, 8),
-        ((128, 64, 64), (64, 32, 64), 3, 1, 8),
-        ((64, 128, 64), (32, 64, 64), 3, 1, 8),
-        ((64, 64, 64), (32, 32, 64), 4, 1, 8),
-        ((64, 256, 64), (64, 64, 64), 3, 1, 8),
-        ((256, 64, 64), (64, 64, 64), 3, 1, 8),
-        ((64, 64, 64), (32, 32, 64), 3, 2, 8),
-    )
-)
-"""At most 24 ways to tile; what the tables' best is taken of."""
+WAYS = """\
+128x256x64/64x64 3, 256x128x64/64x64 3, 224x128x64/112x32 4, 192x192x64/48x96 3, 96x256x64/48x64 4,
+128x192x64/32x96 4, 192x128x64/48x64 4, 160x128x64/80x32 4, 128x128x64/64x64 3 o2, 96x128x64/48x64 3 o2,
+128x96x64/32x96 3 o2, 128x64x64/64x32 3 o3, 64x64x64/32x32 3 o4, 96x128x64/48x64 k2 4, 96x128x128/48x64 k2 3,
+128x64x64/64x64 k2 6, 64x96x64/32x96 k2 4 o2, 64x64x64/32x32 k2 4 o2, 32x64x64/32x32 k2 4 o2, 128x64x128/64x64 k4 4,
+96x64x128/48x64 k4 4, 64x96x128/32x96 k4 4, 64x64x128/32x64 k4 6, 32x64x128/32x32 k4 4 o2
+"""
+"""At most 24 ways to tile, what the tables' best is taken of: what a block computes in a step and the sides of a warp's
+tile, kN a split of K over N warps, buffers, oN blocks that share a multiprocessor.
+"""
+
+
+def read_way(way: str) -> dict[str, Any]:
+    """Options of a way to tile.
+
+    >>> read_way("96x128x64/48x64 k2 4")
+    {'block_tile': (96, 128, 32), 'warp_tile': (48, 64, 32), 'split_k': 2, 'buffers': 4, 'occupancy': 1}
+    """
+    pattern = r"(\d+)x(\d+)x(\d+)/(\d+)x(\d+)(?: k(\d))? (\d)(?: o(\d))?"
+    m, n, k, y, x, split, buffers, blocks = map(int, re.fullmatch(pattern, way).groups("1"))
+    return {"block_tile": (m, n, k // split), "warp_tile": (y, x, k // split), "split_k": split, "buffers": buffers,
+            "occupancy": blocks}  # fmt: skip
+
+
+OPTIONS = tuple(map(read_way, re.split(r",\s+", WAYS.strip())))
+
 
 PEAK = """
 extern "C" __global__ void __launch_bounds__(256) peak(float *out, int trips) {
@@ -91,10 +109,18 @@ def peak_launch() -> tuple[Callable[[], None], float]:
     return run, 2.0 * 16 * 8 * 16 * 16 * 8 * trips * blocks
 
 
+@cache
+def here() -> Target:
+    """sm_80 with the multiprocessors and the shared memory of the GPU at hand."""
+    props = torch.cuda.get_device_properties(0)
+    shared = props.shared_memory_per_block_optin
+    return replace(pv.targets["sm_80"], shared_bytes=shared, multiprocessors=props.multi_processor_count)
+
+
 def short(options: dict[str, Any]) -> str:
     """Options in a few words."""
     block, warp = ("x".join(map(str, options[t])) for t in ("block_tile", "warp_tile"))
-    more = {"b": options["buffers"], "k": options["split_k"], "g": options["group"]}
+    more = {"b": options["buffers"], "k": options["split_k"], "o": options["occupancy"]}
     return " ".join((f"{block}-{warp}", *(f"{letter}{n}" for letter, n in more.items())))
 
 
@@ -131,11 +157,12 @@ def compiled(name: str, options: Sequence[dict[str, Any]], jobs: int) -> list[tu
     found = []
     for o in options:
         try:
-            found.append((short(o), pv.compile(expression(name), target="sm_80", options=pv.Options(**o))))
+            found.append((short(o), pv.compile(expression(name), here(), pv.Options(**o))))
         except pv.PolyvoltaError as refused:
             print(f"  {name} {o}: {refused.message}", file=sys.stderr)
+    arch = launch.device_arch()
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda nk: nk[1].compiled(launch.device_arch()), found))
+        list(pool.map(lambda nk: nk[1].compiled(arch), found))
     return found
 
 
@@ -174,35 +201,57 @@ def best_of(
     return {name: g for _, name, g in sorted(timed, key=lambda t: t[0])[:keep]}
 
 
+Timed = dict[str, tuple[Any, int]]
+"""Graphs, and how many launches each has."""
+
+
+def in_turn(graphs: Timed, rounds: int) -> dict[str, float]:
+    """Median microseconds a launch, two replays of each graph in a round, each round beginning with another one."""
+    times: dict[str, list[float]] = {name: [] for name in graphs}
+    names = list(graphs)
+    for n in range(rounds):
+        for name in names[n % len(names) :] + names[: n % len(names)]:
+            times[name] += baselines.replay_us(*graphs[name])
+    return {name: statistics.median(t) for name, t in times.items()}
+
+
+def rested(graphs: Timed, rounds: int, pause: float = 0.012) -> dict[str, float]:
+    """Likewise, but each replay after so many seconds of nothing, in a random order."""
+    times: dict[str, list[float]] = {name: [] for name in graphs}
+    order = random.Random(1)
+    for _ in range(rounds):
+        for name in order.sample(list(graphs), len(graphs)):
+            torch.cuda.synchronize()
+            time.sleep(pause)
+            times[name] += baselines.replay_us(*graphs[name], 1)
+    return {name: statistics.median(t) for name, t in times.items()}
+
+
 def large(args: argparse.Namespace) -> None:
     """TFLOP/s of large squares."""
     kernels = compiled("gemm", OPTIONS, args.jobs)
     run, flops = peak_launch()
     alone = baselines.graph(run, 3)
-    print("| size | m16n8k16 alone | torch.mm | ours | of the instruction | of torch.mm | options |")
-    print("|---|---|---|---|---|---|---|")
+    print("| size | measured | m16n8k16 alone | torch.mm | ours | of the instruction | of torch.mm | options |")
+    print("|---|---|---|---|---|---|---|---|")
     for side in (4096, 8192):
         a, b = arrays_of(side, side, side)["gemm"]
-        c, count = torch.empty(side, side, **baselines.HALF), 10 if side == 4096 else 5
+        c, count = torch.empty(side, side, **baselines.HALF), 8 if side == 4096 else 5
         ours = best_of(kernels, (a, b), c, count, 2)
         graphs = ours | {"mm": baselines.graph(lambda a=a, b=b, c=c: torch.mm(a, b, out=c), count)}
-        times: dict[str, list[float]] = {name: [] for name in (*graphs, "alone")}
-        for _ in range(args.rounds):
-            for name, g in graphs.items():
-                times[name] += baselines.replay_us(g, count)
-            times["alone"] += baselines.replay_us(alone, 3)
-        us = {name: sorted(t)[len(t) // 2] for name, t in times.items()}
-        rate = {name: 2e-6 * side**3 / t for name, t in us.items()} | {"alone": 1e-6 * flops / us["alone"]}
-        best = max(ours, key=rate.__getitem__)
-        peak, mm, mine = rate["alone"], rate["mm"], rate[best]
-        cells = [f"{side}^3", *(f"{x:.0f}" for x in (peak, mm, mine)), f"{mine / peak:.3f}", f"{mine / mm:.3f}", best]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        timed = {name: (g, count) for name, g in graphs.items()} | {"alone": (alone, 3)}
+        for how, us in (("in turn", in_turn(timed, args.rounds)), ("rested", rested(timed, args.rounds))):
+            rate = {name: 2e-6 * side**3 / t for name, t in us.items()} | {"alone": 1e-6 * flops / us["alone"]}
+            best = max(ours, key=rate.__getitem__)
+            peak, mm, mine = rate["alone"], rate["mm"], rate[best]
+            numbers = [*(f"{x:.0f}" for x in (peak, mm, mine)), f"{mine / peak:.3f}", f"{mine / mm:.3f}"]
+            print(f"| {' | '.join([f'{side}^3', how, *numbers, best])} |", flush=True)
 
 
 def sizes(args: argparse.Namespace) -> None:
     """Random sizes beside torch.mm."""
     kernels = compiled("gemm", OPTIONS, args.jobs)
-    default = pv.compile(expression("gemm"), target="sm_80")
+    default = pv.compile(expression("gemm"), here())
     for name, kernel in [*kernels, ("default", default)]:
         error = right(kernel, "gemm")
         assert error < 1e-3, (name, error)

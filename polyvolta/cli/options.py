@@ -71,7 +71,15 @@ Accumulators = Annotated[
 Group = Annotated[
     int | None, _of_kernel(metavar="ROWS", help="Rows of blocks that start together; the target's if missing.")
 ]
-Arch = Annotated[str | None, _of_kernel(metavar="ARCH", help="GPU architecture, or auto: of the GPU here, sm_70 without one; auto if missing.")]
+Occupancy = Annotated[
+    int | None, _of_kernel(metavar="N", help="Blocks that share a multiprocessor at least, 1 to 8; 1 if missing.")
+]
+Arch = Annotated[
+    str | None,
+    _of_kernel(
+        metavar="ARCH", help="GPU architecture, or auto: of the GPU here, sm_70 without one; auto if missing."
+    ),
+]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
 CubinFile = Annotated[
@@ -129,6 +137,7 @@ class Choice:
     accumulators: Accumulators = None
     prefetch: Prefetch = None
     group: Group = None
+    occupancy: Occupancy = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
@@ -140,7 +149,7 @@ class Choice:
             )
         given: dict[str, Any] = {
             name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch", "group")
+            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch", "group", "occupancy")
             if (value := getattr(self, name)) is not None
         }
         if self.block_tile is not None:

@@ -120,7 +120,7 @@ def compile(  # noqa: A001
     macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
     fine, contracted = decompose(graph, options, macro.shape, context, reach)
     tensors = tensors_of(graph)
-    limit, asynchronous = target.shared_bytes, bool(target.copies)
+    limit, asynchronous = options.shared_limit(target), bool(target.copies)
     promotion = promote(fine, contracted, idiom, tensors, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
@@ -131,7 +131,7 @@ def compile(  # noqa: A001
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
-    ir = replace(ir, about=_about(graph), block_order=order)
+    ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
 
 

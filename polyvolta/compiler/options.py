@@ -28,6 +28,7 @@ ACCUMULATORS = ("auto", "one", "separate")
 BUFFERS = tuple(range(1, 9))
 AHEAD = tuple(range(8))  # k tiles that copies may run ahead
 FRAGMENTS = (1, 2)
+SHARING = tuple(range(1, 9))  # blocks of a multiprocessor
 GROUPS = tuple(range(1, HIGHEST + 1))  # rows of blocks that go together
 
 
@@ -53,6 +54,8 @@ class Options(Tiling):
         distance: what it has loaded at the step's start it stores at its end. If missing, as far as the buffers allow.
     group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
+    occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
+        of shared memory: while one waits, or stores its results, another one multiplies.
 
     Attributes
     ----------
@@ -86,9 +89,11 @@ class Options(Tiling):
         prefetch: int | None = None,
         fragments: int | None = None,
         group: int | None = None,
+        occupancy: int | None = None,
         **unknown: object,
     ) -> None:
-        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group)
+        values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
+                  occupancy)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -193,8 +198,9 @@ def _checked(name: str, value: object) -> object:
             if not isinstance(value, str):
                 known = target_of().macro_names[0]
                 raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={known!r}")
-        case "split_k" | "buffers" | "prefetch" | "fragments" | "group":
-            known = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "fragments": FRAGMENTS, "group": GROUPS}
+        case "split_k" | "buffers" | "prefetch" | "fragments" | "group" | "occupancy":
+            known = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "fragments": FRAGMENTS, "group": GROUPS,
+                     "occupancy": SHARING}  # fmt: skip
             numbers = known[name]
             whole = value if isinstance(value, int) and not isinstance(value, bool) else -1
             if whole not in numbers:

@@ -1,4 +1,4 @@
-"""How a kernel is tiled: nine values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: eleven values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
 
 SPLITS = (1, 2, 4, 8)
+RESERVED = 1024
+"""Bytes of a multiprocessor's shared memory that every block on it takes beside its own."""
 Tile = tuple[int, int, int]
 
 
@@ -41,6 +43,7 @@ class Tiling:
     prefetch: int
     fragments: int = 1
     group: int = 1
+    occupancy: int = 1
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -69,13 +72,18 @@ class Tiling:
         return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
-        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in the target's."""
+        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have."""
         tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
-        return tiles + exchange if tiles + exchange <= target.shared_bytes else max(tiles, exchange)
+        return tiles + exchange if tiles + exchange <= self.shared_limit(target) else max(tiles, exchange)
+
+    def shared_limit(self, target: Target) -> int:
+        """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
+        part = (target.shared_bytes + RESERVED) // self.occupancy - RESERVED
+        return min(part, target.shared_bytes)
 
     def registers(self, needs: Needs, target: Target) -> int:
-        """32-bit registers that hold values in the main loop: accumulators, the sets of a strip's fragments, copies that
-        go through registers."""
+        """32-bit registers that hold values in the main loop: accumulators, sets of fragments of one strip, staged
+        copies."""
         macro = target.macro_mma(self.macro_mma)
         return registers(
             self.block_tile, self.warp_tile, macro, self.split_k, needs, self.fragments, bool(target.copies)
@@ -100,6 +108,7 @@ class Tiling:
         for what, need, limit in self.demands(target, needs):
             if need > limit:
                 buffers = f" and buffers={self.buffers}" if self.buffers > 1 else ""
+                buffers += f" and occupancy={self.occupancy}" if "blocks" in what and "memory" in what else ""
                 more = buffers if "memory" in what else f" in warp tiles of {warp}"
                 where = f"block tiles of {block}{more}{split}"
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
@@ -122,8 +131,8 @@ class Tiling:
             yield f"block_tile and warp_tile have different depths, {depths}; split_k makes a block's step deeper"
         strips, rest = divmod(self.block_tile[2], shape[2])
         if self.fragments > 1 and not rest and strips % self.fragments:
-            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along K: " \
-                  "it takes an even number of them"
+            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
+                  "K, an odd number"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""
@@ -134,12 +143,19 @@ class Tiling:
 
     def demands(self, target: Target, needs: Needs) -> tuple[tuple[str, int, int], ...]:
         """(what, how much tiles that fit each other need of it at least, how much the target has)."""
-        registers = self.registers(needs, target)
-        return (
+        registers, shared, n = self.registers(needs, target), self.shared_bytes(needs, target), self.occupancy
+        alone = (
             ("threads", self.threads, target.threads),
-            ("bytes of shared memory", self.shared_bytes(needs, target), target.shared_bytes),
+            ("bytes of shared memory", shared, target.shared_bytes),
             ("registers a thread", registers, target.registers),
             ("registers a block", registers * self.threads, target.block_registers),
+        )
+        if n == 1:
+            return alone
+        return (
+            *alone,
+            (f"bytes of shared memory for {n} blocks", n * (shared + RESERVED), target.shared_bytes + RESERVED),
+            (f"registers for {n} blocks", n * registers * self.threads, target.block_registers),
         )
 
 
@@ -210,6 +226,6 @@ def registers(
     chunks = [-(-side * block[2] * split_k // 8 // threads) for side in block[:2]]
     loads = needs.prologues if asynchronous else needs.loads
     copies = max(a * chunks[0] + b * chunks[1] for a, b in loads)
-    (m, n, k), (a, b, _) = macro.shape, macro.values
+    (m, n, _), (a, b, _) = macro.shape, macro.values
     strip = warp[0] * a // m // 2 + warp[1] * b // n // 2
     return needs.accumulators * warp[0] * warp[1] // LANES + fragments * strip + 4 * copies

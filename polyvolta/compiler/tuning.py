@@ -147,19 +147,27 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     macro = target.macro_mma(asked) if asked in target.macro_names else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
-    group = given.get("group", target.group)
+    group, sharing = given.get("group", target.group), given.get("occupancy", 1)
     tried: list[Tiling] = []
     for roomy in (True, False):
-        for block in _blocks(given, needs, macro.shape, target):
-            for split in _splits(given, block, needs, target.multiprocessors):
-                for (buffers, ahead), turns in product(_rings(given, target, roomy), _turns(given, block, macro, target)):
-                    for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                        options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group)
-                        small = "split_k" in given or split == 1 or options.threads <= 256
-                        if small and next(options.problems(target, needs), None) is None:
-                            return options
-                        tried.append(options)
+        for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
+            for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing)
+                small = "split_k" in given or split == 1 or options.threads <= 256
+                if small and next(options.problems(target, needs), None) is None:
+                    return options
+                tried.append(options)
     return min(tried, key=lambda o: _excess(o, needs, target))
+
+
+def _tiles(
+    given: Mapping[str, Any], needs: Needs, macro: Composition, target: Target, roomy: bool
+) -> Iterator[tuple[Tile, int, tuple[int, int], int]]:
+    """Block tiles, splits of K, rings and sets of fragments to try, best first."""
+    for block in _blocks(given, needs, macro.shape, target):
+        for split in _splits(given, block, needs, target.multiprocessors):
+            for ring, turns in product(_rings(given, target, roomy), _turns(given, block, macro, target)):
+                yield block, split, ring, turns
 
 
 def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iterator[tuple[int, int]]:
@@ -299,7 +307,7 @@ def _warps(
     lacking = {}
     for warp in [given["warp_tile"]] if "warp_tile" in given else warps:
         threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
-        spare = min(target.registers, target.block_registers // threads)
+        spare = min(target.registers, target.block_registers // (threads * given.get("occupancy", 1)))
         spare -= registers(block, warp, macro, split, needs, fragments, bool(target.copies))
         lacking[warp] = max(0, target.spare_registers(len(needs.loads)) - spare)
     fitting = [warp for warp in lacking if not (roomy and lacking[warp])]

@@ -6,6 +6,7 @@ idioms' operands make no larger than the sum of the products' magnitudes, and ha
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,10 +22,13 @@ from polyvolta.graph import Graph
 from polyvolta.graph.errors import MixedDtypes, UnsupportedDtype
 from polyvolta.graph.functions.formats import BF16, narrowed, widened
 from polyvolta.graph.plans.idioms import plan
+from tests.cuda.ampere import COMPOSITIONS
+from tests.cuda.ampere import target as ampere_target
 
 M, N, K = pv.sizes("M N K")
 SIZES = {"M": 70, "N": 51, "K": 45}
-OPTIONS = pv.Options(block_tile=(64, 64, 32), warp_tile=(32, 32, 32), macro_mma="m16n16k16")
+WIDE = {"M": 72, "N": 56, "K": 40}  # whose lines begin where the widest accesses may
+OPTIONS = pv.Options(block_tile=(64, 64, 32), warp_tile=(32, 32, 32), macro_mma="m16n16k16", buffers=2)
 UNIT = 2.0**-24
 
 
@@ -149,9 +153,26 @@ def test_a_kernel_of_another_element_type_is_refuted():
     assert not report.ok and "A[M, K], row-major, bfloat16" in str(report)
 
 
+@cache
+def plain(idiom):
+    """A kernel whose lanes load their own fragments, through registers: no matrix loads, no asynchronous copies."""
+    halves = COMPOSITIONS["128"]
+    made = replace(halves, instructions=tuple(replace(i, types=("bf16", "bf16", "f32")) for i in halves.instructions))
+    options = pv.Options(block_tile=(64, 64, 32), warp_tile=(32, 32, 32), buffers=1)
+    return pv.compile(graph(idiom), target=ampere_target(made), options=options)
+
+
 @pytest.mark.parametrize("idiom", ["product", "epilogue", "rounded prologue"])
 def test_everything_is_proved(idiom):
-    assert pv.compile(graph(idiom), target="sm_80", options=OPTIONS).verify().ok
+    assert plain(idiom).verify().ok
+
+
+@pytest.mark.parametrize("idiom", IDIOMS)
+def test_nothing_is_seen_to_be_wrong(idiom):
+    kernel, arrays = plain(idiom), patterns(graph(idiom), 1, WIDE)
+    exact = pv.reference(graph(idiom), **float64(arrays))
+    found = on_machine(kernel, arrays, WIDE)
+    assert (np.abs(found - exact) <= bound(idiom, float64(arrays), exact)).all()
 
 
 # ---- what it computes
@@ -216,7 +237,7 @@ def kernel():
 
 @pytest.fixture
 def arrays(bfloat16):
-    return {n: a.view(bfloat16) for n, a in patterns(graph("epilogue")).items()}
+    return {n: a.view(bfloat16) for n, a in patterns(graph("epilogue"), 0, WIDE).items()}
 
 
 def test_numpy_arrays_go_in_and_come_out(kernel, arrays, bfloat16):
@@ -232,7 +253,7 @@ def test_views_and_given_outputs(kernel, arrays, bfloat16):
     views = {n: w[tuple(slice(1, d + 1) for d in arrays[n].shape)] for n, w in whole.items()}
     for n, v in views.items():
         v[...] = arrays[n]
-    out = np.zeros((80, 60), bfloat16)[3:73, 5:56]
+    out = np.zeros((80, 64), bfloat16)[3:75, 5:61]
     assert kernel.interpret(**views, out=out) is out
     assert (out == kernel.interpret(**arrays)).all()
 
@@ -244,8 +265,8 @@ def test_padded_arrays(arrays):
 
 
 def replace_partial(options):
-    return pv.Options(block_tile=options.block_tile, warp_tile=options.warp_tile, macro_mma=options.macro_mma,
-                      partial="pad")  # fmt: skip
+    named = {n: getattr(options, n) for n in ("block_tile", "warp_tile", "macro_mma", "buffers")}
+    return pv.Options(**named, partial="pad")
 
 
 def test_a_wrong_value_is_seen_and_shown(kernel, arrays):
@@ -257,8 +278,8 @@ def test_a_wrong_value_is_seen_and_shown(kernel, arrays):
     assert not seen.ok and seen.values.rows[0].found == float(widened(narrowed(np.float32(1e9))))
 
 
-def test_a_trace_shows_numbers(kernel, arrays):
-    loaded = next(s for s in kernel.trace(**arrays) if s.statement == "load_A")
+def test_a_trace_shows_numbers(arrays):
+    loaded = next(s for s in plain("epilogue").trace(**arrays) if s.statement == "load_A")
     values = loaded.values["private_A[0]"]
     assert values.dtype == np.float32
     assert values[0, 0].tolist() == arrays["A"][0, :8].astype(np.float32).tolist()
@@ -290,8 +311,8 @@ def test_bf16_is_refused_for_fp16(arrays):
 
 def test_hints_for_an_output_name_its_type(kernel, arrays):
     with pytest.raises(BadArray) as caught:
-        kernel.interpret(**arrays, out=np.zeros((70, 51), np.float16))
-    assert "numpy.empty((70, 51), ml_dtypes.bfloat16)" in caught.value.hint
+        kernel.interpret(**arrays, out=np.zeros((72, 56), np.float16))
+    assert "numpy.empty((72, 56), ml_dtypes.bfloat16)" in caught.value.hint
 
 
 def test_without_ml_dtypes_the_error_names_it(monkeypatch):

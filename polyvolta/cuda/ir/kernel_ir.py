@@ -111,6 +111,7 @@ class KernelIR(Memories):
     body : the program.
     about : what is computed, for the text's first line, such as "C = A @ B".
     block_order : which place of the grid a block of some number computes; the names blockIdx.x, .y are that place.
+    occupancy : how many blocks are to share a multiprocessor at least; the compiler leaves each its part of registers.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension.
     """
@@ -129,6 +130,7 @@ class KernelIR(Memories):
     scalars: tuple[str, ...] = ()
     about: str = ""
     block_order: BlockOrder = PLAIN
+    occupancy: int = 1
 
     @property
     def kind(self) -> str:

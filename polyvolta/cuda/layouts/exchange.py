@@ -36,7 +36,6 @@ from polyvolta.sets.values.digits import mod_parts
 from polyvolta.sets.values.simplify import simplify
 
 LANE, ROUND = var("lane"), var("round")
-BYTES = VALUE_BYTES
 POSITION_BITS = (CHUNK - 1).bit_length()  # of a value in its run
 FLIPPED_BITS = (BANKS * WORD // CHUNK_BYTES - 1).bit_length()  # of a vector's number: so many vectors span the banks
 
@@ -64,7 +63,7 @@ def plan_exchange(macro: MacroMma, kind: str = "half", order: tuple[int, int] = 
     """
     _check(macro, order)
     best: tuple[int, Exchange] | None = None
-    per_vector = CHUNK_BYTES // BYTES[kind]
+    per_vector = CHUNK_BYTES // VALUE_BYTES[kind]
     for inner in _inner_bits((per_vector - 1).bit_length()):
         pieces = _pieces(macro, order, inner)
         if pieces is None:
@@ -359,7 +358,7 @@ def _elements(macro: MacroMma) -> np.ndarray:
 
 def conflicts(exchange: Exchange) -> int:
     """The worst conflict degree of the exchange's stores and of its 128-bit loads; 1 is free of conflicts."""
-    piece_bytes = len(exchange.pieces[0]) * BYTES[exchange.kind]
+    piece_bytes = len(exchange.pieces[0]) * VALUE_BYTES[exchange.kind]
     stores = worst_degree(piece_bytes * _lane_by_lane(exchange.store), piece_bytes)
     return max(stores, worst_degree(CHUNK_BYTES * _lane_by_lane(exchange.load, exchange.rounds), CHUNK_BYTES))
 
@@ -377,7 +376,7 @@ def moves(exchange: Exchange, macro: MacroMma) -> bool:
         buffer[places[:, None] * length + np.arange(length)] = elements[list(piece)].T
     if not np.array_equal(np.sort(buffer), np.arange(rows * cols)):
         return False
-    per_vector = CHUNK_BYTES // BYTES[exchange.kind]
+    per_vector = CHUNK_BYTES // VALUE_BYTES[exchange.kind]
     seen = []
     for vectors, (row, col) in zip(
         _lane_by_lane(exchange.load, exchange.rounds), _lane_by_lane(exchange.owns, exchange.rounds)

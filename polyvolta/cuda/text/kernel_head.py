@@ -17,12 +17,14 @@ def opening(ir: KernelIR) -> str:
 
     Told only how many threads a block has, ptxas aims at several blocks on a multiprocessor where a few registers less
     would do for one more, and spills for it. Fused kernels say that one block is enough. Plain products keep the
-    paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`).
+    paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`). Where several blocks are
+    to share a multiprocessor, each gets its part of the registers.
     """
     products = {op.statement for op in operations(ir.body) if op.product is not None}
     plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))
-    first = f'extern "C" __global__ void __launch_bounds__({ir.threads}{"" if plain else ", 1"}) {ir.name}('
-    return first if plain else f"{ONE_BLOCK}\n{first}"
+    blocks = f", {ir.occupancy}" if ir.occupancy > 1 or not plain else ""
+    first = f'extern "C" __global__ void __launch_bounds__({ir.threads}{blocks}) {ir.name}('
+    return first if plain or ir.occupancy > 1 else f"{ONE_BLOCK}\n{first}"
 
 
 def banner(ir: KernelIR) -> str:

@@ -29,7 +29,6 @@ size_t gpu_shared_address(const void *pointer);
 #define EXTREMES(type, a, b)                                        \
   static inline type min(a x, b y) { return (type)x < (type)y ? x : y; } \
   static inline type max(a x, b y) { return (type)x > (type)y ? x : y; }
-EXTREMES(int, int, int)
 EXTREMES(unsigned, unsigned, unsigned)
 EXTREMES(unsigned, int, unsigned)
 EXTREMES(unsigned, unsigned, int)

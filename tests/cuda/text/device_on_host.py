@@ -49,4 +49,4 @@ def library(folder: Path, wrapped: Sequence[tuple[DeviceFunction, str]]) -> ctyp
     needed = DeviceFunctions()
     wrappers = [wrapper.replace("NAME", needed.name(f)) for f, wrapper in wrapped]
     texts = [str(REPLACED.get(f.name, needed.renamed(f))) for f in needed.names]
-    return compiled(folder, "\n".join([PRELUDE["half"], *texts, 'extern "C" {', *wrappers, "}"]))
+    return compiled(folder, "\n".join([PRELUDE, *texts, 'extern "C" {', *wrappers, "}"]))

@@ -35,7 +35,7 @@ def compiled(functions, arch="sm_70"):
     needed = DeviceFunctions()
     for f in functions:
         needed.name(f)
-    text = [PRELUDE["half"], *needed.texts(), 'extern "C" __global__ void k() {}']
+    text = [PRELUDE, *needed.texts(), 'extern "C" __global__ void k() {}']
     return compile_cubin("\n".join(text), arch, name="k")
 
 

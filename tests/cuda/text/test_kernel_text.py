@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir.kernel_ir import ExchangeStore, FragmentLoad, GlobalTensor, KernelIR, Loop, SharedStore, When
+from polyvolta.cuda.ir.kernel_ir import (
+    AsyncCopy,
+    ExchangeStore,
+    FragmentLoad,
+    GlobalTensor,
+    KernelIR,
+    LoadMatrix,
+    Loop,
+    SharedStore,
+    When,
+)
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.layouts.bank_model import conflict_degree
 from polyvolta.cuda.layouts.exchange import conflicts
@@ -76,12 +86,12 @@ def test_the_text_is_the_papers_skeleton():
 @pytest.mark.parametrize("name", CASES)
 def test_every_device_function_is_called_and_defined_once(name):
     source = CASES[name].text()
-    names = re.findall(r"__forceinline__ \w+ (\w+)\(", source)
+    names = re.findall(r"__forceinline__ \w+ \*?(\w+)\(", source)
     assert len(names) == len(set(names))
     for n in names:
         assert len(re.findall(rf"\b{n}\(", source)) >= 2, n
     called = set(re.findall(r"\b([a-z]\w+)\(", on_one_line(source)))
-    assert called <= {*names, "if", "for", "__launch_bounds__", "kern0", "extern"}
+    assert called <= {*names, "if", "for", "__launch_bounds__", "kern0", "extern", "min"}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -94,7 +104,7 @@ def test_names_of_the_text_are_kept_from_users():
     for case in CASES.values():
         ir = case.kernel().ir
         body = case.text()[case.text().index("extern __shared__") :]
-        declared = set(re.findall(r"^\s+(?:const )?(?:half8|float|int)(?: \*const)? (\w+)", body, re.MULTILINE))
+        declared = set(re.findall(r"^\s+(?:const )?(?:half8|bf16x8|float|int)(?: \*const)? (\w+)", body, re.MULTILINE))
         declared |= set(re.findall(r"for \(int (\w+) =", body)) | {t.ld for t in ir.tensors if t.ld}
         assert declared
         assert [n for n in declared if not KERNEL_NAMES.fullmatch(n)] == []
@@ -232,6 +242,11 @@ def index_points(ir, exprs):
         yield dict(zip(loops, values))
 
 
+def lane_map(op):
+    """What a lane adds to the place that an operation names: by value, or by instruction."""
+    return getattr(op, {FragmentLoad: "ownership", LoadMatrix: "lines"}.get(type(op), ""), None)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_every_shared_access_is_free_of_bank_conflicts(name):
     ir, seen = CASES[name].kernel().ir, 0
@@ -239,21 +254,23 @@ def test_every_shared_access_is_free_of_bank_conflicts(name):
         if isinstance(op, ExchangeStore):
             assert conflicts(op.exchange) == 1
             seen += 1
-        if not isinstance(op, SharedStore | FragmentLoad):
+        if not isinstance(op, SharedStore | FragmentLoad | LoadMatrix | AsyncCopy):
             continue
         tile = ir.tile(op.tile)
         dims = [n for n, _ in tile.layout.inputs]
-        exprs = op.index if isinstance(op, SharedStore) else op.origin
-        firsts = range(0, op.ownership.inputs[1][1], op.access) if isinstance(op, FragmentLoad) else [0]
-        width = 16 if isinstance(op, SharedStore) else 2 * op.access
+        exprs = {SharedStore: "index", AsyncCopy: "place"}.get(type(op), "origin")
+        exprs, own = getattr(op, exprs), lane_map(op)
+        firsts = range(0, own.inputs[1][1], op.access) if isinstance(op, FragmentLoad) else [0]
+        firsts = range(op.instructions) if isinstance(op, LoadMatrix) else firsts
+        width = 2 * op.access if isinstance(op, FragmentLoad) else 16
         lane = np.arange(32)
         for warp, point, first in product(range(ir.warps), index_points(ir, exprs), firsts):
             names = {"linearId": 32 * warp + lane, **point}
             for n, e in ir.derived:
                 names[n] = e.evaluate(names)
             at = [np.broadcast_to(e.evaluate(names), 32) for e in exprs]
-            if isinstance(op, FragmentLoad):
-                at = [x + y for x, y in zip(at, op.ownership.evaluate({"lane": lane, "i": first}))]
+            if own is not None:
+                at = [x + y for x, y in zip(at, own.evaluate({"lane": lane, own.inputs[1][0]: first}))]
             if any((x < 0).any() or (x >= n).any() for x, (_, n) in zip(at, tile.layout.inputs)):
                 continue
             chunk = np.broadcast_to(tile.layout.evaluate(dict(zip(dims, at)))[0], 32)

@@ -5,7 +5,16 @@ import random
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir.kernel_ir import Element, GlobalLoad, GlobalTensor, KernelIR, Loop, RegisterArray, When
+from polyvolta.cuda.ir.kernel_ir import (
+    AsyncCopy,
+    Element,
+    GlobalLoad,
+    GlobalTensor,
+    KernelIR,
+    Loop,
+    RegisterArray,
+    When,
+)
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.pointers import ending, moving
@@ -38,7 +47,7 @@ def test_start_steps_and_rest_are_the_index(name):
     tensors = {t.name: t for t in ir.tensors}
     for loop in (s for s in ir.body if isinstance(s, Loop)):
         moved = moving(loop, ir)
-        plain = [op for op in operations(loop.body) if isinstance(op, GlobalLoad) and not op.guarded]
+        plain = [op for op in operations(loop.body) if isinstance(op, GlobalLoad | AsyncCopy) and not op.guarded]
         assert set(moved) == {op for op in plain if len(op.index) == 2}
         for op, (pointer, rest) in moved.items():
             assert pointer.tensor == op.tensor

@@ -55,7 +55,7 @@ def library(folder, formulas, kinds, flags=(), target="float"):
         result = "float" if target == "float" else "fp16"
         head = f"void run_{n}({result} *y, long n, {parameters})"
         wrappers.append(f"{head} {{ for (long k = 0; k < n; k += 8) {call}; }}")
-    text = "\n".join([PRELUDE["half"], *needed.texts(), 'extern "C" {', *wrappers, "}"])
+    text = "\n".join([PRELUDE, *needed.texts(), 'extern "C" {', *wrappers, "}"])
     return compiled(folder, text, flags)
 
 
@@ -328,7 +328,7 @@ def arithmetic(formulas, arch, before=""):
         name = needed.name(pointwise(f"f{n}", formula, ("product", "float", "float"), "float", False))
         head = f'extern "C" __global__ void k{n}(float (*y)[8], float (*x)[8], float (*z)[8])'
         kernels.append(f"{head} {{ {name}(*y, *x, z[0], z[1]); }}")
-    image = compile_cubin("\n".join([before, PRELUDE["half"], *needed.texts(), *kernels]), arch, name="k").image
+    image = compile_cubin("\n".join([before, PRELUDE, *needed.texts(), *kernels]), arch, name="k").image
     sections = texts_of(image)
     made = []
     for n in range(len(kernels)):

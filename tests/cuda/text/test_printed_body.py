@@ -2,8 +2,9 @@
 
 import random
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
 from polyvolta.cuda.ir.kernel_ir import (
@@ -21,6 +22,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Pointwise,
     Scale,
     SharedStore,
+    TakeRun,
     WaitCopies,
     When,
     Zero,
@@ -52,6 +54,16 @@ def value(text, names):
     return eval(code, {"min": min, "max": max})  # noqa: S307
 
 
+def called(text):
+    """The arguments of `f(...) + more` as one text, and what is added."""
+    start, depth = text.index("("), 0
+    for at, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if at > start and not depth:
+            return text[start + 1 : at], text[at + 1 :].removeprefix(" + ")
+    raise ValueError(text)
+
+
 def element(text, names):
     """`array[i][j]` as (array, indices)."""
     array, *indices = re.split(r"[\[\]]+", text.strip())
@@ -69,15 +81,18 @@ def body(source):
     joined = re.sub(r",\s*\n\s+", ", ", source[source.index('extern "C"') :])
     joined = re.sub(r"\n\s+(?=([-+*/?:]|&&) )", " ", joined)
     lines = [x.strip() for x in joined.splitlines()]
-    start = max(n for n, x in enumerate(lines) if re.match(r"(half8|float) \w+[\[;]", x))
+    start = max(n for n, x in enumerate(lines) if re.match(r"(half8|bf16x8|float) \w+[\[;]", x))
     return [x for x in lines[start + 1 :] if x and not x.startswith(("//", "#pragma"))]
+
+
+START = r"const (?:fp16|bf16) \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;"
 
 
 def moving(lines):
     """The lines without those of pointers; {pointer: (tensor, line and run of its start, its step)}."""
     left, starts, steps = [], {}, {}
     for n, x in enumerate(lines):
-        if found := re.fullmatch(r"const fp16 \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
+        if found := re.fullmatch(START, x):
             starts[found[1]] = found[2], found[3] or "0", found[4] or "0"
         elif found := re.fullmatch(r"(\w+) \+= (?:(\d+)LL \* ld\w+)?(?: \+ )?(\d+)?;", x):
             steps[found[1]] = int(found[2] or 0), int(found[3] or 0)
@@ -95,10 +110,57 @@ def pointed(start, args, names):
     return tensor, tuple(value(a, names) + d * names["trips"] + value(x, names) for a, d, x in zip(at, step, args))
 
 
+@dataclass(frozen=True)
+class Strip:
+    """Unrolled loops around a macro-MMA."""
+
+    loop: Loop
+
+
+def points(s, names):
+    """The operation in unrolled loops with the names that it has in each turn."""
+    if not isinstance(s, Loop):
+        yield s, names
+        return
+    low, high = (max(e.const for e in s.lower), min(e.const for e in s.upper))
+    for value in range(low, high + 1, s.step):
+        yield from points(s.body[0], {**names, s.var: value})
+
+
+def printed_strip(ir, line, strip, names):
+    """What a strip's call multiplies, and what the loops do: (d, a, b) each time."""
+    function, _, inside = line.removesuffix(";").removesuffix(")").partition("(")
+    single = {r.name for r in ir.registers if set(r.shape) <= {1}}
+    given = []
+    for text in split(inside):
+        array, index = element(text, names)
+        rest = () if array in single else ir.register(array).shape[len(index) :]
+        given.append(np.array([(array, (*index, *at)) for at in np.ndindex(*rest)] + [None], object)[:-1])
+    d, a, b = given
+    meant = []
+    for op, at in points(strip.loop, names):
+        elements = ((e.array, () if e.array in single else tuple(i.evaluate(at) for i in e.index))
+                    for e in (op.d, op.a, op.b))  # fmt: skip
+        meant.append(tuple(elements))
+        assert function == "hmma_" + "_".join(op.macro.instruction.layouts)
+    assert len(d) == len(a) * len(b)
+    got = [(d[i * len(b) + j], a[i], b[j]) for i in range(len(a)) for j in range(len(b))]
+    return sorted(got), sorted(meant)
+
+
+def multiplied(s):
+    """The macro-MMA that is all that unrolled loops hold, if its instructions may be in any order: one call."""
+    while isinstance(s, Loop) and s.unroll and len(s.body) == 1:
+        (s,) = s.body
+    return s if isinstance(s, Mma) and not s.macro.instruction.volatile else None
+
+
 def walk(stmts):
     """The IR in the order of the text: heads, operations, and what closes."""
     for s in stmts:
         match s:
+            case Loop() if multiplied(s):
+                yield Strip(s)
             case Loop():
                 yield s
                 yield from walk(s.body)
@@ -150,7 +212,7 @@ def printed_and_meant(ir, line, op, names, pointers):
             meant = (name, op.tensor, at(in_memory_order(ir, op.tensor, op.index)), rest)
             if store:
                 packed = ir.register(op.source.array).kind == "float"
-                text = re.fullmatch(r"pack_half8\((.*)\)", args[-1])[1] if packed else args[-1]
+                text = re.fullmatch(r"pack_(?:half8|bf16x8)\((.*)\)", args[-1])[1] if packed else args[-1]
                 return (*got, element(text, names)), (*meant, of(op.source))
             return (*got, *target), (*meant, of(op.target))
         case SharedStore(source, tile, index, buffer):
@@ -161,14 +223,15 @@ def printed_and_meant(ir, line, op, names, pointers):
         case AsyncCopy(tensor, index, _, tile, local, buffer, guarded):
             t, stored = ir.tensor(tensor), ir.tile(tile)
             assert function == f"copy_global_{16 * t.align}" + "_guarded" * guarded
-            chunk = re.fullmatch(r"chunk_\w+\((.*)\)(?: \+ (.*))?", args[0])
-            started, *near = split(chunk[1])
+            assert args[0].startswith("chunk_")
+            chunk, behind = called(args[0])
+            started, *near = split(chunk)
             (there,) = stored.layout.evaluate(dict(zip((n for n, _ in stored.layout.inputs), at(local))))
             named = (n for n, _ in (stored.layout.inputs[d] for d in stored.order))
             (found,) = stored.layout.evaluate(dict(zip(named, read(near))))
             where = args[1], read(args[2:4])
             where = pointed(pointers[args[1]], args[2:4], names) if args[1] in pointers else where
-            got = (place(started, names), found + value(chunk[2] or "0", names), *where, args[4:])
+            got = (place(started, names), found + value(behind or "0", names), *where, args[4:])
             rest = [t.ld, *([str(t.dims[d]) for d in t.order] if guarded else [])]
             start = buffer.evaluate(names) * stored.chunks
             return got, ((tile, start), there, tensor, at(in_memory_order(ir, tensor, index)), rest)
@@ -192,6 +255,10 @@ def printed_and_meant(ir, line, op, names, pointers):
             assert ("sum" in function) == (parts > 1)
             assert rounds == (at((number,)) if exchange.rounds > 1 else ())
             return (*target, place(args[0], names), "lane"), meant
+        case TakeRun(t, source, runs, number):
+            assert len(args) == (3 if runs.rounds > 1 else 2)
+            got = (*(element(a, names) for a in args[:2]), *read(args[2:]))
+            return got, (of(t), of(source), *(at((number,)) if runs.rounds > 1 else ()))
         case Pointwise(t, name, _, operands, inside_):
             args = args if target else args[1:]
             target = target or (element(split(inside)[0], names),)
@@ -275,6 +342,9 @@ def check(ir, source, tries=8):
             match part:
                 case Loop():
                     compare_loop(line, part, names)
+                case Strip():
+                    got, meant = printed_strip(ir, line, part, names)
+                    assert got == meant, line
                 case When():
                     names = near(names, rng.choice(part.conditions), rng)
                     test = re.fullmatch(r"if \((.*)\) \{", line)[1]
@@ -315,5 +385,5 @@ def test_every_kind_of_operation_was_seen():
     kernels = [case.kernel().ir for case in CASES.values()] + [ring_kernel()]
     assert {type(op) for ir in kernels for op in operations(ir.body)} == {
         Zero, Scale, GlobalLoad, GlobalStore, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad, Pointwise,
-        Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies,
+        Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun,
     }  # fmt: skip

@@ -57,6 +57,7 @@ class Ring:
     early : whether waits and barriers stand in trips before the first tile, too.
     groups : whether trips without a copy commit an (empty) group.
     overlaid : whether the exchange lies where the ring does.
+    peeled : whether the trips before the first tile are a loop of their own.
     block, warp : their tiles (m, n), and
     depth : that of the block's in k, a multiple of 16.
     """
@@ -68,6 +69,7 @@ class Ring:
     early: bool = False
     groups: bool = True
     overlaid: bool = False
+    peeled: bool = False
     block: tuple[int, int] = (32, 16)
     warp: tuple[int, int] = (16, 16)
     depth: int = BK
@@ -184,6 +186,20 @@ def strips(r: Ring) -> list[Stmt]:
     ]  # fmt: skip
 
 
+def loops(r: Ring, trip: tuple[Stmt, ...]) -> list[Loop]:
+    """The loop over k tiles, or, peeled, one that fills the ring and that over the tiles."""
+    whole = Loop("c2", (aff(-r.distance),), (r.tiles - 1,), 1, False, trip)
+    if not r.peeled or not r.distance:
+        return [whole]
+    return [replace(whole, upper=(aff(-1),), body=started(trip)), replace(whole, lower=(aff(0),))]
+
+
+def started(trip: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """What is left of a trip where no tile is there: no condition that c2 >= 0 holds."""
+    kept = (s for s in trip if not (isinstance(s, When) and C2 in s.conditions))
+    return tuple(replace(s, body=started(s.body)) if isinstance(s, Loop) else s for s in kept)
+
+
 def ring(r: Ring, **changes) -> KernelIR:
     """The kernel."""
     (bm, bn), (wm, wn) = r.block, r.warp
@@ -196,7 +212,6 @@ def ring(r: Ring, **changes) -> KernelIR:
         bn * var("blockIdx.x") + wn * var("warpIdx_x") + 16 * C10 + col,
     )
     end: list[Stmt] = [Barrier(statement="over")] if r.overlaid else []
-    trip = [s for w in r.trip for s in word(r, w)]
     made = KernelIR(
         name="ring",
         sizes=("M", "N", "K"),
@@ -232,7 +247,7 @@ def ring(r: Ring, **changes) -> KernelIR:
         grid=((var("N") + bn - 1) // bn, (var("M") + bm - 1) // bm, aff(1)),
         body=(
             each(r, Zero(ACC, "zero")),
-            Loop("c2", (aff(-r.distance),), (r.tiles - 1,), 1, False, tuple(trip)),
+            *loops(r, tuple(s for w in r.trip for s in word(r, w))),
             *end,
             each(
                 r,

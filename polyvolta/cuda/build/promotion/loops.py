@@ -44,59 +44,31 @@ passed the barrier of tile kt + 1, which all others reach after their reads of t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import groupby
 from types import MappingProxyType
 
-from polyvolta.cuda.build.promotion.footprints import instances, numbered
+from polyvolta.cuda.build.promotion.footprints import instances
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
-    STRIP,
     TILE,
-    WARP,
     Movement,
     Nest,
     Operands,
     Piece,
     Tiling,
-    accumulator_name,
-    fragment_name,
     free_name,
     shared_name,
 )
-from polyvolta.cuda.build.promotion.nests import beside, conjunction, level
-from polyvolta.cuda.build.promotion.operands import (
-    Side,
-    buffer_of,
-    copy,
-    fragment_counts,
-    is_plain,
-    loads,
-    side_of,
-    staged,
-    store,
-)
-from polyvolta.cuda.ir.kernel_ir import (
-    Barrier,
-    CommitCopies,
-    Element,
-    FragmentLoad,
-    GlobalTensor,
-    LoadMatrix,
-    Mma,
-    Op,
-    RegisterArray,
-    SharedTile,
-    WaitCopies,
-)
+from polyvolta.cuda.build.promotion.nests import beside, conjunction
+from polyvolta.cuda.build.promotion.operands import Side, copy, is_plain, loads, side_of, staged, store
+from polyvolta.cuda.build.promotion.strips import Strips, grouped, strip_of
+from polyvolta.cuda.ir.kernel_ir import Barrier, CommitCopies, GlobalTensor, RegisterArray, SharedTile, WaitCopies
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.cuda.layouts.fragments import OperandLayout, OperandPlan, plan_operands
-from polyvolta.cuda.target.macro_mma import Composition, MacroMma
+from polyvolta.cuda.layouts.fragments import OperandPlan, plan_operands
+from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.graph.plans.plans import Contraction, Plan
-from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
+from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.values.simplify import interval, simplify
 from polyvolta.sets.values.space import Space, distinct
 
 
@@ -159,19 +131,6 @@ def labels_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     return out
 
 
-def strip_of(nest: Nest) -> int | None:
-    """The position of the loop over strips where fragments can take turns by it: an even number of strips, so that a
-    strip's number in its tile says which turn it is, and no further loop around or beside them.
-    """
-    name = nest.statement
-    around = [m for m in (nest.members[k] for k in nest.between(TILE, WARP)) if not m.name]
-    strips = [k for k in nest.between(WARP, STRIP) if not nest.members[k].of(name).is_constant]
-    if len(strips) != 1 or not all(m.of(name).is_constant for m in around):
-        return None
-    low, high = interval(nest.members[strips[0]].of(name), {})
-    return strips[0] if low == 0 and high is not None and high % 2 else None
-
-
 Step = list[tuple[Movement, Side | None]]
 """Movements that run together, each with the operand that it copies; None with a barrier."""
 
@@ -194,15 +153,10 @@ class _Loop:
         self.context, self.suffix, self.buffers, self.ahead = context, suffix, options.buffers, options.prefetch
         self.plain = plain
         self.through = [s for s in sides if s not in plain]  # registers
-        self.strip = strip_of(nest) if options.fragments > 1 else None  # of which the fragments are a ring
-        self.fragments = options.fragments if self.strip is not None else 1
-        taken = (*(n for n in nest.names if n), *nest.iterators, *nest.real.param_names)
-        (self.f,) = distinct(("f",), taken)
+        turn = strip_of(nest) if options.fragments > 1 else None
+        sets = 1 if turn is None else options.fragments
+        self.strips = Strips(nest, sides, plan, contraction.accumulator, self.buffers, sets, turn, context)
         self.outer = tuple(n for n in nest.above(TILE) if n)
-
-    @property
-    def macro(self) -> MacroMma:
-        return self.plan.macro
 
     def piece(self, after_another: bool) -> Piece:
         """The loop, behind a barrier of its own where one is needed.
@@ -213,18 +167,19 @@ class _Loop:
         """
         nest, name = self.nest, self.nest.statement
         groups = self.steps()
-        fragments = [self.fragment_load(s) for s in self.sides]
+        strips = self.strips
+        fragments = strips.loads()
         extensions = [self.copies_of(m, s) if s else self.added(m, self.outer, self.tiles_of(m))
                       for group in groups for m, s in group]  # fmt: skip
         added = [m for group in groups for m, _ in group]
         parts = [Filter(tuple(m.statement for m, _ in group), self.copies(group)) for group in groups]
         kt = nest.k_tile
-        movements = [*added, *fragments, self.mma()]
-        if self.strip is None:
-            below: Node = InOrder((*parts, Filter((name,), self.compute(fragments))))
+        movements = [*added, *fragments, strips.mma()]
+        if strips.turn is None:
+            below: Node = InOrder((*parts, Filter((name,), strips.compute(fragments))))
         else:
-            extensions += self.entering(fragments, nest.above(BLOCK))
-            below = self.by_strips(parts, added, fragments)
+            extensions += strips.entering(fragments, nest.above(BLOCK))
+            below = strips.by_strips(parts, added, fragments)
             added += fragments
         index = aff(0) if kt is None else var(kt)
         member = nest.members[nest.depth(TILE) - 1]
@@ -279,7 +234,7 @@ class _Loop:
 
     def tiles(self) -> tuple[SharedTile, ...]:
         out, start = [], 0
-        for side, layout in zip(self.sides, self.layouts):
+        for side, layout in zip(self.sides, (self.plan.a, self.plan.b)):
             chunks = side.chunks
             out.append(
                 SharedTile(shared_name(side.operand.name), start, chunks, layout.layout, side.order, self.buffers)
@@ -287,65 +242,15 @@ class _Loop:
             start += chunks * self.buffers
         return tuple(out)
 
-    @property
-    def layouts(self) -> tuple[OperandLayout, OperandLayout]:
-        return self.plan.a, self.plan.b
-
     def registers(self) -> tuple[RegisterArray, ...]:
-        out = [RegisterArray(n, self.macro.kind, (s.copies,)) for s in self.through for n in staged(s)]
-        for side, count, values in zip(self.sides, self.counts(), self.macro.values):
-            shape = (count,) if self.strip is None else (self.fragments, count)
-            out.append(RegisterArray(fragment_name(side.operand.name), self.macro.kind, shape, values))
-        return tuple(out)
+        staging = (RegisterArray(n, self.plan.macro.kind, (s.copies,)) for s in self.through for n in staged(s))
+        return *staging, *self.strips.registers()
 
     # ---- movements
 
     def barrier(self, name: str, dims: tuple[str, ...]) -> Movement:
         name += self.suffix
         return Movement(name, dims, (Barrier("block", name),))
-
-    def fragment_load(self, side: Side) -> Movement:
-        """Shared memory -> fragments; a warp's fragments of an operand are numbered row by row."""
-        operand = side.operand.name
-        name, dims = f"frag_{operand}", (*(n for n in self.nest.names if n), self.f)
-        counts, extent = fragment_counts(side, self.macro.shape)
-        ranges = {self.f: (0, counts[0] * counts[1] - 1)}
-        origin = (simplify(var(self.f) // counts[1], ranges), simplify(var(self.f) % counts[1], ranges))
-        local = tuple(w + o * e - b for w, o, e, b in zip(side.warp.offset, origin, extent, side.block.offset))
-        own = self.macro.a if side.letter == "a" else self.macro.b
-        layout = self.layouts["ab".index(side.letter)]
-        strip = None if self.strip is None else var(str(self.nest.names[self.strip]))
-        what = self.fragment(operand, strip, var(self.f)), shared_name(operand), local, side.letter, own
-        buffer = buffer_of(self.nest, self.buffers)
-        if (m := layout.matrix) is not None:
-            assert self.macro.loads is not None
-            op: Op = LoadMatrix(*what, m.lines, m.count, m.transposed, buffer, self.macro.loads, name)
-        else:
-            op = FragmentLoad(*what, layout.access, buffer, name)
-        return Movement(name, dims, (op,), (), "shared memory -> fragments")
-
-    def fragment(self, operand: str, strip: Aff | None, number: Aff) -> Element:
-        """A fragment of an operand; in one of the sets of registers that strips take turns in."""
-        turn = () if strip is None else (strip % self.fragments,)
-        return Element(fragment_name(operand), (*turn, number))
-
-    def mma(self) -> Movement:
-        """What an instance of the contracted statement does: which fragments its macro-MMA works on."""
-        nest = self.nest
-        of_member = dict(level(nest, STRIP))
-        place = []
-        for side in self.sides:
-            _, extent = fragment_counts(side, self.macro.shape)
-            place.append([(var(i) - o.subs(of_member)) // e
-                          for i, o, e in zip(side.operand.index, side.warp.offset, extent)])  # fmt: skip
-        strip = None if self.strip is None else nest.members[self.strip].of(nest.statement)
-        a, b = (self.fragment(s.operand.name, strip, x[0] * fragment_counts(s, self.macro.shape)[0][1] + x[1])
-                for s, x in zip(self.sides, place))  # fmt: skip
-        rows, cols = (fragment_counts(s, self.macro.shape)[0][n] for n, s in enumerate(self.sides))
-        m, _ = numbered(nest, nest.iterators[0], place[0][0], rows)
-        n, _ = numbered(nest, nest.iterators[1], place[1][1], cols)
-        d = Element(accumulator_name(self.contraction.accumulator), (m, n))
-        return Movement(nest.statement, nest.iterators, (Mma(d, a, b, self.macro, nest.statement),), (), "macro-MMAs")
 
     # ---- instances
 
@@ -359,75 +264,7 @@ class _Loop:
 
     # ---- the tree
 
-    def compute(self, fragments: Sequence[Movement]) -> Node:
-        """The warps' strips of fragment loads and macro-MMAs."""
-        nest, name = self.nest, self.nest.statement
-        tile, warp, strip = map(nest.depth, (TILE, WARP, STRIP))
-        # a loop that somebody put around the warps' tiles runs over other accumulators: registers, which need numbers
-        warps = [self.own(k, not (nest.members[k].name or nest.members[k].of(name).is_constant))
-                 for k in range(tile, warp)]  # fmt: skip
-        strips, points = ([self.own(k, True) for k in r] for r in (range(warp, strip), nest.below(STRIP)))
-        found = self.entering(fragments, nest.names)
-        fill = Filter(tuple(m.statement for m in fragments), self.filled(fragments))
-        inner = InOrder((fill, Filter((name,), Band(tuple(points)))))
-        return Band(tuple(warps), Band(tuple(strips), Extension(found[0] | found[1], inner)))
-
-    def by_strips(self, parts: Sequence[Filter], added: Sequence[Movement], fragments: Sequence[Movement]) -> Node:
-        """The strips of a tile around all that a trip does: what is there once for a tile is so in its first strip."""
-        nest, name = self.nest, self.nest.statement
-        assert self.strip is not None
-        tile, warp = nest.depth(TILE), nest.depth(WARP)
-        mapped = [k for k in range(tile, warp) if nest.members[k].name and nest.names[k]]
-        same = [(k, tuple((m.statement, var(str(nest.names[k]))) for m in fragments)) for k in mapped]
-        filled = self.filled(fragments)
-        if same:
-            filled = Band(tuple(Member(exprs, True, nest.members[k].name, level=WARP) for k, exprs in same), filled)
-        points = Band(tuple(self.own(k, True) for k in nest.below(STRIP)))
-        multiply = Band(tuple(self.own(k, False) for k in range(tile, warp)), points)
-        own = self.own(self.strip, True)
-        strip = var(str(nest.names[self.strip]))
-        exprs = (*((m.statement, aff(0)) for m in added), *((m.statement, strip) for m in fragments), *own.exprs)
-        whole = InOrder((*parts, Filter(tuple(m.statement for m in fragments), filled), Filter((name,), multiply)))
-        return Band((replace(own, exprs=exprs),), whole)
-
-    def own(self, k: int, unroll: bool) -> Member:
-        """A member of the product's nest, for the product alone."""
-        m, name = self.nest.members[k], self.nest.statement
-        return Member(((name, m.of(name)),), m.coincident, m.name, unroll or m.unroll, level=m.level)
-
-    def counts(self) -> list[int]:
-        """How many fragments a warp has of A and of B."""
-        return [c[0] * c[1] for c in (fragment_counts(s, self.macro.shape)[0] for s in self.sides)]
-
-    def entering(self, fragments: Sequence[Movement], prefix: Sequence[str | None]) -> list[Map]:
-        """The extensions { [outer members] -> fragment loads } below members of some names."""
-        return [instances(m.statement, m.dims, prefix, s.strips, ((var(self.f), n),), self.context)
-                for m, s, n in zip(fragments, self.sides, self.counts())]  # fmt: skip
-
-    def filled(self, fragments: Sequence[Movement]) -> Node:
-        """Loops over a strip's fragments."""
-        return self.grouped([(m, n, self.f) for m, n in zip(fragments, self.counts())])
-
     def copies(self, moved: Step) -> Node:
         """Loops over the copies of several movements, over the threads inside; none around a barrier."""
         copies = [(m, s.copies, m.dims[-2]) for m, s in moved if s is not None]
-        return self.grouped(copies, thread=True) if copies else Leaf()
-
-    def grouped(self, moved: Sequence[tuple[Movement, int, str]], thread: bool = False) -> Node:
-        """Unrolled loops over a dimension of each movement; those of one extent in a row share one."""
-        kids = []
-        for _, group in groupby(moved, key=lambda x: x[1]):
-            mine = [(m, d) for m, _, d in group]
-            names = [m.statement for m, _ in mine]
-            below: Node = InOrder(tuple(Filter((n,)) for n in names)) if len(names) > 1 else Leaf()
-            if thread:
-                below = _band([(m.statement, var(m.dims[-1])) for m, _ in mine], "linearId", False, below)
-            kids.append((names, _band([(m.statement, var(d)) for m, d in mine], None, True, below)))
-        if len(kids) == 1:
-            return kids[0][1]
-        return InOrder(tuple(Filter(tuple(names), node) for names, node in kids))
-
-
-def _band(exprs: Sequence[tuple[str, Aff]], name: str | None, unroll: bool, child: Node) -> Band:
-    """A one-member band over several statements."""
-    return Band((Member(tuple(exprs), True, name, unroll),), child)
+        return grouped(copies, thread=True) if copies else Leaf()

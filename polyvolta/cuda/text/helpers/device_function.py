@@ -68,7 +68,7 @@ def comment(text: str, indent: str = "") -> list[str]:
     """
     mark = f"{indent}// "
     lines: list[str] = []
-    for part in "\n".join(_in_two(part, WIDTH - len(mark)) for part in text.splitlines()).splitlines():
+    for part in "\n".join(_divided(part, WIDTH - len(mark)) for part in text.splitlines()).splitlines():
         glued = re.sub(_INNER, GLUE, part) if part.lstrip().startswith(("{", ":", "BAND: ")) else part
         if max(map(len, glued.split(" "))) > WIDTH - len(mark):
             glued = part
@@ -78,10 +78,12 @@ def comment(text: str, indent: str = "") -> list[str]:
     return [line.replace(GLUE, " ") for line in lines]
 
 
-def _in_two(part: str, width: int) -> str:
-    """A map that is too long for a line with its bounds on the next one."""
-    long = part.startswith("{") and len(part) > width
-    return re.sub(r"^(\{.*) : (.*)$", r"\1\n    : \2", part) if long else part
+def _divided(part: str, width: int) -> str:
+    """A map that is too long for a line with its bounds on the next one, and what it leads to on one of its own."""
+    if not part.startswith("{") or len(part) <= width:
+        return part
+    function, *bounds = re.sub(r"^(\{.*) : (.*)$", r"\1\n    : \2", part).splitlines()
+    return "\n".join([function if len(function) <= width else function.replace(" -> [", "\n    -> [", 1), *bounds])
 
 
 _INNER = r"(?<=\S) (?=\S)(?<![,;] )(?!->|: |and )"

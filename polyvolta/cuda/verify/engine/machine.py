@@ -39,8 +39,8 @@ from polyvolta.cuda.ir.walk import IrPath, put, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.instances import Instances
 from polyvolta.cuda.verify.engine.rings import Rings, Turn, Turning, rings_of
-from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Here, Refutation, State
-from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
+from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Entering, Here, Refutation, State
+from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
@@ -215,9 +215,10 @@ class _Machine:
             raise Undecided(f"the bounds of loop {s.var} differ between threads")
         ends = [symbolic + int(numbers.flat[0]) for symbolic, numbers in bounds]
         lower, upper = ends[: len(s.lower)], ends[len(s.lower) :]
-        if not s.unroll or not all(e.is_constant for e in ends):
+        values = trips(s, lower, upper)
+        if values is None:
             return self.symbolic_loop(s, lower, upper, ways, mask, path)
-        for value in range(max(e.const for e in lower), min(e.const for e in upper) + 1, s.step):
+        for value in values:
             self.loops[s.var] = value
             ways = self.body(s.body, ways, mask, path)
         self.loops.pop(s.var, None)
@@ -241,6 +242,11 @@ class _Machine:
                 w.condition.given(*above).naming(s.var).given(var(s.var) - start, start - var(s.var)) for w in ways
             ]
             entering = [way.copy(c) for way, c in zip(ways, begin) if not c.is_empty]
+            for way in entering:
+                here = Here(self, path, s, mask, way.condition)
+                for client, state in zip(self.clients, way.states):
+                    if isinstance(client, Entering):
+                        client.enter(state, s, start, here)
             if rings is None:
                 out += self.trips_of(s, start, upper, entering, mask, path)
             else:

@@ -105,6 +105,15 @@ class Choosing(Protocol):
         ...
 
 
+@runtime_checkable
+class Entering(Protocol):
+    """A client that says things anew where a symbolic loop begins."""
+
+    def enter(self, state: State, loop: Loop, start: Aff, here: Here) -> None:
+        """The first trip of a symbolic loop is about to begin, with the variable at `start`."""
+        ...
+
+
 class Running(Protocol):
     """What all places of a run have in common: the kernel, the unrolled loops around, the slots of each ring that is
     said relative to the trip, what has been found so far."""

@@ -1,23 +1,25 @@
 """What stays a symbol in a proof, and what becomes numbers.
 
 A block's threads are few and each is different: `linearId` and the names computed from it are enumerated, as arrays. So
-are the variables of unrolled loops. Sizes, `blockIdx.*` and the variables of loops over k tiles have any number of
-values and stay symbols, about which the kernel says a little. An index is then a symbolic part, the same for all
-threads, and numbers: 128*blockIdx.y + 32*c2, and 0 .. 127.
+are the variables of unrolled loops, and of loops of a few trips. Sizes, `blockIdx.*` and the variables of loops over k
+tiles have any number of values and stay symbols, about which the kernel says a little. An index is then a symbolic
+part, the same for all threads, and numbers: 128*blockIdx.y + 32*c2, and 0 .. 127.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import gcd
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 
+FEW = 8  # trips of a loop that is run in numbers though it isn't unrolled
 BLOCKS = tuple(f"blockIdx.{axis}" for axis in "xyz")
 
 
@@ -44,6 +46,21 @@ def of_grid(ir: KernelIR) -> list[Aff]:
 def all_blocks(ir: KernelIR, variables: tuple[str, ...] = ()) -> Condition:
     """All sizes that the kernel takes, and all blocks of their grids; of some variables more nothing is known."""
     return Condition((*ir.sizes, *BLOCKS, *variables), (frozenset([*of_sizes(ir), *of_grid(ir)]),))
+
+
+def trips(loop: Loop, lower: Sequence[Aff], upper: Sequence[Aff]) -> range | None:
+    """The values of a loop's variable, if the loop is run in numbers: an unrolled one, and one of a few trips that sums
+    nothing, as it fills a ring before the loop over k tiles. Else it stays a symbol.
+
+    Parameters
+    ----------
+    lower, upper : the loop's bounds, with the values of the loops around.
+    """
+    if not all(e.is_constant for e in (*lower, *upper)):
+        return None
+    found = range(max(e.const for e in lower), min(e.const for e in upper) + 1, loop.step)
+    few = len(found) <= FEW and not any(op.product is not None for op in operations(loop.body))
+    return found if loop.unroll or few else None
 
 
 def parts(e: Aff, numeric: Collection[str]) -> tuple[Aff, Aff]:

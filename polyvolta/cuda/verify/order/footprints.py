@@ -19,7 +19,6 @@ from itertools import product
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR
-from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.addresses import Addresses, narrowest, slot_chunks
 from polyvolta.cuda.verify.engine.symbols import parts, thread_numbers
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -41,7 +40,7 @@ class Footprint:
     size : of a slot, and
     start, count : the first slot's place and how many there are, in pieces of memory.
     pairs : int64, ascending, piece * threads + thread.
-    paths : where the accesses stand, each with its own pairs.
+    touches : the accesses, each with its own pairs.
     """
 
     tile: str
@@ -50,7 +49,7 @@ class Footprint:
     start: int
     count: int
     pairs: np.ndarray
-    paths: tuple[tuple[IrPath, np.ndarray], ...]
+    touches: tuple[tuple[Touch, np.ndarray], ...]
 
     @property
     def span(self) -> tuple[int, int]:
@@ -78,14 +77,14 @@ class Footprints:
     def of(self, event: Event) -> tuple[Footprint, ...]:
         """An event's footprints, one for each tile and expression of a slot."""
         if event.name not in self._known:
-            found: dict[tuple[str, Aff | None, int], list[tuple[IrPath, np.ndarray]]] = {}
+            found: dict[tuple[str, Aff | None, int], list[tuple[Touch, np.ndarray]]] = {}
             for touch in event.touches:
                 key, pairs = self._reached(touch)
-                found.setdefault(key, []).append((touch.path, pairs))
+                found.setdefault(key, []).append((touch, pairs))
             self._known[event.name] = tuple(self._made(key, rows) for key, rows in found.items())
         return self._known[event.name]
 
-    def _made(self, key: tuple[str, Aff | None, int], rows: list[tuple[IrPath, np.ndarray]]) -> Footprint:
+    def _made(self, key: tuple[str, Aff | None, int], rows: list[tuple[Touch, np.ndarray]]) -> Footprint:
         name, slot, chunks = key
         tile, per_chunk = self.ir.tile(name), CHUNK_BYTES // self.piece
         count = tile.buffers * tile.chunks // chunks

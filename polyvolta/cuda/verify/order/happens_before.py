@@ -2,8 +2,8 @@
 
 An asynchronous copy writes its place at any time between its issue and its arrival. So whatever else reaches that
 place, in any trip, by any thread, must come behind its arrival or before its issue: two statements, by which of the two
-is earlier in the program. What is read after a copy in the program is read of that copy, and must come behind the arrival
-("between"). What is read, written or copied to before is to be done before the copy is issued ("overwritten").
+is earlier in the program. What is read after a copy in the program is read of that copy, and must come behind the
+arrival ("between"). What is read, written or copied to before is to be done before the copy is issued ("overwritten").
 
 Every pair of events that meet in shared memory gives a relation of their instances, and so do the orders that there
 are; that the one is within the other is a question to the set core, for all sizes and k tiles at once. What is left
@@ -41,6 +41,16 @@ class Found:
     case: CounterExample
     at: IrPath
     other: IrPath
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Instance:
+    """One instance of an event in one thread, (warp, lane), with the values of all loops around."""
+
+    event: Event
+    path: IrPath
+    who: tuple[int, int]
+    loops: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,25 +169,33 @@ class HappensBefore:
         there = {**here, **{d: point[d + "'"] for d in other.dims}}
         one, two = self._placed(a, here), self._placed(b, there)
         place, thread, its = threads_at(one.pairs, two.pairs, self.ir.threads, pair.scope)
-        copied = _path(one, place * self.ir.threads + thread), self._who(thread), here, copy
-        reached = _path(two, place * self.ir.threads + its), self._who(its), there, other
+        copied = self._instance(copy, one, place, thread, here)
+        reached = self._instance(other, two, place, its, there)
         behind = _holds(self.relations.before(copy, other), copy, other, point, self.relations)
-        (at, who, values, last), (before, other_who, _, first) = (reached, copied) if behind else (copied, reached)
-        who_text, other_text = (f"warp {w}, lane {l}" for w, l in (who, other_who))
-        if who == other_who:
+        last, first = (reached, copied) if behind else (copied, reached)
+        who_text, other_text = (f"warp {x.who[0]}, lane {x.who[1]}" for x in (last, first))
+        if last.who == first.who:
             other_text = "it itself"
-        trips = self._trips(first, copied[2] if behind else reached[2], values)
+        trips = self._trips(first, last)
         if behind and other.kind == READ:
             what = f"{who_text} reads what {other_text} copies{trips}, and {self._why(pair, point)}"
         else:
-            verb = {READ: "reads", COPY: "copies there"}.get(first.kind, "writes")
-            does = "copies over" if last.kind == COPY else "overwrites"
+            verb = {READ: "reads", COPY: "copies there"}.get(first.event.kind, "writes")
+            does = "copies over" if last.event.kind == COPY else "overwrites"
             what = f"{who_text} {does} what {other_text} {verb}{trips}, and {self._gap(pair, behind)}"
         sizes = {n: point.get(n, self._least(n)) for n in self.ir.sizes}
         block = tuple(point.get(f"blockIdx.{axis}", 0) for axis in "xyz")
-        trip = {d: values[d] for d in last.dims}
         address = byte_text(self.ir, place * self.footprints.piece, a.tile)
-        return Found(CounterExample(what, sizes, block, *who, trip, address), at, before)  # type: ignore[arg-type]
+        case = CounterExample(what, sizes, block, *last.who, last.loops, address)  # type: ignore[arg-type]
+        return Found(case, last.path, first.path)
+
+    def _instance(
+        self, event: Event, f: Footprint, place: int, thread: int, values: Mapping[str, int]
+    ) -> _Instance:
+        """The instance of an event, for some values of its dimensions, that reaches a place in a thread."""
+        touch = next(t for t, pairs in f.touches if place * self.ir.threads + thread in pairs)
+        warp, lane = divmod(thread, LANES)
+        return _Instance(event, touch.path, (warp, lane), {**touch.loops, **{d: values[d] for d in event.dims}})
 
     def _why(self, pair: _Pair, point: Mapping[str, int]) -> str:
         """Why what is read may not have arrived."""
@@ -189,7 +207,8 @@ class HappensBefore:
             if not holds(order.committed(copy, other)):
                 return "no commit closes the copy's group before"
             least = min(w.pending for w in order.waits)
-            return f"no wait between covers it: the newest {least} or more groups stay on their way, and it is in one"
+            stay = "the newest group stays" if least == 1 else f"the newest {least} groups stay"
+            return f"no wait between covers it: {stay} on the way, and it is among what may"
         barrier = "barrier" if pair.scope == BLOCK else "barrier of the warp, or of the block,"
         return f"no {barrier} is between the wait for it and the read"
 
@@ -209,17 +228,14 @@ class HappensBefore:
         if f.slot is None:
             return f
         by = int(f.slot.evaluate(values)) * f.size * self.ir.threads  # type: ignore[call-overload]
-        rows = tuple((path, pairs + by) for path, pairs in f.paths)
-        return replace(f, slot=None, pairs=f.pairs + by, paths=rows)
+        rows = tuple((touch, pairs + by) for touch, pairs in f.touches)
+        return replace(f, slot=None, pairs=f.pairs + by, touches=rows)
 
-    def _trips(self, event: Event, its: Mapping[str, int], values: Mapping[str, int]) -> str:
-        """In which trip an event is, where that isn't the trip that is told."""
-        other = [f"{d} = {its[d]}" for d in event.dims if its[d] != values.get(d)]
+    def _trips(self, first: _Instance, last: _Instance) -> str:
+        """In which trip of a loop over k tiles the first instance is, where that isn't the last one's."""
+        trips = {d for e in self.events for d in e.dims}
+        other = [f"{d} = {v}" for d, v in first.loops.items() if d in trips and v != last.loops.get(d)]
         return f" at {' and '.join(other)}" if other else ""
-
-    def _who(self, thread: int) -> tuple[int, int]:
-        warp, lane = divmod(thread, LANES)
-        return warp, lane
 
     def _least(self, size: str) -> int:
         """The smallest value of a size that nothing depends on, rather not 0."""
@@ -259,11 +275,7 @@ def _different(event: Event) -> Iterator[list[Aff]]:
 
 def _twice(a: Footprint, b: Footprint) -> bool:
     """Whether one thread reaches a place of an event in two of its accesses, or by two ways to say the slot."""
-    return a is not b or sum(len(pairs) for _, pairs in a.paths) > len(a.pairs)
-
-
-def _path(f: Footprint, pair: int) -> IrPath:
-    return next(path for path, pairs in f.paths if pair in pairs)
+    return a is not b or sum(len(pairs) for _, pairs in a.touches) > len(a.pairs)
 
 
 def _holds(relation: Map, one: Event, other: Event, point: Mapping[str, int], relations: Relations) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 from polyvolta.cuda.ir.accesses import Access, Operation
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.verify.engine.symbols import parts, thread_numbers
+from polyvolta.cuda.verify.engine.symbols import parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 
@@ -183,8 +183,7 @@ class _Reader:
             raise Undecided(f"the bounds of loop {s.var} differ between threads")
         bounds = [symbolic + int(numbers.flat[0]) for symbolic, numbers in ends]
         lower, upper = tuple(bounds[: len(s.lower)]), tuple(bounds[len(s.lower) :])
-        if s.unroll and all(e.is_constant for e in bounds):
-            values = range(max(e.const for e in lower), min(e.const for e in upper) + 1, s.step)
+        if (values := trips(s, lower, upper)) is not None:
             return [n for v in values for n in self.body(s.body, path, 0, {**loops, s.var: v}, mask)]
         inside = self.body(s.body, path, 0, {n: v for n, v in loops.items() if n != s.var}, mask)
         if inside and s.step > 1 and len(lower) > 1:

@@ -61,6 +61,44 @@ class Contents:
         state.settle()
         apply(self.known, state, here)
 
+    def enter(self, state: Memories, loop: Loop, start: Aff, here: Here) -> None:
+        """Tiles that are there before the loop, in the words of those that it loads itself.
+
+        At c2 = 0 an element A[i, k] is A[i, 64*c2 + k]; so it can be compared with what a later trip loads.
+        """
+        moves = self._moves(loop)
+        since = var(loop.var) - start
+
+        def moved(skeleton: Skeleton) -> Moved:
+            leaves = leaves_of(skeleton)
+            if not any(isinstance(x, Load) and x.tensor in moves for x in leaves):
+                return skeleton, (0,) * sum(x.width for x in leaves)
+            made, shifts = [], []
+            for x in leaves:
+                bases: tuple[Aff, ...] = ()
+                if isinstance(x, Load):
+                    bases = tuple(
+                        b + c * since if loop.var not in b.names() else b
+                        for b, c in zip(x.base, moves.get(x.tensor, (0,) * x.width), strict=True)
+                    )
+                    shifts += [b.const for b in bases]
+                else:
+                    shifts += [0] * x.width
+                made.append(Load(x.tensor, tuple(b - b.const for b in bases)) if isinstance(x, Load) else x)
+            return (replace(skeleton, leaves=tuple(made)) if isinstance(skeleton, Computed) else made[0]), tuple(shifts)
+
+        if moves:
+            self._rename(state, moved)
+
+    def _moves(self, loop: Loop) -> dict[str, tuple[int, ...]]:
+        """How far a loop's loads of each tensor move in each dimension when its variable goes up by 1, where all of
+        them move alike, and move at all."""
+        found: dict[str, set[tuple[int, ...]]] = {}
+        for a in (a for op in operations(loop.body) for a in op.accesses(self.ir)):
+            if a.space == "global" and not a.writes:
+                found.setdefault(a.array, set()).add(tuple(dict(e.terms).get(loop.var, 0) for e in a.index))
+        return {name: one for name, (one, *more) in found.items() if any(one) and not more}
+
     def next_trip(self, state: Memories, loop: Loop, here: Here) -> None:
         """Tags said with the loop variable's next value."""
         replaced = var(loop.var) - loop.step

@@ -33,7 +33,6 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     Zero,
 )
-from polyvolta.cuda.ir.memories import VALUE_BYTES
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests

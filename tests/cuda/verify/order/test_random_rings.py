@@ -19,8 +19,9 @@ def made(rng: random.Random) -> Ring:
     stages = rng.randint(1, 5)
     distance = max(0, stages - 1 + rng.choice((0, 0, 0, -1, 1)))
     pending = max(0, distance - 1 + rng.choice((0, 0, 0, -1, 1)))
+    peeled = rng.random() < 0.3
     if rng.random() < 0.15:
-        return Ring(stages, distance, max(0, distance - 1 + rng.choice((0, 0, 1, -1))), ("strips",))
+        return Ring(stages, distance, max(0, distance - 1 + rng.choice((0, 0, 1, -1))), ("strips",), peeled=peeled)
     trip = list(USUAL)
     if rng.random() < 0.5:
         rng.shuffle(trip)
@@ -32,7 +33,7 @@ def made(rng: random.Random) -> Ring:
             trip.insert(rng.randint(0, len(trip)), rng.choice(("sync", "wait", "commit")))
         else:
             trip.remove(rng.choice([w for w in trip if w in ("sync", "wait", "commit")] or [trip[0]]))
-    return Ring(stages, distance, pending, tuple(trip), rng.random() < 0.3, rng.random() < 0.8)
+    return Ring(stages, distance, pending, tuple(trip), rng.random() < 0.3, rng.random() < 0.8, peeled=peeled)
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

@@ -40,7 +40,8 @@ def changed(ir, kind, change, operand=None):
     return replace(ir, body=body)
 
 
-@pytest.mark.parametrize("how", [Ring(), Ring(4, 3, 2), Ring(2, 1, 0), Ring(trip=("strips",)), Ring(1, 0, 0, (
+@pytest.mark.parametrize("how", [Ring(), Ring(4, 3, 2), Ring(2, 1, 0), Ring(trip=("strips",)),
+    Ring(trip=("strips",), peeled=True), Ring(4, 3, 2, peeled=True), Ring(1, 0, 0, (
     "copy", "commit", "wait", "sync", "compute", "sync"))], ids=str)  # fmt: skip
 def test_every_statement_of_a_ring_is_proved(how):
     found = asked(ring(how))

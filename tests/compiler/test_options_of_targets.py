@@ -1,0 +1,94 @@
+"""Rings and sets of fragments: what a target makes of options that are not given, and what is refused."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+
+import polyvolta as pv
+from polyvolta.compiler.options import default_options
+from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.tuning import needs_of
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.plans.idioms import plan
+
+M, N, K = pv.sizes("M N K")
+A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+P = pv.tensor("P", (M, K))
+
+
+def chosen(target, expr=A @ B, **given):
+    return default_options(Graph.of(expr), target, pv.Options(**given))
+
+
+@pytest.mark.parametrize(
+    ("target", "ring"), [("sm_70", (1, 1, 1)), ("sm_75", (1, 1, 1)), ("sm_80", (3, 2, 2))], ids=lambda x: str(x)
+)
+def test_buffers_distance_and_sets_of_fragments_are_the_target_s(target, ring):
+    o = chosen(target)
+    assert (o.buffers, o.prefetch, o.fragments) == ring
+
+
+@pytest.mark.parametrize(
+    ("given", "ring"),
+    [
+        ({"buffers": 1}, (1, 0, 2)),
+        ({"buffers": 5}, (5, 4, 2)),
+        ({"prefetch": 0}, (1, 0, 2)),
+        ({"prefetch": 3}, (4, 3, 2)),
+        ({"buffers": 4, "prefetch": 1}, (4, 1, 2)),
+        ({"fragments": 1}, (3, 2, 1)),
+        ({"block_tile": (256, 128, 96), "warp_tile": (64, 64, 96)}, (2, 1, 2)),  # three do not fit
+        ({"block_tile": (128, 128, 48), "warp_tile": (64, 64, 48)}, (3, 2, 1)),  # three strips take no turns
+        ({"block_tile": (128, 128, 16), "warp_tile": (64, 64, 16)}, (3, 2, 1)),
+    ],
+    ids=str,
+)
+def test_what_is_not_given_follows_from_what_is(given, ring):
+    o = chosen("sm_80", **given)
+    assert (o.buffers, o.prefetch, o.fragments) == ring
+
+
+def test_a_tile_that_fits_once_gets_one_buffer_at_last():
+    o = chosen("sm_80", block_tile=(256, 128, 128), warp_tile=(64, 64, 128))
+    assert (o.buffers, o.prefetch) == (1, 0)
+
+
+def test_registers_count_sets_of_fragments_and_what_goes_through_registers():
+    """128 of accumulators, 32 of a strip's fragments each set; a prologue's two tensors 32 each on their way."""
+    tiles = {"block_tile": (128, 128, 64), "warp_tile": (64, 64, 64), "buffers": 2}
+    found = []
+    for expr, fragments in ((A @ B, 1), (A @ B, 2), (pv.relu(A + P) @ B, 1)):
+        kernel = pv.compile(expr, target="sm_80", options=pv.Options(**tiles, fragments=fragments))
+        arrays = [r for r in kernel.ir.registers if not r.name.startswith("run_")]
+        size = sum(r.width * prod(r.shape) // (1 if r.kind == "float" else 2) for r in arrays)
+        assert size == kernel.options.registers(needs_of(plan(Graph.of(expr))), pv.targets["sm_80"])
+        found.append(size)
+    assert found == [128 + 32, 128 + 64, 128 + 32 + 64]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"buffers": 8, "block_tile": (128, 256, 64)}, "need at least 393216 bytes of shared memory, sm_80 has 166912"),
+        ({"block_tile": (256, 256, 32), "warp_tile": (32, 32, 32)}, "need at least 2048 threads, sm_80 has 1024"),
+        ({"block_tile": (256, 128, 32), "warp_tile": (128, 128, 32)}, r"\d{3} registers a thread, sm_80 has 255"),
+        ({"buffers": 1, "prefetch": 1}, "prefetch=1 needs 2 buffers: 1 buffer allows 0"),
+        ({"buffers": 3, "prefetch": 3}, "prefetch=3 needs 4 buffers: 3 buffers allow 2"),
+        ({"block_tile": (64, 64, 48), "fragments": 2}, "fragments=2 take turns by strips, and block_tile has 3 of 16"),
+        ({"fragments": 3}, "fragments is 1 or 2, not 3"),
+    ],
+    ids=lambda x: str(x)[:40],
+)  # fmt: skip
+def test_what_a_target_cannot_serve_is_refused_with_both_numbers_and_a_way_out(given, message):
+    with pytest.raises(BadOption, match=message) as found:
+        pv.compile(A @ B, target="sm_80", options=pv.Options(**given))
+    assert "try " in str(found.value)
+
+
+def test_the_space_of_ampere_has_rings_and_sets_of_fragments():
+    found = [o for o, _ in zip(pv.Options.space(A @ B, "sm_80"), range(4000), strict=False)]
+    assert {o.buffers for o in found} == {2, 3, 4, 5, 6} and {o.fragments for o in found} == {1, 2}
+    assert all(o.prefetch == o.buffers - 1 for o in found)
+    assert {o.buffers for o in pv.Options.space(A @ B, "sm_70")} == {1, 2}

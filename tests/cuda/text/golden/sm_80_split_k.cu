@@ -1,0 +1,399 @@
+// kern0: C = A @ B; fp16 in memory, fp32 accumulation.
+// A[M, K] row-major, B[K, N] col-major, C[M, N] row-major.
+// grid ((N + 63) / 64, (M + 63) / 64, 1), block (128, 1, 1), 57344 bytes of dynamic shared memory; blocks in groups of
+// 8 rows.
+// A, B, C are aligned to 16 bytes; ldA, ldB, ldC are multiples of 8.
+
+typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
+typedef uint4 half8;          // eight fp16 values, one 128-bit access
+
+// d = 0
+static __device__ __forceinline__ void hmma_zero(float (&d)[16]) {
+  #pragma unroll
+  for (int i = 0; i < 16; i += 1)
+    d[i] = 0.0f;
+}
+
+// where the chunk is that starts at [i, k] of the tile:
+// { [i, k] -> [chunk = 8*i + (i mod 8 ^ floor(k/8))] : 0 <= i < 64 and 0 <= k < 64 }
+static __device__ __forceinline__ half8 *chunk_a_row_swizzled(half8 *tile, int i, int k) {
+  return tile + 8 * i + (i % 8 ^ k / 8);
+}
+
+// a place in shared memory as instructions name it, in 32 bits
+static __device__ __forceinline__ unsigned shared_address(const void *p) {
+  return __cvta_generic_to_shared(p);
+}
+
+// 16 bytes from global to shared memory, some time later
+static __device__ __forceinline__ void copy_async_16(void *to, const void *from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+               :: "r"(shared_address(to)), "l"(from) : "memory");
+}
+
+// matrix[line, run .. run+7] to a chunk of shared memory, lines ld apart, in one piece
+static __device__ __forceinline__ void copy_global_128(half8 *chunk, const fp16 *__restrict__ matrix, long long line,
+    int run, int ld) {
+  copy_async_16(chunk, matrix + line * ld + run);
+}
+
+// where the chunk is that starts at [j, k] of the tile:
+// { [k, j] -> [chunk = 8*j + ((j mod 2) + 2*(floor(j/8) mod 4) ^ floor(k/8))] : 0 <= k < 64 and 0 <= j < 64 }
+static __device__ __forceinline__ half8 *chunk_b_col_swizzled(half8 *tile, int j, int k) {
+  return tile + 8 * j + ((j % 2 + 2 * (j / 8 % 4)) ^ k / 8);
+}
+
+// 16 bytes from global to shared memory, some time later: the first ones, so many, and zeros
+static __device__ __forceinline__ void copy_async_16_guarded(void *to, const void *from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :: "r"(shared_address(to)), "l"(from), "r"(bytes) : "memory");
+}
+
+// matrix[line, run .. run+7] to a chunk of shared memory, lines ld apart, in one piece, with zeros for what is outside
+// of the matrix
+static __device__ __forceinline__ void copy_global_128_guarded(half8 *chunk, const fp16 *__restrict__ matrix,
+    long long line, int run, int ld, int lines, int length) {
+  const int inside = line < lines ? length - run : 0;  // values, from the first one on
+  copy_async_16_guarded(chunk, matrix + line * ld + run, 2 * min(max(inside, 0), 8));
+}
+
+// the thread's copies since the last commit are a group
+static __device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;");
+}
+
+// waits for all of the thread's groups of copies, but for the newest 1
+static __device__ __forceinline__ void wait_copies_but_1() {
+  asm volatile("cp.async.wait_group 1;" ::: "memory");
+}
+
+// four 8x8 matrices of shared memory, a register of each; lane l names line l % 8 of matrix l / 8
+static __device__ __forceinline__ void load_matrix_x4(unsigned &r0, unsigned &r1, unsigned &r2, unsigned &r3,
+    unsigned line) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r0), "=r"(r1), "=r"(r2), "=r"(r3) : "r"(line) : "memory");
+}
+
+// the lane's part of the 16x16 fragment at [i, k], value n of it at
+// { [lane, n] -> [+i = floor(lane/4) + 8*(floor(n/2) mod 2), +k = 8*floor(n/4) + 2*(lane mod 4) + (n mod 2)]
+//     : 0 <= lane < 32 and 0 <= n < 8 }
+// for it the lane names the line that starts at
+// { [lane] -> [+i = lane mod 16, +k = 8*floor(lane/16)] : 0 <= lane < 32 }
+static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const half8 *tile, int i, int k, int lane) {
+  const int own = 128 * (lane % 16) + 16 * (lane % 8 ^ lane / 16);
+  load_matrix_x4(v.x, v.y, v.z, v.w, shared_address(tile) + (own ^ 32 * (k / 16)) + 128 * i);
+}
+
+// the lane's part of the 16x32 fragment at [k, j], value n of it at
+// { [lane, n]
+//     -> [+k = 2*(lane mod 4) + (n mod 2) + 8*(floor(n/2) mod 2), +j = floor(lane/4) + 6*floor(lane/8) + 2*floor(n/4)]
+//     : 0 <= lane < 32 and 0 <= n < 16 }
+// for it the lane names in load n the line that starts at
+// { [lane, n] -> [+k = 8*(floor(lane/8) mod 2), +j = 4*n + 2*floor(lane/16) + (lane mod 2) + 8*(floor(lane/2) mod 4)]
+//     : 0 <= lane < 32 and 0 <= n < 2 }
+static __device__ __forceinline__ void hmma_load_b_col_swizzled(half8 (&v)[2], const half8 *tile, int j, int k,
+    int lane) {
+  const int own = 256 * (lane / 16) + 128 * (lane % 2) + 1024 * (lane / 2 % 4) + 16 * (lane % 8 ^ lane / 8 % 2);
+  const unsigned line = shared_address(tile) + (own ^ 32 * (k / 16)) + 128 * j;
+  load_matrix_x4(v[0].x, v[0].y, v[0].z, v[0].w, line);
+  load_matrix_x4(v[1].x, v[1].y, v[1].z, v[1].w, line + 512);
+}
+
+// d += a @ b, 16x8x16 by the whole warp
+static __device__ __forceinline__ void mma_m16n8k16_row_col(float *d, unsigned a0, unsigned a1, unsigned a2,
+    unsigned a3, unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+// 2 x 2 macro-MMAs m16n32k16: d += a @ b, the whole warp together; all rows with a part of b before the next
+// part, back and forth, so that an instruction has an operand of the one before
+static __device__ __forceinline__ void hmma_row_col(float (&d)[2][2][16], const half8 (&a)[2], const half8 (&b)[2][2]) {
+  #pragma unroll
+  for (int j = 0; j < 2; j += 1) {
+    #pragma unroll
+    for (int i = 0; i < 2; i += 1)
+      mma_m16n8k16_row_col(d[i][j], a[i].x, a[i].y, a[i].z, a[i].w, b[j][0].x, b[j][0].y);
+    #pragma unroll
+    for (int i = 1; i >= 0; i -= 1)
+      mma_m16n8k16_row_col(d[i][j] + 4, a[i].x, a[i].y, a[i].z, a[i].w, b[j][0].z, b[j][0].w);
+    #pragma unroll
+    for (int i = 0; i < 2; i += 1)
+      mma_m16n8k16_row_col(d[i][j] + 8, a[i].x, a[i].y, a[i].z, a[i].w, b[j][1].x, b[j][1].y);
+    #pragma unroll
+    for (int i = 1; i >= 0; i -= 1)
+      mma_m16n8k16_row_col(d[i][j] + 12, a[i].x, a[i].y, a[i].z, a[i].w, b[j][1].z, b[j][1].w);
+  }
+}
+
+// the lane's accumulator fragment as fp32, in pieces of 4 values
+static __device__ __forceinline__ void exchange_store(half8 *exchange, const float (&acc)[16], int lane) {
+  float4 *piece = (float4 *)exchange;
+  const int at = lane;
+  piece[at] = make_float4(acc[0], acc[1], acc[4], acc[5]);
+  piece[at + 32] = make_float4(acc[2], acc[3], acc[6], acc[7]);
+  piece[at + 64] = make_float4(acc[8], acc[9], acc[12], acc[13]);
+  piece[at + 96] = make_float4(acc[10], acc[11], acc[14], acc[15]);
+}
+
+// eight consecutive values of the fragment, from
+// { [lane, round] -> [row = 8*round + floor(lane/4), col = 8*(lane mod 4)] : 0 <= lane < 32 and 0 <= round < 2 }
+static __device__ __forceinline__ void exchange_load(float (&v)[8], const half8 *exchange, int round, int lane) {
+  const float4 *vector = (const float4 *)exchange;
+  const int at = lane + 32 * round;
+  const float4 low = vector[at], high = vector[at + 64];
+  v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
+  v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
+}
+
+// the sum of the eight values over the 2 buffers of a split K
+static __device__ __forceinline__ void exchange_load_sum(float (&v)[8], const half8 *exchange, int round, int lane) {
+  exchange_load(v, exchange, round, lane);
+  #pragma unroll
+  for (int part = 1; part < 2; part += 1) {
+    float more[8];
+    exchange_load(more, exchange + 256 * part, round, lane);
+    #pragma unroll
+    for (int i = 0; i < 8; i += 1)
+      v[i] += more[i];
+  }
+}
+
+// two fp32 values, rounded to nearest even, as two fp16 values; the first in the low half
+static __device__ __forceinline__ unsigned pack_half2(float low, float high) {
+  unsigned packed;
+  asm("{.reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h};}"
+      : "=r"(packed) : "f"(low), "f"(high));
+  return packed;
+}
+
+// eight fp32 values as fp16
+static __device__ __forceinline__ half8 pack_half8(const float (&v)[8]) {
+  return make_uint4(pack_half2(v[0], v[1]), pack_half2(v[2], v[3]),
+                    pack_half2(v[4], v[5]), pack_half2(v[6], v[7]));
+}
+
+// matrix[line, run .. run+7] = value, lines ld apart, in one 128-bit store
+static __device__ __forceinline__ void store_global_128(fp16 *__restrict__ matrix, long long line, int run, int ld,
+    half8 value) {
+  *(half8 *)(matrix + line * ld + run) = value;
+}
+
+// the eight single fp16 values of a vector
+static __device__ __forceinline__ void split_half8(fp16 (&v)[8], half8 packed) {
+  v[0] = packed.x, v[1] = packed.x >> 16;
+  v[2] = packed.y, v[3] = packed.y >> 16;
+  v[4] = packed.z, v[5] = packed.z >> 16;
+  v[6] = packed.w, v[7] = packed.w >> 16;
+}
+
+// matrix[line, run .. run+7] = value, but for what is outside of the matrix
+static __device__ __forceinline__ void store_global_128_guarded(fp16 *__restrict__ matrix, long long line, int run,
+    int ld, int lines, int length, half8 value) {
+  if (line < lines && run + 8 <= length)
+    return store_global_128(matrix, line, run, ld, value);
+  fp16 part[8];
+  split_half8(part, value);
+  #pragma unroll
+  for (int i = 0; i < 8; i += 1)
+    if (line < lines && run + i < length)
+      matrix[line * ld + run + i] = part[i];
+}
+
+extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, const fp16 *__restrict__ A, int ldA,
+    const fp16 *__restrict__ B, int ldB, fp16 *__restrict__ C, int ldC) {
+  extern __shared__ half8 shared_memory[];
+  half8 *const shared_A = shared_memory;  // 3 buffers of 512 chunks of 8 values
+  half8 *const shared_B = shared_memory + 1536;  // 3 buffers of 512 chunks of 8 values
+  half8 *const exchange = shared_memory + 3072;  // 512 chunks of 8 values
+
+  const int linearId = threadIdx.x;
+  const int lane = linearId % 32;
+  const int warp = linearId / 32;
+  const int warpIdx_y = warp % 2;
+  const int warpIdx_z = warp / 2;
+  // blocks in groups of 8 rows, a group column by column: the L2 cache serves those that run together
+  const unsigned group = (gridDim.x * blockIdx.y + blockIdx.x) / (8 * gridDim.x);
+  const unsigned place = (gridDim.x * blockIdx.y + blockIdx.x) % (8 * gridDim.x);
+  const unsigned height = min(8u, gridDim.y - 8 * group);
+  const int blockIdx_x = place / height;
+  const int blockIdx_y = 8 * group + place % height;
+
+  half8 hmma_A[2][2];
+  half8 hmma_B[2][2][2];
+  float run_C[2][8];
+  float hmma_C[2][2][16];
+
+  // BAND: zero_C -> i - 32*floor(i/32)  (the accumulators start at 0)
+  #pragma unroll
+  for (int c3 = 0; c3 <= 16; c3 += 16) {
+    // BAND: zero_C -> j - 64*floor(j/64)  (the accumulators start at 0)
+    #pragma unroll
+    for (int c4 = 0; c4 <= 32; c4 += 32) {
+      hmma_zero(hmma_C[c3 / 16][c4 / 32]);
+    }
+  }
+
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const fp16 *from_A = A + (long long)(64 * blockIdx_y + linearId / 8) * ldA + 8 * (linearId % 8);
+  const fp16 *from_B = B + (long long)(64 * blockIdx_x + linearId / 8) * ldB + 8 * (linearId % 8);
+
+  // BAND: copy_A, copy_B -> kt - 2; frag_A, frag_B -> kt + floor((ks + 1)/2) - 1
+  for (int c2 = -2; c2 <= -1; c2 += 1) {
+    // global memory -> shared memory
+    if (K >= 64 * c2 + 129) {
+      // a full tile: everything is inside
+      if (M >= 64 * blockIdx_y + 64 && K >= 64 * c2 + 192 && N >= 64 * blockIdx_x + 64) {
+        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
+        #pragma unroll
+        for (int c4 = 0; c4 <= 3; c4 += 1) {
+          copy_global_128(chunk_a_row_swizzled(shared_A + 512 * c2 + 1024, linearId / 8, 8 * (linearId % 8)) + 128 * c4,
+              from_A, 16 * c4, 0, ldA);
+          copy_global_128(chunk_b_col_swizzled(shared_B + 512 * c2 + 1024, linearId / 8 + 16 * (c4 % 2),
+              8 * (linearId % 8)) + 256 * (c4 / 2), from_B, 16 * c4, 0, ldB);
+        }
+      } else {
+        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
+        #pragma unroll
+        for (int c4 = 0; c4 <= 3; c4 += 1) {
+          copy_global_128_guarded(chunk_a_row_swizzled(shared_A + 512 * c2 + 1024, linearId / 8, 8 * (linearId % 8))
+              + 128 * c4, A, 64 * blockIdx_y + 16 * c4 + linearId / 8, 64 * c2 + 8 * (linearId % 8) + 128, ldA, M, K);
+          copy_global_128_guarded(chunk_b_col_swizzled(shared_B + 512 * c2 + 1024, linearId / 8 + 16 * (c4 % 2),
+              8 * (linearId % 8)) + 256 * (c4 / 2), B, 64 * blockIdx_x + 16 * c4 + linearId / 8,
+              64 * c2 + 8 * (linearId % 8) + 128, ldB, N, K);
+        }
+      }
+      from_A += 64;
+      from_B += 64;
+    }
+    commit_copies();
+    // shared memory -> fragments
+    if (c2 + 1 >= 0) {
+      if (K >= 64 * c2 + 65) {
+        wait_copies_but_1();
+        __syncthreads();
+      }
+      // shared memory -> fragments
+      if (K >= 1) {
+        // BAND: frag_A, frag_B -> f  (shared memory -> fragments)
+        #pragma unroll
+        for (int c6 = 0; c6 <= 1; c6 += 1) {
+          hmma_load_a_row_swizzled(hmma_A[0][c6], shared_A, 16 * c6 + 32 * warpIdx_y, 32 * warpIdx_z, lane);
+          hmma_load_b_col_swizzled(hmma_B[0][c6], shared_B, 32 * c6, 32 * warpIdx_z, lane);
+        }
+      }
+    }
+  }
+
+  // where the thread's loads of a trip start; the pointers move on with the loop
+  const fp16 *from_A_2 = A + (long long)(64 * blockIdx_y + linearId / 8) * ldA + 8 * (linearId % 8) + 128;
+  const fp16 *from_B_2 = B + (long long)(64 * blockIdx_x + linearId / 8) * ldB + 8 * (linearId % 8) + 128;
+
+  // BAND: copy_A, copy_B -> kt - 2; frag_A, frag_B -> kt + floor((ks + 1)/2) - 1; S -> floor(k/64)
+  for (int c2 = 0; c2 < (K + 63) / 64; c2 += 1) {
+    // global memory -> shared memory
+    if (K >= 64 * c2 + 129) {
+      // a full tile: everything is inside
+      if (M >= 64 * blockIdx_y + 64 && K >= 64 * c2 + 192 && N >= 64 * blockIdx_x + 64) {
+        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
+        #pragma unroll
+        for (int c4 = 0; c4 <= 3; c4 += 1) {
+          copy_global_128(chunk_a_row_swizzled(shared_A + 512 * ((c2 + 2) % 3), linearId / 8, 8 * (linearId % 8))
+              + 128 * c4, from_A_2, 16 * c4, 0, ldA);
+          copy_global_128(chunk_b_col_swizzled(shared_B + 512 * ((c2 + 2) % 3), linearId / 8 + 16 * (c4 % 2),
+              8 * (linearId % 8)) + 256 * (c4 / 2), from_B_2, 16 * c4, 0, ldB);
+        }
+      } else {
+        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
+        #pragma unroll
+        for (int c4 = 0; c4 <= 3; c4 += 1) {
+          copy_global_128_guarded(chunk_a_row_swizzled(shared_A + 512 * ((c2 + 2) % 3), linearId / 8,
+              8 * (linearId % 8)) + 128 * c4, A, 64 * blockIdx_y + 16 * c4 + linearId / 8,
+              64 * c2 + 8 * (linearId % 8) + 128, ldA, M, K);
+          copy_global_128_guarded(chunk_b_col_swizzled(shared_B + 512 * ((c2 + 2) % 3), linearId / 8 + 16 * (c4 % 2),
+              8 * (linearId % 8)) + 256 * (c4 / 2), B, 64 * blockIdx_x + 16 * c4 + linearId / 8,
+              64 * c2 + 8 * (linearId % 8) + 128, ldB, N, K);
+        }
+      }
+      from_A_2 += 64;
+      from_B_2 += 64;
+    }
+    commit_copies();
+    // BAND: frag_A, frag_B -> f  (shared memory -> fragments)
+    #pragma unroll
+    for (int c6 = 0; c6 <= 1; c6 += 1) {
+      hmma_load_a_row_swizzled(hmma_A[1][c6], shared_A + 512 * (c2 % 3), 16 * c6 + 32 * warpIdx_y, 32 * warpIdx_z + 16,
+          lane);
+      hmma_load_b_col_swizzled(hmma_B[1][c6], shared_B + 512 * (c2 % 3), 32 * c6, 32 * warpIdx_z + 16, lane);
+    }
+    // BAND: S -> i - 32*floor(i/32)  (macro-MMAs)
+    hmma_row_col(hmma_C, hmma_A[0], hmma_B[0]);
+    // shared memory -> fragments
+    if (K >= 64 * c2 + 65) {
+      wait_copies_but_1();
+      __syncthreads();
+      // BAND: frag_A, frag_B -> f  (shared memory -> fragments)
+      #pragma unroll
+      for (int c6 = 0; c6 <= 1; c6 += 1) {
+        hmma_load_a_row_swizzled(hmma_A[0][c6], shared_A + 512 * ((c2 + 1) % 3), 16 * c6 + 32 * warpIdx_y,
+            32 * warpIdx_z, lane);
+        hmma_load_b_col_swizzled(hmma_B[0][c6], shared_B + 512 * ((c2 + 1) % 3), 32 * c6, 32 * warpIdx_z, lane);
+      }
+    }
+    // BAND: S -> i - 32*floor(i/32)  (macro-MMAs)
+    hmma_row_col(hmma_C, hmma_A[1], hmma_B[1]);
+  }
+
+  // a full tile: everything is inside
+  if (M >= 64 * blockIdx_y + 64 && N >= 64 * blockIdx_x + 64) {
+    // BAND: exchange_C, gather_C, write_C -> i - 32*floor(i/32)
+    #pragma unroll
+    for (int c3 = 0; c3 <= 16; c3 += 16) {
+      // BAND: exchange_C, gather_C, write_C -> j - 64*floor(j/64)
+      #pragma unroll
+      for (int c4 = 0; c4 <= 32; c4 += 32) {
+        exchange_store(exchange + 128 * warp, hmma_C[c3 / 16][c4 / 32], lane);
+        __syncthreads();
+        // the parts of a split K added up; runs -> global memory
+        if (warpIdx_z == 0) {
+          #pragma unroll
+          for (int round = 0; round <= 1; round += 1) {
+            exchange_load_sum(run_C[round], exchange + 128 * warp, round, lane);
+          }
+          #pragma unroll
+          for (int round = 0; round <= 1; round += 1) {
+            store_global_128(C, 64 * blockIdx_y + c3 + 8 * round + 32 * warpIdx_y + lane / 4,
+                64 * blockIdx_x + c4 + 8 * (lane % 4), ldC, pack_half8(run_C[round]));
+          }
+        }
+        __syncthreads();
+      }
+    }
+  } else {
+    // BAND: exchange_C, gather_C, write_C -> i - 32*floor(i/32)
+    #pragma unroll
+    for (int c3 = 0; c3 <= 16; c3 += 16) {
+      // BAND: exchange_C, gather_C, write_C -> j - 64*floor(j/64)
+      #pragma unroll
+      for (int c4 = 0; c4 <= 32; c4 += 32) {
+        exchange_store(exchange + 128 * warp, hmma_C[c3 / 16][c4 / 32], lane);
+        __syncthreads();
+        // the parts of a split K added up; runs -> global memory
+        if (warpIdx_z == 0) {
+          #pragma unroll
+          for (int round = 0; round <= 1; round += 1) {
+            exchange_load_sum(run_C[round], exchange + 128 * warp, round, lane);
+          }
+          #pragma unroll
+          for (int round = 0; round <= 1; round += 1) {
+            store_global_128_guarded(C, 64 * blockIdx_y + c3 + 8 * round + 32 * warpIdx_y + lane / 4,
+                64 * blockIdx_x + c4 + 8 * (lane % 4), ldC, M, N, pack_half8(run_C[round]));
+          }
+        }
+        __syncthreads();
+      }
+    }
+  }
+}
