@@ -80,7 +80,7 @@ def test_demo_goes_from_graph_to_result(cli):
     assert "mma.sync.aligned.m8n8k4" in out
     assert re.search(r"^ran on +(interpreter \(no GPU\)|GPU, sm_\d+)$", out, re.M)
     assert re.search(r"^time +[\d.]+ m?s", out, re.M)
-    assert 0 < relative_error(out) <= TOLERANCE
+    assert 0 < relative_error(out) <= TOLERANCE["float16"]
 
 
 def test_demo_tells_the_resources(cli):
@@ -98,7 +98,21 @@ def test_demo_goes_on_without_a_compiler(cli, monkeypatch):
     code, out, _ = cli("demo", "--interpret")
     assert code == 0
     assert "[PV501] NVRTC isn't installed\nhint: pip install it" in out
-    assert relative_error(out) <= TOLERANCE
+    assert relative_error(out) <= TOLERANCE["float16"]
+
+
+@pytest.mark.parametrize("idiom", ["matmul", "epilogue", "prologue", "sum"])
+def test_run_in_bf16(cli, idiom):
+    pytest.importorskip("ml_dtypes")
+    given = "--target", "sm_80", "--dtype", "bfloat16", "--block-tile", "64x64x32", "--warp-tile", "32x32x32"
+    code, out, _ = cli("run", "--interpret", "--idiom", idiom, "--size", "72x40x56", *given)
+    assert code == 0 and "standard normal bf16 data" in out
+    assert TOLERANCE["float16"] < relative_error(out) <= TOLERANCE["bfloat16"]
+
+
+def test_bf16_on_a_target_without_it(cli):
+    code, _, err = cli("emit", "--dtype", "bf16", "--target", "sm_75")
+    assert code and "PV517: sm_75 has no instruction that multiplies bfloat16" in err and "sm_80" in err
 
 
 @pytest.mark.parametrize("command", ["demo", "run"])
@@ -210,7 +224,7 @@ def test_run(cli, size, choice):
     assert code == 0
     assert f"run {size.replace('x', ' x ')}" in out
     assert "seed 7" in out
-    assert 0 < relative_error(out) <= TOLERANCE
+    assert 0 < relative_error(out) <= TOLERANCE["float16"]
 
 
 @pytest.mark.parametrize("size", ["0x5x7", "5x0x7", "3x5x0"])

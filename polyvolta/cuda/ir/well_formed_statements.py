@@ -44,7 +44,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
     Zero,
 )
-from polyvolta.cuda.ir.memories import TENSOR_ITEM, NoSuchArray
+from polyvolta.cuda.ir.memories import NoSuchArray
 from polyvolta.cuda.ir.walk import elements
 from polyvolta.cuda.ir.well_formed_terms import MOST_INT, of_lanes, of_map, of_name, unknown
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
@@ -232,8 +232,6 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
 def _of_load_matrix(ir: KernelIR, op: LoadMatrix) -> Iterator[str]:
     yield from _of_tile_index(ir, op.tile, op.origin)
     array = _array(ir, op.target)
-    if VALUE_BYTES[array.kind] != TENSOR_ITEM:
-        yield f"{array.name} has {array.kind} values, where values of {8 * TENSOR_ITEM} bits belong"
     if op.operand not in ("a", "b"):
         yield f"an operand is a or b, not {op.operand!r}"
     if op.count not in op.load.counts:

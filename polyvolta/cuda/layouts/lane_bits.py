@@ -1,9 +1,9 @@
 """Numbers of lanes as expressions in the lanes' bits.
 
-Places in an exchange buffer are made of bits of the lane's number: moved by the ownership map, combined with one another
-by the swizzle. Composing expressions of the two and simplifying them gives a form that people read, mostly; now and
-then it gives floors of what may be negative, floor((-31*floor(lane/4))/2), which C's division can't say. Then the form
-is made anew, of the numbers: what each bit of the lane flips.
+Places in an exchange buffer are made of bits of the lane's number: moved by the ownership map, combined with one
+another by the swizzle. Composing expressions of the two and simplifying them gives a form that people read, mostly; now
+and then it gives floors of what may be negative, floor((-31*floor(lane/4))/2), which C's division can't say. Then the
+form is made anew, of the numbers: what each bit of the lane flips.
 """
 
 from __future__ import annotations

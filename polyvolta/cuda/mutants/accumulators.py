@@ -108,8 +108,8 @@ def _other_fragment(ir: KernelIR) -> KernelIR:
     """Macro-MMAs of A's fragments in reverse order."""
 
     def change(s: Any) -> tuple[Stmt]:
-        (count,) = ir.register(s.a.array).shape
-        return (replace(s, a=replace(s.a, index=(count - 1 - s.a.index[0],))),)
+        *_, count = ir.register(s.a.array).shape
+        return (replace(s, a=replace(s.a, index=(*s.a.index[:-1], count - 1 - s.a.index[-1]))),)
 
     return edited(ir, places(ir, Mma), change)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.graph.functions.meaning import MEANING
-from tests.cuda.host.launch import Counts, Text, run
+from tests.cuda.host.launch import Counts, Text, WrongText, run
 from tests.cuda.host.scalar import LIBRARY
 
 
@@ -38,6 +38,7 @@ class Both:
     seeds : of the host's runs.
     texts : where compiled texts are kept.
     change, watch : see `launch.run`.
+    failed : None, or where failures are taken note of, by seed, instead of being raised.
     counts : what all runs took.
     """
 
@@ -45,6 +46,7 @@ class Both:
     texts: dict[str, Text] = field(default_factory=dict)
     change: Callable[[str], str] = str
     watch: bool = True
+    failed: dict[int, Exception] | None = None
     counts: Counts = field(default_factory=Counts)
 
     def __call__(self, kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
@@ -63,19 +65,28 @@ class Both:
         for seed in self.seeds:
             for o, b in zip(outs, before):
                 o[...] = b
-            how = {"change": self.change, "watch": self.watch, "texts": self.texts}
-            self.counts += run(kernel, inputs, scalars, out, seed, **how)
-            for n, (o, w) in enumerate(zip(outs, wanted)):
-                same = (o.view(np.uint16) == w.view(np.uint16)) | (np.isnan(o) & np.isnan(w))
-                if len(wrong := np.argwhere(~same)):
-                    at = tuple(map(int, wrong[0]))
-                    raise Different(
-                        f"seed {seed}: output {n} has {len(wrong)} other values than the interpreter's, at {at} "
-                        f"{o[at]}, not {w[at]}"
-                    )
+            try:
+                how = {"change": self.change, "watch": self.watch, "texts": self.texts}
+                self.counts += run(kernel, inputs, scalars, out, seed, **how)
+                _compare(outs, wanted, seed)
+            except (Different, WrongText) as wrong:
+                if self.failed is None:
+                    raise
+                self.failed[seed] = wrong
 
     def close(self) -> None:
         """Forget the compiled texts."""
         for text in self.texts.values():
             text.close()
         self.texts.clear()
+
+
+def _compare(outs: Sequence[np.ndarray], wanted: Sequence[np.ndarray], seed: int) -> None:
+    for n, (o, w) in enumerate(zip(outs, wanted)):
+        same = (o.view(np.uint16) == w.view(np.uint16)) | (np.isnan(o) & np.isnan(w))
+        if len(wrong := np.argwhere(~same)):
+            at = tuple(map(int, wrong[0]))
+            raise Different(
+                f"seed {seed}: output {n} has {len(wrong)} other values than the interpreter's, at {at} "
+                f"{o[at]}, not {w[at]}"
+            )

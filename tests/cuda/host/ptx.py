@@ -45,20 +45,18 @@ class Instruction:
     memory: bool = False
 
 
-def _mma(kind: str, layouts: str, d: int, a: int, b: int) -> tuple[str, tuple[str, ...]]:
-    return f"{layouts}.f32.{kind}.{kind}.f32", (f"=f{d}", f"r{a}", f"r{b}", f"f{d}")
+def _mma(kind: str, layouts: str, d: int, a: int, b: int, arch: int) -> tuple[str, Instruction]:
+    """An mma needs no volatile: what it does is in its outputs."""
+    return f"{layouts}.f32.{kind}.{kind}.f32", Instruction((f"=f{d}", f"r{a}", f"r{b}", f"f{d}"), arch)
 
 
 def _table() -> Iterator[tuple[str, Instruction]]:
     for a in ("row", "col"):
         for b in ("row", "col"):
-            name, operands = _mma("f16", f"mma.sync.aligned.m8n8k4.{a}.{b}", 8, 2, 2)
-            yield name, Instruction(operands, 70, volatile=True)
+            yield _mma("f16", f"mma.sync.aligned.m8n8k4.{a}.{b}", 8, 2, 2, 70)
     for kind, since in (("f16", 75), ("bf16", 80)):
-        name, operands = _mma(kind, "mma.sync.aligned.m16n8k8.row.col", 4, 2, 1)
-        yield name, Instruction(operands, since, volatile=True)
-        name, operands = _mma(kind, "mma.sync.aligned.m16n8k16.row.col", 4, 4, 2)
-        yield name, Instruction(operands, 80, volatile=True)
+        yield _mma(kind, "mma.sync.aligned.m16n8k8.row.col", 4, 2, 1, since)
+        yield _mma(kind, "mma.sync.aligned.m16n8k16.row.col", 4, 4, 2, 80)
     for count in (1, 2, 4):
         for trans in ("", ".trans"):
             name = f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
@@ -217,7 +215,7 @@ class _Block:
     Parameters
     ----------
     locals : letters of the registers that the instructions declare.
-    read, written : operands' numbers; `early` are outputs that were written already.
+    read, written : operands' numbers; `fresh` are those that the instruction at hand writes.
     """
 
     asm: Asm
@@ -225,6 +223,7 @@ class _Block:
     locals: dict[str, str] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
+    fresh: set[int] = field(default_factory=set)
 
 
 def _block(asm: Asm, arch: int) -> str:
@@ -288,6 +287,7 @@ def _instruction(text: str, block: _Block) -> str:
     for n, (form, given) in enumerate(zip(known.operands, operands)):
         _place(block, n, form.lstrip("?"), given, before, after, arguments, text)
     _check_early(block, known, operands, text)
+    block.written |= block.fresh
     function = "ptx_" + re.sub(r"[.: ]+", "_", name)
     return " ".join(["{", *before, f"{function}({', '.join(arguments)});", *after, "}"])
 
@@ -329,7 +329,7 @@ def _value(block: _Block, name: str, letter: str, writes: bool, text: str) -> st
             raise Untranslatable(f"{name} is written and no output: {text}")
         if not writes and constraint[0] == "=" and n not in block.written:
             raise Untranslatable(f"{name} is read and no input: {text}")
-        (block.written if writes else block.read).add(n)
+        (block.fresh if writes else block.read).add(n)
     elif name in block.locals:
         return _typed(f"reg_{name}", name, block.locals[name], letter, text)
     else:
@@ -345,13 +345,13 @@ def _typed(value: str, name: str, has: str, letter: str, text: str) -> str:
 
 def _check_early(block: _Block, known: Instruction, operands: list[str], text: str) -> None:
     """No input is read after an output was written that may share its register ("=" without "&")."""
-    numbers = lambda writes: {  # noqa: E731
+    reads = {
         int(n)
         for form, given in zip(known.operands, operands)
-        if form.startswith("=") == writes
+        if not form.startswith("=")
         for n in re.findall(r"%(\d+)", given)
     }
-    shared = {n for n in block.written - numbers(True) if re.fullmatch(r"=[a-z]", block.asm.operands[n][0])}
-    late = {n for n in numbers(False) if n >= block.asm.outputs and block.asm.operands[n][0] != "n"}
+    shared = {n for n in block.written if re.fullmatch(r"=[a-z]", block.asm.operands[n][0])}
+    late = {n for n in reads if n >= block.asm.outputs and block.asm.operands[n][0] != "n"}
     if shared and late:
         raise Untranslatable(f"%{min(late)} is read after %{min(shared)}, of the same register, was written: {text}")

@@ -9,7 +9,8 @@ from tests.cuda.host.launch import machine
 from tests.cuda.host.ptx import INSTRUCTIONS, Untranslatable, translated
 
 MMA = (
-    'asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"'
+    'asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "'
+    ' "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"'
     ' : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a0), "r"(a1), "r"(b0));'
 )
 LOAD = 'asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r) : "r"(at) : "memory");'
@@ -47,7 +48,7 @@ REFUSED = {
     "another shape": (MMA.replace("m16n8k8", "m16n8k32"), "no function"),
     "a satfinite": (PACK.replace("cvt.rn.f16.f32 l", "cvt.rn.satfinite.f16.f32 l"), "no function"),
     "another form": ('asm goto ("x");', "another form"),
-    "not volatile": (MMA.replace(" volatile", ""), "without volatile"),
+    "not volatile": (LOAD.replace(" volatile", ""), "without volatile"),
     "memory that is not said": (COPY.replace(' : "memory"', ""), 'without "memory"'),
     "a register too few": (MMA.replace("{%4, %5}", "{%4}"), "2 registers are needed"),
     "an operand too few": (LOAD.replace(", [%1]", ""), "operands"),
@@ -55,8 +56,7 @@ REFUSED = {
     "no address": (LOAD.replace("[%1]", "%1"), "an address is needed"),
     "an address of 64 bits": (LOAD.replace('"r"(at)', '"l"(at)'), 'a register of type "l"'),
     "an input that is written": (LOAD.replace("{%0}, [%1]", "{%1}, [%0]"), "no output"),
-    "an output that is read": (PACK.replace("{l, h};}", "{l, h}; mov.b32 %0, %0;}").replace("mov.b32 %0, {", "mov.b32 q, {")
-                               .replace(".b16 l, h;", ".b16 l, h; .reg .b32 q;"), "no input"),
+    "an output that is read": (LOAD.replace("[%1]", "[%0]"), "no input"),
     "an output that nobody writes": (PACK.replace("mov.b32 %0, {l, h};", ""), "%0 is never written"),
     "an input that nobody reads": (PACK.replace("cvt.rn.f16.f32 h, %2;", "cvt.rn.f16.f32 h, %1;"), "%2 is never read"),
     "an operand that there isn't": (PACK.replace("l, %1", "l, %7"), "neither an operand"),

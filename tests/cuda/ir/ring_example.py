@@ -33,6 +33,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
     Zero,
 )
+from polyvolta.cuda.ir.walk import put
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.matrix_load import LDMATRIX, lines_of
@@ -86,6 +87,8 @@ def ring_ir(
     macro: str = "m16n16k16",
     align: int = CHUNK,
     guarded: bool = True,
+    versions: bool = False,
+    sets: int = 1,
 ) -> KernelIR:
     """The kernel for a block tile (m, n, k) and a warp tile (m, n), with S = `stages` slots.
 
@@ -95,6 +98,8 @@ def ring_ir(
     macro : m16n16k16, or m16n16k8, whose fragments take ldmatrix.x2.
     align : of A and B.
     guarded : for any sizes; else for multiples of the block tile.
+    versions : copies of full tiles are told apart from those of partial ones.
+    sets : of fragments; with two of them they are loaded a strip ahead of their products.
     """
     (bm, bn, bk), (wm, wn) = block, warp
     across = bn // wn
@@ -104,7 +109,8 @@ def ring_ir(
     tiles = {"A": (("row", "k"), (bm, bk)), "B": (("k", "col"), (bk, bn))}
     orders = {n: (0, 1) if layout == "row" else (1, 0) for n, layout in zip("AB", layouts, strict=True)}
     steps = (var("K") + bk - 1) // bk
-    copies, fragments = [], []
+    copies: list[Stmt] = []
+    loads: list[LoadMatrix] = []
     for name, (_, extents) in tiles.items():
         size, axis = ORIGINS[name]
         line, run = orders[name]
@@ -119,7 +125,10 @@ def ring_ir(
         index[own] = index[own] + extents[own] * var(axis)
         slot = (C2 + stages - 1) % stages
         copy = AsyncCopy(name, tuple(index), run, f"shared_{name}", tuple(place), slot, guarded, f"copy_{name}")
-        copies.append(unrolled("c5", count, copy))
+        full = unrolled("c5", count, copy.unguarded())
+        inside = (var(size) - extents[own] * (var(axis) + 1), var("K") - bk * (C2 + stages))
+        part = unrolled("c5", count, copy)
+        copies.append(When(inside, (full,), orelse=(part,)) if versions else part)
 
         ownership = made.a if name == "A" else made.b
         values = ownership.inputs[1][1]
@@ -129,22 +138,40 @@ def ring_ir(
         origin[k] = depth * var("c8")
         origin[own] = (wm * var("warpIdx_y") if name == "A" else wn * var("warpIdx_x")) + 16 * var("c11")
         load = LoadMatrix(
-            Element(f"hmma_{name}", (var("c11"),)), f"shared_{name}", tuple(origin), name.lower(), ownership,
-            lines_of(ownership, LDMATRIX, each, transposed), each, transposed, C2 % stages, LDMATRIX, f"frag_{name}",
+            Element(f"hmma_{name}", (var("c8") % sets, var("c11"))), f"shared_{name}", tuple(origin), name.lower(),
+            ownership, lines_of(ownership, LDMATRIX, each, transposed), each, transposed, C2 % stages, LDMATRIX,
+            f"frag_{name}",
         )  # fmt: skip
-        fragments.append(unrolled("c11", (wm if name == "A" else wn) // 16, load))
+        loads.append(load)
     acc, out, ex = Element("hmma_C", (var("c9"), var("c10"))), Element("output", (aff(0),)), exchange()
-    mma = Mma(acc, Element("hmma_A", (var("c9"),)), Element("hmma_B", (var("c10"),)), made, "mma")
+    a, b = (Element(f"hmma_{name}", (var("c8") % sets, var(at))) for name, at in (("A", "c9"), ("B", "c10")))
+    mma = Mma(acc, a, b, made, "mma")
+
+    def fragments(tile: Aff, strip: Aff) -> tuple[Stmt, ...]:
+        moved = (put(load, lambda e: e.subs({"c2": tile, "c8": strip})) for load in loads)
+        return tuple(unrolled("c11", n // 16, op) for n, op in zip((wm, wn), moved, strict=True))
 
     def every(*body: Stmt) -> Loop:
         return unrolled("c9", wm // 16, unrolled("c10", wn // 16, *body))
 
-    trip = (
-        When((C2,), (WaitCopies(stages - 2, "wait"), Barrier(statement="sync"))),
-        When((steps - C2 - stages,), tuple(copies)),
-        CommitCopies("commit"),
-        When((C2,), (unrolled("c8", bk // depth, *fragments, every(mma)),)),
+    strips, strip = bk // depth, var("c8")
+    waits = (WaitCopies(stages - 2, "wait"), Barrier(statement="sync"))
+    next_tile = When((steps - C2 - stages,), tuple(copies)), CommitCopies("commit")
+    trip: tuple[Stmt, ...] = (
+        When((C2,), waits),
+        *next_tile,
+        When((C2,), (unrolled("c8", strips, *fragments(C2, strip), every(mma)),)),
     )
+    if sets == 2:
+        ahead = unrolled(
+            "c8", strips,
+            When((strip - strips + 1, C2 + 1), waits),
+            When((-strip,), next_tile),
+            When((strips - 2 - strip, C2), fragments(C2, strip + 1)),
+            When((strip - strips + 1, C2 + 1, steps - C2 - 2), fragments(C2 + 1, strip - strips + 1)),
+            When((C2,), (every(mma),)),
+        )  # fmt: skip
+        trip = (ahead,)
     store = (
         bm * var("blockIdx.y") + wm * var("warpIdx_y") + 16 * var("c9") + LANE // 2,
         bn * var("blockIdx.x") + wn * var("warpIdx_x") + 16 * var("c10") + 8 * (LANE % 2),
@@ -165,8 +192,8 @@ def ring_ir(
             SharedTile("exchange", stages * (chunks["A"] + chunks["B"]), threads // 32 * ex.chunks),
         ),
         registers=(
-            RegisterArray("hmma_A", "half", (wm // 16,), made.values[0]),
-            RegisterArray("hmma_B", "half", (wn // 16,), made.values[1]),
+            RegisterArray("hmma_A", "half", (sets, wm // 16), made.values[0]),
+            RegisterArray("hmma_B", "half", (sets, wn // 16), made.values[1]),
             RegisterArray("hmma_C", "float", (wm // 16, wn // 16), made.values[2]),
             RegisterArray("output", "half", (1,)),
         ),
@@ -183,7 +210,9 @@ def ring_ir(
             "warp": (0, threads // 32 - 1),
             "warpIdx_x": (0, across - 1),
             "warpIdx_y": (0, bm // wm - 1),
-            "c2": (1 - stages, None),
+            "c2": (1 - stages, None), "c5": (0, None), "c8": (0, None), "c9": (0, None), "c10": (0, None),
+            "c11": (0, None), "blockIdx.x": (0, None), "blockIdx.y": (0, None), "blockIdx.z": (0, 0),
+            "M": (1, None), "N": (1, None), "K": (0, None),
         },
         grid=((var("N") + bn - 1) // bn, (var("M") + bm - 1) // bm, aff(1)),
         context=() if guarded else (("M", bm), ("N", bn), ("K", bk)),

@@ -89,7 +89,7 @@ WRONG_RINGS = {
     "an operand is a or b": ring(LoadMatrix, operand=lambda s: "d"),
     "ldmatrix brings 1 or 2 or 4 matrices, not 3": ring(LoadMatrix, count=lambda s: 3),
     "brings 8 values of a lane, an element of hmma_A has 12": widened("hmma_A", width=12),
-    "hmma_A has float values, where values of 16 bits belong": widened("hmma_A", kind="float"),
+    "hmma_A has float values, where half values belong": widened("hmma_A", kind="float"),
     "the ownership is of (('lane', 32), ('i', 8)), not of (('lane', 32), ('i', 16))": widened("hmma_A", width=16),
     "the map of lines is of": ring(LoadMatrix, count=lambda s: 2),
     "the map of lines takes 2 indices to 1, not 2 to 2": ring(

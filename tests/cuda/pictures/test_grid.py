@@ -180,8 +180,8 @@ def test_fragments_that_are_stored_without_an_exchange():
     M, N, K = pv.sizes("M N K")
     product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
     tiles = {"block_tile": (64, 64, 32), "warp_tile": (32, 64, 32)}
-    for idiom, outputs in ((product, 1), ([product, pv.relu(product)], 2)):
-        kernel = pv.compile(idiom, "sm_80", pv.Options(**tiles))
+    for graph, outputs in ((product, 1), ([product, pv.relu(product)], 2)):
+        kernel = pv.compile(graph, "sm_80", pv.Options(**tiles))
         assert not any(t.layout is None for t in kernel.ir.tiles)
         assert len([t for t in kernel.ir.tensors if t.written]) == outputs
         svg = output_tiles(kernel, M=64, N=64)

@@ -85,11 +85,14 @@ def body(source):
     return [x for x in lines[start + 1 :] if x and not x.startswith(("//", "#pragma"))]
 
 
+START = r"const (?:fp16|bf16) \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;"
+
+
 def moving(lines):
     """The lines without those of pointers; {pointer: (tensor, line and run of its start, its step)}."""
     left, starts, steps = [], {}, {}
     for n, x in enumerate(lines):
-        if found := re.fullmatch(r"const (?:fp16|bf16) \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;", x):
+        if found := re.fullmatch(START, x):
             starts[found[1]] = found[2], found[3] or "0", found[4] or "0"
         elif found := re.fullmatch(r"(\w+) \+= (?:(\d+)LL \* ld\w+)?(?: \+ )?(\d+)?;", x):
             steps[found[1]] = int(found[2] or 0), int(found[3] or 0)

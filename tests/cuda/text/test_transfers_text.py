@@ -12,12 +12,12 @@ from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, SharedTile
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target import LDMATRIX, targets
-from polyvolta.cuda.text.helpers import async_copy, matrix_load, shared
+from polyvolta.cuda.text.helpers import async_copy, matrix_load, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.helpers.values import declared, vector
 from polyvolta.cuda.text.printer import PRELUDE, print_cuda
 from polyvolta.sets import aff, var
-from tests.cuda.host import needs_compiler
+from tests.cuda.host import compiled, needs_compiler
 from tests.cuda.text.device_on_host import library
 from tests.cuda.text.ring_kernels import RINGS, ring_kernel
 
@@ -84,6 +84,62 @@ def test_what_depends_on_the_lane_is_one_number(macro, depth):
             first, *others = matrix_load.load_matrix(tile, op, shared.extents(op.ownership)).body
             assert first.startswith("const int own = ")
             assert not any(re.search(r"\blane\b", line) for line in others)
+
+
+STRIPS = [(macro, rows, cols) for macro in MACROS for rows, cols in ((4, 2), (1, 3), (3, 1), (1, 1))]
+
+
+def noted(macro):
+    """The instruction with another body: every accumulator notes its operands, and in which order they came."""
+    (function,) = mma.mma(macro).needs
+    words = [p.split()[-1] for p in function.parameters[1:]]
+    total = " + ".join(f"{k + 1} * (float){w}" for k, w in enumerate(words))
+    loop = f"for (int k = 0; k < {macro.instruction.values[2]}; k += 1)"
+    return replace(function, body=(loop, f"  d[k] = fmodf(31 * d[k] + {total} + k, 65521);"))
+
+
+def strip_of(target, name):
+    return targets[target].macro_mma(name).of("row", "col")
+
+
+@pytest.fixture(scope="module")
+def strips(tmp_path_factory):
+    """Products of all rows with all columns, and one macro-MMA after the other, of instructions that take notes."""
+    spaces = []
+    for n, ((target, name), rows, cols) in enumerate(STRIPS):
+        macro = strip_of(target, name)
+        a, b, d = macro.values
+        single = (rows == 1, cols == 1, rows == cols == 1)
+        needed = DeviceFunctions()
+        both = [needed.name(mma.products(macro, rows, cols, single)), needed.name(mma.mma(macro))]
+        texts = [str(noted(macro) if f.name.startswith("mma_") else needed.renamed(f)) for f in needed.names]
+        arrays = [
+            f"{declared(x + ('' if alone else f'[{count}]'), values)};" for x, values, count, alone in
+            (("a", a, rows, single[0]), ("b", b, cols, single[1]))
+        ]  # fmt: skip
+        grid = "" if single[2] else f"[{rows}][{cols}]"
+        one = f"d{'' if single[2] else '[i][j]'}, a{'' if single[0] else '[i]'}, b{'' if single[1] else '[j]'}"
+        each = f"for (int i = 0; i < {rows}; i++) for (int j = 0; j < {cols}; j++) {both[1]}({one});"
+        lines = [f"void run_{n}(float *out, unsigned *words, int at_once) {{ {' '.join(arrays)} float d{grid}[{d}];",
+                 "memcpy(&a, words, sizeof a); memcpy(&b, words + sizeof a / 4, sizeof b); memset(d, 0, sizeof d);",
+                 f"if (at_once) {both[0]}(d, a, b); else {each} memcpy(out, d, sizeof d); }}"]  # fmt: skip
+        spaces += [f"namespace strip_{n} {{", *texts, 'extern "C" {', *lines, "} }"]
+    return compiled(tmp_path_factory.mktemp("strips"), "\n".join([PRELUDE, *spaces]))
+
+
+@needs_compiler
+@pytest.mark.parametrize("number", range(len(STRIPS)), ids=lambda n: str(STRIPS[n]))
+def test_a_strip_at_once_is_its_macro_mmas_one_by_one(strips, number):
+    """Every accumulator has met the same registers in the same order, so that sums are the same bit for bit."""
+    (target, name), rows, cols = STRIPS[number]
+    a, b, d = strip_of(target, name).values
+    words = np.random.default_rng(number).integers(1, 500, rows * a // 2 + cols * b // 2, dtype=np.uint32)
+    results = [np.zeros(rows * cols * d, np.float32) for _ in range(2)]
+    for at_once, out in enumerate(results):
+        given = (x.ctypes.data_as(ctypes.c_void_p) for x in (out, words))
+        getattr(strips, f"run_{number}")(*given, at_once)
+    assert len(set(results[0])) > d // 2
+    np.testing.assert_array_equal(*results)
 
 
 COPIES = list(product((2, 1), (8, 4, 2, 1), (False, True)))

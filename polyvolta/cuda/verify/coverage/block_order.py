@@ -1,8 +1,8 @@
 """That each place of a grid is one block's: the order of a kernel's blocks is a bijection.
 
 Tiles are told by the places of blocks, blockIdx.x and blockIdx.y of the kernel IR. Which block is at a place is the
-`BlockOrder`'s, whose own lemmas say that it is one, for all grids. Where one of them doesn't hold, a small grid is looked
-for in which a place is two blocks', or nobody's.
+`BlockOrder`'s, whose own lemmas say that it is one, for all grids. Where one of them doesn't hold, a small grid is
+looked for in which a place is two blocks', or nobody's.
 """
 
 from __future__ import annotations
