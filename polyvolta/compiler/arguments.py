@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor
@@ -137,7 +138,8 @@ def _argument(array: Any, tensor: GlobalTensor, name: str, ptr: int, strides: Se
         raise TooLarge(f"{name} has a leading dimension of {ld}, at most {LARGEST} fits")
     if ptr % ITEM:
         raise BadArray(f"{name} starts at an odd address", hint="copy it to an array of its own")
-    return Argument(tensor, array, ptr, ld, widest(ptr, ld))
+    whole = array.shape[tensor.order[-1]] if tensor.whole else 0
+    return Argument(tensor, array, ptr, ld, gcd(widest(ptr, ld), whole))
 
 
 def check_output(output: Argument, shape: tuple[int, ...], name: str) -> None:

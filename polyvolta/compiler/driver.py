@@ -30,7 +30,8 @@ from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
 from polyvolta.cuda.build.promotion.model import BLOCK
 from polyvolta.cuda.ir.block_order import BlockOrder
-from polyvolta.cuda.ir.kernel_ir import GlobalTensor
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, GlobalTensor
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES, NOT_FOR_KERNELS
@@ -131,6 +132,8 @@ def compile(  # noqa: A001
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
+    copied = {op.tensor for op in operations(ir.body) if isinstance(op, AsyncCopy)}
+    ir = replace(ir, tensors=tuple(replace(t, whole=t.name in copied) for t in ir.tensors))
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
 

@@ -26,7 +26,7 @@ from typing import NoReturn
 from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
-from polyvolta.cuda.ir.walk import put
+from polyvolta.cuda.ir.walk import operations, put
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.scan import Scan
 from polyvolta.sched.tree import Schedule
@@ -206,6 +206,7 @@ class _Lowering:
                     self.ranges = {**known, v: (lows[0].const, highs[0].const if highs[0].is_constant else None)}
                 items = self.items(inner)
                 self.ranges = {**self.ranges, v: known[v]}
+                unroll = unroll or _fills(lows, highs, items)
                 around = partial(Loop, v, lows, highs, step, unroll, comment=self.loop_comment(node))
                 if any(v in e.names() for e in all_conditions(items)):
                     done = around(body=chosen(items))
@@ -286,6 +287,13 @@ class _Lowering:
         phrases = dict.fromkeys(self.movements[n].phrase for n in _called(inner))
         phrases.pop("", None)
         return "; ".join(phrases)
+
+
+def _fills(lows: tuple[Aff, ...], highs: tuple[Aff, ...], items: Iterable[Item]) -> bool:
+    """Whether a loop is the few trips that fill a ring of copies, before what computes: unrolled, none tests what of it
+    runs in it, and the fragments that the last one loads are not loaded under a condition."""
+    ops = (op for item in items for op in operations((item.full,)))
+    return all(e.is_constant for e in (*lows, *highs)) and any(op.commits for op in ops)
 
 
 def _called(nodes: tuple[Ast, ...]) -> list[str]:

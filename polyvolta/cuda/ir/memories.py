@@ -46,6 +46,8 @@ class GlobalTensor:
     align : how many consecutive values one access may move: 8, 4, 2 or 1. The pointer and the leading dimension
         are multiples of so many values.
     kind : of its values, "half" (fp16) or "bfloat16".
+    whole : whether its extent along the last dimension in `order` is a multiple of so many values, too, so that an
+        access that starts inside is inside.
     """
 
     name: str
@@ -54,6 +56,7 @@ class GlobalTensor:
     written: bool = False
     align: int = CHUNK
     kind: str = "half"
+    whole: bool = False
 
     @property
     def ld(self) -> str | None:

@@ -56,6 +56,8 @@ def _alignments(ir: KernelIR) -> list[str]:
     for align in sorted({t.align for t in tensors}, reverse=True):
         names = [t.name for t in tensors if t.align == align]
         lds = [t.ld for t in tensors if t.align == align and t.ld]
+        runs = (t.dims[t.order[-1]] for t in tensors if t.align == align and t.whole)
+        lds += dict.fromkeys(n for n in runs if isinstance(n, str))
         more = f"; {', '.join(lds)} are multiples of {align}" if lds else ""
         out.append(f"{', '.join(names)} are aligned to {2 * align} bytes{more}.")
     return out

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polyvolta.cuda.ir.kernel_ir import Loop, Memories, Op, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, Loop, Memories, Op, Stmt, When
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.sets import Aff, aff, var
 
@@ -46,7 +46,8 @@ def moving(loop: Loop, ir: Memories) -> dict[Op, tuple[Pointer, Place]]:
     """For each load that a loop moves on: the pointer, and where the load is from there, as (line, run).
 
     These are the unguarded loads of matrices whose index is the loop's variable times a number plus what does not
-    depend on it. A guarded load compares its index with the extents, and keeps it.
+    depend on it. A guarded load compares its index with the extents, and keeps it; an asynchronous copy compares what
+    is left of the matrix from the pointer on.
 
     >>> from polyvolta.cuda.ir.kernel_ir import Element, GlobalLoad, GlobalTensor, RegisterArray
     >>> from polyvolta.cuda.ir.memories import Arrays
@@ -65,7 +66,9 @@ def moving(loop: Loop, ir: Memories) -> dict[Op, tuple[Pointer, Place]]:
     out: dict[Op, tuple[Pointer, Place]] = {}
     for op, inner in _operations(loop.body, frozenset()):
         for a in op.accesses(ir):
-            if (a.space, a.kind) != ("global", "read") or a.guarded or len(a.index) != 2:
+            if (a.space, a.kind) != ("global", "read") or len(a.index) != 2:
+                continue
+            if a.guarded and a.when != "completion" and not isinstance(op, AsyncCopy):
                 continue
             line, run = (_parts(a.index[d], loop, inner) for d in ir.tensor(a.array).order)
             if line and run and (line[1] or run[1]):

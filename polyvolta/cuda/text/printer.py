@@ -388,7 +388,8 @@ class _Printer:
         """The arguments that say where a tensor is accessed."""
         if op in self.moving:
             name, place = self.moving[op]
-            return [name, *map(self.c, place), str(t.ld)]
+            left = [self.c(aff(str(t.dims[d])) - op.index[d] + e) for d, e in zip(t.order, place)] if op.guarded else []
+            return [name, *map(self.c, place), str(t.ld), *left]
         extents = [str(t.dims[d]) for d in t.order] if op.guarded else []
         return [t.name, *self.place(op.index, t.order), *([t.ld] if t.ld else []), *extents]
 

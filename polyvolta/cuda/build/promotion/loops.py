@@ -213,18 +213,21 @@ class _Loop:
         return out
 
     def tiles_of(self, m: Movement) -> Set:
-        """The (by, bx, k tile) at which a barrier, a commit or a wait runs.
+        """The (by, bx, k tile) at which a barrier, a commit, a wait or an asynchronous copy runs.
 
-        Commits go on for the tiles that copies are ahead at the end, from kt to kt + prefetch. Where there is no tile
-        at all they may be left in, so that nothing need be tested.
+        These go on for the tiles that copies are ahead at the end, from kt to kt + prefetch: what is beside the tensors
+        they bring as zeros, and when the last has been waited for, no copy is on its way. So nothing need be tested in
+        the loop. They may be left in where there is no tile at all. Commits go on twice as long, so that every wait has
+        as many groups behind its own.
         """
         tiles, kt = self.sides[0].tiles, self.nest.k_tile
-        if kt is None or not self.ahead or not any(op.commits for op in operations(m.ops)):
+        if kt is None or not self.ahead or not self.plain:
             return tiles
+        most = self.ahead * (2 if any(op.commits for op in operations(m.ops)) else 1)
         new = distinct((f"{n}'" for n in self.outer), (*self.outer, *tiles.param_names))
         steps = [(var(a) - var(b), n == kt) for a, b, n in zip(new, self.outer, self.outer)]
         rows = [row for e, ahead in steps
-                for row in ([("ge", e), ("ge", self.ahead - e)] if ahead else [("eq", e)])]  # fmt: skip
+                for row in ([("ge", e), ("ge", most - e)] if ahead else [("eq", e)])]  # fmt: skip
         space = Space(Tuple(None, self.outer), Tuple(None, new))
         found = tiles.apply(Map._of((), [(space, conjunction((*self.outer, *new), rows))]))
         found = beside(found, tiles.project_out(*self.outer))
@@ -257,7 +260,7 @@ class _Loop:
     def copies_of(self, m: Movement, side: Side) -> Map:
         *_, c, t = side.dims
         bounds = ((var(t), side.threads), (var(c), side.copies), (side.chunk, side.chunks))
-        return self.added(m, m.dims, side.tiles, bounds)
+        return self.added(m, m.dims, self.tiles_of(m) if side in self.plain else side.tiles, bounds)
 
     def added(self, m: Movement, dims: Sequence[str], of: Set, bounds: Sequence[tuple[Aff, int]] = ()) -> Map:
         return instances(m.statement, dims, self.nest.above(BLOCK), of, bounds, self.context)

@@ -187,10 +187,9 @@ def copy(side: Side, nest: Nest, context: Set, buffers: int) -> Movement:
     name = f"copy_{label}"
     index, along = place(side, access)
     assert along is not None
-    full = full_where(nest, TILE, index_of(access), context)
     tile, buffer = shared_name(side.operand.name), buffer_of(nest, buffers)
-    op = AsyncCopy(access.tensor, index, along, tile, side.local, buffer, bool(full), name)
-    return Movement(name, side.dims, (op,), full, "global memory -> shared memory")
+    op = AsyncCopy(access.tensor, index, along, tile, side.local, buffer, True, name)
+    return Movement(name, side.dims, (op,), (), "global memory -> shared memory")
 
 
 def index_of(access: Access) -> tuple[Aff | str, ...]:

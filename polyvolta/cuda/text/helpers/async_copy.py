@@ -3,7 +3,8 @@
 Eight values go from a tensor to a chunk of a tile, in pieces as wide as the tensor's alignment allows: 16 bytes past
 the first-level cache, 8 or 4 through it; a single value is too small, and is loaded and stored. An instruction has an
 operand for how many bytes it reads; those that are missing arrive as zeros. So a guard is no branch: what is outside of
-the tensor is not read.
+the tensor is not read. It reads all of a piece or nothing, which is a predicate to the machine, where another number
+takes five instructions: the tensor's extent is a multiple of a piece, too (`GlobalTensor.whole`).
 
 Source: PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 """
@@ -130,14 +131,12 @@ def copy(rank: int, align: int, guarded: bool) -> DeviceFunction:
     width = TENSOR_ITEM * align
     single = instruction(width, guarded)
     body = []
-    if guarded:
-        inside = f"line < lines ? length - {first} : 0" if matrix else f"length - {first}"
-        body.append(f"const int inside = {inside};  // values, from the first one on")
+    inside = "line < lines && " if matrix else ""
     if align == CHUNK:
-        bytes_ = f", {TENSOR_ITEM} * min(max(inside, 0), {CHUNK})" if guarded else ""
+        bytes_ = f", {inside}{first} < length ? {width} : 0" if guarded else ""
         body.append(f"{single.name}(chunk, {array} + {at}{bytes_});")
     else:
-        bytes_ = f", {TENSOR_ITEM} * min(max(inside - i, 0), {align})" if guarded else ""
+        bytes_ = f", {inside}{first} + i < length ? {width} : 0" if guarded else ""
         body += ["#pragma unroll", f"for (int i = 0; i < {CHUNK}; i += {align})",
                  f"  {single.name}((fp16 *)chunk + i, {array} + {at} + i{bytes_});"]  # fmt: skip
     pieces = "one piece" if align == CHUNK else f"{CHUNK // align} pieces of {width} bytes"

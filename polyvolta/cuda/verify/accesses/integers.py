@@ -96,7 +96,8 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
         if isinstance(s, Loop):
             lows, highs = ([e.const for e in ends if e.is_constant] for ends in (s.lower, s.upper))
             unrolled = len(lows) + len(highs) == len(s.lower) + len(s.upper)
-            inner = {**ranges, s.var: (max(lows, default=None), min(highs) if unrolled else None)}
+            starts = [low for e in s.lower if (low := interval(e, ranges)[0]) is not None]
+            inner = {**ranges, s.var: (max(starts, default=None), min(highs) if unrolled else None)}
             around = loops if unrolled else (*(x for x in loops if x.var != s.var), s)
             for e in (*s.lower, *s.upper):
                 yield from _parts(e, loops, ranges)
