@@ -60,6 +60,10 @@ def compile_one(c: Combination) -> Record:
     return resources(kernel, time.perf_counter() - start)
 
 
+ARRIVALS = ("lazy", "eager", 1, 2)
+"""When asynchronous copies arrive, in turn."""
+
+
 def interpret_one(task: tuple[Combination, int, int, int, bool]) -> Record:
     """Some random cases of one combination in the interpreter."""
     c, seed, count, most, observe = task
@@ -69,7 +73,7 @@ def interpret_one(task: tuple[Combination, int, int, int, bool]) -> Record:
     kinds = ("odd", "full", "special", "narrow", "odd")
     for n in range(count):
         case = cases.draw(c, f"{seed} {n} {c.name}", kinds[n % len(kinds)], most)
-        verdict = cases.interpret(kernel, c, case, observe)
+        verdict = cases.interpret(kernel, c, case, observe, ARRIVALS[(n + seed + len(c.name)) % len(ARRIVALS)])
         worst = max(worst, verdict.error)
         if not verdict.good:
             bad.append(f"{case}: {verdict}")

@@ -20,17 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from polyvolta.cuda.ir.memories import TENSOR_ITEM
 from polyvolta.cuda.machine.errors import BadCopies
+from polyvolta.cuda.machine.memories import Memories, Memory
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, SharedReach
 from polyvolta.sets.errors import kind_of
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.machine.machine import Machine, Memory
 
 LONGEST = 10  # a delay at random is up to 2 ** LONGEST operations
 T = TypeVar("T")
@@ -164,7 +162,7 @@ class Copies:
         self.clock = 0  # operations taken, while delays are drawn
         self.random = None if isinstance(arrival, str) else np.random.default_rng((arrival, *start))
 
-    def issue(self, m: Machine, read: GlobalReach, write: SharedReach) -> None:
+    def issue(self, m: Memories, read: GlobalReach, write: SharedReach) -> None:
         """Values from a tensor to a tile, by the threads of `write`."""
         if self.arrival == "eager":
             _arrive(m, read, write, write.mask)
@@ -182,12 +180,12 @@ class Copies:
         if self.arrival != "eager":
             self.pending.commit(mask)
 
-    def wait(self, m: Machine, newest: int, mask: Mask) -> None:
+    def wait(self, m: Memories, newest: int, mask: Mask) -> None:
         """Some threads wait for all their groups but the newest."""
         for copy, arrived in self.pending.wait(newest, mask):
             _arrive(m, copy.read, copy.write, arrived)
 
-    def tick(self, m: Machine) -> None:
+    def tick(self, m: Memories) -> None:
         """An operation is about to be taken: what has come so far arrives."""
         if self.random is None:
             return
@@ -205,7 +203,7 @@ class Copies:
             copy.first = int(later.min()) if later.size else self.clock + 2**LONGEST
 
 
-def _arrive(m: Machine, read: GlobalReach, write: SharedReach, mask: Mask) -> None:
+def _arrive(m: Memories, read: GlobalReach, write: SharedReach, mask: Mask) -> None:
     """The values of some threads arrive, zeros for what is outside of the tensor."""
     values = _taken(m.tensors[read.access.array], read)
     pieces = values.reshape(*values.shape[:-1], len(write.units), -1)
@@ -225,7 +223,7 @@ def _taken(memory: Memory, at: GlobalReach) -> np.ndarray:
     return values
 
 
-def _put(m: Machine, write: SharedReach, instruction: int, values: Any, mask: Mask) -> None:
+def _put(m: Memories, write: SharedReach, instruction: int, values: Any, mask: Mask) -> None:
     """Bits [block, warp, lane, value], or what broadcasts to it, to where an instruction of some threads goes."""
     rows = m.memory.view(np.uint16).reshape(-1, write.width // TENSOR_ITEM)
     place = write.rows(m.shape, m.memory.shape[1], instruction)

@@ -47,7 +47,8 @@ from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong
 from polyvolta.cuda.machine.forecast import Forecast
 from polyvolta.cuda.machine.machine import POISON as POISON
-from polyvolta.cuda.machine.machine import Hook, Machine, Memory, Step
+from polyvolta.cuda.machine.machine import Hook, Machine, Step
+from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension

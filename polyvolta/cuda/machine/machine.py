@@ -18,6 +18,7 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.machine.copies import Arrival, Copies
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
+from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.sets import Aff, PolyvoltaError
 
@@ -49,21 +50,6 @@ class Step:
     op: kir.Op
     mask: Mask
     reach: Reaches = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A tensor's memory: its values from first to last, [n] of its kind; its shape; its strides, in values."""
-
-    values: np.ndarray
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @property
-    def runs(self) -> np.ndarray:
-        """Every run of eight consecutive values, [n - 7, 8]."""
-        count = self.values.size - CHUNK + 1
-        return np.lib.stride_tricks.as_strided(self.values, (max(count, 0), CHUNK), self.values.strides * 2)
 
 
 class Machine:

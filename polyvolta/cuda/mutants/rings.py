@@ -23,6 +23,7 @@ from polyvolta.cuda.mutants.model import (
     Mutant,
     NothingToBreak,
     around,
+    differing,
     edited,
     in_k_loops,
     places,
@@ -52,16 +53,13 @@ def _behind_waits(ir: KernelIR) -> list[IrPath]:
 
 def _swapped(ir: KernelIR) -> KernelIR:
     """The barrier behind a wait comes before it."""
-    behind = set(_behind_waits(ir))
-    stmts = dict(walk(ir.body))
-    pairs = {at: (*at[:-1], at[-1] - 1) for at in behind}
-    if any(not isinstance(stmts.get(wait), WaitCopies) for wait in pairs.values()):
-        raise NothingToBreak(f"{ir.name} has barriers and waits in bodies of their own", where=ir.about)
-    other = {**pairs, **{wait: at for at, wait in pairs.items()}}
-    body = ir
-    for at, there in other.items():
-        body = edited(body, [at], lambda _, there=there: (stmts[there],))
-    return body
+    stmts, out = dict(walk(ir.body)), ir
+    for at in _behind_waits(ir):
+        wait = (*at[:-1], at[-1] - 1)
+        if isinstance(stmts.get(wait), WaitCopies):
+            out = edited(out, [at], lambda _, wait=wait: (stmts[wait],))
+            out = edited(out, [wait], lambda _, at=at: (stmts[at],))
+    return differing(ir, out)
 
 
 def _by_some(ir: KernelIR, kind: type, condition: Aff) -> KernelIR:
@@ -101,9 +99,7 @@ def _late_copies(ir: KernelIR) -> KernelIR:
         if before in stmts and _copies(stmts[before]):
             out = edited(out, [at], lambda _, before=before: (stmts[before],))
             out = edited(out, [before], lambda _, at=at: (stmts[at],))
-    if out is ir:
-        raise NothingToBreak(f"{ir.name} has no group closed right behind its copies", where=ir.about)
-    return out
+    return differing(ir, out)
 
 
 # ---- tiles and slots

@@ -93,28 +93,41 @@ class Course:
         return sorted({*range(self.tiles)} - multiplied)
 
 
+def begun(ir: KernelIR, at: IrPath, loop: Loop) -> tuple[IrPath, ...]:
+    """A k loop, behind what makes its first trips, if these stand apart: from the first that fills its tiles on."""
+    earlier = max((path for path, _ in k_loops(ir) if path < at), default=())
+    reads = {a.array for op in operations(loop.body) for a in op.accesses(ir) if a.space == "shared" and not a.writes}
+    beside = [(path, s) for path, s in walk(ir.body) if path[:-1] == at[:-1] and earlier < path < at]
+    fill = [path for path, s in beside if any(
+        a.writes and a.array in reads for op in operations((s,)) for a in op.accesses(ir))]  # fmt: skip
+    return *(path for path, _ in beside if fill and path >= fill[0]), at
+
+
 def course(ir: KernelIR, at: IrPath, loop: Loop, sizes: Mapping[str, int]) -> Course:
-    """Follow the first block through a k loop.
+    """Follow the first block through a k loop, from its first trips on, wherever they stand.
 
     Parameters
     ----------
     at, loop : the loop and its path.
     sizes : all of them.
     """
-    machine, tiles = dry_machine(ir, sizes), 0
+    machine, tiles, parts = dry_machine(ir, sizes), 0, begun(ir, at, loop)
     brought: dict[int, int] = {}
     for step in machine.steps():
-        for a in machine.accesses(step.op) if step.path[: len(at)] == at else ():
+        for a in machine.accesses(step.op) if step.path[: len(at)] in parts else ():
             if _loads(a) and (place := _along_k(machine, a, loop)) is not None:
                 brought.setdefault(machine.value(loop.var), place[0])
                 tiles = max(tiles, place[1])
     machine = dry_machine(ir, sizes)
+    first = min(brought, default=0)
+    brought[first - 1] = brought.get(first, 0) - 1  # of a trip that stands for itself, without the loop
     held = _Held(loop, brought)
     found: list[Event] = []
     for step in machine.steps():
-        if step.path[: len(at)] != at:
+        if step.path[: len(at)] not in parts:
             continue
-        event = held.event(machine, step.op, machine.value(loop.var))
+        trip = machine.value(loop.var) if loop.var in machine.values else first - 1
+        event = held.event(machine, step.op, trip)
         if event.kind == "commit":
             continue
         last = found[-1] if found else None
@@ -134,7 +147,9 @@ def _loads(a: Access) -> bool:
 
 def _along_k(machine: DryMachine, a: Access, loop: Loop) -> tuple[int, int] | None:
     """The k tile that a load brings, and how many its tensor has; None for a load that is the same in every trip."""
-    now = machine.values[loop.var]
+    now = machine.values.get(loop.var)
+    if now is None:
+        return None
     here = machine.at(a.index)
     machine.values[loop.var] = now + loop.step
     there = machine.at(a.index)

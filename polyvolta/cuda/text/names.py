@@ -15,10 +15,13 @@ from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import reserved
 
 KERNEL_NAMES = re.compile(
-    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|fp16|bf16(x[48])?|exchange|shared_memory|round|c\d+|kern\d+"
+    r"linearId|lane|warp|(block|warp)Idx_[xyz]|half[48]?|fp16|bf16(x[48])?|exchange|(shared_)?memory|round|c\d+|kern\d+"
     r"|(private|shared|hmma|run|load|store|exchange|mma|pack|unpack|join|split|make)_\w+|ld\w+"
 )
-"""Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so."""
+"""Names that a kernel's text uses, so that tensors, sizes and scalars can't be called so.
+
+A tensor's tile is shared_NAME, so that one called `memory` would have the name of all shared memory.
+"""
 
 _OF_MATH = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 erf

@@ -193,10 +193,6 @@ class Aff:
         if g > 1:
             rest = Aff(tuple((a, c // g) for a, c in rest.terms), rest.const // g)
             return whole + rest.floordiv(den // g)
-        if len(rest.terms) == 1 and rest.terms[0][1] < -den:  # floor(-7x/2) is -4x + floor(x/2)
-            ((atom, c),) = rest.terms
-            rest = Aff(((atom, c % den),), rest.const)
-            return whole + Aff(((atom, c // den),)) + rest.floordiv(den)
         inner = [a for a, c in rest.terms if c == 1 and isinstance(a, Floor)]
         if len(inner) == 1:  # floor((n + floor(e/d))/den) = floor((d*n + e)/(d*den)) for an integer n
             (atom,) = inner

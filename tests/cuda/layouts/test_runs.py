@@ -9,7 +9,7 @@ import pytest
 from polyvolta.cuda.layouts.runs import fits, plan_runs
 from polyvolta.cuda.target.macro_mma import Interleave
 from polyvolta.cuda.target.registry import targets
-from polyvolta.cuda.verify.values.taken_runs import wrong_runs
+from polyvolta.cuda.verify.fragments.taken_runs import wrong_runs
 from polyvolta.sets import var, xor
 from tests.cuda.macros import MACRO_MMAS
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import AsyncCopy, Barrier, CommitCopies, LoadMatrix, WaitCopies
 from polyvolta.cuda.pictures import ownership, pipeline, shared_tile
 from polyvolta.cuda.pictures.k_tiles import course, k_loops, unordered
@@ -86,6 +87,21 @@ def test_a_slot_of_another_tile_is_seen():
     """Copies go one slot further: into the one that is read, and reads find a tile of an earlier trip, or none."""
     found = followed(changed(ring_ir(), AsyncCopy, buffer=(var("c2") + 3) % 3), 6)
     assert found.wrong() and found.left_out()
+
+
+@pytest.mark.parametrize("fragments", [1, 2])
+@pytest.mark.parametrize("buffers", [2, 4])
+def test_rings_of_the_compilers_own_begin_with_their_first_trips(fragments, buffers):
+    M, N, K = pv.sizes("M N K")
+    options = pv.Options(block_tile=(32, 32, 32), warp_tile=(16, 32, 32), buffers=buffers, fragments=fragments)
+    product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    ir = pv.compile(product, target="sm_80", options=options).ir
+    found = followed(ir, 7)
+    assert not unordered(found.events) and not found.wrong() and not found.left_out()
+    copied = [(e.trip, *e.tiles, e.buffer) for e in found.events if e.kind == "copy"]
+    assert copied == [(tile - buffers + 1, tile, tile % buffers) for tile in range(7)]
+    assert {t for e in found.events if e.kind == "wait" for t in e.tiles} == {*range(7)}
+    assert RED not in pipeline(ir, 6)
 
 
 # ---- ldmatrix

@@ -63,7 +63,8 @@ def pipeline(period, tiles=4):
     """A store and a fence for each period, a use in each iteration; the store's ring has `slots`."""
     text = f"{{ store[t] : 0 <= t < {tiles}; fence[t] : 0 <= t < {tiles}; use[x] : 0 <= x < {period * tiles} }}"
     member = Member((("store", period * var("t")), ("fence", period * var("t")), ("use", var("x"))))
-    return Schedule(Domain(Set(text), Band((member,), Sequence(tuple(Filter((s,)) for s in ("store", "fence", "use"))))))
+    children = tuple(Filter((s,)) for s in ("store", "fence", "use"))
+    return Schedule(Domain(Set(text), Band((member,), Sequence(children))))
 
 
 def touches(period, slots):

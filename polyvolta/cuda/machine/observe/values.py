@@ -19,7 +19,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.machine.machine import Machine, Memory, Step
+from polyvolta.cuda.machine.machine import Machine, Step
+from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, short
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses

@@ -39,9 +39,10 @@ from polyvolta.cuda.ir.walk import IrPath, put, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.instances import Instances
 from polyvolta.cuda.verify.engine.rings import Rings, Turn, Turning, rings_of
-from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Entering, Here, Refutation, State
+from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Entering, Here, Refutation
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
+from polyvolta.cuda.verify.engine.ways import Way, any_of, joined, rejoined
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
@@ -93,21 +94,6 @@ def run(ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None
     return Run(machine.findings, tuple(machine.seconds), spent - sum(machine.seconds), machine.trips, ways)
 
 
-@dataclass(slots=True)
-class _Way:
-    """One way through the program so far: a condition and each client's state."""
-
-    condition: Condition
-    states: list[State]
-
-    def copy(self, condition: Condition) -> _Way:
-        return _Way(condition, [s.copy() for s in self.states])
-
-    @property
-    def key(self) -> Hashable:
-        return tuple(s.key() for s in self.states)
-
-
 class _Machine:
     def __init__(self, ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None = None) -> None:
         self.ir, self.clients, self.sizes = ir, clients, sizes
@@ -128,7 +114,7 @@ class _Machine:
         known = all_blocks(self.ir)
         for name, value in (self.sizes or {}).items():
             known = known.given(var(name) - value, value - var(name))
-        ways = [_Way(known, [c.start(self.ir) for c in self.clients])]
+        ways = [Way(known, [c.start(self.ir) for c in self.clients])]
         ways = self.body(self.ir.body, ways, None, ())
         last = max((path for path, _ in walk(self.ir.body)), default=())
         for way in ways:
@@ -153,8 +139,8 @@ class _Machine:
     # ---- control
 
     def body(
-        self, body: tuple[Stmt, ...], ways: list[_Way], mask: np.ndarray | None, at: IrPath, first: int = 0
-    ) -> list[_Way]:
+        self, body: tuple[Stmt, ...], ways: list[Way], mask: np.ndarray | None, at: IrPath, first: int = 0
+    ) -> list[Way]:
         for k, s in enumerate(body, first):
             path = (*at, k)
             try:
@@ -170,22 +156,22 @@ class _Machine:
                 raise
         return ways
 
-    def op(self, op: Op, way: _Way, mask: np.ndarray | None, path: IrPath) -> None:
+    def op(self, op: Op, way: Way, mask: np.ndarray | None, path: IrPath) -> None:
         here = Here(self, path, op, mask, way.condition)
         for n, (client, state) in enumerate(zip(self.clients, way.states)):
             start = perf_counter()
             client.step(state, here)
             self.seconds[n] += perf_counter() - start
 
-    def when(self, s: When, way: _Way, mask: np.ndarray | None, path: IrPath) -> list[_Way]:
+    def when(self, s: When, way: Way, mask: np.ndarray | None, path: IrPath) -> list[Way]:
         """Both ways of a condition, where both are possible; as one again where the states are equal after them."""
         all_threads = np.ones(self.shape, bool) if mask is None else mask
         chosen = list(self.decided(s.conditions, way.condition))
-        out: list[_Way] = []
+        out: list[Way] = []
         for n, (condition, holds) in enumerate(chosen):
             for client in self.choosing:
                 client.choose(holds, Here(self, path, s, mask, condition))
-            ways = [way.copy(condition) if n < len(chosen) - 1 else _Way(condition, way.states)]
+            ways = [way.copy(condition) if n < len(chosen) - 1 else Way(condition, way.states)]
             for stmts, threads, first in ((s.body, holds, 0), (s.orelse, ~holds, len(s.body))):
                 active = threads & all_threads
                 if stmts and active.any():
@@ -209,7 +195,7 @@ class _Machine:
             ]
         yield from cases
 
-    def loop(self, s: Loop, ways: list[_Way], mask: np.ndarray | None, path: IrPath) -> list[_Way]:
+    def loop(self, s: Loop, ways: list[Way], mask: np.ndarray | None, path: IrPath) -> list[Way]:
         bounds = [self.split(e) for e in (*s.lower, *s.upper)]
         if any((numbers != numbers.flat[0]).any() for _, numbers in bounds):
             raise Undecided(f"the bounds of loop {s.var} differ between threads")
@@ -227,15 +213,15 @@ class _Machine:
     # ---- loops over k tiles
 
     def symbolic_loop(
-        self, s: Loop, lower: list[Aff], upper: list[Aff], ways: list[_Way], mask: np.ndarray | None, path: IrPath
-    ) -> list[_Way]:
+        self, s: Loop, lower: list[Aff], upper: list[Aff], ways: list[Way], mask: np.ndarray | None, path: IrPath
+    ) -> list[Way]:
         if not ways:
             return []
         whole = any_of([way.condition for way in ways])
         rings = None
         if self.sizes is None and all(isinstance(c, Turning) for c in self.clients):
             rings = self.known_rings(s, path)
-        out: list[_Way] = []
+        out: list[Way] = []
         for n, start in enumerate(lower):  # the largest of the lower bounds; of equal ones the first
             above = [start - e - (k < n) for k, e in enumerate(lower) if k != n]
             begin = [
@@ -263,7 +249,7 @@ class _Machine:
             self._rings[path] = rings_of(s, self.ir)
         return self._rings[path]
 
-    def turn(self, ways: Sequence[_Way], by: Turn) -> None:
+    def turn(self, ways: Sequence[Way], by: Turn) -> None:
         """Number the slots of rings anew."""
         if any(by.values()):
             for way in ways:
@@ -275,11 +261,11 @@ class _Machine:
         s: Loop,
         start: Aff,
         upper: list[Aff],
-        ways: list[_Way],
+        ways: list[Way],
         mask: np.ndarray | None,
         path: IrPath,
         rings: Rings | None = None,
-    ) -> list[_Way]:
+    ) -> list[Way]:
         """Run trips until everything that arrives at the head is within what has been run from there.
 
         Parameters
@@ -289,7 +275,7 @@ class _Machine:
         v, period = var(s.var), turns(s)
         filled = max(rings.slots.values()) if rings is not None else 0  # trips until a ring can be full
         seen: dict[Hashable, tuple[int, Condition]] = {}  # state at the head: first trip, condition it was run with
-        exits: list[tuple[_Way, Aff | None]] = []
+        exits: list[tuple[Way, Aff | None]] = []
         trip = 0
         while ways:
             if trip >= (MOST_TRIPS if self.sizes is None else MOST_COUNTED):
@@ -307,7 +293,7 @@ class _Machine:
                     guesses = (since, *([-(since % apart)] if apart > 0 else []), *(e - v for e in upper))
                     condition = done.widened(condition, guesses)
                 seen[key] = first, condition
-                going.append(_Way(condition, way.states))
+                going.append(Way(condition, way.states))
             self.trips += bool(going)
             ways = joined(self.body(s.body, going, mask, path)) if going else []
             for way in ways:
@@ -327,8 +313,8 @@ class _Machine:
         return joined(out)
 
     def exits(
-        self, s: Loop, start: Aff, upper: list[Aff], way: _Way, path: IrPath
-    ) -> list[tuple[_Way, Aff | None]]:
+        self, s: Loop, start: Aff, upper: list[Aff], way: Way, path: IrPath
+    ) -> list[tuple[Way, Aff | None]]:
         """The ways on which there is no further trip: the variable is past one of the upper bounds, at a value."""
         v, out = var(s.var), []
         for n, end in enumerate(upper):
@@ -345,7 +331,7 @@ class _Machine:
             out.append((left, last))
         return out
 
-    def settled(self, way: _Way, rings: Rings, v: Aff) -> list[_Way]:
+    def settled(self, way: Way, rings: Rings, v: Aff) -> list[Way]:
         """A way with the slots' own numbers again, at the end of a loop with variable `v`: by cases of v mod S, unless
         all slots are alike."""
         other = way.copy(way.condition)
@@ -401,31 +387,3 @@ def turns(loop: Loop) -> int:
                 put(stmt, look)
     period = lcm(*floors)
     return period if period <= MOST_TURNS else 1
-
-
-def joined(ways: list[_Way]) -> list[_Way]:
-    """Ways with equal states as one, for the values of all of them."""
-    if len(ways) < 2:
-        return ways
-    by_key: dict[Hashable, _Way] = {}
-    for way in ways:
-        key = way.key
-        if key in by_key:
-            by_key[key].condition = by_key[key].condition.union(way.condition)
-        else:
-            by_key[key] = way
-    return list(by_key.values())
-
-
-def any_of(conditions: list[Condition]) -> Condition:
-    """What any of some conditions allows."""
-    first, *more = conditions
-    for condition in more:
-        first = first.union(condition)
-    return first
-
-
-def rejoined(ways: list[_Way], whole: Condition) -> list[_Way]:
-    """The ways that a condition's values went apart into; if their states are equal, as the one that they were."""
-    ways = joined(ways)
-    return [_Way(whole, ways[0].states)] if len(ways) == 1 else ways

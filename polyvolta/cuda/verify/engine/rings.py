@@ -3,7 +3,8 @@
 A ring comes round after as many trips as it has slots, and the machine would run that many before a state repeats. But
 nothing in the loop knows which slot is which: all that it says of them is (c2 + a) mod S. So the slots may be numbered
 anew in each trip, from the one at c2 mod S on. Then the loop's body says `a mod S`, a number, in every trip, and
-between two trips the ring *turns*: what was slot 1 is slot 0. A state that repeats in these terms repeats in fact, turned.
+between two trips the ring *turns*: what was slot 1 is slot 0. A state that repeats in these terms repeats in fact,
+turned.
 
 That is so where the loop reaches what the ring occupies only by such slots, and says nothing else of c2 in floors;
 other loops are run with the slots' own numbers. Behind the loop the slots have their own numbers again, by cases of

@@ -98,10 +98,14 @@ class HappensBefore:
         return next((f for p in self._pairs if (f := self._found(p, False)) is not None), None)
 
     @property
+    def order(self) -> Order:
+        """The order of copies, waits and barriers of the block; where threads wait differently, for the first ones."""
+        return self._order(self._copies[0])
+
+    @property
     def relation(self) -> str:
         """The edges of the order, in words."""
-        order = self._order(self._copies[0])
-        return f"happens-before is {order.edges}, closed transitively (exact); of threads each runs in its order"
+        return f"happens-before is {self.order.edges}, closed transitively (exact); of threads each runs in its order"
 
     @property
     def _copies(self) -> list[Event]:
@@ -207,8 +211,8 @@ class HappensBefore:
             if not holds(order.committed(copy, other)):
                 return "no commit closes the copy's group before"
             least = min(w.pending for w in order.waits)
-            stay = "the newest group stays" if least == 1 else f"the newest {least} groups stay"
-            return f"no wait between covers it: {stay} on the way, and it is among what may"
+            stay = f"the newest {least} groups may be" if least > 1 else "the newest group may be"
+            return f"no wait between covers it: {stay} on the way, and it is among them"
         barrier = "barrier" if pair.scope == BLOCK else "barrier of the warp, or of the block,"
         return f"no {barrier} is between the wait for it and the read"
 

@@ -19,12 +19,12 @@ from polyvolta.cuda.verify.engine.addresses import byte_text, layout_of, offsets
 from polyvolta.cuda.verify.engine.memories import HIGH, LOW, SLOT, WHOLE, Memories
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.undecided import Undecided
+from polyvolta.cuda.verify.fragments.transfers import loaded
 from polyvolta.cuda.verify.values import sums
 from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.values.products import Products
 from polyvolta.cuda.verify.values.reads import Read
 from polyvolta.cuda.verify.values.results import Notes, check_store
-from polyvolta.cuda.verify.values.transfers import loaded
 from polyvolta.cuda.verify.values.values import (
     UNKNOWN,
     Computed,

@@ -38,9 +38,9 @@ from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.fragments.taken_runs import Taken, taken, wrong_runs
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.declared import Exchanged, exchanged, products, statements
-from polyvolta.cuda.verify.values.taken_runs import Taken, taken, wrong_runs
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 

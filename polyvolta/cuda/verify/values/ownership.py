@@ -36,11 +36,11 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.fragments.matrix_loads import relations, undelivered
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.cuda.verify.values.declared import Product, products
 from polyvolta.cuda.verify.values.exchanges import exchange
 from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
-from polyvolta.cuda.verify.values.matrix_loads import relations, undelivered
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 

@@ -113,12 +113,13 @@ def kernel():
 
 
 def around(body, path):
-    """The loops around a statement: name -> whether it is unrolled."""
+    """The loops around a statement: name -> whether it is run in numbers; unrolled ones are, and those of few trips."""
     found = {}
     for k in path:
         s = body[k]
         if isinstance(s, Loop):
-            found[s.var] = s.unroll
+            names = frozenset().union(*(e.names() for e in (*s.lower, *s.upper)))
+            found[s.var] = s.unroll or all(found.get(n, False) for n in names)
         body = (*s.body, *s.orelse) if isinstance(s, When) else getattr(s, "body", ())
     return found
 

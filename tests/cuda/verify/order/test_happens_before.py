@@ -38,8 +38,7 @@ def test_rings_of_every_length_are_proved_for_any_number_of_tiles(stages, strips
 
 def test_which_wait_covers_a_copy_is_a_relation():
     ir = ring(Ring(4, 3, 2))
-    order = HappensBefore(ir)
-    covers = order._order(order._copies[0]).covers
+    covers = HappensBefore(ir).order.covers
     due = Map("[K] -> { copy1[c] -> wait1[w] : -3 <= c and 32c + 96 < K and c + 3 <= w and 0 <= w and 32w < K }")
     assert covers.is_equal(due)
 
@@ -67,7 +66,7 @@ def test_a_commit_less_and_a_wait_less():
 
 def test_trips_without_a_group():
     """Without empty groups in the last trips a wait leaves the last tiles on their way."""
-    assert "the newest group stays" in words(ring(Ring(groups=False)))
+    assert "the newest group may be" in words(ring(Ring(groups=False)))
     assert not cases(ring(Ring(groups=False, pending=0)))
 
 

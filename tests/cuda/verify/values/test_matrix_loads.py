@@ -9,8 +9,8 @@ import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import AsyncCopy, CommitCopies, LoadMatrix, WaitCopies
 from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.target.matrix_load import LDMATRIX
+from polyvolta.cuda.verify.fragments.matrix_loads import manual
 from polyvolta.cuda.verify.report.records import PROOFS
-from polyvolta.cuda.verify.values.matrix_loads import manual
 from polyvolta.cuda.verify.verify import Found, by_functions, by_machine
 from tests.cuda.verify.rings import BK, Ring, graph, ring
 
@@ -105,7 +105,7 @@ def test_copies_of_the_wrong_values():
 
 def test_a_lane_reads_a_chunk_from_where_its_line_begins():
     """The slots of a matrix load, against a table of chunks made by hand."""
-    from polyvolta.cuda.verify.values.transfers import sources
+    from polyvolta.cuda.verify.fragments.transfers import sources
 
     load = next(s for _, s in walk(ring(Ring()).body) if isinstance(s, LoadMatrix) and s.operand == "a")
     source, number, place = sources(load, 8)
