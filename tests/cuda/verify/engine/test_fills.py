@@ -91,7 +91,7 @@ def _mapped(body, change):
     return tuple(out)
 
 
-@pytest.mark.parametrize(("how", "buffers"), zip(BROKEN, (3, 5, 4, 3), strict=True))
+@pytest.mark.parametrize(("how", "buffers"), [*zip(BROKEN, (3, 5, 4, 3), strict=True)])
 def test_what_a_broken_fill_is_refuted_with_happens(buffers, how):
     kernel = compiled(buffers)
     path, loop = fill(kernel.ir)
