@@ -275,12 +275,12 @@ class _Lowering:
         member = self.schedule.band(loop.at).members[loop.member]
         by_expr: dict[str, list[str]] = {}
         table = dict(member.exprs)
-        for s in _called(loop.body):
-            if s in table and self.movements[s].phrase:  # barriers go without saying
-                by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
+        called = [s for s in _called(loop.body) if s in table]
+        for s in [s for s in called if self.movements[s].phrase] or called:  # barriers go without saying
+            by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
         what = self.comment(loop.body)
         text = "; ".join(f"{', '.join(names)} -> {e}" for e, names in by_expr.items())
-        return f"BAND: {text}" + (f"  ({what})" if ";" not in what else "")
+        return f"BAND: {text}" + (f"  ({what})" if what and ";" not in what else "")
 
     def comment(self, inner: tuple[Ast, ...]) -> str:
         """What the statements below a loop or condition do, in the order in which they first come."""
