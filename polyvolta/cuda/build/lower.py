@@ -275,9 +275,8 @@ class _Lowering:
         member = self.schedule.band(loop.at).members[loop.member]
         by_expr: dict[str, list[str]] = {}
         table = dict(member.exprs)
-        named = [s for s in _called(loop.body) if s in table]
-        telling = [s for s in named if self.movements[s].phrase]  # beside others barriers go without saying
-        for s in telling or named:
+        called = [s for s in _called(loop.body) if s in table]
+        for s in [s for s in called if self.movements[s].phrase] or called:  # barriers go without saying
             by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
         what = self.comment(loop.body)
         text = "; ".join(f"{', '.join(names)} -> {e}" for e, names in by_expr.items())
