@@ -2,7 +2,9 @@
 
 In global memory that takes an address and a leading dimension that are multiples of the width, which is what a
 kernel's `align` asks of its arrays, and an index along the lines that is one too: its symbolic part by the
-coefficients, whatever the sizes and blocks are, its numbers by looking at all of them. In shared memory a store starts
+coefficients, whatever the sizes and blocks are, its numbers by looking at all of them. An asynchronous copy with guards
+brings all of a piece or none, and so wants lines of whole pieces, too (`GlobalTensor.whole`): as every piece starts at
+a multiple of its width, one that starts inside ends inside. In shared memory a store starts
 where a chunk does, and what one access of a fragment load brings are values of one chunk, side by side and in order.
 """
 
@@ -53,6 +55,9 @@ def alignment(ir: KernelIR) -> Verdict:
     statement = "every vector access starts at a multiple of its width"
     if needs:
         statement += f", where addresses and leading dimensions are multiples in values: {needs}"
+    whole = [f"{t.dims[t.order[-1]]} of {t.align} ({t.name})" for t in wide if t.whole]
+    if whole:
+        statement += f"; a copy that starts inside ends inside, where lines are multiples: {', '.join(whole)}"
     return Verdict(statement, "; ".join(f"{title}: {text}" for title, text in told), case, path)
 
 
