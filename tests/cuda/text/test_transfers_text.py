@@ -12,6 +12,7 @@ from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, SharedTile
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target import LDMATRIX, targets
+from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.helpers import async_copy, matrix_load, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.helpers.values import declared, vector
@@ -161,7 +162,7 @@ def copies(tmp_path_factory):
 @needs_compiler
 @pytest.mark.parametrize(("rank", "align", "guarded"), COPIES)
 def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded):
-    ld, seen = 32 + align, 0
+    ld, seen, length = 32 + align, 0, LENGTH // align * align  # an extent of whole pieces: `GlobalTensor.whole`
     space = np.arange(1, 1 + 16 * ld, dtype=np.uint16)
     memory = np.zeros(len(space) + 8, np.uint16)
     memory = memory[-memory.ctypes.data % 16 // 2 :][: len(space)]  # aligned to 16 bytes
@@ -169,13 +170,13 @@ def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded):
     room = np.zeros(24, np.uint16)
     chunk = room[-room.ctypes.data % 16 // 2 :][:8]
     copy = getattr(copies, f"copy_{rank}_{align}_{guarded:d}")
-    for line, run in product(range(LINES + 3) if rank == 2 else [0], range(0, LENGTH + 11, 8)):
-        inside = [(rank == 1 or line < LINES) and run + i < LENGTH for i in range(8)]
+    for line, run in product(range(LINES + 3) if rank == 2 else [0], range(0, length + 11, 8)):
+        inside = [(rank == 1 or line < LINES) and run + i < length for i in range(8)]
         if not guarded and not all(inside):
             continue
         chunk[:] = 0xAAAA
         copy(chunk.ctypes.data_as(ctypes.c_void_p), memory.ctypes.data_as(ctypes.c_void_p), ctypes.c_longlong(line),
-             run, ld, LINES, LENGTH)  # fmt: skip
+             run, ld, LINES, length)  # fmt: skip
         assert list(chunk) == [1 + line * ld + run + i if ok else 0 for i, ok in enumerate(inside)], (line, run)
         seen += 1
     assert seen
@@ -218,3 +219,16 @@ def test_a_chunk_that_never_repeats_is_found_at_its_own_place():
     assert async_copy.behind(tile, start, rest, ranges, {}) == (start, 128 * c)
     stepping = {"linearId": (0, 127), "c5": (0, 96)}
     assert async_copy.behind(tile, start, (c, aff(0)), stepping, {"c5": 32}) == (start, 128 * (c // 32))
+
+
+def test_pieces_that_a_tensor_may_end_in_are_not_copied_whole():
+    """A guard is for all of a piece: where rows may end in one, what is behind them would come along."""
+    ir = ring_kernel(guarded=True)
+    some = replace(ir, tensors=tuple(replace(t, whole=False) for t in ir.tensors))
+    with pytest.raises(NotPrintable, match="brings all of 8 values or none, and A may end among them"):
+        print_cuda(some)
+    fixed = replace(ir, tensors=tuple(replace(t, dims=(*t.dims[:1], 100)) if t.name == "A" else t for t in ir.tensors))
+    with pytest.raises(NotPrintable, match="its extent 100 is to be a multiple of 8"):
+        print_cuda(fixed)
+    assert print_cuda(replace(fixed, tensors=tuple(replace(t, align=4) for t in fixed.tensors)))
+    assert print_cuda(replace(some, tensors=tuple(replace(t, align=1) for t in some.tensors)))

@@ -6,21 +6,21 @@ anew in each trip, from the one at c2 mod S on. Then the loop's body says `a mod
 between two trips the ring *turns*: what was slot 1 is slot 0. A state that repeats in these terms repeats in fact,
 turned.
 
-That is so where the loop reaches what the ring occupies only by such slots, and says nothing else of c2 in floors;
-other loops are run with the slots' own numbers. Behind the loop the slots have their own numbers again, by cases of
-c2 mod S unless it is all one.
+That is so where the loop reaches what the ring occupies only by such slots, and has floors in c2 nowhere else, not
+even the same ones (sets of registers that trips take in turn do not turn with the ring); other loops are run with the
+slots' own numbers. Behind the loop the slots have their own numbers again, by cases of c2 mod S unless it is all one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop
-from polyvolta.cuda.ir.walk import operations, put
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop, When
+from polyvolta.cuda.ir.walk import operations, put, walk
 from polyvolta.sets import Aff, aff
 from polyvolta.sets.values.aff import Floor
 
@@ -64,8 +64,7 @@ def rings_of(loop: Loop, ir: KernelIR) -> Rings | None:
     found = [a for op in operations(loop.body) for a in op.accesses(ir) if a.space == "shared"]
     said = {a.slot for a in found if loop.var in a.slot.names()}
     slots = {a.array: ir.tile(a.array).buffers for a in found if a.slot in said}
-    floors = {e for e in _said(loop) if any(isinstance(x, Floor) and loop.var in x.num.names() for x, _ in e.terms)}
-    if not slots or not floors <= said or not all(e.is_constant for e in loop.lower):
+    if not slots or not _slots_alone(loop, ir) or not all(e.is_constant for e in loop.lower):
         return None
     for a in found:
         ring = a.array in slots
@@ -94,11 +93,20 @@ def turns_with(slot: Aff, name: str) -> int | None:
     return floor.den if one and slot == floor.num - floor.den * Aff(((floor, 1),)) else None
 
 
-def _said(loop: Loop) -> Iterator[Aff]:
-    """Every expression in a loop's body."""
-    found: list[Aff] = []
-    put(loop.body, lambda e: found.append(e) or e)
-    return iter(found)
+def _slots_alone(loop: Loop, ir: KernelIR) -> bool:
+    """Whether floors in a loop's variable are slots and nothing else: the one slot of an operation, said once in it.
+
+    An index of registers or of a tensor may be the same expression; it doesn't turn with the ring.
+    """
+    for _, s in walk(loop.body):
+        control = (*s.lower, *s.upper) if isinstance(s, Loop) else s.conditions if isinstance(s, When) else None
+        found: list[Aff] = []
+        put(s if control is None else control, lambda e, found=found: found.append(e) or e)
+        floors = [e for e in found if any(isinstance(x, Floor) and loop.var in x.num.names() for x, _ in e.terms)]
+        slots = () if control is not None else [a.slot for a in s.accesses(ir) if a.space == "shared"]
+        if len(floors) > 1 or not all(e in slots for e in floors):
+            return False
+    return True
 
 
 def _span(ir: KernelIR, tile: str) -> tuple[int, int]:

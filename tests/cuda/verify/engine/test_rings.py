@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.cuda.ir.kernel_ir import AsyncCopy, LoadMatrix, Loop
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, LoadMatrix, Loop, Mma
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.verify.engine import machine
@@ -88,3 +88,22 @@ def test_a_turn_moves_whole_slots():
     assert moved[a.start] == a.start + a.chunks and moved[a.start + 2 * a.chunks] == a.start
     assert np.array_equal(np.sort(moved), np.arange(len(moved)))
     assert (moved[ir.tile("shared_B").start :] == np.arange(len(moved))[ir.tile("shared_B").start :]).all()
+
+
+def test_a_slots_number_elsewhere_is_no_slot():
+    """Sums that trips take turns in, by the expression that a slot has: these are three accumulators, not one."""
+    ir = ring(Ring(block=(16, 16)))
+    turns = lambda s: (replace(s, d=replace(s.d, index=(C2 % 3, s.d.index[1]))),)  # noqa: E731
+    registers = tuple(replace(r, shape=(3, 1)) if r.name == "hmma_C" else r for r in ir.registers)
+    bad = replace(edited(ir, places(ir, Mma), turns), registers=registers)
+    assert any(C2 % 3 == s.buffer for _, s in walk(bad.body) if isinstance(s, LoadMatrix))
+    assert rings_of(loop_of(ir), ir) is not None and rings_of(loop_of(bad), bad) is None
+    found = machine.run(bad, [made(bad, pv.compile(graph()).graph) for made in clients()]).findings
+    assert "sums" in found
+
+
+def test_trips_of_an_inner_loop_by_a_slots_number():
+    ir = ring(Ring())
+    often = lambda s: (Loop("c11", (aff(0),), (C2 % 3,), 1, False, (s,)),)  # noqa: E731
+    bad = edited(ir, places(ir, Mma), often)
+    assert rings_of(loop_of(ir), ir) is not None and rings_of(loop_of(bad), bad) is None
