@@ -8,7 +8,7 @@ from polyvolta.cuda import pictures
 
 M, N, K = pv.sizes("M N K")
 product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
-kernel = pv.compile(product, options=pv.Options(buffers=2))
+kernel = pv.compile(product, target="sm_70", options=pv.Options(buffers=2))
 
 drawn = {
     "instruction": pictures.instruction("row", "col"),  # the paper's first figure

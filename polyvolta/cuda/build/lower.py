@@ -275,12 +275,12 @@ class _Lowering:
         member = self.schedule.band(loop.at).members[loop.member]
         by_expr: dict[str, list[str]] = {}
         table = dict(member.exprs)
-        for s in _called(loop.body):
-            if s in table and self.movements[s].phrase:  # barriers go without saying
-                by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
+        called = [s for s in _called(loop.body) if s in table]
+        for s in [s for s in called if self.movements[s].phrase] or called:  # barriers go without saying
+            by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
         what = self.comment(loop.body)
         text = "; ".join(f"{', '.join(names)} -> {e}" for e, names in by_expr.items())
-        return f"BAND: {text}" + (f"  ({what})" if ";" not in what else "")
+        return f"BAND: {text}" + (f"  ({what})" if what and ";" not in what else "")
 
     def comment(self, inner: tuple[Ast, ...]) -> str:
         """What the statements below a loop or condition do, in the order in which they first come."""
@@ -291,9 +291,11 @@ class _Lowering:
 
 def _fills(lows: tuple[Aff, ...], highs: tuple[Aff, ...], items: Iterable[Item]) -> bool:
     """Whether a loop is the few trips that fill a ring of copies, before what computes: unrolled, none tests what of it
-    runs in it, and the fragments that the last one loads are not loaded under a condition."""
-    ops = (op for item in items for op in operations((item.full,)))
-    return all(e.is_constant for e in (*lows, *highs)) and any(op.commits for op in ops)
+    runs in it, and the fragments that the last one loads are not loaded under a condition. Where the sum's length is
+    known, the trips that multiply have constant bounds, too, and are as many as it takes."""
+    ops = [op for item in items for op in operations((item.full,))]
+    constant = all(e.is_constant for e in (*lows, *highs))
+    return constant and any(op.commits for op in ops) and not any(op.product for op in ops)
 
 
 def _called(nodes: tuple[Ast, ...]) -> list[str]:

@@ -17,8 +17,8 @@ def opening(ir: KernelIR) -> str:
 
     Told only how many threads a block has, ptxas aims at several blocks on a multiprocessor where a few registers less
     would do for one more, and spills for it. Fused kernels say that one block is enough. Plain products keep the
-    paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`). Where several blocks are
-    to share a multiprocessor, each gets its part of the registers.
+    paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`). Where
+    several blocks are to share a multiprocessor, each gets its part of the registers.
     """
     products = {op.statement for op in operations(ir.body) if op.product is not None}
     plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))

@@ -25,29 +25,48 @@ SM_80 = ampere.target(ampere.COMPOSITIONS["128"])
 # ---- maps. The manual's formulas, with ints alone: groupID = lane >> 2, threadID_in_group = lane % 4.
 
 
-def test_m16n8k16_is_the_manuals():
+BUILT_IN = [pv.targets[name] for name in ("sm_75", "sm_80")]
+OF_KIND = {(t.name, i.family, i.kind): i for t in BUILT_IN for m in t.macro_mmas for i in m.instructions}
+
+
+def test_what_the_targets_of_the_package_are_made_of():
+    assert set(OF_KIND) == {
+        ("sm_75", "m16n8k8", "half"),
+        *(("sm_80", family, kind) for family in ("m16n8k16", "m16n8k8") for kind in ("half", "bfloat16")),
+    }
+    name = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+    assert (OF_KIND["sm_80", "m16n8k16", "bfloat16"].name, OF_KIND["sm_80", "m16n8k8", "bfloat16"].opcode) == (
+        name, "HMMA.1688.F32.BF16",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("made", [M16N8K16, *(i for (_, f, _), i in OF_KIND.items() if f == "m16n8k16")],
+                         ids=lambda i: f"{i.family} {i.kind}")  # fmt: skip
+def test_m16n8k16_is_the_manuals(made):
     for lane in range(32):
         group, thread = lane >> 2, lane % 4
         for i in range(8):
             row = group if i in (0, 1, 4, 5) else group + 8
             k = 2 * thread + (i & 1) + (8 if i >= 4 else 0)
-            assert M16N8K16.a.evaluate({"lane": lane, "i": i}) == (row, k)
+            assert made.a.evaluate({"lane": lane, "i": i}) == (row, k)
         for i in range(4):
             k = 2 * thread + (i & 1) + (8 if i >= 2 else 0)
-            assert M16N8K16.b.evaluate({"lane": lane, "i": i}) == (k, group)
+            assert made.b.evaluate({"lane": lane, "i": i}) == (k, group)
             row = group if i < 2 else group + 8
-            assert M16N8K16.d.evaluate({"lane": lane, "i": i}) == (row, 2 * thread + (i & 1))
+            assert made.d.evaluate({"lane": lane, "i": i}) == (row, 2 * thread + (i & 1))
 
 
-def test_m16n8k8_is_the_manuals():
+@pytest.mark.parametrize("made", [M16N8K8, *(i for (_, f, _), i in OF_KIND.items() if f == "m16n8k8")],
+                         ids=lambda i: f"{i.family} {i.kind}")  # fmt: skip
+def test_m16n8k8_is_the_manuals(made):
     for lane in range(32):
         group, thread = lane >> 2, lane % 4
         for i in range(4):
             row = group if i < 2 else group + 8
-            assert M16N8K8.a.evaluate({"lane": lane, "i": i}) == (row, 2 * thread + (i & 1))
-            assert M16N8K8.d.evaluate({"lane": lane, "i": i}) == (row, 2 * thread + (i & 1))
+            assert made.a.evaluate({"lane": lane, "i": i}) == (row, 2 * thread + (i & 1))
+            assert made.d.evaluate({"lane": lane, "i": i}) == (row, 2 * thread + (i & 1))
         for i in range(2):
-            assert M16N8K8.b.evaluate({"lane": lane, "i": i}) == (2 * thread + i, group)
+            assert made.b.evaluate({"lane": lane, "i": i}) == (2 * thread + i, group)
 
 
 def test_what_follows_from_the_data():
@@ -100,6 +119,14 @@ def multiplies(macro):
 @pytest.mark.parametrize("name", ampere.COMPOSITIONS)
 def test_macro_mmas_of_ampere_multiply_matrices(name):
     multiplies(ampere.COMPOSITIONS[name].of("row", "col"))
+
+
+@pytest.mark.parametrize("target", BUILT_IN, ids=lambda t: t.name)
+@pytest.mark.parametrize("a, b", [("row", "row"), ("row", "col"), ("col", "row"), ("col", "col")])
+def test_macro_mmas_of_the_package_multiply_matrices(target, a, b):
+    for composition in target.macro_mmas:
+        for kind in composition.kinds:
+            multiplies(composition.of(a, b, kind=kind))
 
 
 @settings(max_examples=12, deadline=None)
@@ -178,7 +205,7 @@ def test_targets_that_no_kernel_can_be_made_for(wrong, words):
         ({"a": owned(8, row=var("lane") // 2, k=var("i"))}, r"A\[0, 0\] of warp 0 is 2 values"),
         ({"a": owned(8, row=var("lane"), k=var("i"))}, "leads outside of 16x16"),
         ({"scope": QUAD_PAIR}, "the bits of 4 units are"),
-        ({"types": ("bf16", "f16", "f32")}, "kernels multiply fp16 or bf16 and accumulate in fp32, the types are bf16, f16"),
+        ({"types": ("bf16", "f16", "f32")}, "kernels multiply fp16 or bf16 .* the types are bf16, f16, f32"),
     ],
 )  # fmt: skip
 def test_instructions_that_are_no_product(change, words):

@@ -164,7 +164,7 @@ def copies(tmp_path_factory):
 @needs_compiler
 @pytest.mark.parametrize(("rank", "align", "guarded"), COPIES)
 def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded):
-    ld, seen = 32 + align, 0
+    ld, seen, length = 32 + align, 0, LENGTH // align * align  # an extent of whole pieces: `GlobalTensor.whole`
     space = np.arange(1, 1 + 16 * ld, dtype=np.uint16)
     memory = np.zeros(len(space) + 8, np.uint16)
     memory = memory[-memory.ctypes.data % 16 // 2 :][: len(space)]  # aligned to 16 bytes
@@ -172,13 +172,13 @@ def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded):
     room = np.zeros(24, np.uint16)
     chunk = room[-room.ctypes.data % 16 // 2 :][:8]
     copy = getattr(copies, f"copy_{rank}_{align}_{guarded:d}")
-    for line, run in product(range(LINES + 3) if rank == 2 else [0], range(0, LENGTH + 11, 8)):
-        inside = [(rank == 1 or line < LINES) and run + i < LENGTH for i in range(8)]
+    for line, run in product(range(LINES + 3) if rank == 2 else [0], range(0, length + 11, 8)):
+        inside = [(rank == 1 or line < LINES) and run + i < length for i in range(8)]
         if not guarded and not all(inside):
             continue
         chunk[:] = 0xAAAA
         copy(chunk.ctypes.data_as(ctypes.c_void_p), memory.ctypes.data_as(ctypes.c_void_p), ctypes.c_longlong(line),
-             run, ld, LINES, LENGTH)  # fmt: skip
+             run, ld, LINES, length)  # fmt: skip
         assert list(chunk) == [1 + line * ld + run + i if ok else 0 for i, ok in enumerate(inside)], (line, run)
         seen += 1
     assert seen

@@ -74,8 +74,8 @@ def products(macro: MacroMma, rows: int, cols: int, single: tuple[bool, bool, bo
         "void",
         parameters,
         tuple(body),
-        f"{rows} x {cols} macro-MMAs {macro.name}: d += a @ b, {_together(ins.scope)}; all rows with a part of b before "
-        "the next\npart, back and forth, so that an instruction has an operand of the one before",
+        f"{rows} x {cols} macro-MMAs {macro.name}: d += a @ b, {_together(ins.scope)}; all rows with a part of b "
+        "before the next\npart, back and forth, so that an instruction has an operand of the one before",
         (one,),
     )
 

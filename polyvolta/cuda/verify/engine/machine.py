@@ -40,7 +40,7 @@ from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.instances import Instances
 from polyvolta.cuda.verify.engine.rings import Rings, Turn, Turning, rings_of
 from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Entering, Here, Refutation
-from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers, trips
+from polyvolta.cuda.verify.engine.symbols import FEW, all_blocks, parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.engine.ways import Way, any_of, joined, rejoined
 from polyvolta.sets import Aff, aff, var
@@ -201,12 +201,17 @@ class _Machine:
             raise Undecided(f"the bounds of loop {s.var} differ between threads")
         ends = [symbolic + int(numbers.flat[0]) for symbolic, numbers in bounds]
         lower, upper = ends[: len(s.lower)], ends[len(s.lower) :]
-        values = trips(s, lower, upper)
-        if values is None:
+        values = trips(s, lower, [e for e in upper if e.is_constant])
+        further = tuple(e for e in upper if not e.is_constant)
+        if values is None or (further and len(values) > FEW):
             return self.symbolic_loop(s, lower, upper, ways, mask, path)
         for value in values:
             self.loops[s.var] = value
-            ways = self.body(s.body, ways, mask, path)
+            if further:  # sizes may end it earlier
+                trip = When(tuple(e - value for e in further), s.body)
+                ways = joined([w for way in ways for w in self.when(trip, way, mask, path)])
+            else:
+                ways = self.body(s.body, ways, mask, path)
         self.loops.pop(s.var, None)
         return ways
 

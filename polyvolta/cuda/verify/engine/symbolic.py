@@ -119,6 +119,7 @@ class Running(Protocol):
     said relative to the trip, what has been found so far."""
 
     ir: KernelIR
+    sizes: Mapping[str, int] | None
     loops: dict[str, int]
     rings: dict[str, int]
     findings: dict[str, Refutation]
@@ -149,6 +150,11 @@ class Here:
         self.machine, self.ir, self.path, self.op, self.mask = machine, machine.ir, path, op, mask
         self.loops, self.condition = machine.loops, condition
         self._instance: tuple | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the sizes are numbers: then all that is seen happens."""
+        return self.machine.sizes is not None
 
     @property
     def accesses(self) -> tuple[Access, ...]:

@@ -56,7 +56,7 @@ def trips(loop: Loop, lower: Sequence[Aff], upper: Sequence[Aff]) -> range | Non
     ----------
     lower, upper : the loop's bounds, with the values of the loops around.
     """
-    if not all(e.is_constant for e in (*lower, *upper)):
+    if not upper or not all(e.is_constant for e in (*lower, *upper)):
         return None
     found = range(max(e.const for e in lower), min(e.const for e in upper) + 1, loop.step)
     few = len(found) <= FEW and not any(op.product is not None for op in operations(loop.body))

@@ -34,7 +34,7 @@ from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.values.products import Products
 from polyvolta.cuda.verify.values.values import UNKNOWN, Computed, Load, Skeleton, Sum, Table, Tags, leaves_of
 from polyvolta.graph.dag import Graph
-from polyvolta.sets import Aff, var
+from polyvolta.sets import Aff, aff, var
 
 Moved = tuple[Skeleton, tuple[int, ...]]  # a skeleton said anew, and what is added to its coordinates
 
@@ -117,8 +117,13 @@ class Contents:
         state.turn(places(self.ir, by, SLOT))
 
     def leave(self, state: Memories, loop: Loop, last: Aff | None, here: Here) -> None:
-        """Sums without the loop variable; what else the loop wrote is known no more, and nobody should need it."""
-        self._forget(state, loop)
+        """Sums without the loop variable; what else the loop wrote is known no more, and nobody should need it.
+
+        Where the sizes are numbers it is known: nothing may be refuted there that doesn't happen.
+        """
+        past = here.condition.value(var(loop.var)) if here.exact else None
+        if past is None:
+            self._forget(state, loop)
         over: list[bool] = []
 
         def moved(skeleton: Skeleton) -> Moved | None:
@@ -126,6 +131,8 @@ class Contents:
                 total = sums.left(skeleton, loop.var, last, self.meaning, here)
                 over.append(total != skeleton)
                 return total, (0, 0)
+            if past is not None:
+                return substituted(skeleton, loop.var, aff(past))
             names = {n for x in leaves_of(skeleton) if isinstance(x, Load) for b in x.base for n in b.names()}
             return None if loop.var in names else (skeleton, ())
 
