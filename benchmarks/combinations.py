@@ -339,7 +339,8 @@ MOST_BUFFERS = 8
 def rings(target: str = "sm_70") -> tuple[Combination, ...]:
     """Every legal ring of buffers, twice: idioms, layouts, macro-MMAs and splits of K take turns."""
     family = FAMILIES[target]
-    sizes = [(s, ahead) for s in range(1, MOST_BUFFERS + 1) for ahead in range(max(s - 1, 1) + 1)]
+    one = 0 if family.copies else 1  # tile ahead with one buffer: it waits in registers
+    sizes = [(s, ahead) for s in range(1, MOST_BUFFERS + 1) for ahead in range(max(s - 1, one) + 1)]
     found = []
     for n, (buffers, ahead) in enumerate(2 * sizes):
         idiom = idiom_called(RINGED[n % len(RINGED)])

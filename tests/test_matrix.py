@@ -24,14 +24,24 @@ from families import FAMILIES, Family
 
 import polyvolta as pv
 
-SMALL = [c for c in combinations.combinations() if c.block[0] * c.block[1] * c.split_k <= 64 * 64]
+LATER = ("sm_75", "sm_80")
 
 
-def sample(seed: int, count: int) -> list[Combination]:
+def small(target: str = "sm_70") -> list[Combination]:
+    """The combinations of a target that the interpreter is done with soon."""
+    return [c for c in combinations.combinations(target) if c.block[0] * c.block[1] * c.split_k <= 64 * 64]
+
+
+def sample(seed: int, count: int, target: str = "sm_70") -> list[Combination]:
     """Combinations at random, of as many idioms as possible."""
-    pick = random.Random(seed)
+    pick, among = random.Random(seed), small(target)
     idioms = pick.sample(IDIOMS, len(IDIOMS)) * (count // len(IDIOMS) + 1)
-    return [pick.choice([c for c in SMALL if c.idiom == i]) for i in idioms[:count]]
+    return [pick.choice([c for c in among if c.idiom == i]) for i in idioms[:count]]
+
+
+def ringed(seed: int, count: int, target: str) -> list[Combination]:
+    """Rings at random, with copies ahead by some tiles."""
+    return random.Random(seed).sample([c for c in combinations.rings(target) if c.ahead], count)
 
 
 def name(value: object) -> str | None:
@@ -45,7 +55,7 @@ def fake(defect: str):
     """A kernel in numpy with a defect."""
 
     class Fake:
-        def interpret(self, out, A, B):
+        def interpret(self, out, A, B, **how):
             result = A.astype(np.float64) @ B.astype(np.float64)
             out[...] = result
             last = out[-1:, -1:]
@@ -68,7 +78,7 @@ def fake(defect: str):
     return Fake()
 
 
-PLAIN = next(c for c in SMALL if c.idiom.name == "plain" and c.c == "row")
+PLAIN = next(c for c in small() if c.idiom.name == "plain" and c.c == "row")
 
 
 @pytest.mark.parametrize(
@@ -133,6 +143,23 @@ def test_interpreted_on_random_sizes(c: Combination) -> None:
         assert verdict.good, f"{case}: {verdict}"
 
 
+@pytest.mark.parametrize("c", [c for t in LATER for c in (*sample(14, 6, t), *ringed(15, 2, t))], ids=name)
+def test_interpreted_for_later_chips(c: Combination) -> None:
+    kernel = c.compile()
+    for kind, copies in (("odd", "lazy"), ("full", 7)):
+        case = cases.draw(c, f"ci {c.name}", kind, 2**18)
+        verdict = cases.interpret(kernel, c, case, copies=copies)
+        assert verdict.good, f"{case}: {verdict}"
+
+
+@pytest.mark.parametrize("copies", ["lazy", "eager", 3])
+@pytest.mark.parametrize("c", [*sample(16, 3, "sm_80"), *ringed(17, 1, "sm_80")], ids=name)
+def test_observers_find_nothing_whenever_copies_arrive(c: Combination, copies: str | int) -> None:
+    sizes = {n: 3 * c.step[2] + 8 if n in "KLH" else 40 for n in c.idiom.sizes}
+    verdict = cases.interpret(c.compile(), c, Case(sizes, (8,) * 12, "coarse", seed=2), True, copies)
+    assert verdict.good, str(verdict)
+
+
 EDGES = (
     {"M": 1, "N": 1, "K": 1, "L": 1, "H": 1},
     {"M": 7, "N": 17, "K": 33, "L": 1, "H": 65},
@@ -143,7 +170,7 @@ EDGES = (
 
 
 @pytest.mark.parametrize("sizes", EDGES, ids=lambda s: "x".join(map(str, s.values())))
-@pytest.mark.parametrize("c", sample(seed=12, count=4), ids=name)
+@pytest.mark.parametrize("c", [*sample(seed=12, count=4), *sample(18, 1, "sm_75"), *sample(19, 2, "sm_80")], ids=name)
 def test_interpreted_on_sizes_that_nothing_divides(c: Combination, sizes: dict[str, int]) -> None:
     align = tuple(random.Random(str(sizes)).choices((8, 4, 2, 1), k=12))
     case = Case({n: sizes[n] for n in c.idiom.sizes}, align, "coarse", seed=1)
@@ -161,6 +188,20 @@ def test_views_at_any_address(layouts: str, align: int) -> None:
     assert verdict.good, str(verdict)
 
 
+TURNED = [("sm_75", "row.col-row"), ("sm_80", "row.row-col"), ("sm_80", "col.col-row")]
+
+
+@pytest.mark.parametrize("align", [8, 4, 2, 1])
+@pytest.mark.parametrize(("target", "layouts"), TURNED)
+def test_views_at_any_address_for_later_chips(target: str, layouts: str, align: int) -> None:
+    a, b, c = layouts.replace("-", ".").split(".")
+    plain = next(x for x in small(target) if x.idiom.name == "plain")
+    c = replace(plain, a=a, b=b, c=c, macro="m16n32k16", block=(32, 64, 16), warp=(16, 32, 16), buffers=2, group=None)
+    case = Case({"M": 34, "N": 70, "K": 37}, (align,) * 3, "normal", seed=align)
+    verdict = cases.interpret(c.compile(), c, case)
+    assert verdict.good, str(verdict)
+
+
 def test_empty_results() -> None:
     kernel = PLAIN.compile()
     for m, n in ((0, 5), (5, 0), (0, 0)):
@@ -169,18 +210,26 @@ def test_empty_results() -> None:
         assert got.shape == (m, n)
 
 
-@pytest.mark.parametrize("c", sample(seed=13, count=6), ids=name)
-def test_machine_code_for_volta(c: Combination) -> None:
+@pytest.mark.parametrize("c", [*sample(seed=13, count=6), *sample(20, 1, "sm_75"), *sample(21, 2, "sm_80")], ids=name)
+def test_machine_code(c: Combination) -> None:
     found = c.compile().resources()
     assert 0 < found.registers <= 255
-    assert found.shared_bytes <= 96 * 1024
+    assert found.shared_bytes <= FAMILIES[c.target].shared
 
 
-@pytest.mark.parametrize("idiom", ["plain", "bias relu", "gated", "sum, prologues, residual"])
-@pytest.mark.parametrize("layouts", ["row.col-row", "col.row-row"])
-def test_the_default_rule_chooses_nothing_that_spills(idiom: str, layouts: str) -> None:
+VOLTAS = product(["sm_70"], ["plain", "bias relu", "gated", "sum, prologues, residual"], ["row.col-row", "col.row-row"])
+LATERS = [
+    ("sm_75", "plain", "row.col-row"),
+    ("sm_75", "gated", "col.row-col"),
+    ("sm_80", "bias relu", "row.row-row"),
+    ("sm_80", "gated", "row.col-row"),
+]
+
+
+@pytest.mark.parametrize(("target", "idiom", "layouts"), [*VOLTAS, *LATERS])
+def test_the_default_rule_chooses_nothing_that_spills(target: str, idiom: str, layouts: str) -> None:
     a, b, c = layouts.replace("-", ".").split(".")
-    found = matrix.default_one((idiom, a, b, c, 0, "sm_70"))
+    found = matrix.default_one((idiom, a, b, c, 0, target))
     assert (found["spills"], found["local"]) == (0, 0), found["options"]
 
 

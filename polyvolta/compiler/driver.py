@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import lcm
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
@@ -133,9 +133,15 @@ def compile(  # noqa: A001
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
     copied = {op.tensor for op in operations(ir.body) if isinstance(op, AsyncCopy)}
-    ir = replace(ir, tensors=tuple(replace(t, whole=t.name in copied) for t in ir.tensors))
+    ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
+
+
+def _whole(t: GlobalTensor) -> GlobalTensor:
+    """A tensor that is copied asynchronously, in pieces that it is a whole number of: fewer values of an odd extent."""
+    extent = t.dims[t.order[-1]]
+    return replace(t, whole=True, align=gcd(t.align, extent) if isinstance(extent, int) else t.align)
 
 
 def grouped(tree: Schedule, order: BlockOrder) -> Schedule:

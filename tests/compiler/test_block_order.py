@@ -169,6 +169,22 @@ def test_the_proof_says_the_order_and_refutes_another():
     assert not report.ok and re.search(r"both at place|outside", found.what)
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"place": lambda self, number, columns, rows: (0 * number, 0 * number)},
+        {"height": lambda self, group, rows: self.group},
+    ],
+)
+def test_an_order_that_makes_something_else_of_parts_that_are_right(other):
+    """The lemmas are about the parts; what is made of them is seen in small grids."""
+    wrong = type("Wrong", (BlockOrder,), other)(3)
+    assert all(lemma.holds for lemma in wrong.proof())
+    k = kernel(3)
+    report = verify(replace(k.ir, block_order=wrong), k.graph, k.stages, "written_once")
+    assert re.search(r"both at place|outside", report["written_once"].counter_example.what)
+
+
 def test_an_order_that_is_right_by_other_means_is_undecided():
     class Mirrored(BlockOrder):
         """Right to left: a bijection, and none that the lemmas are about."""

@@ -10,6 +10,7 @@ import polyvolta as pv
 from polyvolta.compiler.options import default_options
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
+from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 
@@ -92,3 +93,16 @@ def test_the_space_of_ampere_has_rings_and_sets_of_fragments():
     assert {o.buffers for o in found} == {2, 3, 4, 5, 6} and {o.fragments for o in found} == {1, 2}
     assert all(o.prefetch == o.buffers - 1 for o in found)
     assert {o.buffers for o in pv.Options.space(A @ B, "sm_70")} == {1, 2}
+
+
+@pytest.mark.parametrize(("extent", "align"), [(96, 8), (100, 4), (98, 2), (33, 1)])
+def test_lines_of_a_given_length_are_copied_in_pieces_that_they_are_made_of(extent, align):
+    """A text that stands alone must not copy what is behind the end of a line, whatever the lines' distance is."""
+    a, b = pv.tensor("A", (64, extent)), pv.tensor("B", (extent, 64), layout="col")
+    kernel = pv.compile(a @ b, target="sm_80")
+    assert [(t.align, t.whole) for t in kernel.ir.tensors] == [(align, True), (align, True), (8, False)]
+    if align < 8:
+        with pytest.raises(NotPrintable, match=f"its extent {extent}"):
+            kernel.variant(A=8)
+    plain = pv.compile(a @ b, target="sm_70")
+    assert [(t.align, t.whole) for t in plain.ir.tensors] == [(8, False)] * 3

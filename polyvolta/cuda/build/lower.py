@@ -291,9 +291,11 @@ class _Lowering:
 
 def _fills(lows: tuple[Aff, ...], highs: tuple[Aff, ...], items: Iterable[Item]) -> bool:
     """Whether a loop is the few trips that fill a ring of copies, before what computes: unrolled, none tests what of it
-    runs in it, and the fragments that the last one loads are not loaded under a condition."""
-    ops = (op for item in items for op in operations((item.full,)))
-    return all(e.is_constant for e in (*lows, *highs)) and any(op.commits for op in ops)
+    runs in it, and the fragments that the last one loads are not loaded under a condition. Where the sum's length is
+    known, the trips that multiply have constant bounds, too, and are as many as it takes."""
+    ops = [op for item in items for op in operations((item.full,))]
+    constant = all(e.is_constant for e in (*lows, *highs))
+    return constant and any(op.commits for op in ops) and not any(op.product for op in ops)
 
 
 def _called(nodes: tuple[Ast, ...]) -> list[str]:

@@ -375,6 +375,14 @@ class _Printer:
 
     def async_copy(self, op: AsyncCopy) -> str:
         tensor, tile = self.ir.tensor(op.tensor), self.ir.tile(op.tile)
+        extent = tensor.dims[op.along]
+        ends = tensor.whole and (not isinstance(extent, int) or extent % tensor.align == 0)
+        if op.guarded and tensor.align > 1 and not ends:
+            raise NotPrintable(
+                f"a copy with guards brings all of {tensor.align} values or none, and {op.tensor} may end among them",
+                where=str(op),
+                hint=f"its extent {extent} is to be a multiple of {tensor.align} (whole), or its alignment less",
+            )
         function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
         chunk = async_copy.chunk(tile, self.operands.get(op.tile, "tile"))
         start, rest = zip(*(apart(e, self.unrolled) for e in op.place), strict=True)

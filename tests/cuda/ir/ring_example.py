@@ -181,8 +181,8 @@ def ring_ir(
         name="ring",
         sizes=("M", "N", "K"),
         tensors=(
-            GlobalTensor("A", ("M", "K"), orders["A"], align=align),
-            GlobalTensor("B", ("K", "N"), orders["B"], align=align),
+            GlobalTensor("A", ("M", "K"), orders["A"], align=align, whole=True),
+            GlobalTensor("B", ("K", "N"), orders["B"], align=align, whole=True),
             GlobalTensor("C", ("M", "N"), (0, 1), written=True),
         ),
         tiles=(

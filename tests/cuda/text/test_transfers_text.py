@@ -12,6 +12,7 @@ from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, SharedTile
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target import LDMATRIX, targets
+from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.helpers import async_copy, matrix_load, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.helpers.values import declared, vector
@@ -218,3 +219,16 @@ def test_a_chunk_that_never_repeats_is_found_at_its_own_place():
     assert async_copy.behind(tile, start, rest, ranges, {}) == (start, 128 * c)
     stepping = {"linearId": (0, 127), "c5": (0, 96)}
     assert async_copy.behind(tile, start, (c, aff(0)), stepping, {"c5": 32}) == (start, 128 * (c // 32))
+
+
+def test_pieces_that_a_tensor_may_end_in_are_not_copied_whole():
+    """A guard is for all of a piece: where rows may end in one, what is behind them would come along."""
+    ir = ring_kernel(guarded=True)
+    some = replace(ir, tensors=tuple(replace(t, whole=False) for t in ir.tensors))
+    with pytest.raises(NotPrintable, match="brings all of 8 values or none, and A may end among them"):
+        print_cuda(some)
+    fixed = replace(ir, tensors=tuple(replace(t, dims=(*t.dims[:1], 100)) if t.name == "A" else t for t in ir.tensors))
+    with pytest.raises(NotPrintable, match="its extent 100 is to be a multiple of 8"):
+        print_cuda(fixed)
+    assert print_cuda(replace(fixed, tensors=tuple(replace(t, align=4) for t in fixed.tensors)))
+    assert print_cuda(replace(some, tensors=tuple(replace(t, align=1) for t in some.tensors)))

@@ -216,8 +216,8 @@ def ring(r: Ring, **changes) -> KernelIR:
         name="ring",
         sizes=("M", "N", "K"),
         tensors=(
-            GlobalTensor("A", ("M", "K"), (0, 1)),
-            GlobalTensor("B", ("K", "N"), (1, 0)),
+            GlobalTensor("A", ("M", "K"), (0, 1), whole=True),
+            GlobalTensor("B", ("K", "N"), (1, 0), whole=True),
             GlobalTensor("C", ("M", "N"), (0, 1), written=True),
         ),
         tiles=(

@@ -1,13 +1,15 @@
 """That each place of a grid is one block's: the order of a kernel's blocks is a bijection.
 
 Tiles are told by the places of blocks, blockIdx.x and blockIdx.y of the kernel IR. Which block is at a place is the
-`BlockOrder`'s, whose own lemmas say that it is one, for all grids. Where one of them doesn't hold, a small grid is
-looked for in which a place is two blocks', or nobody's.
+`BlockOrder`'s, whose own lemmas say that it is one, for all grids. They are about the parts that it is made of; so small
+grids are gone through as well, place by place.
 """
 
 from __future__ import annotations
 
 from itertools import product
+
+import numpy as np
 
 from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -17,27 +19,46 @@ SMALL = range(1, 8)  # columns of the grids that are gone through; rows up to tw
 
 
 def misplaced(order: BlockOrder) -> CounterExample | None:
-    """A place that isn't one block's; None if the lemmas say that there is none.
+    """A place that isn't one block's; None if small grids have none, and the lemmas say that no grid has.
+
+    The lemmas are about the parts of which `place` is made; that it is made of them is seen in the small grids.
 
     Raises
     ------
     Undecided : a lemma doesn't hold, and no place is found.
+
+    Cost: some milliseconds for each row of a group.
     """
-    wrong = [lemma for lemma in order.proof() if not lemma.holds]
-    if not wrong:
-        return None
     for columns, rows in product(SMALL, range(1, 2 * order.group + 4)):
-        found: dict[tuple[int, int], int] = {}
-        for number in range(columns * rows):
-            place = order.place(number, columns, rows)
-            where = f"in a grid of {columns} x {rows} blocks"
-            if place in found:
-                what = f"blocks number {found[place]} and {number} are both at place {place} {where}"
-                return CounterExample(what, block=(*place, 0))
-            if not (0 <= place[0] < columns and 0 <= place[1] < rows):
-                return CounterExample(f"block number {number} is at place {place}, outside, {where}")
-            found[place] = number
-    raise Undecided(f"the order of blocks isn't shown to be a bijection: {wrong[0].statement}", where=wrong[0].relation)
+        if not _is_bijective(order, columns, rows):
+            return _case(order, columns, rows)
+    wrong = [lemma for lemma in order.proof() if not lemma.holds]
+    if wrong:
+        what = f"the order of blocks isn't shown to be a bijection: {wrong[0].statement}"
+        raise Undecided(what, where=wrong[0].relation)
+    return None
+
+
+def _is_bijective(order: BlockOrder, columns: int, rows: int) -> bool:
+    """Whether each place of one grid is one block's."""
+    x, y = (np.broadcast_to(e, columns * rows) for e in order.place(np.arange(columns * rows), columns, rows))
+    inside = (x >= 0) & (x < columns) & (y >= 0) & (y < rows)
+    return bool(inside.all()) and len(np.unique(x * rows + y)) == columns * rows
+
+
+def _case(order: BlockOrder, columns: int, rows: int) -> CounterExample:
+    """A place of one grid that is two blocks', or that the grid doesn't have."""
+    found: dict[tuple[int, int], int] = {}
+    where = f"in a grid of {columns} x {rows} blocks"
+    for number in range(columns * rows):
+        x, y = (int(e) for e in order.place(number, columns, rows))
+        if (x, y) in found:
+            what = f"blocks number {found[x, y]} and {number} are both at place {(x, y)} {where}"
+            return CounterExample(what, block=(x, y, 0))
+        if not (0 <= x < columns and 0 <= y < rows):
+            return CounterExample(f"block number {number} is at place {(x, y)}, outside, {where}")
+        found[x, y] = number
+    raise Undecided(f"places of blocks one by one are others than those of all at once, {where}")
 
 
 def shown(order: BlockOrder) -> str:

@@ -11,13 +11,13 @@ be a whole copy too, or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
-from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.accesses import Access, Operation
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, SharedTile
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
@@ -26,6 +26,7 @@ from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
 from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.graph.dag import Graph
+from polyvolta.sets import Aff
 
 PROOF = "copies"
 
@@ -61,6 +62,8 @@ class Copies(Watching):
         self.places = overlaps(list(self.tiles.values()))
         self.stores: dict[str, tuple[IrPath, Access]] = {}  # tile -> where it is stored
         self.rounds: dict[str, dict[tuple, int]] = {name: {} for name in self.tiles}  # instance -> threads
+        self.last = last_uses(ir, self.tiles)
+        self.outermost: dict[IrPath, bool] = {}  # loop -> whether it is in no other
         self.done = False
 
     def start(self, ir: KernelIR) -> Stored:
@@ -131,12 +134,25 @@ class Copies(Watching):
             if name in state.counts:
                 state.counts[name] = np.roll(state.counts[name], -n, 0)
 
+    def leave(self, state: Stored, loop: Loop, last: Aff | None, here: Here) -> None:
+        """Tiles that nothing comes to any more are done with: a ring's last copies, which nobody loads."""
+        if here.path not in self.outermost:
+            self.outermost[here.path] = not loops_around(self.ir, here.path)
+        if self.outermost[here.path]:
+            depth = len(here.path)
+            self.over(state, here, [n for n, path in self.last.items() if path[:depth] <= here.path])
+
     def finish(self, state: Stored, here: Here) -> None:
         """What has been stored since the last loads is whole, or nothing."""
-        for tile, counts in state.counts.items():
-            for buffer, row in enumerate(counts):
+        self.over(state, here, self.tiles)
+
+    def over(self, state: Stored, here: Here, tiles: Iterable[str]) -> None:
+        """The end of some tiles: what has been stored since the last loads must be whole, or nothing."""
+        for tile in tiles:
+            for buffer, row in enumerate(state.counts[tile]):
                 if row.any():
                     self.whole(row, here, tile, buffer)
+                    row[:] = 0
 
     def refute(self, here: Here, what: str, at: IrPath | None = None, **more: object) -> None:
         """A counter-example, at the copy's store if it is found later."""
@@ -166,7 +182,7 @@ class Copies(Watching):
         if tile not in self.stores:
             return f"{tile}: nothing is stored"
         path, access = self.stores[tile]
-        around = enclosing(self.ir, path)
+        around = [s for s in loops_around(self.ir, path) if s.unroll]
         names = ", ".join(["linearId", *(loop.var for loop in around)])
         bounds = [f"0 <= linearId < {max(rounds)}"]
         bounds += [f"{x.lower[0]} <= {x.var} <= {x.upper[0]}" for x in around]
@@ -177,6 +193,16 @@ class Copies(Watching):
         layout = self.tiles[tile].layout
         assert layout is not None
         return ", ".join(f"0 <= {name} < {n}" for name, n in layout.inputs)
+
+
+def last_uses(ir: KernelIR, tiles: Collection[str]) -> dict[str, IrPath]:
+    """Where each tile is accessed last in the text, of those that are accessed."""
+    found: dict[str, IrPath] = {}
+    for path, op in walk(ir.body):
+        if isinstance(op, Operation):
+            used = (a.array for a in op.accesses(ir) if a.space == "shared" and a.array in tiles)
+            found |= {name: max(path, found.get(name, ())) for name in used}
+    return found
 
 
 def overlaps(tiles: list[SharedTile]) -> dict[tuple[str, int], list[tuple[str, int]]]:
@@ -202,11 +228,11 @@ def stored_bytes(ir: KernelIR) -> int:
     return gcd(CHUNK_BYTES, *(a.bytes for a in found if a.array in tiles))
 
 
-def enclosing(ir: KernelIR, path: IrPath) -> list[Loop]:
-    """The unrolled loops around a statement, outermost first."""
+def loops_around(ir: KernelIR, path: IrPath) -> list[Loop]:
+    """The loops around a statement, outermost first."""
     by_path = dict(walk(ir.body))
     around = [by_path[path[:k]] for k in range(1, len(path))]
-    return [s for s in around if isinstance(s, Loop) and s.unroll]
+    return [s for s in around if isinstance(s, Loop)]
 
 
 CLIENTS = (Copies,)

@@ -7,8 +7,8 @@ between two trips the ring *turns*: what was slot 1 is slot 0. A state that repe
 turned.
 
 That is so where the loop reaches what the ring occupies only by such slots, and has floors in c2 nowhere else, not
-even the same ones (sets of registers that trips take in turn do not turn with the ring); other loops are run with the slots' own numbers. Behind the loop the slots have their own numbers again, by cases of
-c2 mod S unless it is all one.
+even the same ones (sets of registers that trips take in turn do not turn with the ring); other loops are run with the
+slots' own numbers. Behind the loop the slots have their own numbers again, by cases of c2 mod S unless it is all one.
 """
 
 from __future__ import annotations
