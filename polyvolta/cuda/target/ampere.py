@@ -47,7 +47,7 @@ SM_80 = Target(
     ),
     multiprocessors=108,
     block_tile=(128, 128, 64),
-    spare=(30, 8, 3),
+    spare=(36, 8, 3),
     copies=(16, 8, 4),
     buffers=3,
     fragments=2,
