@@ -8,7 +8,7 @@ so on, runs being numbered along the result's lines, so that neighbouring lanes 
 All of the plan is read off the ownership map { [lane, i] -> [row, col] }, whatever it is. A piece has some *inner* bits
 of the position in a run: as many as there are for which all lanes own whole pieces, in the same values. The other bits
 number the pieces of the run. With no inner bit a piece is a single value, and that any map allows. A run lies in one
-128-bit vector as 16 bits, in two as fp32; its words come out in the order in which the pieces were put, and are renamed.
+128-bit vector in 16 bits, in two as fp32; its words come out in the order in which pieces were put, and are renamed.
 A swizzle of the vectors' numbers, chosen by the bank model, keeps all stores and loads free of conflicts (the
 paper's "Reordering through Shared Memory"); where none does, smaller pieces may, and else the one with the fewest is
 taken: `conflicts` tells. The whole plan is simulated before it is handed out.
