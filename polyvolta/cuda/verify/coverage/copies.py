@@ -5,8 +5,9 @@ is right if that is a bijection onto the chunks of the tile's box: a chunk that 
 values, one that two threads store is a race, one outside of the box belongs to somebody else.
 
 The stores are counted, chunk by chunk and buffer by buffer. A copy is looked at when its first fragment is loaded: each
-chunk of the box has one store by then, and the count starts again. What has been stored and not loaded at the end must
-be a whole copy too, or nothing.
+chunk of the box has one store by then, and the count starts again. A buffer to which nothing was ever stored has no
+copy that could be loaded; whether a later copy is of the tile that is due is said by `fresh`. What has been stored and
+not loaded where nothing comes to the tile any more must be a whole copy too, or nothing.
 """
 
 from __future__ import annotations
@@ -38,15 +39,18 @@ class Stored:
     Parameters
     ----------
     counts : tile -> [buffer, chunk], or smaller pieces if the kernel stores such; 2 stands for more, too.
+    begun : tile -> [buffer], whether anything was ever stored there.
     """
 
     counts: dict[str, np.ndarray]
+    begun: dict[str, np.ndarray]
 
     def copy(self) -> Stored:
-        return Stored({name: x.copy() for name, x in self.counts.items()})
+        counts, begun = ({name: x.copy() for name, x in of.items()} for of in (self.counts, self.begun))
+        return Stored(counts, begun)
 
     def key(self) -> Hashable:
-        return b"".join(x.tobytes() for x in self.counts.values())
+        return b"".join(x.tobytes() for of in (self.counts, self.begun) for x in of.values())
 
 
 class Copies(Watching):
@@ -68,7 +72,8 @@ class Copies(Watching):
 
     def start(self, ir: KernelIR) -> Stored:
         """No tile has anything."""
-        return Stored({n: np.zeros((t.buffers, len(self.boxes[n])), np.uint8) for n, t in self.tiles.items()})
+        counts = {n: np.zeros((t.buffers, len(self.boxes[n])), np.uint8) for n, t in self.tiles.items()}
+        return Stored(counts, {n: np.zeros(t.buffers, bool) for n, t in self.tiles.items()})
 
     def step(self, state: Stored, here: Here) -> None:
         """What an operation loads of tiles, and stores to them."""
@@ -80,7 +85,10 @@ class Copies(Watching):
             if x.access.writes:
                 self.store(state, here, x)
                 continue
-            for tile, buffer in self.places.get((x.access.array, here.number(x.access.slot)), ()):
+            place = x.access.array, here.number(x.access.slot)
+            if place in self.places and not state.begun[place[0]][place[1]]:
+                self.refute(here, f"buffer {place[1]} of {place[0]} is loaded, and nothing was ever stored there")
+            for tile, buffer in self.places.get(place, ()):
                 counts = state.counts[tile][buffer]
                 if counts.any():
                     self.whole(counts, here, tile, buffer)
@@ -102,6 +110,7 @@ class Copies(Watching):
             return
         self.stores[tile.name] = here.path, access
         self.rounds[tile.name][here.instance] = int(np.count_nonzero(mask))
+        state.begun[tile.name][buffer] = True
         counts = state.counts[tile.name][buffer]
         pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
         new = np.bincount(pieces[mask].ravel(), minlength=len(counts))
@@ -133,6 +142,7 @@ class Copies(Watching):
         for name, n in by.items():
             if name in state.counts:
                 state.counts[name] = np.roll(state.counts[name], -n, 0)
+                state.begun[name] = np.roll(state.begun[name], -n)
 
     def leave(self, state: Stored, loop: Loop, last: Aff | None, here: Here) -> None:
         """Tiles that nothing comes to any more are done with: a ring's last copies, which nobody loads."""
