@@ -304,11 +304,11 @@ def _warps(
     most = target.warp_side if roomy else 4 * target.warp_side
     sides = [[d for d in range(s, min(side, most) + 1, s) if side % d == 0] for side, s in zip(block[:2], least)]
     warps = [(m, n, block[2]) for m, n in product(*sides)] or [(*least[:2], block[2])]
-    lacking = {}
+    lacking, staged = {}, max(map(sum, needs.prologues))
     for warp in [given["warp_tile"]] if "warp_tile" in given else warps:
         threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
         spare = min(target.registers, target.block_registers // (threads * given.get("occupancy", 1)))
         spare -= registers(block, warp, macro, split, needs, fragments, bool(target.copies))
-        lacking[warp] = max(0, target.spare_registers(len(needs.loads)) - spare)
+        lacking[warp] = max(0, target.spare_registers(len(needs.loads), staged, fragments) - spare)
     fitting = [warp for warp in lacking if not (roomy and lacking[warp])]
     return sorted(fitting, key=lambda t: (lacking[t], -t[0] * t[1], abs(t[0] - t[1]), -t[0]))

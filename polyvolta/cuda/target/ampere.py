@@ -48,6 +48,7 @@ SM_80 = Target(
     multiprocessors=108,
     block_tile=(128, 128, 64),
     spare=(36, 8, 3),
+    staging=(16, 2),
     copies=(16, 8, 4),
     buffers=3,
     fragments=2,
