@@ -117,3 +117,12 @@ def test_an_exchange_that_goes_to_a_tile_of_an_operand(name):
         assert found(Copies, wrong) == {}
         report = verify(wrong, kernel(name).graph, kernel(name).stages)
         assert {"sums", "result"} & {p.id for p in report.refuted}, tile
+
+
+@pytest.mark.parametrize("tile", ["shared_A", "shared_B"])
+def test_a_tile_that_is_never_stored_to(tile):
+    """Nothing is stored of one operand: what is loaded of it is no copy at all."""
+    ir = kernel("two buffers").ir
+    for path in reversed(paths(ir, SharedStore, tile=tile)):
+        ir = without(ir, path)
+    assert found(Copies, ir)[PROOF].what == f"{tile} is loaded, and nothing was ever stored there"
