@@ -12,7 +12,7 @@ from polyvolta.cuda.verify.coverage.copies import PROOF, Copies
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.verify import verify
 from polyvolta.sets import var
-from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
+from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
 
 
 @pytest.mark.parametrize("name", KERNELS)
