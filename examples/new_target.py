@@ -36,7 +36,7 @@ M16N8K16 = Instruction(
 
 # Macro-MMAs: two instructions side by side, "s0" of the columns. The package's sm_80 has ldmatrix bring fragments; here
 # lanes load their own. Thread t's k are 2t, 2t+1, 2t+8, 2t+9, which no wide load brings. But a sum doesn't care for the
-# order of k, as long as A and B agree: with the instruction's bit 3 of k as bit 1 of the tile's, t has 4t to 4t+3, a load
+# order of k if A and B agree: with the instruction's bit 3 of k as bit 1 of the tile's, t has 4t to 4t+3, a load
 # of 64 bits, and with two steps along k 8t to 8t+7, a load of 128 bits.
 ROWS, COLS = ("r0", "r1", "r2", "r3"), ("r0", "r1", "r2", "s0")
 WIDE = Composition((M16N8K16,), Interleave(ROWS, COLS, ("r0", "r3", "s0", "r1", "r2")))  # m16n16k32

@@ -68,6 +68,9 @@ Partial = Annotated[
 Accumulators = Annotated[
     str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
 ]
+Fragments = Annotated[
+    int | None, _of_kernel(metavar="N", help="Sets of registers for fragments, 1 or 2; the target's if missing.")
+]
 Group = Annotated[
     int | None, _of_kernel(metavar="ROWS", help="Rows of blocks that start together; the target's if missing.")
 ]
@@ -120,6 +123,9 @@ Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its sw
 Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
 
 
+_GIVEN = "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy".split()  # as they are
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The kernel that a command's options ask for; what is None is left to the rule."""
@@ -136,6 +142,7 @@ class Choice:
     partial: Partial = None
     accumulators: Accumulators = None
     prefetch: Prefetch = None
+    fragments: Fragments = None
     group: Group = None
     occupancy: Occupancy = None
     target: Arch = None
@@ -149,7 +156,7 @@ class Choice:
             )
         given: dict[str, Any] = {
             name: value
-            for name in ("macro_mma", "split_k", "buffers", "partial", "accumulators", "prefetch", "group", "occupancy")
+            for name in _GIVEN
             if (value := getattr(self, name)) is not None
         }
         if self.block_tile is not None:

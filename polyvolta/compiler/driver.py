@@ -201,7 +201,7 @@ def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
     >>> import polyvolta as pv
     >>> M, K = pv.sizes("M K")
     >>> tensors_of(Graph.of(pv.tensor("A", (M, K), layout="col") @ pv.tensor("B", (K, 8))))["A"]
-    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8, kind='half')
+    GlobalTensor(name='A', dims=('M', 'K'), order=(1, 0), written=False, align=8, kind='half', whole=False)
     """
     out = {}
     for t in (*graph.inputs, *graph.outputs):

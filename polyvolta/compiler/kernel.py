@@ -194,7 +194,9 @@ class Kernel(Compiled):
         """The kernel as a device function for a user's own `@cuda.jit` kernel, bit-equal to the kernel.
 
         It is called by all threads of a block, in a grid of `launch_config`, with the kernel's arguments: the sizes,
-        the scalars, then for each tensor a pointer and the leading dimension (none for a vector). It returns 0.
+        the scalars, then for each tensor a pointer and the leading dimension (none for a vector). It returns 0. Nobody
+        looks at these: what the text's first lines require of pointers, leading dimensions, and lengths of lines that
+        are copied asynchronously, is the caller's to see to, or for narrower accesses.
 
         Parameters
         ----------

@@ -52,6 +52,8 @@ class Options(Tiling):
     prefetch : how many k tiles ahead of the computation the copies to shared memory run: 0 (load, wait, compute), or up
         to `buffers` - 1, with one buffer up to 1. A copy's registers hold its tile during one step, whatever the
         distance: what it has loaded at the step's start it stores at its end. If missing, as far as the buffers allow.
+    fragments : sets of registers for fragments, 1 or 2. Two take turns: the next strip's are loaded while one strip is
+        multiplied, across k tiles, too. If missing, the target's, where a k tile has an even number of strips.
     group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and

@@ -67,7 +67,7 @@ class Tiling:
         return 2 * (m + n) * k * self.buffers
 
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
-        """Shared memory in which warps exchange accumulators: a fragment for each, in fp16 where it is only stored."""
+        """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
         m, n, _ = target.macro_mma(self.macro_mma).shape
         return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
 
@@ -210,7 +210,7 @@ def registers(
     fragments: int = 1,
     asynchronous: bool = False,
 ) -> int:
-    """32-bit registers of a thread: fp32 accumulators, fp16 fragments of a strip, chunks of 8 fp16 values on their way.
+    """32-bit registers of a thread: fp32 accumulators, 16-bit fragments of a strip, chunks of these on their way.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import polyvolta as pv
 from polyvolta.compiler.options import default_options
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
+from polyvolta.cuda.text.kernel_head import ONE_BLOCK
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
@@ -106,3 +107,74 @@ def test_lines_of_a_given_length_are_copied_in_pieces_that_they_are_made_of(exte
             kernel.variant(A=8)
     plain = pv.compile(a @ b, target="sm_70")
     assert [(t.align, t.whole) for t in plain.ir.tensors] == [(8, False)] * 3
+
+
+# ---- blocks that share a multiprocessor
+
+LARGE = {"block_tile": (128, 128, 64), "warp_tile": (64, 64, 64), "buffers": 3}
+BROAD = {"block_tile": (128, 256, 32), "warp_tile": (64, 64, 32), "buffers": 2}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (LARGE, "buffers=3 and occupancy=2 need at least 198656 bytes of shared memory for 2 blocks, sm_80 has 167936"),
+        (BROAD, "in warp tiles of 64x64x32 need at least 81920 registers for 2 blocks, sm_80 has 65536"),
+    ],
+    ids=["shared memory", "registers"],
+)
+def test_blocks_that_do_not_fit_side_by_side_are_refused_with_both_numbers_and_a_way_out(given, message):
+    """Of which each alone would: 98304 bytes and one kilobyte of the system's; 160 registers for 256 threads."""
+    pv.compile(A @ B, target="sm_80", options=pv.Options(**given))
+    with pytest.raises(BadOption, match=message) as found:
+        pv.compile(A @ B, target="sm_80", options=pv.Options(**given, occupancy=2))
+    assert "or occupancy=1" in str(found.value)
+
+
+@pytest.mark.parametrize("wrong", [0, 9, -1, 1.5, True, "2"], ids=repr)
+def test_one_to_eight_blocks_share(wrong):
+    with pytest.raises(BadOption, match="occupancy is 1, 2, 3, 4, 5, 6, 7 or 8, not "):
+        pv.Options(occupancy=wrong)
+
+
+@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80"])
+@pytest.mark.parametrize("blocks", range(1, 9))
+def test_what_is_not_given_leaves_room_for_so_many_blocks(target, blocks):
+    """By the machine's own numbers: threads, registers in units of 256 a warp, shared memory with the system's part."""
+    o, found = chosen(target, occupancy=blocks), pv.targets[target]
+    needs = needs_of(plan(Graph.of(A @ B)))
+    registers = -(-o.registers(needs, found) // 8) * 8
+    assert o.occupancy == blocks
+    assert blocks * o.threads * registers <= found.block_registers == 65536
+    assert blocks * (o.shared_bytes(needs, found) + 1024) <= found.shared_bytes + 1024
+
+
+@pytest.mark.parametrize(("expr", "alone"), [(A @ B, "128"), (pv.relu(A @ B), "128, 1")], ids=["plain", "fused"])
+@pytest.mark.parametrize("target", ["sm_70", "sm_80"])
+def test_launch_bounds_say_how_many_blocks_share(target, expr, alone):
+    """And nothing else of a text does. Alone a plain kernel has the paper's bounds, a fused one is told to be alone."""
+    tiles = {"block_tile": (64, 64, 32), "warp_tile": (32, 32, 32)}
+    texts = [pv.compile(expr, target=target, options=pv.Options(**tiles, **more)).source
+             for more in ({}, {"occupancy": 1}, {"occupancy": 2}, {"occupancy": 4})]  # fmt: skip
+    assert texts[0] == texts[1]
+    assert f"__launch_bounds__({alone}) kern0" in texts[0]
+    assert (ONE_BLOCK in texts[0], ONE_BLOCK in texts[2]) == ("1" in alone[3:], False)
+    for text, blocks in zip(texts[2:], (2, 4), strict=True):
+        assert f"__launch_bounds__(128, {blocks}) kern0" in text
+        assert bodies(text) == bodies(texts[0])
+
+
+def bodies(text):
+    """A text's lines but for the kernel's definition up to its arguments, which are broken into lines again."""
+    start = text.index('extern "C" __global__')
+    before, (_, rest) = text[:start].replace(f"{ONE_BLOCK}\n", ""), text[start:].split(" kern0(", 1)
+    return before.split(), rest.split()
+
+
+def test_the_compiler_gives_each_block_its_part_of_the_registers():
+    """Four blocks of 128 threads: at most 128 registers a thread, without spills, where alone it takes more."""
+    tiles = {"block_tile": (64, 64, 64), "warp_tile": (32, 32, 64), "buffers": 2}
+    alone, shared = (pv.compile(A @ B, target="sm_80", options=pv.Options(**tiles, occupancy=n)).resources()
+                     for n in (1, 4))  # fmt: skip
+    assert shared.registers <= 128 and shared.registers <= alone.registers
+    assert (shared.spill_stores, shared.spill_loads) == (0, 0)

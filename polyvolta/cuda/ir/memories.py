@@ -1,7 +1,7 @@
 """The three memories of a kernel: tensors in global memory, tiles in shared memory, arrays in registers.
 
-Units: shared memory is addressed in chunks of eight fp16 values (16 bytes), registers in elements of their
-array: a group of fp16 or fp32 values, eight on the way between memories, more in the fragments of a macro-MMA.
+Units: shared memory is addressed in chunks of eight 16-bit values (16 bytes), registers in elements of their
+array: a group of 16-bit or fp32 values, eight on the way between memories, more in the fragments of a macro-MMA.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.sets import Aff, aff, nearest
 
-CHUNK = 8  # fp16 values in a 128-bit access
+CHUNK = 8  # 16-bit values in a 128-bit access
 CHUNK_BYTES = 16
 VALUE_BYTES = {"half": 2, "bfloat16": 2, "float": 4}
 """Of a value of a register array, or of an exchange buffer, by kind."""
@@ -72,7 +72,7 @@ class SharedTile:
     ----------
     name : of the C array.
     start : its first chunk in the block's shared memory; tiles that are not alive together may overlap.
-    chunks : the size of one buffer in chunks of 8 fp16 values.
+    chunks : the size of one buffer in chunks of 8 16-bit values.
     layout : tile-local element index -> chunk; None for the exchange buffer, which `Exchange` addresses itself.
     order : the dimensions of the layout's elements, outermost first: consecutive values of the last share a chunk.
     buffers : how many copies of the tile there are, one after the other.

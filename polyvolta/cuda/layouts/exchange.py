@@ -1,6 +1,6 @@
 """The accumulator exchange: from the mma's ownership map to runs of 8 values, through shared memory.
 
-After a macro-MMA a lane owns scattered fp32 values; a 128-bit store wants 8 consecutive fp16 values of one row (of
+After a macro-MMA a lane owns scattered fp32 values; a 128-bit store wants 8 consecutive 16-bit values of one row (of
 one column, when the result is column-major). So each lane stores what it owns of a run, a *piece*, to its warp's
 buffer, and takes whole runs out again: lane l takes run l in the first round, run 32 + l in the second one, and
 so on, runs being numbered along the result's lines, so that neighbouring lanes write neighbouring addresses.
@@ -8,7 +8,7 @@ so on, runs being numbered along the result's lines, so that neighbouring lanes 
 All of the plan is read off the ownership map { [lane, i] -> [row, col] }, whatever it is. A piece has some *inner* bits
 of the position in a run: as many as there are for which all lanes own whole pieces, in the same values. The other bits
 number the pieces of the run. With no inner bit a piece is a single value, and that any map allows. A run lies in one
-128-bit vector as fp16, in two as fp32; its words come out in the order in which the pieces were put, and are renamed.
+128-bit vector in 16 bits, in two as fp32; its words come out in the order in which pieces were put, and are renamed.
 A swizzle of the vectors' numbers, chosen by the bank model, keeps all stores and loads free of conflicts (the
 paper's "Reordering through Shared Memory"); where none does, smaller pieces may, and else the one with the fewest is
 taken: `conflicts` tells. The whole plan is simulated before it is handed out.

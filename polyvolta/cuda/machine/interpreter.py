@@ -216,6 +216,13 @@ def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Mem
             where=f"address {address:#x}, leading dimension {ld}",
             hint="views.narrowed(ir, ...) makes the kernel for narrower accesses",
         )
+    if t.whole and (run := shape[t.order[-1]]) % t.align:
+        raise BadTensor(
+            f"{t.name}: copies bring {t.align} values or none, so that its extent along dimension {t.order[-1]} is to be "
+            f"a multiple of {t.align}",
+            where=f"extent {run}",
+            hint="views.narrowed(ir, ...) makes the kernel for narrower accesses",
+        )
     count = sum((n - 1) * s for n, s in zip(shape, _strides(t, ld), strict=True)) + 1 if array.size else 0
     values = np.lib.stride_tricks.as_strided(array, (count,), (ITEM,), writeable=t.written)
     return Memory(values, shape, _strides(t, ld))

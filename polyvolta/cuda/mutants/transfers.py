@@ -265,7 +265,7 @@ MUTANTS = (
         lambda ir: _matrices(_several(ir, 2), "a", _lines(lambda lane: lane % LINES)),
     ),
     Mutant(
-        "half as many matrices, twice",
+        "half of the matrices twice",
         "each instruction brings half of the matrices, and the next one brings them again",
         ("ownership",), ("values",), (LoadMatrix,), lambda ir: _matrices(_several(ir, 2), "b", _halved),
     ),

@@ -43,7 +43,8 @@ class Strip:
 def strip_of(loop: Loop, ir: Memories) -> Strip | None:
     """The strip that a loop is, if it is one and its instructions may be put in another order.
 
-    Rows and columns are numbered from 0 on, all that the arrays have.
+    Rows and columns are numbered from 0 on, all that the arrays have; what stands before these numbers in an index is
+    the same for all.
     """
     loops: list[Loop] = []
     inner: Stmt = loop
@@ -64,6 +65,8 @@ def strip_of(loop: Loop, ir: Memories) -> Strip | None:
         return None
     paths = tuple(path for path, _ in walk((loop,)) if len(path) > 1)
     outer = (inner.a.index[:-1], inner.b.index[:-1], inner.d.index[:-2])
+    if any(e.names() & {s.var for s in loops} for index in outer for e in index):
+        return None
     return Strip(inner, rows, cols, *outer, tuple(path[1:] for path in paths))
 
 

@@ -151,7 +151,7 @@ def transitive_closure(self: Map) -> tuple[Map, bool]:
 
 def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
     """Kleene's elimination: paths through one tuple after the other."""
-    edges = {(s.inp.key, s.out.key): self._of(self.param_names, [(s, cs)]) for s, cs in self.parts}
+    edges = {(s.inp.key, s.out.key): self._of(self.param_names, [(s, cs)]) for s, cs in self.parts if cs}
     all_exact = True
     for key in [s.inp.key for s, _ in self.parts if s.inp.key in loops]:
         if key not in loops:
@@ -170,6 +170,8 @@ def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
         for a, first in into.items():
             for b, second in onward.items():
                 through = apply_range(first, second)
+                if not any(cs for _, cs in through.parts):
+                    continue
                 edges[a, b] = (edges[a, b] | through if (a, b) in edges else through).coalesce()
         if loop is not None:
             edges.update({(key, b): m | apply_range(loop, m) for b, m in onward.items()})

@@ -47,6 +47,7 @@ class Trace:
     registers: dict = field(default_factory=dict)
     products: dict = field(default_factory=lambda: defaultdict(list))
     staged: dict = field(default_factory=dict)
+    stored: dict = field(default_factory=dict)  # tiles that were stored from registers, in order, by tile array
     pending: list = field(default_factory=list)  # (pending, groups committed, group needed by the next reads)
     awaited: int = 0  # how many groups are complete
     barriers: int = 0
@@ -86,8 +87,10 @@ class Trace:
             case GlobalLoad():
                 self.staged[op.target.array] = at(op.index[self.k_of[op.tensor]]) // self.depth[0]
             case SharedStore():
-                self.overwritten(op.tile, at(op.buffer), self.staged[op.source.array])
-                self.buffers[op.tile, at(op.buffer)] = [self.staged[op.source.array], None, False, True]
+                tile = self.staged[op.source.array]
+                self.overwritten(op.tile, at(op.buffer), tile)
+                self.buffers[op.tile, at(op.buffer)] = [tile, None, False, True]
+                self.stored[op.tile] = tuple(dict.fromkeys((*self.stored.get(op.tile, ()), tile)))
             case Barrier(scope="block"):
                 self.barriers += 1
                 self.read = set()

@@ -20,8 +20,11 @@ from polyvolta.cuda.ir.kernel_ir import (
     CommitCopies,
     GlobalLoad,
     LoadMatrix,
+    Loop,
+    Mma,
     SharedStore,
     WaitCopies,
+    When,
 )
 from polyvolta.cuda.ir.walk import operations, replaced, walk
 from polyvolta.cuda.target.registry import target_of
@@ -40,7 +43,14 @@ SMALL = {"block_tile": (32, 64, 32), "warp_tile": (16, 32, 32)}
 RINGS = [(s, d, f) for s in BUFFERS for d in range(farthest(s, asynchronous=True) + 1) for f in (1, 2)]
 NAMES = [f"{s} buffers, {d} ahead, {f} sets of fragments" for s, d, f in RINGS]
 SOME = [(1, 0, 1), (1, 0, 2), (2, 1, 1), (2, 1, 2), (3, 1, 2), (3, 2, 1), (3, 2, 2), (5, 4, 2)]
-IDIOMS = {"plain": A @ B, "a prologue of A": pv.relu(A + P) @ B, "prologues of both": pv.relu(A + P) @ pv.relu(B)}
+EVERY = [(s, farthest(s, asynchronous=True), f) for s in BUFFERS for f in (1, 2)]
+IDIOMS = {
+    "plain": A @ B,
+    "a prologue of A": pv.relu(A + P) @ B,
+    "a prologue of B": A @ pv.relu(B),
+    "prologues of both": pv.relu(A + P) @ pv.relu(B),
+}
+COPIED = {"plain": {"A", "B"}, "a prologue of A": {"B"}, "a prologue of B": {"A"}, "prologues of both": set()}
 DEPTHS = (0, 1, 31, 32, 33, 64, 65, 96, 200)
 
 
@@ -78,29 +88,46 @@ def test_each_strip_is_multiplied_once_in_order_from_what_has_arrived(buffers, a
         assert set(trace.products) == {("hmma_C", (0, 0))} or not tiles
         for strips in trace.products.values():
             assert strips == [(tile, s) for tile in range(tiles) for s in (0, 1)]
-        brought = tiles + ahead  # behind the last tile zeros, and then empty groups
-        if tiles:
-            assert trace.groups == [frozenset({t} if t < brought else ()) for t in range(brought + ahead)]
-            assert [made - pending for pending, made in trace.pending] == [t + 1 for t in range(brought)]
-            assert trace.barriers == brought * (2 if buffers == 1 else 1)
+        in_ring(trace, tiles, buffers, ahead)
 
 
-@pytest.mark.parametrize("idiom", ["a prologue of A", "prologues of both"])
-@pytest.mark.parametrize(("buffers", "ahead", "fragments"), SOME, ids=str)
+def in_ring(trace, tiles, buffers, ahead):
+    """The groups, waits and barriers of a loop in which something is copied asynchronously.
+
+    Behind the last tile as many tiles of zeros follow as copies are ahead, which are waited for like any other, and
+    then as many empty groups; also where there is no tile at all.
+    """
+    brought = tiles + ahead
+    assert trace.groups == [frozenset({t} if t < brought else ()) for t in range(brought + ahead)]
+    assert [made - pending for pending, made in trace.pending] == [t + 1 for t in range(brought)]
+    assert trace.barriers == brought * (2 if buffers == 1 else 1)
+    assert all(arrived and visible for _, _, visible, arrived in trace.buffers.values())
+
+
+@pytest.mark.parametrize("idiom", [name for name in IDIOMS if name != "plain"])
+@pytest.mark.parametrize(("buffers", "ahead", "fragments"), dict.fromkeys(SOME + EVERY), ids=str)
 def test_operands_with_a_prologue_go_through_registers_in_the_same_loop(idiom, buffers, ahead, fragments):
+    """Where the other operand is copied asynchronously barriers go on for the copies behind the last tile; where none
+    is, there are as many as tiles. What goes through registers is loaded and stored for the tiles that there are."""
     kernel = kernel_of(idiom, buffers, ahead, fragments)
     ops = list(operations(kernel.ir.body))
     copied = {op.tensor for op in ops if isinstance(op, AsyncCopy)}
-    assert copied == ({"B"} if idiom == "a prologue of A" else set())
-    assert {op.tensor for op in ops if isinstance(op, GlobalLoad)} == {"A", "P", "B"} - copied
+    assert copied == COPIED[idiom]
+    assert {op.tensor for op in ops if isinstance(op, GlobalLoad)} == {t.name for t in kernel.graph.inputs} - copied
     assert any(isinstance(op, SharedStore) for op in ops)
     assert any(isinstance(op, WaitCopies) for op in ops) == bool(copied)
     for k in DEPTHS:
         trace = traced(kernel, {"M": 64, "N": 64, "K": k})
+        tiles = -(-k // 32)
+        assert len(trace.products) == 1 or not tiles
         for strips in trace.products.values():
-            assert strips == [(tile, s) for tile in range(-(-k // 32)) for s in (0, 1)]
-        assert [made - pending for pending, made in trace.pending] == [t + 1 for t in range(len(trace.pending))]
-        assert trace.barriers == -(-k // 32) * (2 if buffers == 1 else 1)
+            assert strips == [(tile, s) for tile in range(tiles) for s in (0, 1)]
+        assert set(trace.stored.values()) == ({tuple(range(tiles))} if tiles else set())
+        if copied:
+            in_ring(trace, tiles, buffers, ahead)
+        else:
+            assert not trace.groups and not trace.pending
+            assert trace.barriers == tiles * (2 if buffers == 1 else 1)
 
 
 @pytest.mark.parametrize(("buffers", "ahead", "fragments"), SOME, ids=str)
@@ -167,19 +194,27 @@ def _with(kernel, ir):
     return Changed
 
 
-@pytest.mark.parametrize(
-    ("kind", "change", "message"),
-    [
-        (WaitCopies, lambda op: replace(op, pending=op.pending + 1), "before tile 0 has arrived"),
-        (WaitCopies, lambda op: None, "before tile 0 has arrived"),
-        (Barrier, lambda op: None if op.scope == "block" else op, "before a barrier"),
-        (AsyncCopy, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "overwritten|has arrived|before a barrier"),
-        (LoadMatrix, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "has arrived|a barrier|tiles and strips"),
-    ],
-    ids=["waits for too little", "no wait", "no barrier", "copies to another slot", "reads another slot"],
-)
-def test_the_trace_finds_a_kernel_broken(kind, change, message):
-    kernel = kernel_of("plain", 3, 2, 2)
+WRONG = {
+    "waits for too little": (WaitCopies, lambda op: replace(op, pending=op.pending + 1), "before tile 0 has arrived"),
+    "no wait": (WaitCopies, lambda op: None, "before tile 0 has arrived"),
+    "no barrier": (Barrier, lambda op: None if op.scope == "block" else op, "before a barrier"),
+    "copies to another slot": (
+        AsyncCopy, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "overwritten|has arrived|before a barrier"),
+    "reads another slot": (
+        LoadMatrix, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "has arrived|a barrier|tiles and strips"),
+    "stores to another slot": (
+        SharedStore, lambda op: replace(op, buffer=(op.buffer + 1) % 3), "overwritten|a barrier|tiles and strips"),
+    "no store": (SharedStore, lambda op: None, "a barrier"),
+}  # fmt: skip
+CASES = [(idiom, name) for idiom in IDIOMS for name, (kind, *_) in WRONG.items()
+         if (kind is not SharedStore or idiom != "plain") and (COPIED[idiom] or kind not in (WaitCopies, AsyncCopy))
+         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("idiom", "name"), CASES)
+def test_the_trace_finds_a_kernel_broken(idiom, name):
+    kind, change, message = WRONG[name]
+    kernel = kernel_of(idiom, 3, 2, 2)
     with pytest.raises((AssertionError, KeyError)) as found:
         trace = traced(broken(kernel, kind, change)(), {"M": 64, "N": 64, "K": 300})
         wanted = [(tile, s) for tile in range(10) for s in (0, 1)]
@@ -310,11 +345,36 @@ def tree_text(name):
     return f"{kernel.stages[last]}\n"
 
 
-def test_commits_are_one_a_trip_and_copies_once_each():
-    kernel = kernel_of("plain", 4, 3, 2)
-    ops = list(operations(kernel.ir.body))
-    assert sum(isinstance(op, CommitCopies) for op in ops) == 2  # where the ring is filled, and in the main loop
-    assert {op.guarded for op in ops if isinstance(op, AsyncCopy)} == {True, False}
+def test_commits_are_one_a_trip_and_copies_have_one_version():
+    """Zero-filled: nothing of a copy depends on where it is, and none stands under a condition."""
+    body = kernel_of("plain", 4, 3, 2).ir.body
+    loops = [list(operations((s,))) for s in body if isinstance(s, Loop)]
+    found = [[op for op in ops if isinstance(op, CommitCopies)] for ops in loops]
+    assert [len(commits) for commits in found if commits] == [1, 1, 1]  # fills the ring, multiplies, empty groups
+    copies = [(at, op) for at, op in walk(body) if isinstance(op, AsyncCopy)]
+    assert sorted(op.tensor for _, op in copies) == ["A", "A", "B", "B"] and all(op.guarded for _, op in copies)
+    assert not any(isinstance(op, AsyncCopy) for w in conditions(body) for op in operations((w,)))
+
+
+def conditions(body):
+    """All conditional statements."""
+    for s in body:
+        if isinstance(s, When):
+            yield s
+        yield from conditions(s.body if isinstance(s, Loop | When) else ())
+
+
+@pytest.mark.parametrize("depth", [96, 8192])
+@pytest.mark.parametrize("fragments", [1, 2])
+def test_of_a_known_length_the_trips_that_fill_the_ring_alone_are_unrolled(depth, fragments):
+    given = pv.tensor("A", (40, depth)), pv.tensor("B", (depth, 70), layout="col")
+    kernel = pv.compile(given[0] @ given[1], target="sm_80", options=pv.Options(**SMALL, buffers=3, fragments=fragments))
+    filling, multiplying = [], []
+    for s in kernel.ir.body:
+        ops = list(operations((s,)))
+        if isinstance(s, Loop) and any(isinstance(op, AsyncCopy) for op in ops):
+            (multiplying if any(isinstance(op, Mma) for op in ops) else filling).append(s.unroll)
+    assert (filling, multiplying) == ([True], [False])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def test_the_access_is_what_the_order_of_k_allows(name):
     assert narrowest_access(ampere.COMPOSITIONS[name], "row", "col") == ampere.ACCESSES[name]
 
 
-@pytest.mark.parametrize(("name", "layout"), zip(ampere.COMPOSITIONS, cycle(["row", "col"])))
+@pytest.mark.parametrize(("name", "layout"), [*zip(ampere.COMPOSITIONS, cycle(["row", "col"]))])
 def test_kernels_of_every_width(name, layout):
     """Interpreted, with bank conflicts, races and bounds observed, against float64; and as machine code."""
     made = ampere.COMPOSITIONS[name]

@@ -8,10 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, SharedTile
+from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, Loop, SharedTile
+from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target import LDMATRIX, targets
+from polyvolta.cuda.text import strips as at_once
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.helpers import async_copy, matrix_load, mma, shared
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
@@ -232,3 +234,17 @@ def test_pieces_that_a_tensor_may_end_in_are_not_copied_whole():
         print_cuda(fixed)
     assert print_cuda(replace(fixed, tensors=tuple(replace(t, align=4) for t in fixed.tensors)))
     assert print_cuda(replace(some, tensors=tuple(replace(t, align=1) for t in some.tensors)))
+
+
+def test_a_strip_whose_set_of_fragments_is_a_loops_keeps_the_loops():
+    """What is printed before the numbers of rows and columns stands outside of their loops."""
+    ir = ring_kernel(warp=(64, 64))
+    found = [s for _, s in walk(ir.body) if isinstance(s, Loop) and at_once.strip_of(s, ir)]
+    assert found
+    for loop in found:
+        (inner,) = loop.body
+        (op,) = inner.body
+        for name, row, kept in ((loop.var, var(loop.var) % 2, False), ("c2", var("c2") % 2, True)):
+            other = replace(op, a=replace(op.a, index=(row, *op.a.index[1:])))
+            changed = replace(loop, body=(replace(inner, body=(other,)),))
+            assert (at_once.strip_of(changed, ir) is not None) is kept, name

@@ -12,7 +12,7 @@ takes them out of its own fragment, in fp32, and neither shared memory nor a bar
 With a split K, which wants the exchange in any case, each of the p warps along z has a part of the sum. All of them
 store it to the exchange; those with warpIdx_z = 0 add the parts and do the rest (the paper's "Split-K Reduction").
 
-A result that is only stored is exchanged in fp16, as it is stored: a product's, or a sum's that one accumulator holds,
+A result that is only stored is exchanged in 16 bits, as stored: a product's, or a sum's that one accumulator holds,
 whose pointwise statement is the store then. Anything else stays in fp32 from the accumulators to the stores: an output
 is rounded on the way to memory, what a later operation uses is not.
 """

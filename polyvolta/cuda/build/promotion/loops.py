@@ -188,7 +188,8 @@ class _Loop:
         statements = (*(m.statement for m in added), name)
         if after_another and self.buffers > 1:  # the buffers may be those that others still read
             first = self.barrier("sync_start", tuple(n for n in nest.above(BLOCK) if n))
-            blocks = self.sides[0].tiles.project_out(kt) if kt else self.sides[0].tiles
+            where = self.tiles_of(first)  # asynchronous copies may run, and bring zeros, where there is no tile
+            blocks = where.project_out(kt) if kt else where
             extensions.append(self.added(first, first.dims, blocks))
             node = InOrder((Filter((first.statement,)), Filter(statements, node)))
             statements, movements = (first.statement, *statements), [first, *movements]

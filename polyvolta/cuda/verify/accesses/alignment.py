@@ -2,8 +2,9 @@
 
 In global memory that takes an address and a leading dimension that are multiples of the width, which is what a
 kernel's `align` asks of its arrays, and an index along the lines that is one too: its symbolic part by the
-coefficients, whatever the sizes and blocks are, its numbers by looking at all of them. In shared memory a store starts
-where a chunk does, and what one access of a fragment load brings are values of one chunk, side by side and in order.
+coefficients, whatever the sizes and blocks are, its numbers by looking at all of them. A tensor that is copied
+asynchronously has lines of such a length, too (`GlobalTensor.whole`). In shared memory a store starts where a chunk
+does, and what one access of a fragment load brings are values of one chunk, side by side and in order.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, GlobalTensor, KernelIR
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
 from polyvolta.cuda.verify.accesses.sectors import element
@@ -49,11 +50,20 @@ def alignment(ir: KernelIR) -> Verdict:
     if case is None:
         case = _chunks(ir)
     wide = [t for t in ir.tensors if t.align > 1]
-    needs = ", ".join(f"{t.name}{f' and {t.ld}' if t.ld else ''} of {t.align}" for t in wide)
     statement = "every vector access starts at a multiple of its width"
-    if needs:
-        statement += f", where addresses and leading dimensions are multiples in values: {needs}"
+    if wide:
+        what = "addresses and leading dimensions"
+        if any(t.whole for t in wide):
+            statement += ", and copies in pieces end with their lines"
+            what = "addresses, leading dimensions and lengths of lines"
+        statement += f", where {what} are multiples in values: {', '.join(map(_needs, wide))}"
     return Verdict(statement, "; ".join(f"{title}: {text}" for title, text in told), case, path)
+
+
+def _needs(t: GlobalTensor) -> str:
+    """What is to be a multiple of a tensor's alignment."""
+    names = [t.name, *([t.ld] if t.ld else []), *([str(t.dims[t.order[-1]])] if t.whole else [])]
+    return f"{' and '.join(names)} of {t.align}"
 
 
 def _decided(r: Requests, access: Access) -> tuple[str, Case | None] | None:

@@ -1,8 +1,8 @@
 """That each place of a grid is one block's: the order of a kernel's blocks is a bijection.
 
 Tiles are told by the places of blocks, blockIdx.x and blockIdx.y of the kernel IR. Which block is at a place is the
-`BlockOrder`'s, whose own lemmas say that it is one, for all grids. They are about the parts that it is made of; so small
-grids are gone through as well, place by place.
+`BlockOrder`'s, whose own lemmas say that it is one, for all grids. They are about the parts that it is made of; so
+small grids are gone through as well, place by place.
 """
 
 from __future__ import annotations

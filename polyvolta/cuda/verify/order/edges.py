@@ -57,6 +57,8 @@ class Order:
         self.waits = [e for e in mine if e.kind == WAIT]
         self.barriers = [e for e in mine if e.kind in barriers and (e.mask is None or e.mask.all())]
         self._steps: list[Map] = []
+        self._met: dict[str, Map] = {}  # copy -> the barriers behind which it has arrived
+        self._each: dict[tuple[str, ...], Map] = {}
 
     # ---- commits and waits
 
@@ -120,8 +122,10 @@ class Order:
 
     def arrived(self, copy: Event, other: Event) -> Map:
         """{ copy -> other }: the copy of one thread has arrived before another thread comes there."""
-        met = self._behind(self.closure, _arrival(copy.name), [b.name for b in self.barriers])
-        return _renamed(met, begins=lambda _: copy.name).apply_range(self._all(self.barriers, [other]))
+        if copy.name not in self._met:
+            met = self._behind(self.closure, _arrival(copy.name), [b.name for b in self.barriers])
+            self._met[copy.name] = _renamed(met, begins=lambda _: copy.name)
+        return self._met[copy.name].apply_range(self._all(self.barriers, [other]))
 
     def issued(self, other: Event, copy: Event) -> Map:
         """{ other -> copy }: a thread has left before another one issues the copy."""
@@ -145,8 +149,12 @@ class Order:
 
     def _all(self, ones: Iterable[Event], others: Iterable[Event]) -> Map:
         """Program order between events of two kinds."""
-        others = list(others)
-        return together([self.relations.before(a, b) for a in ones for b in others], self.relations.nothing())
+        ones, others = list(ones), list(others)
+        key = *(e.name for e in ones), "before", *(e.name for e in others)
+        if key not in self._each:
+            maps = [self.relations.before(a, b) for a in ones for b in others]
+            self._each[key] = together(maps, self.relations.nothing())
+        return self._each[key]
 
     @staticmethod
     def _behind(relation: Map, name: str, others: Sequence[str]) -> Map:

@@ -83,6 +83,7 @@ class HappensBefore:
         slots = [f.slot for e in accesses for f in self.footprints.of(e) if f.slot is not None]
         self.relations = Relations(ir, self.events, slots)
         self._orders: dict[tuple, Order] = {}
+        self._known: dict[tuple, Map] = {}
         self._fences = any(e.kind == FENCE for e in self.events)
 
     # ---- what is asked
@@ -134,6 +135,12 @@ class HappensBefore:
 
     def _ordered(self, copy: Event, other: Event, scope: str, barriers: tuple[str, ...]) -> Map:
         """{ copy -> other }: the instances of two events that are ordered, of threads in a scope that meet there."""
+        key = copy.name, other.name, scope == THREAD, barriers
+        if key not in self._known:
+            self._known[key] = self._computed(copy, other, scope, barriers)
+        return self._known[key]
+
+    def _computed(self, copy: Event, other: Event, scope: str, barriers: tuple[str, ...]) -> Map:
         mine, copies = self._order(copy, barriers), other.kind == COPY
         if scope == THREAD:
             behind = mine.own_arrived(copy, other)

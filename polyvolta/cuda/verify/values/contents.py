@@ -16,14 +16,14 @@ or multiplied by the tensor cores, and computed with no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, KernelIR, Loop
 from polyvolta.cuda.ir.walk import IrPath, arrays_of, operations
-from polyvolta.cuda.verify.engine.memories import SLOT, Memories
+from polyvolta.cuda.verify.engine.memories import SHARED, SLOT, Memories
 from polyvolta.cuda.verify.engine.rings import Turn, places
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.report.records import Verdict
@@ -49,6 +49,7 @@ class Contents:
         self.meaning, self.table = Meaning(graph), Table()
         self.known = Knowledge(self.meaning, self.table, Products(self.table, self.meaning))
         self.finished: dict[IrPath, Finished] = {}
+        self.moves: dict[IrPath, Mapping[str, Moves]] = {}  # of loops
         stored = {name for op in operations(ir.body) for name in arrays_of(op, ir)[1]}
         self.unstored = [name for name in self.meaning.outputs if name not in stored]
 
@@ -66,38 +67,19 @@ class Contents:
 
         At c2 = 0 an element A[i, k] is A[i, 64*c2 + k]; so it can be compared with what a later trip loads.
         """
-        moves = self._moves(loop)
         since = var(loop.var) - start
+        if here.path not in self.moves:
+            self.moves[here.path] = moves_of(loop, self.ir)
+        for name, moves in self.moves[here.path].items():
+            state.own(name if name in state.registers else SHARED)
+            self._rename([self._part(state, name)], lambda x, moves=moves: ahead(x, moves, loop.var, since))
 
-        def moved(skeleton: Skeleton) -> Moved:
-            leaves = leaves_of(skeleton)
-            if not any(isinstance(x, Load) and x.tensor in moves for x in leaves):
-                return skeleton, (0,) * sum(x.width for x in leaves)
-            made, shifts = [], []
-            for x in leaves:
-                bases: tuple[Aff, ...] = ()
-                if isinstance(x, Load):
-                    bases = tuple(
-                        b + c * since if loop.var not in b.names() else b
-                        for b, c in zip(x.base, moves.get(x.tensor, (0,) * x.width), strict=True)
-                    )
-                    shifts += [b.const for b in bases]
-                else:
-                    shifts += [0] * x.width
-                made.append(Load(x.tensor, tuple(b - b.const for b in bases)) if isinstance(x, Load) else x)
-            return (replace(skeleton, leaves=tuple(made)) if isinstance(skeleton, Computed) else made[0]), tuple(shifts)
-
-        if moves:
-            self._rename(state, moved)
-
-    def _moves(self, loop: Loop) -> dict[str, tuple[int, ...]]:
-        """How far a loop's loads of each tensor move in each dimension when its variable goes up by 1, where all of
-        them move alike, and move at all."""
-        found: dict[str, set[tuple[int, ...]]] = {}
-        for a in (a for op in operations(loop.body) for a in op.accesses(self.ir)):
-            if a.space == "global" and not a.writes:
-                found.setdefault(a.array, set()).add(tuple(dict(e.terms).get(loop.var, 0) for e in a.index))
-        return {name: one for name, (one, *more) in found.items() if any(one) and not more}
+    def _part(self, state: Memories, name: str) -> Tags:
+        """What a register array or a tile holds, a view."""
+        if name in state.registers:
+            return state.registers[name]
+        tile = self.ir.tile(name)
+        return state.shared[CHUNK * tile.start : CHUNK * (tile.start + tile.buffers * tile.chunks)]
 
     def next_trip(self, state: Memories, loop: Loop, here: Here) -> None:
         """Tags said with the loop variable's next value."""
@@ -110,7 +92,8 @@ class Contents:
                 return total, (0, 0)
             return substituted(skeleton, loop.var, replaced)
 
-        self._rename(state, moved)
+        state.own()
+        self._rename(state.arrays(), moved)
 
     def turn(self, state: Memories, by: Turn) -> None:
         """Slots of rings numbered anew."""
@@ -136,7 +119,8 @@ class Contents:
             names = {n for x in leaves_of(skeleton) if isinstance(x, Load) for b in x.base for n in b.names()}
             return None if loop.var in names else (skeleton, ())
 
-        self._rename(state, moved)
+        state.own()
+        self._rename(state.arrays(), moved)
         finished = self.finished.setdefault(here.path, Finished())
         if any(over):
             finished.registers = {n: r.copy() for n, r in state.registers.items() if self._is_sum(r).any()}
@@ -208,11 +192,10 @@ class Contents:
             tags.forget(gone)
             state.halves[part][gone] = 0
 
-    def _rename(self, state: Memories, moved: Callable[[Skeleton], Moved | None]) -> None:
-        """Say every tag anew: another skeleton, and so much more in its coordinates; None for what is forgotten."""
+    def _rename(self, arrays: Iterable[Tags], moved: Callable[[Skeleton], Moved | None]) -> None:
+        """Say tags anew, in place: another skeleton, and so much more in its coordinates; None: it is forgotten."""
         known: dict[int, tuple[int, tuple[int, ...]]] = {}
-        state.own()
-        for tags in state.arrays():
+        for tags in arrays:
             kinds = np.flatnonzero(np.bincount(tags.kind.ravel() + 1)) - 1
             new = np.arange(-1, max(int(kinds[-1]), 0) + 1, dtype=np.int32)  # number -> number, from -1 on
             shift = np.zeros((len(new), tags.at.shape[-1]), np.int32)
@@ -226,9 +209,58 @@ class Contents:
             if shift.any():
                 tags.at += shift[tags.kind + 1]
             if (new != np.arange(-1, len(new) - 1)).any():
-                tags.kind = new[tags.kind + 1]
+                tags.kind[...] = new[tags.kind + 1]
                 if UNKNOWN in new[1:]:
                     tags.forget(tags.kind == UNKNOWN)
+
+
+Moves = Mapping[str, tuple[int, ...]]  # tensor -> how far its loads move in each dimension, a step of the variable
+
+
+def moves_of(loop: Loop, ir: KernelIR) -> Mapping[str, Moves]:
+    """How far what a loop brings to each register array and tile moves when its variable goes up by 1.
+
+    That is followed from the loads of tensors on, from array to array, and known where all that come to an array move
+    alike, and move at all. One tensor may move in two ways, as A does in A @ A.
+    """
+    found: dict[str, dict[str, set[tuple[int, ...]]]] = {}
+    ops = [op for op in operations(loop.body) if op.product is None]
+    while True:
+        before = sum(len(ways) for own in found.values() for ways in own.values())
+        for op in ops:
+            read, written = arrays_of(op, ir)
+            loads = [a for a in op.accesses(ir) if a.space == "global" and not a.writes]
+            moved = [(a.array, tuple(dict(e.terms).get(loop.var, 0) for e in a.index)) for a in loads]
+            moved += [(t, way) for name in read for t, ways in found.get(name, {}).items() for way in ways]
+            for name in written:
+                for tensor, way in moved:
+                    found.setdefault(name, {}).setdefault(tensor, set()).add(way)
+        if before == sum(len(ways) for own in found.values() for ways in own.values()):
+            break
+    alike = {
+        name: {tensor: one for tensor, (one, *more) in own.items() if any(one) and not more}
+        for name, own in found.items()
+    }
+    return {name: own for name, own in alike.items() if own}
+
+
+def ahead(skeleton: Skeleton, moves: Moves, name: str, since: Aff) -> Moved:
+    """A skeleton in the words of the loads of a loop with variable `name`, which is `since` behind its start: at
+    c2 = 0 an element A[i, k] is A[i, 64*c2 + k]."""
+    leaves = leaves_of(skeleton)
+    if not any(isinstance(x, Load) and x.tensor in moves for x in leaves):
+        return skeleton, (0,) * sum(x.width for x in leaves)
+    made, shifts = [], []
+    for x in leaves:
+        if not isinstance(x, Load):
+            made.append(x)
+            shifts += [0] * x.width
+            continue
+        steps = moves.get(x.tensor, (0,) * x.width)
+        bases = [b if name in b.names() else b + c * since for b, c in zip(x.base, steps, strict=True)]
+        made.append(Load(x.tensor, tuple(b - b.const for b in bases)))
+        shifts += [b.const for b in bases]
+    return (replace(skeleton, leaves=tuple(made)) if isinstance(skeleton, Computed) else made[0]), tuple(shifts)
 
 
 def substituted(skeleton: Skeleton, name: str, replaced: Aff) -> Moved:

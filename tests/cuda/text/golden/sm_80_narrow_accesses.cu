@@ -2,7 +2,7 @@
 // A[M, K] row-major, B[K, N] col-major, C[M, N] row-major.
 // grid ((N + 127) / 128, (M + 127) / 128, 1), block (128, 1, 1), 98304 bytes of dynamic shared memory; blocks in groups
 // of 8 rows.
-// A, B, C are aligned to 8 bytes; ldA, ldB, ldC are multiples of 4.
+// A, B, C are aligned to 8 bytes; ldA, ldB, ldC, K are multiples of 4.
 
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
 typedef uint2 half4;          // four fp16 values, one 64-bit access
@@ -26,26 +26,6 @@ static __device__ __forceinline__ unsigned shared_address(const void *p) {
   return __cvta_generic_to_shared(p);
 }
 
-// 8 bytes from global to shared memory, some time later
-static __device__ __forceinline__ void copy_async_8(void *to, const void *from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
-               :: "r"(shared_address(to)), "l"(from) : "memory");
-}
-
-// matrix[line, run .. run+7] to a chunk of shared memory, lines ld apart, in 2 pieces of 8 bytes
-static __device__ __forceinline__ void copy_global_64(half8 *chunk, const fp16 *__restrict__ matrix, long long line,
-    int run, int ld) {
-  #pragma unroll
-  for (int i = 0; i < 8; i += 4)
-    copy_async_8((fp16 *)chunk + i, matrix + line * ld + run + i);
-}
-
-// where the chunk is that starts at [j, k] of the tile:
-// { [k, j] -> [chunk = 8*j + ((j mod 2) + 2*(floor(j/8) mod 4) ^ floor(k/8))] : 0 <= k < 64 and 0 <= j < 128 }
-static __device__ __forceinline__ half8 *chunk_b_col_swizzled(half8 *tile, int j, int k) {
-  return tile + 8 * j + ((j % 2 + 2 * (j / 8 % 4)) ^ k / 8);
-}
-
 // 8 bytes from global to shared memory, some time later: the first ones, so many, and zeros
 static __device__ __forceinline__ void copy_async_8_guarded(void *to, const void *from, int bytes) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
@@ -56,10 +36,15 @@ static __device__ __forceinline__ void copy_async_8_guarded(void *to, const void
 // is outside of the matrix
 static __device__ __forceinline__ void copy_global_64_guarded(half8 *chunk, const fp16 *__restrict__ matrix,
     long long line, int run, int ld, int lines, int length) {
-  const int inside = line < lines ? length - run : 0;  // values, from the first one on
   #pragma unroll
   for (int i = 0; i < 8; i += 4)
-    copy_async_8_guarded((fp16 *)chunk + i, matrix + line * ld + run + i, 2 * min(max(inside - i, 0), 4));
+    copy_async_8_guarded((fp16 *)chunk + i, matrix + line * ld + run + i, line < lines && run + i < length ? 8 : 0);
+}
+
+// where the chunk is that starts at [j, k] of the tile:
+// { [k, j] -> [chunk = 8*j + ((j mod 2) + 2*(floor(j/8) mod 4) ^ floor(k/8))] : 0 <= k < 64 and 0 <= j < 128 }
+static __device__ __forceinline__ half8 *chunk_b_col_swizzled(half8 *tile, int j, int k) {
+  return tile + 8 * j + ((j % 2 + 2 * (j / 8 % 4)) ^ k / 8);
 }
 
 // the thread's copies since the last commit are a group
@@ -215,45 +200,23 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
     }
   }
 
-  // where the thread's loads of a trip start; the pointers move on with the loop
-  const fp16 *from_A = A + (long long)(128 * blockIdx_y + linearId / 8) * ldA + 8 * (linearId % 8);
-  const fp16 *from_B = B + (long long)(128 * blockIdx_x + linearId / 8) * ldB + 8 * (linearId % 8);
-
   // BAND: copy_A, copy_B -> kt - 2; frag_A, frag_B -> kt + floor((ks + 3)/4) - 1
+  #pragma unroll
   for (int c2 = -2; c2 <= -1; c2 += 1) {
-    // global memory -> shared memory
-    if (K >= 64 * c2 + 129) {
-      // a full tile: everything is inside
-      if (M >= 128 * blockIdx_y + 128 && K >= 64 * c2 + 192 && N >= 128 * blockIdx_x + 128) {
-        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
-        #pragma unroll
-        for (int c4 = 0; c4 <= 7; c4 += 1) {
-          copy_global_64(chunk_a_row_swizzled(shared_A + 1024 * c2 + 2048, linearId / 8, 8 * (linearId % 8)) + 128 * c4,
-              from_A, 16 * c4, 0, ldA);
-          copy_global_64(chunk_b_col_swizzled(shared_B + 1024 * c2 + 2048, linearId / 8 + 16 * (c4 % 2),
-              8 * (linearId % 8)) + 256 * (c4 / 2), from_B, 16 * c4, 0, ldB);
-        }
-      } else {
-        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
-        #pragma unroll
-        for (int c4 = 0; c4 <= 7; c4 += 1) {
-          copy_global_64_guarded(chunk_a_row_swizzled(shared_A + 1024 * c2 + 2048, linearId / 8, 8 * (linearId % 8))
-              + 128 * c4, A, 128 * blockIdx_y + 16 * c4 + linearId / 8, 64 * c2 + 8 * (linearId % 8) + 128, ldA, M, K);
-          copy_global_64_guarded(chunk_b_col_swizzled(shared_B + 1024 * c2 + 2048, linearId / 8 + 16 * (c4 % 2),
-              8 * (linearId % 8)) + 256 * (c4 / 2), B, 128 * blockIdx_x + 16 * c4 + linearId / 8,
-              64 * c2 + 8 * (linearId % 8) + 128, ldB, N, K);
-        }
-      }
-      from_A += 64;
-      from_B += 64;
+    // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
+    #pragma unroll
+    for (int c4 = 0; c4 <= 7; c4 += 1) {
+      copy_global_64_guarded(chunk_a_row_swizzled(shared_A + 1024 * c2 + 2048, linearId / 8, 8 * (linearId % 8))
+          + 128 * c4, A, 128 * blockIdx_y + 16 * c4 + linearId / 8, 64 * c2 + 8 * (linearId % 8) + 128, ldA, M, K);
+      copy_global_64_guarded(chunk_b_col_swizzled(shared_B + 1024 * c2 + 2048, linearId / 8 + 16 * (c4 % 2),
+          8 * (linearId % 8)) + 256 * (c4 / 2), B, 128 * blockIdx_x + 16 * c4 + linearId / 8,
+          64 * c2 + 8 * (linearId % 8) + 128, ldB, N, K);
     }
     commit_copies();
     // shared memory -> fragments
     if (c2 + 1 >= 0) {
-      if (K >= 64 * c2 + 65) {
-        wait_copies_but_1();
-        __syncthreads();
-      }
+      wait_copies_but_1();
+      __syncthreads();
       // shared memory -> fragments
       if (K >= 1) {
         // BAND: frag_A -> f  (shared memory -> fragments)
@@ -271,37 +234,20 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
   }
 
   // where the thread's loads of a trip start; the pointers move on with the loop
-  const fp16 *from_A_2 = A + (long long)(128 * blockIdx_y + linearId / 8) * ldA + 8 * (linearId % 8) + 128;
-  const fp16 *from_B_2 = B + (long long)(128 * blockIdx_x + linearId / 8) * ldB + 8 * (linearId % 8) + 128;
+  const fp16 *from_A = A + (long long)(128 * blockIdx_y + linearId / 8) * ldA + 8 * (linearId % 8) + 128;
+  const fp16 *from_B = B + (long long)(128 * blockIdx_x + linearId / 8) * ldB + 8 * (linearId % 8) + 128;
 
   // BAND: copy_A, copy_B -> kt - 2; frag_A, frag_B -> kt + floor((ks + 3)/4) - 1; S -> floor(k/64)
   for (int c2 = 0; c2 < (K + 63) / 64; c2 += 1) {
-    // global memory -> shared memory
-    if (K >= 64 * c2 + 129) {
-      // a full tile: everything is inside
-      if (M >= 128 * blockIdx_y + 128 && K >= 64 * c2 + 192 && N >= 128 * blockIdx_x + 128) {
-        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
-        #pragma unroll
-        for (int c4 = 0; c4 <= 7; c4 += 1) {
-          copy_global_64(chunk_a_row_swizzled(shared_A + 1024 * ((c2 + 2) % 3), linearId / 8, 8 * (linearId % 8))
-              + 128 * c4, from_A_2, 16 * c4, 0, ldA);
-          copy_global_64(chunk_b_col_swizzled(shared_B + 1024 * ((c2 + 2) % 3), linearId / 8 + 16 * (c4 % 2),
-              8 * (linearId % 8)) + 256 * (c4 / 2), from_B_2, 16 * c4, 0, ldB);
-        }
-      } else {
-        // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
-        #pragma unroll
-        for (int c4 = 0; c4 <= 7; c4 += 1) {
-          copy_global_64_guarded(chunk_a_row_swizzled(shared_A + 1024 * ((c2 + 2) % 3), linearId / 8,
-              8 * (linearId % 8)) + 128 * c4, A, 128 * blockIdx_y + 16 * c4 + linearId / 8,
-              64 * c2 + 8 * (linearId % 8) + 128, ldA, M, K);
-          copy_global_64_guarded(chunk_b_col_swizzled(shared_B + 1024 * ((c2 + 2) % 3), linearId / 8 + 16 * (c4 % 2),
-              8 * (linearId % 8)) + 256 * (c4 / 2), B, 128 * blockIdx_x + 16 * c4 + linearId / 8,
-              64 * c2 + 8 * (linearId % 8) + 128, ldB, N, K);
-        }
-      }
-      from_A_2 += 64;
-      from_B_2 += 64;
+    // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
+    #pragma unroll
+    for (int c4 = 0; c4 <= 7; c4 += 1) {
+      copy_global_64_guarded(chunk_a_row_swizzled(shared_A + 1024 * ((c2 + 2) % 3), linearId / 8, 8 * (linearId % 8))
+          + 128 * c4, from_A, 16 * c4, 0, ldA, M - 128 * blockIdx_y - linearId / 8,
+          K - 64 * c2 - 8 * (linearId % 8) - 128);
+      copy_global_64_guarded(chunk_b_col_swizzled(shared_B + 1024 * ((c2 + 2) % 3), linearId / 8 + 16 * (c4 % 2),
+          8 * (linearId % 8)) + 256 * (c4 / 2), from_B, 16 * c4, 0, ldB, N - 128 * blockIdx_x - linearId / 8,
+          K - 64 * c2 - 8 * (linearId % 8) - 128);
     }
     commit_copies();
     // BAND: frag_A -> f  (shared memory -> fragments)
@@ -340,10 +286,10 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[0], hmma_B[0]);
+    wait_copies_but_1();
+    __syncthreads();
     // shared memory -> fragments
     if (K >= 64 * c2 + 65) {
-      wait_copies_but_1();
-      __syncthreads();
       // BAND: frag_A -> f  (shared memory -> fragments)
       #pragma unroll
       for (int c6 = 0; c6 <= 3; c6 += 1) {
@@ -357,6 +303,17 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[1], hmma_B[1]);
+    from_A += 64;
+    from_B += 64;
+  }
+
+  // BAND: commit -> kt - 2; wait, sync_read -> kt - 1
+  for (int c2 = (K + 63) / 64; c2 <= (K + 63) / 64 + 1; c2 += 1) {
+    commit_copies();
+    if (K + 63 >= 64 * c2) {
+      wait_copies_but_1();
+      __syncthreads();
+    }
   }
 
   // a full tile: everything is inside

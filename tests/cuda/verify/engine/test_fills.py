@@ -104,3 +104,15 @@ def test_what_a_broken_fill_is_refuted_with_happens(buffers, how):
     assert all(differs(ir, k) == (k in wrong) for k in (case, 1, TILE + 1, buffers * TILE))
 
 
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+@pytest.mark.parametrize("buffers", [1, 3, 4])
+def test_one_tensor_that_moves_in_two_ways(buffers, layout):
+    """In A @ A the loop's loads of A go along rows into one tile, and along columns into the other."""
+    s = pv.tensor("A", (N, N), layout=layout)
+    options = pv.Options(block_tile=(32, 32, TILE), warp_tile=(16, 16, TILE), buffers=buffers)
+    for product in (s @ s, (2 * s + 1) @ s):
+        kernel = pv.compile(product, target="sm_80", options=options)
+        assert symbolic(kernel.ir, kernel.graph) == {}
+        assert symbolic(kernel.ir, kernel.graph, {"N": (buffers + 1) * TILE + 1}) == {}

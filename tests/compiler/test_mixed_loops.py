@@ -1,0 +1,85 @@
+"""Loops in which one operand goes through registers and the other past them, whenever copies arrive."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import polyvolta as pv
+from polyvolta.compiler.tiling import farthest
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, GlobalLoad
+from polyvolta.cuda.ir.walk import operations
+
+M, N, K, L = pv.sizes("M N K L")
+A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+P, Q = pv.tensor("P", (M, L), layout="col"), pv.tensor("Q", (L, N))
+SMALL = {"block_tile": (32, 32, 32), "warp_tile": (16, 32, 32)}
+IDIOMS = {
+    "relu(A) @ B": (pv.relu(A) @ B, "B"),
+    "(A + 1) @ B": ((A + 1) @ B, "B"),  # zeros beyond K are none any more
+    "A @ relu(B)": (A @ pv.relu(B), "A"),
+    "relu(A) @ relu(B)": (pv.relu(A) @ pv.relu(B), ""),
+    "A @ B + relu(P) @ Q": (A @ B + pv.relu(P) @ Q, "ABQ"),
+    "(P - 1) @ Q + A @ (B + 1)": ((P - 1) @ Q + A @ (B + 1), "AQ"),
+}
+BUFFERS = (1, 2, 3, 5, 8)
+DEPTHS = (0, 1, 31, 32, 33, 100)
+OBSERVERS = ("races", "bounds", "uninitialised")
+
+
+@cache
+def kernel_of(idiom, target, buffers, **more):
+    given = pv.Options(**SMALL, buffers=buffers, **more)
+    return pv.compile(IDIOMS[idiom][0], target=target, options=given)
+
+
+def arrays_of(kernel, sizes, rng):
+    """Small integers, whose sums are exact."""
+    shapes = {"A": "MK", "B": "KN", "P": "ML", "Q": "LN"}
+    out = {}
+    for t in kernel.graph.inputs:
+        values = rng.integers(-3, 4, [sizes[d] for d in shapes[t.name]]).astype(np.float16)
+        out[t.name] = np.asfortranarray(values) if t.name in "BP" else values
+    return out
+
+
+def product(idiom, arrays):
+    """In doubles, without anything of the compiler."""
+    x = {name: a.astype(float) for name, a in arrays.items()}
+    relu = lambda a: np.maximum(a, 0)  # noqa: E731
+    return {
+        "relu(A) @ B": lambda: relu(x["A"]) @ x["B"],
+        "(A + 1) @ B": lambda: (x["A"] + 1) @ x["B"],
+        "A @ relu(B)": lambda: x["A"] @ relu(x["B"]),
+        "relu(A) @ relu(B)": lambda: relu(x["A"]) @ relu(x["B"]),
+        "A @ B + relu(P) @ Q": lambda: x["A"] @ x["B"] + relu(x["P"]) @ x["Q"],
+        "(P - 1) @ Q + A @ (B + 1)": lambda: (x["P"] - 1) @ x["Q"] + x["A"] @ (x["B"] + 1),
+    }[idiom]().astype(np.float16)
+
+
+@pytest.mark.parametrize("split_k", [1, 2])
+@pytest.mark.parametrize("buffers", BUFFERS)
+@pytest.mark.parametrize("target", ["sm_75", "sm_80"])
+@pytest.mark.parametrize("idiom", IDIOMS)
+def test_whenever_copies_arrive_the_sum_is_right(idiom, target, buffers, split_k):
+    """Lengths around the tiles, another one for each product, and observers have nothing to say."""
+    kernel = kernel_of(idiom, target, buffers, split_k=split_k)
+    copied = {op.tensor for op in operations(kernel.ir.body) if isinstance(op, AsyncCopy)}
+    assert copied == (set(IDIOMS[idiom][1]) if target == "sm_80" else set())
+    assert {op.tensor for op in operations(kernel.ir.body) if isinstance(op, GlobalLoad)} >= (
+        {t.name for t in kernel.graph.inputs} - copied)  # fmt: skip
+    rng = np.random.default_rng(buffers)
+    for n, depth in enumerate(DEPTHS):
+        sizes = {"M": 33, "N": 40, "K": depth, "L": DEPTHS[n - 2]}
+        for arrival in ("lazy", "eager", "random") if copied else ("lazy",):
+            arrays = arrays_of(kernel, sizes, rng)
+            expected = product(idiom, arrays)
+            if arrival == "lazy":
+                seen = kernel.interpret(**arrays, copies=arrival, observe=OBSERVERS)
+                assert seen.ok, f"{sizes}\n{seen}"
+                found = seen.result
+            else:
+                found = kernel.interpret(**arrays, copies=arrival)
+            np.testing.assert_array_equal(found, expected, str(sizes))
