@@ -343,7 +343,8 @@ def compare_loop(line, s, names):
 
 def some_names(ir, rng):
     """Sizes, a thread and loop values, such as they may be together or not: expressions must agree all the same."""
-    names = {n: rng.randint(1, 1000) for n in ir.sizes} | {f"blockIdx.{axis}": rng.randint(0, 4) for axis in "xyz"}
+    multiples = dict(ir.context)
+    names = {n: multiples.get(n, 1) * rng.randint(1, 1000) for n in ir.sizes} | {f"blockIdx.{axis}": rng.randint(0, 4) for axis in "xyz"}
     names["linearId"] = rng.randrange(ir.threads)
     for name, e in ir.derived:
         names[name] = e.evaluate(names)
