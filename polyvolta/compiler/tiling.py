@@ -180,6 +180,7 @@ class Needs:
     sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
     kind : of the tensors' values, "half" or "bfloat16".
     prologues : as `loads`, where an operand that is a tensor as it is needs no registers on its way: 0 for that.
+    functions : of the epilogue's largest formula; the error function counts as five.
     """
 
     accumulators: int = 1
@@ -190,6 +191,11 @@ class Needs:
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
     kind: str = "half"
     prologues: tuple[tuple[int, int], ...] = ((0, 0),)
+    functions: int = 0
+
+    def spare_registers(self, target: Target) -> int:
+        """Registers that the compiler needs beside those of values."""
+        return target.spare_registers(len(self.loads), max(map(sum, self.prologues)), self.functions)
 
 
 def reserved(target: Target) -> int:

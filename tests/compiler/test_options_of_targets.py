@@ -214,7 +214,5 @@ def test_prologues_get_tiles_with_which_nothing_spills(layouts, sides):
     found = kernel.resources()
     assert (found.spill_stores, found.spill_loads, found.local_bytes) == (0, 0, 0)
     needs, target = needs_of(plan(Graph.of(expr))), pv.targets["sm_80"]
-    staged = max(map(sum, needs.prologues))
-    spare = target.spare_registers(len(needs.loads), staged, kernel.options.fragments)
-    assert kernel.options.registers(needs, target) + spare <= 255
+    assert kernel.options.registers(needs, target) + needs.spare_registers(target) <= 255
     assert kernel.options.block_tile == (128, 128, 64) and kernel.options.buffers == 3

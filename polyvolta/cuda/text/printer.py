@@ -53,6 +53,7 @@ from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
 from polyvolta.cuda.text.kernel_head import banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, apart, ending, moving
+from polyvolta.cuda.text.rings import Ring, turn, turning
 from polyvolta.cuda.text.strips import Strip, strip_of
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
@@ -132,6 +133,7 @@ class _Printer:
         self.products = pointwise.products(ir)
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
+        self.turning: dict[tuple[str, Aff], str] = {}  # in the loop around: tiles by their numbers in a ring
 
     def typed(self, text: str) -> str:
         """A piece of text in the words of the kernel's kind."""
@@ -262,6 +264,11 @@ class _Printer:
             lines.append(f"{pad}// where the thread's loads of a trip start; the pointers move on with the loop")
             lines += [x for p, name in pointers.items() for x in wrapped(pad + self.start(p, name), pad + "    ")]
             lines.append("")
+        rings = {ring: self.free(ring.tile.replace("shared_", "ring_", 1)) for ring in turning(s, self.ir)}
+        if rings:
+            lines.append(f"{pad}// the tiles of a trip and of those to come; the rings turn with the loop")
+            lines += [x for ring, name in rings.items() for x in wrapped(pad + self.ring(ring, name), pad + "    ")]
+            lines.append("")
         lines += comment(s.comment, pad)
         lines += [f"{pad}#pragma unroll"] if s.unroll else []
         head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
@@ -269,14 +276,18 @@ class _Printer:
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
         steps = [self.advance(p, name) for p, name in pointers.items()]
         last = ending(s, loads)
+        still = self.turning
+        self.turning = {**still, **{(r.tile, e): f"{name}[{d}]" for r, name in rings.items() for e, d in r.at}}
         unrolled, self.unrolled = self.unrolled, self.unrolled | {s.var} if s.unroll else self.unrolled
         with self.knowing(ranges.of_loop(s)):
             for k, inner in enumerate(s.body):
                 lines += self.stmt(inner, depth + 1, (*at, k))
                 if inner is last:
                     lines[-1:] = [*(f"{pad}    {step}" for step in steps), lines[-1]]
-        self.moving, self.unrolled = outer, unrolled
-        return [*lines, *(f"{pad}  {step}" for step in steps if last is None), pad + "}"]
+        self.moving, self.unrolled, self.turning = outer, unrolled, still
+        steps = steps if last is None else []
+        steps += [self.typed(self.call(turn(len(ring.first)), name)) + ";" for ring, name in rings.items()]
+        return [*lines, *(f"{pad}  {step}" for step in steps), pad + "}"]
 
     def free(self, wish: str) -> str:
         """A name of the kernel's body that nothing else has."""
@@ -301,6 +312,11 @@ class _Printer:
         parts = [f"{line}LL * {self.ir.tensor(p.tensor).ld}"] if line else []
         parts += [str(run)] if run else []
         return f"{name} += {' + '.join(parts)};"
+
+    def ring(self, ring: Ring, name: str) -> str:
+        """A ring's declaration: where its tiles are in the loop's first trip."""
+        tiles = ", ".join(_plus(ring.tile, str(self.ir.tile(ring.tile).chunks * k) if k else "0") for k in ring.first)
+        return self.typed(f"half8 *{name}[{len(ring.first)}] = {{{tiles}}};")
 
     def body(self, stmts: tuple[Stmt, ...], depth: int, at: IrPath, first: int = 0) -> list[str]:
         return [line for k, s in enumerate(stmts, first) for line in self.stmt(s, depth + 1, (*at, k))]
@@ -359,6 +375,8 @@ class _Printer:
         return self.ir.register(e.array).width
 
     def buffer(self, tile: str, number: Aff) -> str:
+        if (tile, number) in self.turning:
+            return self.turning[tile, number]
         return _plus(tile, self.c(self.ir.tile(tile).chunks * number))
 
     def need_kind(self, e: Element, kind: str, what: str) -> None:
@@ -433,12 +451,17 @@ class _Printer:
     def fragment_load(self, op: FragmentLoad | LoadMatrix) -> str:
         tile = self.ir.tile(op.tile)
         steps = tuple(gcd(x, self.multiple(e)) for x, e in zip(shared.extents(op.ownership), op.origin))
+        start, origin = self.buffer(op.tile, op.buffer), op.origin
         if isinstance(op, LoadMatrix):
             function = matrix_load.load_matrix(tile, op, steps)
+            if each := matrix_load.per_line(tile, op, steps):  # what all threads have alike is the tile's
+                at = tile.order[0]
+                own, further = apart(origin[at] - origin[at].const, self.unrolled)
+                start = _plus(start, self.c(each * (further + origin[at].const)))
+                origin = (*origin[:at], own, *origin[at + 1 :])
         else:
             function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
-        arguments = (self.element(op.target), self.buffer(op.tile, op.buffer), *self.place(op.origin, tile.order))
-        return self.call(function, *arguments, "lane")
+        return self.call(function, self.element(op.target), start, *self.place(origin, tile.order), "lane")
 
     def multiple(self, e: Aff) -> int:
         """A number that an expression is known to be a multiple of; 0 for the number 0."""

@@ -35,7 +35,6 @@ def refused(kind, words, make, *args, **fields):
         ("name", (75, None, "ampere", "sm_80 ", b"sm_80"), "no name that the compiler has"),
         ("grid", (5, None, (0, 0, 0), (1, 2), (1, 1, 1.0)), "no three positive ints"),
         ("spare", (None, 30, (30, 8), (30, -1, 3)), "no three ints that are not negative"),
-        ("staging", (None, 16, (16,), (16, -1)), "no two ints that are not negative"),
         ("block_tile", ((0, 0, 0), None, 128, [128, 128], "128x128x32"), "no three positive ints"),
         ("macro_mmas", (WIDE, None, (M16N8K16,), "m16n16k32", [M16N8K16]), "no tuple of Compositions"),
         *(
@@ -93,7 +92,7 @@ def test_lists_are_tuples():
     instruction = replace(M16N8K16, shape=[16, 8, 16], layouts=["row", "col"], types=["f16", "f16", "f32"])
     assert instruction == M16N8K16
     target = replace(SM_80, macro_mmas=[Composition([instruction], listed)], block_tile=[128, 128, 32],
-                     grid=list(SM_80.grid), spare=list(SM_80.spare), staging=list(SM_80.staging))  # fmt: skip
+                     grid=list(SM_80.grid), spare=list(SM_80.spare))  # fmt: skip
     assert target == SM_80 and Targets().register(target) is target
 
 

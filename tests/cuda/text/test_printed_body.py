@@ -29,6 +29,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.printer import print_cuda
+from polyvolta.sets import aff
 from tests.cuda.text.golden_texts import CASES
 from tests.cuda.text.ring_kernels import RINGS, ring_kernel
 
@@ -86,6 +87,28 @@ def body(source):
 
 
 START = r"const (?:fp16|bf16) \*(\w+) = (\w+)(?: \+ \(long long\)(.*?) \* ld\2)?(?: \+ (.*))?;"
+
+
+RING = r"half8 \*(\w+)\[(\d+)\] = \{(.*)\};"
+
+
+def turning(lines):
+    """The lines without those of rings; {ring: the (tile, offset) of its places in the loop's first trip}."""
+    left, rings, turned = [], {}, []
+    for n, x in enumerate(lines):
+        if found := re.fullmatch(RING, x.replace("bf16x8", "half8")):
+            rings[found[1]] = [place(text, {}) for text in split(found[3])]
+            assert len(rings[found[1]]) == int(found[2])
+        elif found := re.fullmatch(r"turn_ring_of_(\d+)\((\w+)\);", x):
+            turned.append(found[2])
+            assert len(rings[found[2]]) == int(found[1])
+            used = [found[2] + "[" in y and not re.match(RING, y.replace("bf16x8", "half8")) for y in lines]
+            assert any(used[:n]) and not any(used[n:])
+            assert lines[n + 1] == "}" or lines[n + 1].startswith("turn_ring_of_")
+        else:
+            left.append(x)
+    assert sorted(turned) == sorted(rings)
+    return left, rings
 
 
 def moving(lines):
@@ -181,6 +204,14 @@ def in_memory_order(ir, name, index):
     return tuple(index[d] for d in order)
 
 
+def in_ring(line, rings, names):
+    """A line with the tiles that rings are at in some trip."""
+    for name, tiles in rings.items():
+        at = lambda found: " + ".join(map(str, tiles[(int(found[1]) + names["trips"]) % len(tiles)]))  # noqa: B023, E731
+        line = re.sub(rf"\b{name}\[(\d+)\]", at, line)
+    return line
+
+
 def printed_and_meant(ir, line, op, names, pointers):
     """What a line says and what the operation says: two tuples that must be equal."""
     at = lambda exprs: tuple(e.evaluate(names) for e in exprs)  # noqa: E731
@@ -231,8 +262,10 @@ def printed_and_meant(ir, line, op, names, pointers):
             (found,) = stored.layout.evaluate(dict(zip(named, read(near))))
             where = args[1], read(args[2:4])
             where = pointed(pointers[args[1]], args[2:4], names) if args[1] in pointers else where
-            got = (place(started, names), found + value(behind or "0", names), *where, args[4:])
-            rest = [t.ld, *([str(t.dims[d]) for d in t.order] if guarded else [])]
+            left = tuple(x - a for a, x in zip(read(args[2:4]), read(args[5:])))
+            got = (place(started, names), found + value(behind or "0", names), *where, (args[4], *left))
+            spare = at(aff(str(t.dims[d])) - index[d] for d in t.order) if guarded else ()
+            rest = (t.ld, *spare)
             start = buffer.evaluate(names) * stored.chunks
             return got, ((tile, start), there, tensor, at(in_memory_order(ir, tensor, index)), rest)
         case FragmentLoad() | LoadMatrix():
@@ -240,7 +273,10 @@ def printed_and_meant(ir, line, op, names, pointers):
             start = buffer.evaluate(names) * ir.tile(tile).chunks
             assert function.startswith(f"hmma_load_{operand}_")
             got = (element(args[0], names), place(args[1], names), read(args[2:4]), args[4])
-            return got, (of(t), (tile, start), at(in_memory_order(ir, tile, origin)), "lane")
+            meant = (of(t), (tile, start), at(in_memory_order(ir, tile, origin)), "lane")
+            if isinstance(op, LoadMatrix):
+                return tuple((x[0], named_lines(ir.tile(tile), op, x[1], x[2]), x[3]) for x in (got, meant))
+            return got, meant
         case Mma(d, a, b, macro):
             got = (function, *(element(x, names) for x in args))
             return got, ("hmma_" + "_".join(macro.instruction.layouts), of(d), of(a), of(b))
@@ -285,6 +321,18 @@ def printed_and_meant(ir, line, op, names, pointers):
     raise TypeError(type(op).__name__)
 
 
+def named_lines(tile, op, start, origin):
+    """The chunks of shared memory that the lanes of a load name, its origin in memory order."""
+    line, run = (origin[tile.order.index(d)] for d in range(2))
+    chunks = []
+    for lane in range(op.lines.inputs[0][1]):
+        for n in range(op.lines.inputs[1][1]):
+            i, j = op.lines.evaluate({"lane": lane, "n": n})
+            (chunk,) = tile.layout.evaluate(dict(zip((x for x, _ in tile.layout.inputs), (line + i, run + j))))
+            chunks.append(start[1] + chunk)
+    return start[0], tuple(chunks)
+
+
 def compare_loop(line, s, names):
     head = re.fullmatch(r"for \(int (\w+) = (.*?); \w+ (<=?) (.*?); \w+ \+= (\d+)\) \{", line)
     low, high = (tuple(e.evaluate(names) for e in bounds) for bounds in (s.lower, s.upper))
@@ -295,7 +343,8 @@ def compare_loop(line, s, names):
 
 def some_names(ir, rng):
     """Sizes, a thread and loop values, such as they may be together or not: expressions must agree all the same."""
-    names = {n: rng.randint(1, 1000) for n in ir.sizes} | {f"blockIdx.{axis}": rng.randint(0, 4) for axis in "xyz"}
+    multiples = dict(ir.context)
+    names = {n: multiples.get(n, 1) * rng.randint(1, 1000) for n in ir.sizes} | {f"blockIdx.{axis}": rng.randint(0, 4) for axis in "xyz"}
     names["linearId"] = rng.randrange(ir.threads)
     for name, e in ir.derived:
         names[name] = e.evaluate(names)
@@ -322,6 +371,7 @@ def near(names, e, rng):
 
 def check(ir, source, tries=8):
     (lines, pointers), parts = moving(body(source)), list(walk(ir.body))
+    lines, rings = turning(lines)
     assert lines[-1] == "}"
     assert len(lines) - 1 == len(parts)
     rng, loops = random.Random(0), []
@@ -350,7 +400,7 @@ def check(ir, source, tries=8):
                     test = re.fullmatch(r"if \((.*)\) \{", line)[1]
                     assert bool(value(test, names)) == all(e.evaluate(names) >= 0 for e in part.conditions), line
                 case _:
-                    got, meant = printed_and_meant(ir, line, part, names, pointers)
+                    got, meant = printed_and_meant(ir, in_ring(line, rings, names), part, names, pointers)
                     assert got == meant, f"{line}\n{part}\n{names}"
             if seen == wanted:
                 break

@@ -10,6 +10,10 @@ k is a multiple of 16, and 8 * (lane % 16) + (x ^ k / 8 % 8) put together. In un
 `rest` that depends on them are constants: a register for each value of the former, an offset in the instruction for the
 latter. The instruction has addresses in bytes, in 32 bits, and so are these sums: of indices of chunks, compilers fold
 constants into the index and not into the address.
+
+What differs between warps is a part of `rest`, too. It comes before the exclusive-or, which it has no bit in common
+with, and the tile after it: then all that differs between threads is one sum, computed before the loop over k tiles
+for each value of `crossed`, and a load adds the tile, which is the same for all threads, and a constant.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from polyvolta.cuda.text.c_expr import c_expr, in_steps, is_sum, narrowed
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.shared import LANE, extents, layout_name, shown
 from polyvolta.cuda.text.helpers.values import declared, word
-from polyvolta.sets import Aff, aff, xor
+from polyvolta.sets import Aff, aff, var, xor
 from polyvolta.sets.values.aff import Xor
 from polyvolta.sets.values.simplify import Range, interval, simplify
 
@@ -81,13 +85,8 @@ def _load_matrix(
     names = tuple(n for n, _ in layout.inputs)
     line, run = (names[d] for d in order)
     ranges = {**LANE, line: (0, None), run: (0, None)}
-    apart = []
-    for n in range(lines.inputs[1][1]):
-        own = {name: simplify(e.subs({"n": n}), LANE) for name, e in zip(names, lines.exprs)}
-        chunk = narrowed(in_steps(layout["chunk"], dict(zip(names, steps)), LANE, own), ranges)
-        apart.append(lane_apart(chunk, ranges).scaled(CHUNK_BYTES))
     values = ownership.inputs[1][1]
-    made, places = _places(apart, ranges)
+    made, places = _places([p.scaled(CHUNK_BYTES) for p in _chunks(layout, lines, steps)], ranges)
     single = instruction(load, count, transposed)
     for n, place in enumerate(places):
         registers = (word("v", i, i + 1, values) for i in range(2 * count * n, 2 * count * (n + 1), 2))
@@ -107,6 +106,31 @@ def _load_matrix(
     )  # fmt: skip
 
 
+def per_line(tile: SharedTile, op: LoadMatrix, steps: tuple[int, ...]) -> int:
+    """How many chunks further the same load is a line further on, for all lanes and places; 0 if swizzles tell them.
+
+    Parameters
+    ----------
+    steps : the origin's coordinates, and so many lines, are multiples of these.
+    """
+    line = tile.layout.inputs[tile.order[0]][0]
+    each, *others = {p.per_line(line) for p in _chunks(tile.layout, op.lines, steps)}
+    return 0 if others else each
+
+
+@lru_cache(maxsize=256)
+def _chunks(layout: IndexMap, lines: IndexMap, steps: tuple[int, ...]) -> tuple[LaneApart, ...]:
+    """The chunks that a lane names for a fragment at an origin, one of each instruction."""
+    names = tuple(n for n, _ in layout.inputs)
+    ranges = {**LANE, **dict.fromkeys(names, (0, None))}
+    apart = []
+    for n in range(lines.inputs[1][1]):
+        own = {name: simplify(e.subs({"n": n}), LANE) for name, e in zip(names, lines.exprs)}
+        chunk = narrowed(in_steps(layout["chunk"], dict(zip(names, steps)), LANE, own), ranges)
+        apart.append(lane_apart(chunk, ranges))
+    return tuple(apart)
+
+
 def _named(lines: IndexMap, names: Sequence[str]) -> IndexMap:
     """The map of lines in the names of the tile's dimensions; without the instruction's number if there is but one."""
     (lane, (_, count)) = lines.inputs
@@ -119,17 +143,30 @@ def _named(lines: IndexMap, names: Sequence[str]) -> IndexMap:
 class LaneApart:
     """A place, rest + (own ^ crossed): `own`, above + low, depends on the lane alone, the others not at all.
 
-    Bits of `crossed` are bits of `low` alone, and none of `above` is one of these.
+    Bits of `crossed` are bits of `low` alone, and none of `above` is one of these: both are less than `span`.
     """
 
     above: Aff
     low: Aff
     crossed: Aff
     rest: Aff
+    span: int = 1
 
     def scaled(self, factor: int) -> LaneApart:
         """In units of which one is a power of 2 of such."""
-        return LaneApart(*(factor * e for e in (self.above, self.low, self.crossed, self.rest)))
+        parts = (factor * e for e in (self.above, self.low, self.crossed, self.rest))
+        return LaneApart(*parts, span=factor * self.span)
+
+    def beside(self) -> tuple[Aff, Aff]:
+        """What of the rest may come before the exclusive-or, as no bit of it is one of `crossed`, and what is left."""
+        first = Aff(tuple((a, c) for a, c in self.rest.terms if c % self.span == 0))
+        return first, self.rest - first
+
+    def per_line(self, line: str) -> int:
+        """What a step of a coordinate adds, whatever the others are; 0 if that depends on more."""
+        each = dict(self.rest.terms).get(line, 0)
+        elsewhere = (self.above, self.low, self.crossed, self.rest - each * var(line))
+        return 0 if any(line in e.names() for e in elsewhere) else each
 
     def own(self, ranges: Mapping[str, Range]) -> str:
         """What depends on the lane, as C."""
@@ -161,7 +198,7 @@ def lane_apart(e: Aff, ranges: Mapping[str, Range]) -> LaneApart:
     own = [p for p in parts if "lane" in p.names()]
     crossed = [p for p in parts if "lane" not in p.names()]
     together = lambda xs: reduce(lambda x, y: xor(x, y, bits), xs)  # noqa: E731
-    return LaneApart(lane, together(own), together(crossed) if crossed else aff(0), others)
+    return LaneApart(lane, together(own), together(crossed) if crossed else aff(0), others, 2**bits)
 
 
 def lane_free(atom: Xor) -> bool:
@@ -206,9 +243,12 @@ def _places(apart: Sequence[LaneApart], ranges: Mapping[str, Range]) -> tuple[li
 
 
 def _place(own: str, p: LaneApart, ranges: Mapping[str, Range]) -> str:
+    first, rest = p.beside()
+    if first != aff(0):
+        own = f"{own} + {c_expr(first, ranges)}"
     if p.crossed != aff(0):
         left, right = (f"({x})" if is_sum(x) else x for x in (own, c_expr(p.crossed, ranges)))
         own = f"({left} ^ {right})"
     elif "^" in own:
         own = f"({own})"
-    return " + ".join(["shared_address(tile)", own, *([c_expr(p.rest, ranges)] if p.rest != aff(0) else [])])
+    return " + ".join([own, "shared_address(tile)", *([c_expr(rest, ranges)] if rest != aff(0) else [])])

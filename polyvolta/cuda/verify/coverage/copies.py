@@ -5,8 +5,8 @@ is right if that is a bijection onto the chunks of the tile's box: a chunk that 
 values, one that two threads store is a race, one outside of the box belongs to somebody else.
 
 The stores are counted, chunk by chunk and buffer by buffer. A copy is looked at when its first fragment is loaded: each
-chunk of the box has one store by then, and the count starts again. A buffer to which nothing was ever stored has no
-copy that could be loaded; whether a later copy is of the tile that is due is said by `fresh`. What has been stored and
+chunk of the box has one store by then, and the count starts again. A tile to which nothing was ever stored has no copy
+that could be loaded; whether a later copy is the one that is due is said by `fresh`. What has been stored and
 not loaded where nothing comes to the tile any more must be a whole copy too, or nothing.
 """
 
@@ -39,18 +39,17 @@ class Stored:
     Parameters
     ----------
     counts : tile -> [buffer, chunk], or smaller pieces if the kernel stores such; 2 stands for more, too.
-    begun : tile -> [buffer], whether anything was ever stored there.
+    begun : the tiles to which anything was stored, or to places that they have in common with others.
     """
 
     counts: dict[str, np.ndarray]
-    begun: dict[str, np.ndarray]
+    begun: frozenset[str] = frozenset()
 
     def copy(self) -> Stored:
-        counts, begun = ({name: x.copy() for name, x in of.items()} for of in (self.counts, self.begun))
-        return Stored(counts, begun)
+        return Stored({name: x.copy() for name, x in self.counts.items()}, self.begun)
 
     def key(self) -> Hashable:
-        return b"".join(x.tobytes() for of in (self.counts, self.begun) for x in of.values())
+        return self.begun, b"".join(x.tobytes() for x in self.counts.values())
 
 
 class Copies(Watching):
@@ -64,6 +63,10 @@ class Copies(Watching):
         per_chunk = CHUNK_BYTES // self.size
         self.boxes = {n: box(table(layout_of(t)), t.chunks).repeat(per_chunk) for n, t in self.tiles.items()}
         self.places = overlaps(list(self.tiles.values()))
+        self.shared = {
+            name: frozenset(other for (one, _), met in self.places.items() if one == name for other, _ in met)
+            for name in self.tiles
+        }
         self.stores: dict[str, tuple[IrPath, Access]] = {}  # tile -> where it is stored
         self.rounds: dict[str, dict[tuple, int]] = {name: {} for name in self.tiles}  # instance -> threads
         self.last = last_uses(ir, self.tiles)
@@ -72,8 +75,7 @@ class Copies(Watching):
 
     def start(self, ir: KernelIR) -> Stored:
         """No tile has anything."""
-        counts = {n: np.zeros((t.buffers, len(self.boxes[n])), np.uint8) for n, t in self.tiles.items()}
-        return Stored(counts, {n: np.zeros(t.buffers, bool) for n, t in self.tiles.items()})
+        return Stored({n: np.zeros((t.buffers, len(self.boxes[n])), np.uint8) for n, t in self.tiles.items()})
 
     def step(self, state: Stored, here: Here) -> None:
         """What an operation loads of tiles, and stores to them."""
@@ -85,10 +87,9 @@ class Copies(Watching):
             if x.access.writes:
                 self.store(state, here, x)
                 continue
-            place = x.access.array, here.number(x.access.slot)
-            if place in self.places and not state.begun[place[0]][place[1]]:
-                self.refute(here, f"buffer {place[1]} of {place[0]} is loaded, and nothing was ever stored there")
-            for tile, buffer in self.places.get(place, ()):
+            if x.access.array not in state.begun:
+                self.refute(here, f"{x.access.array} is loaded, and nothing was ever stored there")
+            for tile, buffer in self.places.get((x.access.array, here.number(x.access.slot)), ()):
                 counts = state.counts[tile][buffer]
                 if counts.any():
                     self.whole(counts, here, tile, buffer)
@@ -110,7 +111,7 @@ class Copies(Watching):
             return
         self.stores[tile.name] = here.path, access
         self.rounds[tile.name][here.instance] = int(np.count_nonzero(mask))
-        state.begun[tile.name][buffer] = True
+        state.begun |= self.shared[tile.name]
         counts = state.counts[tile.name][buffer]
         pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
         new = np.bincount(pieces[mask].ravel(), minlength=len(counts))
@@ -142,7 +143,6 @@ class Copies(Watching):
         for name, n in by.items():
             if name in state.counts:
                 state.counts[name] = np.roll(state.counts[name], -n, 0)
-                state.begun[name] = np.roll(state.begun[name], -n)
 
     def leave(self, state: Stored, loop: Loop, last: Aff | None, here: Here) -> None:
         """Tiles that nothing comes to any more are done with: a ring's last copies, which nobody loads."""

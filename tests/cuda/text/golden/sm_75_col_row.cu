@@ -56,7 +56,7 @@ static __device__ __forceinline__ void load_matrix_x4_transposed(unsigned &r0, u
 static __device__ __forceinline__ void hmma_load_a_col_swizzled(half8 &v, const half8 *tile, int k, int i, int lane) {
   const int own = 2048 * (lane / 16) + 256 * (lane % 8) + 16 * (lane % 8 ^ lane / 8 % 2);
   load_matrix_x4_transposed(v.x, v.y, v.z, v.w,
-      shared_address(tile) + (own ^ 32 * (i / 16 % 4)) + 256 * k + 128 * (i / 64));
+      ((own + 256 * k + 128 * (i / 64)) ^ 32 * (i / 16 % 4)) + shared_address(tile));
 }
 
 // the lane's part of the 16x32 fragment at [k, j], value n of it at
@@ -67,7 +67,7 @@ static __device__ __forceinline__ void hmma_load_a_col_swizzled(half8 &v, const 
 static __device__ __forceinline__ void hmma_load_b_row_swizzled(half8 (&v)[2], const half8 *tile, int k, int j,
     int lane) {
   const int own = 256 * (lane % 8) + 16 * (lane % 8 ^ lane / 8);
-  const unsigned line = shared_address(tile) + (own ^ 64 * (j / 32 % 2)) + 256 * k + 128 * (j / 64);
+  const unsigned line = ((own + 256 * k + 128 * (j / 64)) ^ 64 * (j / 32 % 2)) + shared_address(tile);
   load_matrix_x4_transposed(v[0].x, v[0].y, v[0].z, v[0].w, line);
   load_matrix_x4_transposed(v[1].x, v[1].y, v[1].z, v[1].w, line + 2048);
 }
@@ -249,12 +249,12 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
         // BAND: frag_A -> f  (shared memory -> fragments)
         #pragma unroll
         for (int c9 = 0; c9 <= 3; c9 += 1) {
-          hmma_load_a_col_swizzled(hmma_A[c9], shared_A, 16 * c8, 16 * c9 + 64 * warpIdx_y, lane);
+          hmma_load_a_col_swizzled(hmma_A[c9], shared_A + 256 * c8, 0, 16 * c9 + 64 * warpIdx_y, lane);
         }
         // BAND: frag_B -> f  (shared memory -> fragments)
         #pragma unroll
         for (int c9 = 0; c9 <= 1; c9 += 1) {
-          hmma_load_b_row_swizzled(hmma_B[c9], shared_B, 16 * c8, 32 * c9 + 64 * warpIdx_x, lane);
+          hmma_load_b_row_swizzled(hmma_B[c9], shared_B + 256 * c8, 0, 32 * c9 + 64 * warpIdx_x, lane);
         }
         // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
         hmma_row_col(hmma_C, hmma_A, hmma_B);

@@ -55,7 +55,7 @@ static __device__ __forceinline__ void load_matrix_x4(unsigned &r0, unsigned &r1
 // { [lane] -> [+i = lane mod 16, +k = 8*floor(lane/16)] : 0 <= lane < 32 }
 static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const half8 *tile, int i, int k, int lane) {
   const int own = 64 * (lane % 16) + 16 * (lane / 2 % 4 ^ lane / 16);
-  load_matrix_x4(v.x, v.y, v.z, v.w, shared_address(tile) + (own ^ 32 * (k / 16)) + 64 * i);
+  load_matrix_x4(v.x, v.y, v.z, v.w, ((own + 64 * i) ^ 32 * (k / 16)) + shared_address(tile));
 }
 
 // the lane's part of the 16x32 fragment at [k, j], value n of it at
@@ -68,8 +68,8 @@ static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const 
 static __device__ __forceinline__ void hmma_load_b_col_swizzled(half8 (&v)[2], const half8 *tile, int j, int k,
     int lane) {
   const int own = 128 * (lane / 8) + 64 * (lane % 2) + 512 * (lane / 2 % 4) + 16 * (lane / 2 % 4);
-  load_matrix_x4(v[0].x, v[0].y, v[0].z, v[0].w, shared_address(tile) + (own ^ 32 * (k / 16)) + 64 * j);
-  load_matrix_x4(v[1].x, v[1].y, v[1].z, v[1].w, shared_address(tile) + (own ^ (32 * (k / 16) + 16)) + 64 * j);
+  load_matrix_x4(v[0].x, v[0].y, v[0].z, v[0].w, ((own + 64 * j) ^ 32 * (k / 16)) + shared_address(tile));
+  load_matrix_x4(v[1].x, v[1].y, v[1].z, v[1].w, ((own + 64 * j) ^ (32 * (k / 16) + 16)) + shared_address(tile));
 }
 
 // d += a @ b, 16x8x8 by the whole warp
@@ -240,12 +240,12 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
         // BAND: frag_A -> f  (shared memory -> fragments)
         #pragma unroll
         for (int c9 = 0; c9 <= 3; c9 += 1) {
-          hmma_load_a_row_swizzled(hmma_A[c9], shared_A, 16 * c9 + 64 * warpIdx_y, 16 * c8, lane);
+          hmma_load_a_row_swizzled(hmma_A[c9], shared_A + 64 * c9, 64 * warpIdx_y, 16 * c8, lane);
         }
         // BAND: frag_B -> f  (shared memory -> fragments)
         #pragma unroll
         for (int c9 = 0; c9 <= 1; c9 += 1) {
-          hmma_load_b_col_swizzled(hmma_B[c9], shared_B, 32 * c9 + 64 * warpIdx_x, 16 * c8, lane);
+          hmma_load_b_col_swizzled(hmma_B[c9], shared_B + 128 * c9, 64 * warpIdx_x, 16 * c8, lane);
         }
         // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
         hmma_row_col(hmma_C, hmma_A, hmma_B);

@@ -69,7 +69,7 @@ static __device__ __forceinline__ void load_matrix_x4_transposed(unsigned &r0, u
 static __device__ __forceinline__ void hmma_load_a_col_swizzled(half8 &v, const half8 *tile, int k, int i, int lane) {
   const int own = 2048 * (lane / 16) + 256 * (lane % 8) + 16 * (lane % 8 ^ lane / 8 % 2);
   load_matrix_x4_transposed(v.x, v.y, v.z, v.w,
-      shared_address(tile) + (own ^ 32 * (i / 16 % 4)) + 256 * k + 128 * (i / 64));
+      ((own + 256 * k + 128 * (i / 64)) ^ 32 * (i / 16 % 4)) + shared_address(tile));
 }
 
 // the lane's part of the 16x32 fragment at [k, j], value n of it at
@@ -81,9 +81,9 @@ static __device__ __forceinline__ void hmma_load_b_row_swizzled(half8 (&v)[2], c
     int lane) {
   const int own = 256 * (lane % 16) + 16 * (lane % 8 ^ lane / 16);
   load_matrix_x4_transposed(v[0].x, v[0].y, v[0].z, v[0].w,
-      shared_address(tile) + (own ^ 64 * (j / 32 % 2)) + 256 * k + 128 * (j / 64));
+      ((own + 256 * k + 128 * (j / 64)) ^ 64 * (j / 32 % 2)) + shared_address(tile));
   load_matrix_x4_transposed(v[1].x, v[1].y, v[1].z, v[1].w,
-      shared_address(tile) + (own ^ (64 * (j / 32 % 2) + 32)) + 256 * k + 128 * (j / 64));
+      ((own + 256 * k + 128 * (j / 64)) ^ (64 * (j / 32 % 2) + 32)) + shared_address(tile));
 }
 
 // d += a @ b, 16x8x16 by the whole warp
@@ -113,6 +113,12 @@ static __device__ __forceinline__ void hmma_row_col(float (&d)[4][2][16], const 
     for (int i = 3; i >= 0; i -= 1)
       mma_m16n8k16_row_col(d[i][j] + 12, a[i].x, a[i].y, a[i].z, a[i].w, b[j][1].z, b[j][1].w);
   }
+}
+
+// the next trip's tiles: each comes a place nearer, the first one last
+static __device__ __forceinline__ void turn_ring_of_3(half8 *(&ring)[3]) {
+  half8 *const first = ring[0];
+  ring[0] = ring[1], ring[1] = ring[2], ring[2] = first;
 }
 
 // two fp32 values, rounded to nearest even, as two fp16 values; the first in the low half
@@ -241,52 +247,54 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
   const fp16 *from_A = A + (long long)(linearId / 16 + 128) * ldA + 128 * blockIdx_y + 8 * (linearId % 16);
   const fp16 *from_B = B + (long long)(linearId / 16 + 128) * ldB + 128 * blockIdx_x + 8 * (linearId % 16);
 
+  // the tiles of a trip and of those to come; the rings turn with the loop
+  half8 *ring_A[3] = {shared_A, shared_A + 1024, shared_A + 2048};
+  half8 *ring_B[3] = {shared_B, shared_B + 1024, shared_B + 2048};
+
   // BAND: copy_A, copy_B -> kt - 2; frag_A, frag_B -> kt + floor((ks + 3)/4) - 1; S -> floor(k/64)
   for (int c2 = 0; c2 < (K + 63) / 64; c2 += 1) {
     // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
     #pragma unroll
     for (int c4 = 0; c4 <= 7; c4 += 1) {
-      copy_global_128_guarded(chunk_a_col_swizzled(shared_A + 1024 * ((c2 + 2) % 3), linearId / 16,
-          8 * (linearId % 16)) + 128 * c4, from_A, 8 * c4, 0, ldA, K - 64 * c2 - linearId / 16 - 128,
-          M - 128 * blockIdx_y - 8 * (linearId % 16));
-      copy_global_128_guarded(chunk_b_row_swizzled(shared_B + 1024 * ((c2 + 2) % 3), linearId / 16,
-          8 * (linearId % 16)) + 128 * c4, from_B, 8 * c4, 0, ldB, K - 64 * c2 - linearId / 16 - 128,
-          N - 128 * blockIdx_x - 8 * (linearId % 16));
+      copy_global_128_guarded(chunk_a_col_swizzled(ring_A[2], linearId / 16, 8 * (linearId % 16)) + 128 * c4, from_A,
+          8 * c4, 0, ldA, K - 64 * c2 - linearId / 16 - 128, M - 128 * blockIdx_y - 8 * (linearId % 16));
+      copy_global_128_guarded(chunk_b_row_swizzled(ring_B[2], linearId / 16, 8 * (linearId % 16)) + 128 * c4, from_B,
+          8 * c4, 0, ldB, K - 64 * c2 - linearId / 16 - 128, N - 128 * blockIdx_x - 8 * (linearId % 16));
     }
     commit_copies();
     // BAND: frag_A -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 3; c6 += 1) {
-      hmma_load_a_col_swizzled(hmma_A[1][c6], shared_A + 1024 * (c2 % 3), 16, 16 * c6 + 64 * warpIdx_y, lane);
+      hmma_load_a_col_swizzled(hmma_A[1][c6], ring_A[0] + 256, 0, 16 * c6 + 64 * warpIdx_y, lane);
     }
     // BAND: frag_B -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 1; c6 += 1) {
-      hmma_load_b_row_swizzled(hmma_B[1][c6], shared_B + 1024 * (c2 % 3), 16, 32 * c6 + 64 * warpIdx_x, lane);
+      hmma_load_b_row_swizzled(hmma_B[1][c6], ring_B[0] + 256, 0, 32 * c6 + 64 * warpIdx_x, lane);
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[0], hmma_B[0]);
     // BAND: frag_A -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 3; c6 += 1) {
-      hmma_load_a_col_swizzled(hmma_A[0][c6], shared_A + 1024 * (c2 % 3), 32, 16 * c6 + 64 * warpIdx_y, lane);
+      hmma_load_a_col_swizzled(hmma_A[0][c6], ring_A[0] + 512, 0, 16 * c6 + 64 * warpIdx_y, lane);
     }
     // BAND: frag_B -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 1; c6 += 1) {
-      hmma_load_b_row_swizzled(hmma_B[0][c6], shared_B + 1024 * (c2 % 3), 32, 32 * c6 + 64 * warpIdx_x, lane);
+      hmma_load_b_row_swizzled(hmma_B[0][c6], ring_B[0] + 512, 0, 32 * c6 + 64 * warpIdx_x, lane);
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[1], hmma_B[1]);
     // BAND: frag_A -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 3; c6 += 1) {
-      hmma_load_a_col_swizzled(hmma_A[1][c6], shared_A + 1024 * (c2 % 3), 48, 16 * c6 + 64 * warpIdx_y, lane);
+      hmma_load_a_col_swizzled(hmma_A[1][c6], ring_A[0] + 768, 0, 16 * c6 + 64 * warpIdx_y, lane);
     }
     // BAND: frag_B -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 1; c6 += 1) {
-      hmma_load_b_row_swizzled(hmma_B[1][c6], shared_B + 1024 * (c2 % 3), 48, 32 * c6 + 64 * warpIdx_x, lane);
+      hmma_load_b_row_swizzled(hmma_B[1][c6], ring_B[0] + 768, 0, 32 * c6 + 64 * warpIdx_x, lane);
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[0], hmma_B[0]);
@@ -297,18 +305,20 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
       // BAND: frag_A -> f  (shared memory -> fragments)
       #pragma unroll
       for (int c6 = 0; c6 <= 3; c6 += 1) {
-        hmma_load_a_col_swizzled(hmma_A[0][c6], shared_A + 1024 * ((c2 + 1) % 3), 0, 16 * c6 + 64 * warpIdx_y, lane);
+        hmma_load_a_col_swizzled(hmma_A[0][c6], ring_A[1], 0, 16 * c6 + 64 * warpIdx_y, lane);
       }
       // BAND: frag_B -> f  (shared memory -> fragments)
       #pragma unroll
       for (int c6 = 0; c6 <= 1; c6 += 1) {
-        hmma_load_b_row_swizzled(hmma_B[0][c6], shared_B + 1024 * ((c2 + 1) % 3), 0, 32 * c6 + 64 * warpIdx_x, lane);
+        hmma_load_b_row_swizzled(hmma_B[0][c6], ring_B[1], 0, 32 * c6 + 64 * warpIdx_x, lane);
       }
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[1], hmma_B[1]);
     from_A += 64LL * ldA;
     from_B += 64LL * ldB;
+    turn_ring_of_3(ring_A);
+    turn_ring_of_3(ring_B);
   }
 
   // BAND: commit -> kt - 2; wait, sync_read -> kt - 1

@@ -68,7 +68,7 @@ static __device__ __forceinline__ void load_matrix_x4(unsigned &r0, unsigned &r1
 // { [lane] -> [+i = lane mod 16, +k = 8*floor(lane/16)] : 0 <= lane < 32 }
 static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const half8 *tile, int i, int k, int lane) {
   const int own = 128 * (lane % 16) + 16 * (lane % 8 ^ lane / 16);
-  load_matrix_x4(v.x, v.y, v.z, v.w, shared_address(tile) + (own ^ 32 * (k / 16)) + 128 * i);
+  load_matrix_x4(v.x, v.y, v.z, v.w, ((own + 128 * i) ^ 32 * (k / 16)) + shared_address(tile));
 }
 
 // the lane's part of the 16x32 fragment at [k, j], value n of it at
@@ -81,7 +81,7 @@ static __device__ __forceinline__ void hmma_load_a_row_swizzled(half8 &v, const 
 static __device__ __forceinline__ void hmma_load_b_col_swizzled(half8 (&v)[2], const half8 *tile, int j, int k,
     int lane) {
   const int own = 256 * (lane / 16) + 128 * (lane % 2) + 1024 * (lane / 2 % 4) + 16 * (lane % 8 ^ lane / 8 % 2);
-  const unsigned line = shared_address(tile) + (own ^ 32 * (k / 16)) + 128 * j;
+  const unsigned line = ((own + 128 * j) ^ 32 * (k / 16)) + shared_address(tile);
   load_matrix_x4(v[0].x, v[0].y, v[0].z, v[0].w, line);
   load_matrix_x4(v[1].x, v[1].y, v[1].z, v[1].w, line + 512);
 }
@@ -113,6 +113,12 @@ static __device__ __forceinline__ void hmma_row_col(float (&d)[4][2][16], const 
     for (int i = 3; i >= 0; i -= 1)
       mma_m16n8k16_row_col(d[i][j] + 12, a[i].x, a[i].y, a[i].z, a[i].w, b[j][1].z, b[j][1].w);
   }
+}
+
+// the next trip's tiles: each comes a place nearer, the first one last
+static __device__ __forceinline__ void turn_ring_of_3(half8 *(&ring)[3]) {
+  half8 *const first = ring[0];
+  ring[0] = ring[1], ring[1] = ring[2], ring[2] = first;
 }
 
 // eight consecutive values of the fragment, which the lane has itself:
@@ -218,12 +224,12 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
         // BAND: frag_A -> f  (shared memory -> fragments)
         #pragma unroll
         for (int c6 = 0; c6 <= 3; c6 += 1) {
-          hmma_load_a_row_swizzled(hmma_A[0][c6], shared_A, 16 * c6 + 64 * warpIdx_y, 0, lane);
+          hmma_load_a_row_swizzled(hmma_A[0][c6], shared_A + 128 * c6, 64 * warpIdx_y, 0, lane);
         }
         // BAND: frag_B -> f  (shared memory -> fragments)
         #pragma unroll
         for (int c6 = 0; c6 <= 1; c6 += 1) {
-          hmma_load_b_col_swizzled(hmma_B[0][c6], shared_B, 32 * c6 + 64 * warpIdx_x, 0, lane);
+          hmma_load_b_col_swizzled(hmma_B[0][c6], shared_B + 256 * c6, 64 * warpIdx_x, 0, lane);
         }
       }
     }
@@ -233,52 +239,55 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
   const fp16 *from_A = A + (long long)(128 * blockIdx_y + linearId / 8) * ldA + 8 * (linearId % 8) + 128;
   const fp16 *from_B = B + (long long)(128 * blockIdx_x + linearId / 8) * ldB + 8 * (linearId % 8) + 128;
 
+  // the tiles of a trip and of those to come; the rings turn with the loop
+  half8 *ring_A[3] = {shared_A, shared_A + 1024, shared_A + 2048};
+  half8 *ring_B[3] = {shared_B, shared_B + 1024, shared_B + 2048};
+
   // BAND: copy_A, copy_B -> kt - 2; frag_A, frag_B -> kt + floor((ks + 3)/4) - 1; S -> floor(k/64)
   for (int c2 = 0; c2 < (K + 63) / 64; c2 += 1) {
     // BAND: copy_A, copy_B -> c  (global memory -> shared memory)
     #pragma unroll
     for (int c4 = 0; c4 <= 7; c4 += 1) {
-      copy_global_128_guarded(chunk_a_row_swizzled(shared_A + 1024 * ((c2 + 2) % 3), linearId / 8, 8 * (linearId % 8))
-          + 128 * c4, from_A, 16 * c4, 0, ldA, M - 128 * blockIdx_y - linearId / 8,
-          K - 64 * c2 - 8 * (linearId % 8) - 128);
-      copy_global_128_guarded(chunk_b_col_swizzled(shared_B + 1024 * ((c2 + 2) % 3), linearId / 8 + 16 * (c4 % 2),
-          8 * (linearId % 8)) + 256 * (c4 / 2), from_B, 16 * c4, 0, ldB, N - 128 * blockIdx_x - linearId / 8,
+      copy_global_128_guarded(chunk_a_row_swizzled(ring_A[2], linearId / 8, 8 * (linearId % 8)) + 128 * c4, from_A,
+          16 * c4, 0, ldA, M - 128 * blockIdx_y - linearId / 8, K - 64 * c2 - 8 * (linearId % 8) - 128);
+      copy_global_128_guarded(chunk_b_col_swizzled(ring_B[2], linearId / 8 + 16 * (c4 % 2), 8 * (linearId % 8))
+          + 256 * (c4 / 2), from_B, 16 * c4, 0, ldB, N - 128 * blockIdx_x - linearId / 8,
           K - 64 * c2 - 8 * (linearId % 8) - 128);
     }
     commit_copies();
     // BAND: frag_A -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 3; c6 += 1) {
-      hmma_load_a_row_swizzled(hmma_A[1][c6], shared_A + 1024 * (c2 % 3), 16 * c6 + 64 * warpIdx_y, 16, lane);
+      hmma_load_a_row_swizzled(hmma_A[1][c6], ring_A[0] + 128 * c6, 64 * warpIdx_y, 16, lane);
     }
     // BAND: frag_B -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 1; c6 += 1) {
-      hmma_load_b_col_swizzled(hmma_B[1][c6], shared_B + 1024 * (c2 % 3), 32 * c6 + 64 * warpIdx_x, 16, lane);
+      hmma_load_b_col_swizzled(hmma_B[1][c6], ring_B[0] + 256 * c6, 64 * warpIdx_x, 16, lane);
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[0], hmma_B[0]);
     // BAND: frag_A -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 3; c6 += 1) {
-      hmma_load_a_row_swizzled(hmma_A[0][c6], shared_A + 1024 * (c2 % 3), 16 * c6 + 64 * warpIdx_y, 32, lane);
+      hmma_load_a_row_swizzled(hmma_A[0][c6], ring_A[0] + 128 * c6, 64 * warpIdx_y, 32, lane);
     }
     // BAND: frag_B -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 1; c6 += 1) {
-      hmma_load_b_col_swizzled(hmma_B[0][c6], shared_B + 1024 * (c2 % 3), 32 * c6 + 64 * warpIdx_x, 32, lane);
+      hmma_load_b_col_swizzled(hmma_B[0][c6], ring_B[0] + 256 * c6, 64 * warpIdx_x, 32, lane);
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[1], hmma_B[1]);
     // BAND: frag_A -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 3; c6 += 1) {
-      hmma_load_a_row_swizzled(hmma_A[1][c6], shared_A + 1024 * (c2 % 3), 16 * c6 + 64 * warpIdx_y, 48, lane);
+      hmma_load_a_row_swizzled(hmma_A[1][c6], ring_A[0] + 128 * c6, 64 * warpIdx_y, 48, lane);
     }
     // BAND: frag_B -> f  (shared memory -> fragments)
     #pragma unroll
     for (int c6 = 0; c6 <= 1; c6 += 1) {
-      hmma_load_b_col_swizzled(hmma_B[1][c6], shared_B + 1024 * (c2 % 3), 32 * c6 + 64 * warpIdx_x, 48, lane);
+      hmma_load_b_col_swizzled(hmma_B[1][c6], ring_B[0] + 256 * c6, 64 * warpIdx_x, 48, lane);
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[0], hmma_B[0]);
@@ -289,18 +298,20 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
       // BAND: frag_A -> f  (shared memory -> fragments)
       #pragma unroll
       for (int c6 = 0; c6 <= 3; c6 += 1) {
-        hmma_load_a_row_swizzled(hmma_A[0][c6], shared_A + 1024 * ((c2 + 1) % 3), 16 * c6 + 64 * warpIdx_y, 0, lane);
+        hmma_load_a_row_swizzled(hmma_A[0][c6], ring_A[1] + 128 * c6, 64 * warpIdx_y, 0, lane);
       }
       // BAND: frag_B -> f  (shared memory -> fragments)
       #pragma unroll
       for (int c6 = 0; c6 <= 1; c6 += 1) {
-        hmma_load_b_col_swizzled(hmma_B[0][c6], shared_B + 1024 * ((c2 + 1) % 3), 32 * c6 + 64 * warpIdx_x, 0, lane);
+        hmma_load_b_col_swizzled(hmma_B[0][c6], ring_B[1] + 256 * c6, 64 * warpIdx_x, 0, lane);
       }
     }
     // BAND: S -> i - 64*floor(i/64)  (macro-MMAs)
     hmma_row_col(hmma_C, hmma_A[1], hmma_B[1]);
     from_A += 64;
     from_B += 64;
+    turn_ring_of_3(ring_A);
+    turn_ring_of_3(ring_B);
   }
 
   // BAND: commit -> kt - 2; wait, sync_read -> kt - 1
