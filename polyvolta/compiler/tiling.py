@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.sets import PolyvoltaError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 SPLITS = (1, 2, 4, 8)
 RESERVED = 1024
-"""Bytes of a multiprocessor's shared memory that every block on it takes beside its own."""
+"""Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
 Tile = tuple[int, int, int]
 
 
@@ -78,7 +79,8 @@ class Tiling:
 
     def shared_limit(self, target: Target) -> int:
         """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
-        part = (target.shared_bytes + RESERVED) // self.occupancy - RESERVED
+        own = reserved(target)
+        part = (target.shared_bytes + own) // self.occupancy - own
         return min(part, target.shared_bytes)
 
     def registers(self, needs: Needs, target: Target) -> int:
@@ -152,9 +154,10 @@ class Tiling:
         )
         if n == 1:
             return alone
+        own = reserved(target)
         return (
             *alone,
-            (f"bytes of shared memory for {n} blocks", n * (shared + RESERVED), target.shared_bytes + RESERVED),
+            (f"bytes of shared memory for {n} blocks", n * (shared + own), target.shared_bytes + own),
             (f"registers for {n} blocks", n * registers * self.threads, target.block_registers),
         )
 
@@ -177,6 +180,7 @@ class Needs:
     sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
     kind : of the tensors' values, "half" or "bfloat16".
     prologues : as `loads`, where an operand that is a tensor as it is needs no registers on its way: 0 for that.
+    functions : of the epilogue's largest formula; the error function counts as five.
     """
 
     accumulators: int = 1
@@ -187,6 +191,16 @@ class Needs:
     sizes: tuple[int | None, int | None, int] = (None, None, 0)
     kind: str = "half"
     prologues: tuple[tuple[int, int], ...] = ((0, 0),)
+    functions: int = 0
+
+    def spare_registers(self, target: Target) -> int:
+        """Registers that the compiler needs beside those of values."""
+        return target.spare_registers(len(self.loads), max(map(sum, self.prologues)), self.functions)
+
+
+def reserved(target: Target) -> int:
+    """Bytes of a multiprocessor's shared memory that a block takes beside its own."""
+    return RESERVED if runs_on("sm_80", target.name) else 0
 
 
 def farthest(buffers: int, asynchronous: bool = False) -> int:

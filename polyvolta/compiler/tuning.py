@@ -35,9 +35,9 @@ from polyvolta.cuda.target.registry import require
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.functions.formats import FORMATS
-from polyvolta.graph.functions.formula import Input
+from polyvolta.graph.functions.formula import Call, Input, nodes
 from polyvolta.graph.plans.idioms import plan
-from polyvolta.graph.plans.plans import Operand, Plan
+from polyvolta.graph.plans.plans import Operand, Plan, Step
 from polyvolta.sets import nearest
 
 TILES = (16, 32, 64, 128, 256)
@@ -59,7 +59,17 @@ def needs_of(idiom: Plan) -> Needs:
         (rows, cols, min(k or 0 for *_, k in extents)),
         FORMATS[idiom.dtype].kind,
         tuple((_prologue(c.left), _prologue(c.right)) for c in idiom.contractions),
+        max(map(_functions, idiom.steps), default=0),
     )
+
+
+ERRORS, ERROR_WEIGHT = ("erf", "gelu"), 5
+"""Functions by which the error function comes in, whose code keeps as many values as that many others."""
+
+
+def _functions(step: Step) -> int:
+    """How many functions a pointwise statement has."""
+    return sum(ERROR_WEIGHT if x.function in ERRORS else 1 for x in nodes(step.formula) if isinstance(x, Call))
 
 
 def _loads(operand: Operand) -> int:
@@ -309,6 +319,6 @@ def _warps(
         threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
         spare = min(target.registers, target.block_registers // (threads * given.get("occupancy", 1)))
         spare -= registers(block, warp, macro, split, needs, fragments, bool(target.copies))
-        lacking[warp] = max(0, target.spare_registers(len(needs.loads)) - spare)
+        lacking[warp] = max(0, needs.spare_registers(target) - spare)
     fitting = [warp for warp in lacking if not (roomy and lacking[warp])]
     return sorted(fitting, key=lambda t: (lacking[t], -t[0] * t[1], abs(t[0] - t[1]), -t[0]))

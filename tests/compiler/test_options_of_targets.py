@@ -10,8 +10,8 @@ import polyvolta as pv
 from polyvolta.compiler.options import default_options
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
-from polyvolta.cuda.text.kernel_head import ONE_BLOCK
 from polyvolta.cuda.text.c_expr import NotPrintable
+from polyvolta.cuda.text.kernel_head import ONE_BLOCK
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 
@@ -146,7 +146,16 @@ def test_what_is_not_given_leaves_room_for_so_many_blocks(target, blocks):
     registers = -(-o.registers(needs, found) // 8) * 8
     assert o.occupancy == blocks
     assert blocks * o.threads * registers <= found.block_registers == 65536
-    assert blocks * (o.shared_bytes(needs, found) + 1024) <= found.shared_bytes + 1024
+    own = 1024 if target == "sm_80" else 0
+    assert blocks * (o.shared_bytes(needs, found) + own) <= found.shared_bytes + own
+
+
+def test_before_sm_80_all_of_a_multiprocessor_s_shared_memory_is_the_blocks():
+    tiles = {"block_tile": (64, 64, 96), "warp_tile": (32, 32, 96), "buffers": 2}  # 49152 bytes
+    kernel = pv.compile(A @ B, options=pv.Options(**tiles, occupancy=2), target="sm_70")
+    assert 2 * kernel.ir.shared_bytes == pv.targets["sm_70"].shared_bytes
+    with pytest.raises(BadOption, match="need at least 147456 bytes of shared memory for 3 blocks, sm_70 has 98304"):
+        pv.compile(A @ B, options=pv.Options(**tiles, occupancy=3), target="sm_70")
 
 
 @pytest.mark.parametrize(("expr", "alone"), [(A @ B, "128"), (pv.relu(A @ B), "128, 1")], ids=["plain", "fused"])
@@ -178,3 +187,29 @@ def test_the_compiler_gives_each_block_its_part_of_the_registers():
                      for n in (1, 4))  # fmt: skip
     assert shared.registers <= 128 and shared.registers <= alone.registers
     assert (shared.spill_stores, shared.spill_loads) == (0, 0)
+
+
+# ---- registers of prologues
+
+LAYOUTS = [(a, b) for a in ("row", "col") for b in ("row", "col")]
+
+
+@pytest.mark.parametrize("layouts", LAYOUTS, ids=".".join)
+@pytest.mark.parametrize("sides", ["left", "right", "both", "two tensors", "of the second product"])
+def test_prologues_get_tiles_with_which_nothing_spills(layouts, sides):
+    """What is on its way in registers counts beside accumulators and fragments."""
+    a, b = pv.tensor("A", (M, K), layout=layouts[0]), pv.tensor("B", (K, N), layout=layouts[1])
+    c, d = pv.tensor("A2", (M, K), layout=layouts[0]), pv.tensor("B2", (K, N), layout=layouts[1])
+    expr = {
+        "left": pv.relu(a) @ b,
+        "right": a @ pv.relu(b),
+        "both": pv.relu(a) @ pv.relu(b),
+        "two tensors": pv.relu(a + c) @ b,
+        "of the second product": a @ b + pv.relu(c) @ d,
+    }[sides]
+    kernel = pv.compile(expr, target="sm_80")
+    found = kernel.resources()
+    assert (found.spill_stores, found.spill_loads, found.local_bytes) == (0, 0, 0)
+    needs, target = needs_of(plan(Graph.of(expr))), pv.targets["sm_80"]
+    assert kernel.options.registers(needs, target) + needs.spare_registers(target) <= 255
+    assert kernel.options.block_tile == (128, 128, 64) and kernel.options.buffers == 3

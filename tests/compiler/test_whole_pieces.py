@@ -10,11 +10,11 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.arguments import on_host
-from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.ir.kernel_ir import AsyncCopy
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.machine.errors import BadTensor
 from polyvolta.cuda.machine.interpreter import interpret
+from polyvolta.cuda.text.c_expr import NotPrintable
 
 M, N, K = pv.sizes("M N K")
 SMALL = {"block_tile": (32, 64, 32), "warp_tile": (16, 32, 32)}

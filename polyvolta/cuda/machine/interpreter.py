@@ -218,8 +218,8 @@ def _memory(t: GlobalTensor, array: np.ndarray, sizes: Mapping[str, int]) -> Mem
         )
     if t.whole and (run := shape[t.order[-1]]) % t.align:
         raise BadTensor(
-            f"{t.name}: copies bring {t.align} values or none, so that its extent along dimension {t.order[-1]} is to be "
-            f"a multiple of {t.align}",
+            f"{t.name}: copies bring {t.align} values or none, so that its extent along dimension {t.order[-1]} is to "
+            f"be a multiple of {t.align}",
             where=f"extent {run}",
             hint="views.narrowed(ir, ...) makes the kernel for narrower accesses",
         )

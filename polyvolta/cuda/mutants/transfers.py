@@ -232,7 +232,7 @@ MUTANTS = (
     Mutant(
         "partial tiles not copied",
         "tiles that a tensor's edge cuts are not copied, and filled with zeros, but left as they are",
-        ("fresh",), ("uninitialised",), TOUCHES, _no_zeros,
+        ("copies", "fresh"), ("uninitialised",), TOUCHES, _no_zeros,
     ),
     Mutant(
         "matrices of A the other way",

@@ -31,6 +31,7 @@ _RULES = {
     "block_tile": SIZES,
     "warp_side": COUNT,
     "spare": each("three ints that are not negative", "(60, 8, 3)", whole(0), 3),
+    "spare_formulas": each("two ints that are not negative", "(14, 4)", whole(0), 2),
     "copies": each("tuple of widths in bytes", "(16, 8, 4)", COUNT.fits),
     **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
 }
@@ -56,7 +57,10 @@ class Target:
         product, how many more for each further product, and for how many of these at most. Measured with ptxas 12.9 on
         sm_70: a product with 192 registers of values takes 238 to 252, and with 208 it spills; of two in one
         accumulator 184 pass and 192 spill, as what the second loop loads from is at hand during the first. More than
-        four need no more than four.
+        four need no more than four. On sm_80, whose copies take no registers, a product with 192 takes 250; with a
+        prologue's copies on their way 208 pass in 245 to 254, and 224 spill.
+    spare_formulas : registers more for each tensor that a prologue reads, and for each function of an epilogue's
+        formula from the fifth on.
     copies : bytes that one asynchronous copy from global to shared memory can move, the widest first; () where there
         are none, and copies go through registers.
     buffers : the default for how many buffers of shared memory an operand has.
@@ -79,6 +83,7 @@ class Target:
     block_tile: tuple[int, int, int] = (128, 128, 32)
     warp_side: int = 64
     spare: tuple[int, int, int] = (60, 8, 3)
+    spare_formulas: tuple[int, int] = (0, 0)
     copies: tuple[int, ...] = ()
     buffers: int = 1
     fragments: int = 1
@@ -113,10 +118,18 @@ class Target:
                 return m
         raise UnknownTarget(f"{self.name} has no macro-MMA called {name!r}", hint=nearest(str(name), self.macro_names))
 
-    def spare_registers(self, products: int) -> int:
-        """Registers that the compiler needs in a kernel of so many products beside those of values; see `spare`."""
+    def spare_registers(self, products: int, prologue: int = 0, functions: int = 0) -> int:
+        """Registers that the compiler needs in a kernel beside those of values; see `spare` and `spare_formulas`.
+
+        Parameters
+        ----------
+        products : how many it has.
+        prologue : tensors that one product's prologues read, at most.
+        functions : of the epilogue's largest formula.
+        """
         first, more, most = self.spare
-        return first + more * min(products - 1, most)
+        tensor, function = self.spare_formulas
+        return first + more * min(products - 1, most) + tensor * prologue + function * max(0, functions - 4)
 
     def check(self) -> None:
         """Refuse a target that no kernel can be made for.

@@ -368,7 +368,8 @@ def conditions(body):
 @pytest.mark.parametrize("fragments", [1, 2])
 def test_of_a_known_length_the_trips_that_fill_the_ring_alone_are_unrolled(depth, fragments):
     given = pv.tensor("A", (40, depth)), pv.tensor("B", (depth, 70), layout="col")
-    kernel = pv.compile(given[0] @ given[1], target="sm_80", options=pv.Options(**SMALL, buffers=3, fragments=fragments))
+    options = pv.Options(**SMALL, buffers=3, fragments=fragments)
+    kernel = pv.compile(given[0] @ given[1], target="sm_80", options=options)
     filling, multiplying = [], []
     for s in kernel.ir.body:
         ops = list(operations((s,)))

@@ -5,8 +5,9 @@ is right if that is a bijection onto the chunks of the tile's box: a chunk that 
 values, one that two threads store is a race, one outside of the box belongs to somebody else.
 
 The stores are counted, chunk by chunk and buffer by buffer. A copy is looked at when its first fragment is loaded: each
-chunk of the box has one store by then, and the count starts again. What has been stored and not loaded at the end must
-be a whole copy too, or nothing.
+chunk of the box has one store by then, and the count starts again. A tile to which nothing was ever stored has no copy
+that could be loaded; whether a later copy is the one that is due is said by `fresh`. What has been stored and
+not loaded where nothing comes to the tile any more must be a whole copy too, or nothing.
 """
 
 from __future__ import annotations
@@ -38,15 +39,17 @@ class Stored:
     Parameters
     ----------
     counts : tile -> [buffer, chunk], or smaller pieces if the kernel stores such; 2 stands for more, too.
+    begun : the tiles to which anything was stored, or to places that they have in common with others.
     """
 
     counts: dict[str, np.ndarray]
+    begun: frozenset[str] = frozenset()
 
     def copy(self) -> Stored:
-        return Stored({name: x.copy() for name, x in self.counts.items()})
+        return Stored({name: x.copy() for name, x in self.counts.items()}, self.begun)
 
     def key(self) -> Hashable:
-        return b"".join(x.tobytes() for x in self.counts.values())
+        return self.begun, b"".join(x.tobytes() for x in self.counts.values())
 
 
 class Copies(Watching):
@@ -60,6 +63,10 @@ class Copies(Watching):
         per_chunk = CHUNK_BYTES // self.size
         self.boxes = {n: box(table(layout_of(t)), t.chunks).repeat(per_chunk) for n, t in self.tiles.items()}
         self.places = overlaps(list(self.tiles.values()))
+        self.shared = {
+            name: frozenset(other for (one, _), met in self.places.items() if one == name for other, _ in met)
+            for name in self.tiles
+        }
         self.stores: dict[str, tuple[IrPath, Access]] = {}  # tile -> where it is stored
         self.rounds: dict[str, dict[tuple, int]] = {name: {} for name in self.tiles}  # instance -> threads
         self.last = last_uses(ir, self.tiles)
@@ -80,6 +87,8 @@ class Copies(Watching):
             if x.access.writes:
                 self.store(state, here, x)
                 continue
+            if x.access.array not in state.begun:
+                self.refute(here, f"{x.access.array} is loaded, and nothing was ever stored there")
             for tile, buffer in self.places.get((x.access.array, here.number(x.access.slot)), ()):
                 counts = state.counts[tile][buffer]
                 if counts.any():
@@ -102,6 +111,7 @@ class Copies(Watching):
             return
         self.stores[tile.name] = here.path, access
         self.rounds[tile.name][here.instance] = int(np.count_nonzero(mask))
+        state.begun |= self.shared[tile.name]
         counts = state.counts[tile.name][buffer]
         pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
         new = np.bincount(pieces[mask].ravel(), minlength=len(counts))

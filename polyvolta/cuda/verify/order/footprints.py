@@ -70,6 +70,8 @@ class Footprints:
     piece: int = field(init=False)
     _known: dict[str, tuple[Footprint, ...]] = field(init=False, default_factory=dict)
     _places: dict[tuple, np.ndarray] = field(init=False, default_factory=dict)
+    _scoped: dict[tuple[int, int, int], tuple[str, ...]] = field(init=False, default_factory=dict)
+    _equal: dict[bytes, np.ndarray] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.piece = narrowest(self.ir)
@@ -143,16 +145,27 @@ class Footprints:
                 continue
             primed = None if b.slot is None else b.slot.subs({d: var(d + "'") for d in other.dims})
             if a.slot is not None and primed is not None and (a.tile, a.size) == (b.tile, b.size):
-                for scope in self._scopes(a.pairs, b.pairs):
+                for scope in self._scopes(a, b, 0):
                     yield scope, a, b, [a.slot - primed, primed - a.slot]
                 continue
             for i, j in product(*(range(x.count) if x.slot is not None else (0,) for x in (a, b))):
-                shifted = [x.pairs + k * x.size * self.ir.threads for x, k in ((a, i), (b, j))]
                 when = [e for s, k in ((a.slot, i), (primed, j)) if s is not None for e in (s - k, k - s)]
-                for scope in self._scopes(*shifted):
+                for scope in self._scopes(a, b, j * b.size - i * a.size):
                     yield scope, a, b, when
 
-    def _scopes(self, one: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
+    def _scopes(self, a: Footprint, b: Footprint, further: int) -> tuple[str, ...]:
+        """The scopes in which two footprints meet, the other one so many pieces further."""
+        one, other = self._shared(a.pairs), self._shared(b.pairs)
+        key = id(one), id(other), further
+        if key not in self._scoped:
+            self._scoped[key] = self._meet(one, other + further * self.ir.threads)
+        return self._scoped[key]
+
+    def _shared(self, pairs: np.ndarray) -> np.ndarray:
+        """One array for all that are equal, which stays."""
+        return self._equal.setdefault(pairs.tobytes(), pairs)
+
+    def _meet(self, one: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
         """The scopes in which two sets of pieces and threads meet."""
         threads = self.ir.threads
         places = np.intersect1d(one // threads, other // threads)

@@ -12,7 +12,7 @@ from polyvolta.cuda.verify.coverage.copies import PROOF, Copies
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.verify import verify
 from polyvolta.sets import var
-from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths
+from tests.cuda.verify.edited import KERNELS, changed, concrete, found, kernel, paths, without
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -117,3 +117,12 @@ def test_an_exchange_that_goes_to_a_tile_of_an_operand(name):
         assert found(Copies, wrong) == {}
         report = verify(wrong, kernel(name).graph, kernel(name).stages)
         assert {"sums", "result"} & {p.id for p in report.refuted}, tile
+
+
+@pytest.mark.parametrize("tile", ["shared_A", "shared_B"])
+def test_a_tile_that_is_never_stored_to(tile):
+    """Nothing is stored of one operand: what is loaded of it is no copy at all."""
+    ir = kernel("two buffers").ir
+    for path in reversed(paths(ir, SharedStore, tile=tile)):
+        ir = without(ir, path)
+    assert found(Copies, ir)[PROOF].what == f"{tile} is loaded, and nothing was ever stored there"
