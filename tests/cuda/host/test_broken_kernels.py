@@ -56,7 +56,7 @@ RACES = {
     "a group too many on its way": (AMPERE, replaced("wait_group 1", "wait_group 2")),
     "no wait": (AMPERE, replaced("wait_copies_but_1();", ";")),
     "no commit": (AMPERE, lambda text: text.replace("commit_copies();", ";")),
-    "a distance one too far": (AMPERE, lambda text: text.replace("(c2 + 2) % 3", "(c2 + 3) % 3")),
+    "a distance one too far": (AMPERE, lambda text: re.sub(r"(ring_[AB])\[2\]", r"\1[0]", text)),
 }
 
 
@@ -100,7 +100,8 @@ DEFECTS = {
     "another line": (AMPERE, FULL, "64 * (lane % 16)", "64 * (lane % 16 ^ 1)", "other values"),
     "matrices exchanged": (AMPERE, FULL, "(v.x, v.y, v.z, v.w, ", "(v.x, v.z, v.y, v.w, ", "other values"),
     "bf16 for fp16": (AMPERE, FULL, "f32.f16.f16.f32", "f32.bf16.bf16.f32", "other values"),
-    "a slot that is read": (AMPERE, FULL, "A + 128 * ((c2 + 2) % 3)", "A + 128 * (c2 % 3)", f"{RACE}|copies it"),
+    "a slot that is read": (AMPERE, FULL, "ring_A[2]", "ring_A[0]", f"{RACE}|copies it"),
+    "a ring that stands still": (AMPERE, FULL, "turn_ring_of_3(ring_A);", ";", f"{RACE}|copies it|other values"),
     "another block": (AMPERE, FULL, "place / height", "place % height", "written twice|other values"),
 }  # fmt: skip
 

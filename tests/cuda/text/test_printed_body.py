@@ -207,8 +207,9 @@ def in_memory_order(ir, name, index):
 def in_ring(line, rings, names):
     """A line with the tiles that rings are at in some trip."""
     for name, tiles in rings.items():
-        at = lambda found: " + ".join(map(str, tiles[(int(found[1]) + names["trips"]) % len(tiles)]))  # noqa: B023, E731
-        line = re.sub(rf"\b{name}\[(\d+)\]", at, line)
+        for d in range(len(tiles)):
+            tile, offset = tiles[(d + names.get("trips", 0)) % len(tiles)]
+            line = re.sub(rf"\b{name}\[{d}\]", f"{tile} + {offset}", line)
     return line
 
 
@@ -344,7 +345,8 @@ def compare_loop(line, s, names):
 def some_names(ir, rng):
     """Sizes, a thread and loop values, such as they may be together or not: expressions must agree all the same."""
     multiples = dict(ir.context)
-    names = {n: multiples.get(n, 1) * rng.randint(1, 1000) for n in ir.sizes} | {f"blockIdx.{axis}": rng.randint(0, 4) for axis in "xyz"}
+    names = {n: multiples.get(n, 1) * rng.randint(1, 1000) for n in ir.sizes}
+    names |= {f"blockIdx.{axis}": rng.randint(0, 4) for axis in "xyz"}
     names["linearId"] = rng.randrange(ir.threads)
     for name, e in ir.derived:
         names[name] = e.evaluate(names)
