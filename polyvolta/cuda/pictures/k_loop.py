@@ -124,7 +124,7 @@ WAYS = (("load", "store", False), ("store", "fetch", True), ("copy", "wait", Fal
 
 
 def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, sizes: Mapping[str, int]) -> Svg:
-    found, wrong = whole.events, whole.wrong()
+    found, wrong, behind = whole.events, whole.wrong(), whole.behind()
     trips = list(dict.fromkeys(e.trip for e in found))
     ahead = len({*trips} - {e.trip for e in found if e.kind == "mma"})  # trips that only load
     shown = trips if len(trips) <= tiles + max(ahead, 1) else [*trips[: tiles + max(ahead, 1) - 1], trips[-1]]
@@ -135,17 +135,17 @@ def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, siz
     left = ", ".join(map(str, whole.left_out()))
     picture = Canvas(
         f"{ir.name}: {which}, trip by trip",
-        _gain(found, whole.tiles),
+        _gain([e for k, e in enumerate(found) if k not in behind], whole.tiles),
         _used(loop, sizes),
         warning=f"never multiplied: k tile {left}" if left else "",
     )
     height = ROW * len(rows)
-    _trips(picture, loop, found, trips, edges, height)
+    _trips(picture, loop, [e for k, e in enumerate(found) if k not in behind], trips, edges, height)
     for (kind, buffer), y in rows.items():
         words = ROWS[kind] + ("" if buffer is None else f", buffer {buffer}")
         picture.text(-10, y + ROW / 2, words, anchor="end")
         picture.line(0, y + ROW, max(right for _, right in edges.values()), y + ROW, stroke=FAINT)
-    _bars(picture, boxes, rows)
+    _bars(picture, [box for box in boxes if box.number not in behind], rows)
     for box in boxes:
         if box.event.kind in LINES:
             with picture.group(f"{box.event}"):
@@ -153,7 +153,7 @@ def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, siz
                 picture.line(box.middle, 0, box.middle, height, stroke=INK, thick=2.4, dashes=dashes)
     for box in boxes:
         if (y := rows.get(_row(box.event))) is not None:
-            _box(picture, box, y)
+            _box(picture, box, y, empty=box.number in behind)
     races = unordered(found)
     _arrows(picture, boxes, rows, races)
     picture.key("a number is a k tile, a colour too", fill=DEEPER[0], second=DEEPER[1])
@@ -162,6 +162,8 @@ def _drawn(ir: KernelIR, loop: Loop, number: int, whole: Course, tiles: int, siz
         picture.key("a thread waits for its own copies; the tile that has arrived", line=True, stroke=INK, dashes="4 4")
     if any(e.kind == "barrier" for e in found):
         picture.key("barrier: all threads wait for one another", line=True, stroke=INK)
+    if behind:
+        picture.key("behind the last k tile: zeros, which nobody fetches", fill=PAPER, stroke=GREY)
     if wrong:
         picture.key("of no k tile, of several, of none that there is, or multiplied before", stroke=RED)
     if races:
@@ -251,16 +253,17 @@ def _ways(boxes: list[_Box], source: str, sink: str, last: bool = False) -> Iter
             yield start, found[-1 if last else 0]
 
 
-def _box(picture: Canvas, box: _Box, y: float) -> None:
+def _box(picture: Canvas, box: _Box, y: float, empty: bool) -> None:
+    """A box with the number of its k tile; empty: of what is behind the last one."""
     e = box.event
     tile = min(e.tiles, default=0)
     with picture.group(str(e)):
-        fill = PAPER if box.wrong or not e.tiles else DEEPER[tile % len(DEEPER)]
-        stroke, thick = (RED, 2.2) if box.wrong else (INK, 0.9)
+        fill = PAPER if box.wrong or empty or not e.tiles else DEEPER[tile % len(DEEPER)]
+        stroke, thick = (RED, 2.2) if box.wrong else (GREY if empty else INK, 0.9)
         picture.rect(box.x + 1, y + (ROW - BOX) / 2, box.wide - 2, BOX, fill=fill, stroke=stroke, thick=thick, round=2)
         words = ",".join(map(str, sorted(e.tiles))) or ("?" if box.wrong else "")
         picture.text(box.middle, y + ROW / 2, words, size=12 if len(words) < 3 else 8, bold=True,
-                     fill=RED if box.wrong else INK)  # fmt: skip
+                     fill=RED if box.wrong else GREY if empty else INK)  # fmt: skip
 
 
 def _arrows(

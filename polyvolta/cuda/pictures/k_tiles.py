@@ -77,15 +77,24 @@ class Course:
 
     def wrong(self) -> list[int]:
         """Numbers of the events that store, fetch or multiply data of no k tile, of several, of one that is outside, or
-        multiply a tile that an earlier trip of the loop has multiplied."""
+        multiply a tile that an earlier trip of the loop has multiplied.
+
+        A copy from behind the last k tile is none of them: it brings zeros, which nobody may fetch.
+        """
         multiplied: dict[Tiles, int] = {}
         bad = []
         for k, e in enumerate(self.events):
             if e.kind in ("store", "copy", "fetch", "mma"):
                 again = e.kind == "mma" and multiplied.setdefault(e.tiles, e.trip) != e.trip
-                if again or len(e.tiles) != 1 or not 0 <= min(e.tiles) < self.tiles:
+                outside = e.kind != "copy" and max(e.tiles, default=0) >= self.tiles
+                if again or len(e.tiles) != 1 or min(e.tiles) < 0 or outside:
                     bad.append(k)
         return bad
+
+    def behind(self) -> list[int]:
+        """Numbers of the copies and waits that are of what is behind the last k tile alone."""
+        return [k for k, e in enumerate(self.events)
+                if e.kind in ("copy", "wait") and min(e.tiles, default=0) >= self.tiles]  # fmt: skip
 
     def left_out(self) -> list[int]:
         """The k tiles that are never multiplied."""

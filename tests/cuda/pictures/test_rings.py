@@ -99,9 +99,12 @@ def test_rings_of_the_compilers_own_begin_with_their_first_trips(fragments, buff
     found = followed(ir, 7)
     assert not unordered(found.events) and not found.wrong() and not found.left_out()
     copied = [(e.trip, *e.tiles, e.buffer) for e in found.events if e.kind == "copy"]
-    assert copied == [(tile - buffers + 1, tile, tile % buffers) for tile in range(7)]
-    assert {t for e in found.events if e.kind == "wait" for t in e.tiles} == {*range(7)}
-    assert RED not in pipeline(ir, 6)
+    last = 7 + buffers - 1  # behind the last k tile copies bring zeros, which nobody fetches
+    assert copied == [(tile - buffers + 1, tile, tile % buffers) for tile in range(last)]
+    assert {t for e in found.events if e.kind == "wait" for t in e.tiles} == {*range(7 + (fragments == 2))}
+    assert {t for e in found.events if e.kind in ("fetch", "mma") for t in e.tiles} == {*range(7)}
+    svg = pipeline(ir, 6)
+    assert RED not in svg and "behind the last k tile: zeros, which nobody fetches" in words(svg)
 
 
 # ---- ldmatrix

@@ -94,8 +94,14 @@ class RaceWatch(Watching):
         state.turn(places(self.ir, by, self.slot_bytes))
 
     def leave(self, state: Shadow, loop: Loop, last: Aff | None, here: Here) -> None:
-        """What nothing behind the loop touches is forgotten: whatever the last trips did there, it is one state."""
-        state.forget(~self.touched_behind(here.path))
+        """What nothing behind the loop touches is forgotten: whatever the last trips did there, it is one state.
+
+        Slots of rings have numbers relative to the trip here, so a piece of one is kept if it is touched in any slot.
+        """
+        kept = self.touched_behind(here.path)
+        for name, count in here.machine.rings.items():
+            kept = np.any([kept[places(self.ir, {name: n}, self.slot_bytes)] for n in range(count)], 0)
+        state.forget(~kept)
 
     def touched_behind(self, loop: IrPath) -> np.ndarray:
         """Which slots lie in a tile that is touched behind a loop, or in another trip of one around it; bool [slot]."""
