@@ -138,9 +138,9 @@ def test_a_strip_at_once_is_its_macro_mmas_one_by_one(strips, number):
     a, b, d = strip_of(target, name).values
     words = np.random.default_rng(number).integers(1, 500, rows * a // 2 + cols * b // 2, dtype=np.uint32)
     results = [np.zeros(rows * cols * d, np.float32) for _ in range(2)]
-    for at_once, out in enumerate(results):
+    for whole, out in enumerate(results):
         given = (x.ctypes.data_as(ctypes.c_void_p) for x in (out, words))
-        getattr(strips, f"run_{number}")(*given, at_once)
+        getattr(strips, f"run_{number}")(*given, whole)
     assert len(set(results[0])) > d // 2
     np.testing.assert_array_equal(*results)
 
