@@ -7,8 +7,9 @@ tiles in shared memory, arrays in registers. Every place that an operation touch
 expressions, the interpreter evaluates them for all threads at once, the verifier reads them as relations; no
 reader has index arithmetic of its own.
 
-The memories are those of `ir.memories`, the operations those of `ir.operations` and `ir.transfers`, and what an
-operation says of itself is told in `ir.accesses`; here are control and the kernel as a whole, and all names of these.
+The memories are those of `ir.memories`, the operations those of `ir.operations`, `ir.transfers`, `ir.phases`, `ir.boxes`
+and `ir.warpgroups`, and what an operation says of itself is told in `ir.accesses`; here are control and the kernel as a
+whole, and all names of these.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from polyvolta.cuda.ir.accesses import Operation as Operation
 from polyvolta.cuda.ir.accesses import Work as Work
 from polyvolta.cuda.ir.block_order import PLAIN as PLAIN
 from polyvolta.cuda.ir.block_order import BlockOrder as BlockOrder
+from polyvolta.cuda.ir.boxes import BoxCopy as BoxCopy
+from polyvolta.cuda.ir.boxes import BoxMap as BoxMap
+from polyvolta.cuda.ir.boxes import BoxStore as BoxStore
+from polyvolta.cuda.ir.boxes import CommitStores as CommitStores
+from polyvolta.cuda.ir.boxes import ProxyFence as ProxyFence
+from polyvolta.cuda.ir.boxes import WaitStores as WaitStores
 from polyvolta.cuda.ir.exchange import Exchange as Exchange
 from polyvolta.cuda.ir.memories import CHUNK as CHUNK
 from polyvolta.cuda.ir.memories import CHUNK_BYTES as CHUNK_BYTES
@@ -45,19 +52,30 @@ from polyvolta.cuda.ir.operations import Pointwise as Pointwise
 from polyvolta.cuda.ir.operations import Scale as Scale
 from polyvolta.cuda.ir.operations import SharedStore as SharedStore
 from polyvolta.cuda.ir.operations import Zero as Zero
+from polyvolta.cuda.ir.phases import Arrive as Arrive
+from polyvolta.cuda.ir.phases import Await as Await
+from polyvolta.cuda.ir.phases import InitBarriers as InitBarriers
+from polyvolta.cuda.ir.phases import Phase as Phase
+from polyvolta.cuda.ir.phases import PhaseBarriers as PhaseBarriers
 from polyvolta.cuda.ir.runs import Runs as Runs
 from polyvolta.cuda.ir.runs import TakeRun as TakeRun
 from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
 from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
 from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
 from polyvolta.cuda.ir.transfers import WaitCopies as WaitCopies
+from polyvolta.cuda.ir.warpgroups import SharedOperand as SharedOperand
+from polyvolta.cuda.ir.warpgroups import Wgmma as Wgmma
+from polyvolta.cuda.ir.warpgroups import WgmmaCommit as WgmmaCommit
+from polyvolta.cuda.ir.warpgroups import WgmmaFence as WgmmaFence
+from polyvolta.cuda.ir.warpgroups import WgmmaWait as WgmmaWait
 from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.sets import Aff
 
 Op = Operation
 """Any operation, of this package or of another."""
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
-              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun)  # fmt: skip
+              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers, Arrive, Await,
+              BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait)  # fmt: skip
 """Those of this package."""
 
 
@@ -89,7 +107,32 @@ class When(Part):
     orelse: tuple[Stmt, ...] = ()
 
 
-Stmt = Op | Loop | When
+@dataclass(frozen=True, slots=True)
+class Role(Part):
+    """Some warps of a block, and what they do.
+
+    Parameters
+    ----------
+    name : for texts, such as "producer".
+    first, warps : the warps from `first` on, so many.
+    body : their program.
+    """
+
+    name: str
+    first: int
+    warps: int
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Roles(Part):
+    """Each role's warps run its body, at the same time as the others run theirs; a warp has one role at most."""
+
+    roles: tuple[Role, ...]
+    comment: str = ""
+
+
+Stmt = Op | Loop | When | Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +155,11 @@ class KernelIR(Memories):
     about : what is computed, for the text's first line, such as "C = A @ B".
     block_order : which place of the grid a block of some number computes; the names blockIdx.x, .y are that place.
     occupancy : how many blocks are to share a multiprocessor at least; the compiler leaves each its part of registers.
+    barriers : rows of barriers with phases, in shared memory behind the tiles.
+    maps : what the copy engine knows of tensors. Of a tensor that is reached by boxes alone there is no pointer.
 
-    The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension.
+    The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension, then
+    the maps.
     """
 
     name: str
@@ -131,6 +177,8 @@ class KernelIR(Memories):
     about: str = ""
     block_order: BlockOrder = PLAIN
     occupancy: int = 1
+    barriers: tuple[PhaseBarriers, ...] = ()
+    maps: tuple[BoxMap, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -140,7 +188,7 @@ class KernelIR(Memories):
     @property
     def shared_bytes(self) -> int:
         """Dynamic shared memory of a block."""
-        return max((t.start * CHUNK_BYTES + t.bytes for t in self.tiles), default=0)
+        return max((x.start * CHUNK_BYTES + x.bytes for x in (*self.tiles, *self.barriers)), default=0)
 
     @property
     def warps(self) -> int:

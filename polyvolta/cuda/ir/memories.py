@@ -14,6 +14,10 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.sets import Aff, aff, nearest
 
+if TYPE_CHECKING:
+    from polyvolta.cuda.ir.boxes import BoxMap
+    from polyvolta.cuda.ir.phases import PhaseBarriers
+
 CHUNK = 8  # 16-bit values in a 128-bit access
 CHUNK_BYTES = 16
 VALUE_BYTES = {"half": 2, "bfloat16": 2, "float": 4}
@@ -131,6 +135,8 @@ class Memories:
         tensors: tuple[GlobalTensor, ...]
         tiles: tuple[SharedTile, ...]
         registers: tuple[RegisterArray, ...]
+        barriers: tuple[PhaseBarriers, ...]
+        maps: tuple[BoxMap, ...]
 
     def tensor(self, name: str) -> GlobalTensor:
         return _named("tensor", name, self.tensors)
@@ -140,6 +146,12 @@ class Memories:
 
     def register(self, name: str) -> RegisterArray:
         return _named("register array", name, self.registers)
+
+    def phases(self, name: str) -> PhaseBarriers:
+        return _named("row of barriers", name, self.barriers)
+
+    def box_map(self, name: str) -> BoxMap:
+        return _named("box map", name, self.maps)
 
 
 def _named(what: str, name: str, arrays: tuple[Any, ...]) -> Any:
@@ -156,3 +168,5 @@ class Arrays(Memories):
     tensors: tuple[GlobalTensor, ...] = ()
     tiles: tuple[SharedTile, ...] = ()
     registers: tuple[RegisterArray, ...] = ()
+    barriers: tuple[PhaseBarriers, ...] = ()
+    maps: tuple[BoxMap, ...] = ()

@@ -1,7 +1,7 @@
 """Walks over the kernel IR: all operations of a body, where they stand, expressions put in, what an operation touches.
 
 A statement of a body has a *path*: its number in the body, then its number in that loop's or condition's body, and so
-on down; the numbers of a condition's `orelse` go on behind those of its `body`. One operation object may stand at
+on down; the numbers of a condition's `orelse` go on behind those of its `body`, and so do those of roles. One operation object may stand at
 several places, such as in the versions for full and for partial tiles; a path names one.
 """
 
@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from polyvolta.cuda.ir.kernel_ir import Element, Loop, Memories, Op, Part, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import Element, Loop, Memories, Op, Part, Roles, Stmt, When
 from polyvolta.sets import Aff
 
 
 def operations(body: tuple[Stmt, ...]) -> Iterator[Op]:
     """Every operation in a body, in program order, each once."""
     for s in body:
-        if isinstance(s, Loop | When):
-            yield from operations(s.body)
-            yield from operations(s.orelse if isinstance(s, When) else ())
-        else:
+        if isinstance(s, Op):
             yield s
+        else:
+            yield from operations(inner(s))
 
 
 IrPath = tuple[int, ...]
@@ -36,10 +35,16 @@ def walk(body: tuple[Stmt, ...], at: IrPath = ()) -> Iterator[tuple[IrPath, Stmt
 
 
 def inner(s: Stmt) -> tuple[Stmt, ...]:
-    """The statements in a loop or a condition, those of `orelse` last; () in an operation."""
-    if isinstance(s, Loop):
-        return s.body
-    return (*s.body, *s.orelse) if isinstance(s, When) else ()
+    """The statements in a loop, in a condition, those of `orelse` last, or in roles, one after the other; () in an
+    operation."""
+    match s:
+        case Loop():
+            return s.body
+        case When():
+            return (*s.body, *s.orelse)
+        case Roles():
+            return tuple(inside for role in s.roles for inside in role.body)
+    return ()
 
 
 def replaced(body: tuple[Stmt, ...], at: IrPath, new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -48,13 +53,29 @@ def replaced(body: tuple[Stmt, ...], at: IrPath, new: tuple[Stmt, ...]) -> tuple
     if not below:
         return (*body[:k], *new, *body[k + 1 :])
     s = body[k]
+    changed: Stmt
     if isinstance(s, When) and below[0] >= len(s.body):
         below = [below[0] - len(s.body), *below[1:]]
-        changed: Stmt = replace(s, orelse=replaced(s.orelse, tuple(below), new))
+        changed = replace(s, orelse=replaced(s.orelse, tuple(below), new))
+    elif isinstance(s, Roles):
+        which, first = role_at(s, below[0])
+        body = replaced(s.roles[which].body, (below[0] - first, *below[1:]), new)
+        roles = (*s.roles[:which], replace(s.roles[which], body=body), *s.roles[which + 1 :])
+        changed = replace(s, roles=roles)
     else:
         assert isinstance(s, Loop | When)
         changed = replace(s, body=replaced(s.body, tuple(below), new))
     return (*body[:k], changed, *body[k + 1 :])
+
+
+def role_at(s: Roles, number: int) -> tuple[int, int]:
+    """Which role a statement of some number belongs to, and the number of that role's first statement."""
+    first = 0
+    for which, role in enumerate(s.roles):
+        if number < first + len(role.body):
+            return which, first
+        first += len(role.body)
+    raise IndexError(f"roles of {first} statements have no number {number}")
 
 
 def put(part: Any, replace_aff: Callable[[Aff], Aff]) -> Any:

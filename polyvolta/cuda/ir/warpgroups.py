@@ -1,0 +1,158 @@
+"""Products of a warpgroup, `wgmma`: asynchronous, with operands that tensor cores read from shared memory themselves.
+
+Four warps issue one together. It runs on while they go on: their accumulators are anything until a wait says
+otherwise, and so must the operands' tiles stay as they are until then. What a warpgroup issues between two commits is a
+group, and a wait lets its newest groups run on. Products on one accumulator follow one another without a wait.
+
+What is read from shared memory a *descriptor* names: where the operand starts, how its 8x16-byte cores lie from there
+on, and how 16-byte units are permuted. It reads by the async proxy, as the copy engine writes; what threads wrote must be
+fenced before (`ir.boxes.ProxyFence`). Registers that threads wrote, the accumulators at the beginning, too, are there for
+the tensor cores after a `WgmmaFence`.
+
+Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from polyvolta.cuda.ir.accesses import Access, Operation, Work, of_element
+from polyvolta.cuda.ir.memories import LANES, TENSOR_ITEM, ZERO, Element, Memories, Part
+from polyvolta.cuda.target.descriptors import Descriptor
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.sets import Aff, aff, var
+
+WARPS = 4  # of a warpgroup
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOperand(Part):
+    """An operand of a product as it lies in shared memory.
+
+    Parameters
+    ----------
+    tile, buffer : where it is part of, and which buffer of that.
+    origin : its first element in the tile.
+    start : the chunk of the buffer at which the descriptor starts.
+    descriptor : what is read from there.
+    """
+
+    tile: str
+    origin: tuple[Aff, ...]
+    start: Aff
+    descriptor: Descriptor
+    buffer: Aff = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Wgmma(Operation):
+    """d += a @ b by a warpgroup, some time later.
+
+    Parameters
+    ----------
+    d : the accumulators' fragment.
+    a, b : operands in shared memory.
+    macro : shape and ownership maps.
+    """
+
+    d: Element
+    a: SharedOperand
+    b: SharedOperand
+    macro: MacroMma
+    statement: str = ""
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        m, n, k = self.macro.shape
+        own_a, own_b = _shared_out(m // WARPS, k, "row"), _shared_out(k, n, "col")
+        warp_rows = m // WARPS * (var("warp") % WARPS)
+        row, depth = self.a.origin
+        sides = ((self.a, own_a, (row + warp_rows, depth)), (self.b, own_b, self.b.origin))
+        reads = (
+            Access("shared", "read", x.tile, origin, own.inputs[1][1], 1, TENSOR_ITEM, own=own, slot=x.buffer,
+                   proxy="async", when="completion", opcode="HGMMA")
+            for x, own, origin in sides
+        )  # fmt: skip
+        return of_element(ir, "read", self.d), *reads, of_element(ir, "write", self.d)
+
+    @property
+    def together(self) -> str:
+        return "warpgroup"
+
+    @property
+    def product(self) -> MacroMma:
+        return self.macro
+
+    def work(self, ir: Memories) -> Work:
+        macro = self.macro
+        return Work({macro.instruction.opcode: macro.slots}, macro.flops)
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        d, a, b = reads
+        return f"{d} += {a} @ {b}"
+
+
+@lru_cache(maxsize=256)
+def _shared_out(rows: int, cols: int, kind: str) -> IndexMap:
+    """{ [lane, i] -> [+row, +col] }: all values of a matrix, dealt out to the lanes of a warp, whoever reads them."""
+    count = -(-rows * cols // LANES)
+    number = var("lane") * count + var("i")
+    row, col = number // cols, number % cols
+    return IndexMap((("lane", LANES), ("i", count)), (("row", row), ("col", col))).simplified()
+
+
+class _Ordering(Operation):
+    """Orders the products of a warpgroup; touches no array."""
+
+    __slots__ = ()
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        return ()
+
+    @property
+    def together(self) -> str:
+        return "warpgroup"
+
+
+@dataclass(frozen=True, slots=True)
+class WgmmaFence(_Ordering):
+    """What the warpgroup's threads wrote to registers is there for its next products."""
+
+    statement: str = ""
+
+    def work(self, ir: Memories) -> Work:
+        return Work({"WARPGROUP.ARRIVE": 1})
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        return "its registers are ready for the products to come"
+
+
+@dataclass(frozen=True, slots=True)
+class WgmmaCommit(_Ordering):
+    """The products that the warpgroup has issued since its last commit are a group; without any it is an empty one."""
+
+    statement: str = ""
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        return "its products since the last commit become a group"
+
+
+@dataclass(frozen=True, slots=True)
+class WgmmaWait(_Ordering):
+    """The warpgroup waits until at most `pending` of its newest groups of products are running."""
+
+    pending: int
+    statement: str = ""
+
+    def work(self, ir: Memories) -> Work:
+        return Work({"WARPGROUP.DEPBAR": 1})
+
+    def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
+        but = f" but the newest {self.pending} groups" if self.pending else ""
+        return f"waits for all its products{but}"
+
+
+OPERATIONS = (Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait)
+"""Those of this module."""
