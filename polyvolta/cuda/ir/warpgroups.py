@@ -53,12 +53,12 @@ class Wgmma(Operation):
 
     Parameters
     ----------
-    d : the accumulators' fragment.
+    d : the accumulators: fragments of the result side by side, a lane's values one behind the other.
     a, b : operands in shared memory.
     macro : shape and ownership maps.
     """
 
-    d: Element
+    d: tuple[Element, ...]
     a: SharedOperand
     b: SharedOperand
     macro: MacroMma
@@ -75,7 +75,8 @@ class Wgmma(Operation):
                    proxy="async", when="completion", opcode="HGMMA")
             for x, own, origin in sides
         )  # fmt: skip
-        return of_element(ir, "read", self.d), *reads, of_element(ir, "write", self.d)
+        before, after = ([of_element(ir, kind, e) for e in self.d] for kind in ("read", "write"))
+        return *before, *reads, *after
 
     @property
     def together(self) -> str:
@@ -90,8 +91,8 @@ class Wgmma(Operation):
         return Work({macro.instruction.opcode: macro.slots}, macro.flops)
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
-        d, a, b = reads
-        return f"{d} += {a} @ {b}"
+        *d, a, b = reads
+        return f"{', '.join(d)} += {a} @ {b}"
 
 
 @lru_cache(maxsize=256)

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from polyvolta.cuda.build.promotion.model import Movement, Nest, Piece, accumulator_name, free_name, operation_name
 from polyvolta.cuda.build.promotion.result import Fragments, enters, over_fragments
 from polyvolta.cuda.ir.kernel_ir import (
+    ZERO,
     Barrier,
     Element,
     Exchange,
@@ -69,6 +70,8 @@ def epilogue(
     macro: MacroMma,
     warps: tuple[int, int, int],
     name_of: Callable[[str], str],
+    offset: tuple[Aff, Aff] = (ZERO, ZERO),
+    scope: str = "block",
 ) -> Piece:
     """The part of a block's program behind the last product.
 
@@ -80,10 +83,12 @@ def epilogue(
     macro : the macro-MMA, for its accumulator map.
     warps : of a block, along y, x and z; those along z have parts of the sum.
     name_of : makes a statement's name from a wish, one that nothing else has.
+    offset : where a warp's part of a fragment starts in it, by rows and columns.
+    scope : of barriers between all warps that have accumulators, "block" or "role".
     """
     kind, order = "float" if plan.computes or warps[2] > 1 else macro.kind, tensors[plan.outputs[0]].order
     runs = plan_runs(macro, order) if warps[2] == 1 else None
-    b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of)
+    b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of, offset, scope)
     b.run()
     count = warps[0] * warps[1] * warps[2]
     buffers = () if isinstance(b.runs, Runs) else (SharedTile(EXCHANGE, 0, count * b.runs.chunks),)
@@ -107,6 +112,8 @@ class _Builder:
     runs: Exchange | Runs
     warps: tuple[int, int, int]
     name_of: Callable[[str], str]
+    offset: tuple[Aff, Aff] = (ZERO, ZERO)
+    scope: str = "block"
     movements: list[Movement] = field(default_factory=list)
     first_part: list[bool] = field(default_factory=list)
     registers: dict[str, RegisterArray] = field(default_factory=dict)
@@ -229,7 +236,7 @@ class _Builder:
     def barrier(self, wish: str) -> None:
         """What is in the exchange can be read, or has been."""
         statement = self.name_of(wish)
-        self.add(statement, [Barrier("warp" if self.warps[2] == 1 else "block", statement)], "", True)
+        self.add(statement, [Barrier("warp" if self.warps[2] == 1 else self.scope, statement)], "", True)
 
     # ---- parts of statements
 
@@ -256,7 +263,7 @@ class _Builder:
         """The element at which the lane's run of a round starts."""
         row, col = self.runs.owns.at(var("lane"), r)
         i, j = self.fragments.nest.iterators
-        return var(i) + row, var(j) + col
+        return var(i) + self.offset[0] + row, var(j) + self.offset[1] + col
 
     def sequence(self) -> Node:
         """The statements of a fragment in order; neighbours for the first part's warps alone stand below one band."""

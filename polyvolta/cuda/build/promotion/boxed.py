@@ -1,0 +1,347 @@
+"""The k loops of products whose operands the copy engine brings and tensor cores read from shared memory themselves.
+
+    BAND: empty[by, bx, kt] → [kt]; ...; S[i, j, k] → [⌊k/64⌋]; close[by, bx, kt] → [kt]; ...
+      SEQUENCE
+        FILTER: empty[by, bx, kt]            until the slot's last tile has been read
+        FILTER: expect[by, bx, kt]           bytes of the boxes to come
+        FILTER: box_A[by, bx, kt, p]; box_B[by, bx, kt, p]
+        FILTER: full[by, bx, kt]             until all bytes have come
+        FILTER: ready[by, bx, kt]
+        FILTER: S[i, j, k]
+          BAND: S[i, j, k] → [warpgroupIdx_y, warpgroupIdx_x, 0]
+            BAND: S[i, j, k] → [0, 0, ⌊k/16⌋ - 4⌊k/64⌋]
+        FILTER: close[by, bx, kt]            the tile's products become a group
+        FILTER: done[by, bx, kt]             until they have been computed
+        FILTER: release[by, bx, kt]          the slot is free
+
+So the tree reads as one thread's program, tile after tile. Two passes make of it what runs: `ring` lets a tile's products
+run on during the next tile's, and `roles` gives the copies to a warp of their own, which is ahead of the others as far
+as the ring's slots allow.
+
+A ring has S slots, and tile n of a block, counted over all products of a sum, is in slot n mod S: phase ⌊n/S⌋ of the
+slot's barriers `full` and `empty` is about it. Products of one sum share the ring, so that the first tiles of one are
+copied while the last ones of the other are multiplied.
+
+What boxes bring beside a tensor is 0, and counts. So there are no full and partial tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numbered, places
+from polyvolta.cuda.build.promotion.model import (
+    BLOCK,
+    STRIP,
+    TILE,
+    WARP,
+    CannotPromote,
+    Movement,
+    Nest,
+    Piece,
+    Tiling,
+    accumulator_name,
+    shared_name,
+)
+from polyvolta.cuda.build.promotion.nests import beside, level
+from polyvolta.cuda.build.promotion.operands import is_plain
+from polyvolta.cuda.build.promotion.strips import grouped
+from polyvolta.cuda.ir.kernel_ir import (
+    Arrive,
+    Await,
+    BoxCopy,
+    BoxMap,
+    CHUNK_BYTES,
+    Element,
+    GlobalTensor,
+    Phase,
+    PhaseBarriers,
+    SharedOperand,
+    SharedTile,
+    Wgmma,
+    WgmmaCommit,
+    WgmmaFence,
+    WgmmaWait,
+)
+from polyvolta.cuda.layouts.boxes import OperandBoxes, plan_boxes
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.plans.plans import Contraction, Operand, Plan
+from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node
+from polyvolta.sched.nodes import Sequence as InOrder
+from polyvolta.sets import Aff, Map, Set, aff, var
+from polyvolta.sets.hulls.box import Box as Hull
+from polyvolta.sets.values.space import distinct
+
+FULL, EMPTY = "full", "empty"
+PRODUCER, CONSUMER = "producer", "consumer"
+ONE_THREAD, ONE_OF_WARPGROUP = "lane", "rank"
+"""Names of which a statement's one thread has the value 0: in a warp, and in a warpgroup."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxedSide:
+    """One operand of a product, and the boxes that bring its tiles.
+
+    Parameters
+    ----------
+    operand, letter : what it is, "a" or "b" of the product.
+    order : its dimensions as they lie in memory, outermost first.
+    block, part : boxes of what a block touches in a step of the k loop, and of what a warpgroup does in a strip.
+    tiles : the (by, bx, k tile) that there are.
+    plan : how its tile lies in shared memory, its boxes, its descriptor.
+    map : the tensor map.
+    index : the tensor's dimensions as dimensions of the operand.
+    """
+
+    operand: Operand
+    letter: str
+    order: tuple[int, int]
+    block: Hull
+    part: Hull
+    tiles: Set
+    plan: OperandBoxes
+    map: BoxMap
+    index: tuple[int, int]
+
+
+def boxed_side(
+    nest: Nest, operand: Operand, letter: str, shape: tuple[int, int, int], tensors: Mapping[str, GlobalTensor]
+) -> BoxedSide:
+    """An operand's tiles and boxes.
+
+    Raises
+    ------
+    CannotPromote : an operand that is no tensor as it is.
+    """
+    order = (0, 1) if operand.layout == "row" else (1, 0)
+    block, part = (data_tile(nest, level, operand.index, operand.name) for level in (TILE, STRIP))
+    ((access,),) = (operand.accesses,)
+    plan = plan_boxes(block.size, order, letter, shape)
+    box_map = BoxMap(f"map_{operand.name}", access.tensor, plan.box)
+    index = tuple(operand.index.index(i) for i in access.index)
+    return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map, (index[0], index[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """The k loops of a plan's products, one piece each, and what they share.
+
+    Parameters
+    ----------
+    barriers : of the ring, with places behind the tiles of all pieces.
+    maps : the tensor maps.
+    producing : the statements of the producer; all others are the consumers'.
+    """
+
+    pieces: tuple[Piece, ...]
+    barriers: tuple[PhaseBarriers, ...]
+    maps: tuple[BoxMap, ...]
+    producing: frozenset[str]
+
+
+def boxed_pieces(
+    nests: Mapping[str, Nest],
+    plan: Plan,
+    options: Tiling,
+    macro: MacroMma,
+    warpgroups: int,
+    tensors: Mapping[str, GlobalTensor],
+    context: Set,
+) -> Boxed:
+    """The k loops of all products.
+
+    Parameters
+    ----------
+    nests : of the products, by statement.
+    warpgroups : of consumers.
+    context : what may be assumed of the sizes.
+
+    Raises
+    ------
+    CannotPromote : an operand that is computed on the way.
+    """
+    pieces, maps, producing, before = [], {}, [], aff(0)
+    for c in plan.contractions:
+        nest = nests[c.statement.name]
+        suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
+        sides = tuple(boxed_side(nest, o, letter, macro.shape, tensors) for o, letter in ((c.left, "a"), (c.right, "b")))
+        loop = _Loop(c, nest, sides, macro, options.buffers, before, suffix, context)
+        pieces.append(loop.piece())
+        producing += loop.producing()
+        maps |= {s.map.name: s.map for s in sides}
+        before = before + loop.count()
+    end = max(t.start + t.bytes // CHUNK_BYTES for p in pieces for t in p.tiles)
+    full = PhaseBarriers(FULL, end, options.buffers, 1)
+    empty = PhaseBarriers(EMPTY, end + full.bytes // CHUNK_BYTES, options.buffers, warpgroups)
+    return Boxed(tuple(pieces), (full, empty), tuple(maps.values()), frozenset(producing))
+
+
+def boxable(plan: Plan, tensors: Mapping[str, GlobalTensor]) -> bool:
+    """Whether all operands are tensors as they are."""
+    return all(len(o.accesses) == 1 for c in plan.contractions for o in (c.left, c.right))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """The parts of one product's k loop.
+
+    Parameters
+    ----------
+    before : how many tiles of the ring the products before have.
+    """
+
+    contraction: Contraction
+    nest: Nest
+    sides: tuple[BoxedSide, ...]
+    macro: MacroMma
+    slots: int
+    before: Aff
+    suffix: str
+    context: Set
+
+    @property
+    def outer(self) -> tuple[str, ...]:
+        return tuple(n for n in self.nest.above(TILE) if n)
+
+    @property
+    def number(self) -> Aff:
+        """The number of a tile in the block's ring."""
+        kt = self.nest.k_tile
+        return self.before + (aff(0) if kt is None else var(kt))
+
+    @property
+    def slot(self) -> Aff:
+        return self.number % self.slots
+
+    def phase(self, barriers: str, behind: int = 0) -> Phase:
+        return Phase(barriers, self.slot, self.number // self.slots - behind)
+
+    def count(self) -> Aff:
+        """How many k tiles there are."""
+        depth, extent = self.sides[0].block.size[1], aff(str(self.contraction.statement.extents[2]))
+        return (extent + depth - 1) // depth
+
+    # ---- statements
+
+    def name(self, wish: str) -> str:
+        return wish + self.suffix
+
+    def producing(self) -> list[str]:
+        return [self.name(EMPTY), self.name("expect"), *(m.statement for m in self.boxes())]
+
+    def single(self, wish: str, op: object, phrase: str = "") -> Movement:
+        """A statement of one instance for each k tile."""
+        name = self.name(wish)
+        return Movement(name, self.outer, (replace(op, statement=name),), (), phrase)  # type: ignore[type-var]
+
+    def boxes(self) -> list[Movement]:
+        """The statements that have boxes copied, of A and of B."""
+        return [self.copy(s) for s in self.sides]
+
+    @property
+    def p(self) -> str:
+        """The name of a box's number in its tile."""
+        return distinct(("p",), (*self.outer, *self.nest.iterators, *self.nest.real.param_names))[0]
+
+    def copy(self, side: BoxedSide) -> Movement:
+        name = f"box_{side.operand.name}"
+        local = tuple(step * var(self.p) for step in side.plan.steps)
+        at = tuple(o + x for o, x in zip(side.block.offset, local, strict=True))
+        index = tuple(at[d] for d in side.index)
+        op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name)
+        return Movement(name, (*self.outer, self.p), (op,), (), "boxes of tiles -> shared memory")
+
+    def multiply(self) -> Movement:
+        """What an instance of the contracted statement does."""
+        nest = self.nest
+        of_member = dict(level(nest, STRIP))
+        to_tile = dict(level(nest, TILE))
+        place = []
+        operands = []
+        for side in self.sides:
+            shape = (self.macro.shape[0], self.macro.shape[2]) if side.letter == "a" else (
+                self.macro.shape[2], self.macro.shape[1])  # fmt: skip
+            place.append([(var(i) - o.subs(of_member)) // e
+                          for i, o, e in zip(side.operand.index, side.part.offset, shape)])  # fmt: skip
+            origin = tuple(var(i) - o.subs(to_tile) for i, o in zip(side.operand.index, side.block.offset))
+            operands.append(SharedOperand(shared_name(side.operand.name), origin, side.plan.start(*origin),
+                                          side.plan.descriptor, self.slot.subs(to_tile)))  # fmt: skip
+        rows = self.sides[0].part.size[0] // self.macro.shape[0]
+        cols = self.sides[1].part.size[1] // self.macro.shape[1]
+        m, _ = numbered(nest, nest.iterators[0], place[0][0], rows)
+        n, _ = numbered(nest, nest.iterators[1], place[1][1], cols)
+        d = Element(accumulator_name(self.contraction.accumulator), (m, n))
+        op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement)
+        return Movement(nest.statement, nest.iterators, (op,), (), "products of warpgroups")
+
+    # ---- the piece
+
+    def piece(self) -> Piece:
+        """The loop as one thread would run it."""
+        nest, name = self.nest, self.nest.statement
+        boxes = self.boxes()
+        size = sum(prod(s.block.size) * 2 for s in self.sides)
+        empty = self.single(EMPTY, Await(self.phase(EMPTY, 1)))
+        expect = self.single("expect", Arrive(self.phase(FULL), size))
+        full = self.single(FULL, Await(self.phase(FULL)))
+        ready, close = self.single("ready", WgmmaFence()), self.single("close", WgmmaCommit())
+        done = self.single("done", WgmmaWait(0))
+        release = self.single("release", Arrive(self.phase(EMPTY)))
+        tiles = self.sides[0].tiles
+        one = [(m, ONE_THREAD, tiles) for m in (empty, expect)]
+        kids = [Filter((m.statement,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
+        kids.append(Filter(tuple(m.statement for m in boxes), self.by_boxes(boxes)))
+        kids += [Filter((m.statement,)) for m in (full, ready)]
+        kids.append(Filter((name,), self.compute()))
+        kids += [Filter((m.statement,)) for m in (close, done)]
+        kids.append(Filter((release.statement,), self.by(release, ONE_OF_WARPGROUP)))
+        del one
+        added = [empty, expect, *boxes, full, ready, close, done, release]
+        kt = nest.k_tile
+        index = aff(0) if kt is None else var(kt)
+        member = nest.members[nest.depth(TILE) - 1]
+        order = [empty, expect, *boxes, full, ready, None, close, done, release]
+        exprs = tuple((name, member.of(name)) if m is None else (m.statement, index) for m in order)
+        node = Band((Member(exprs, member.coincident, level=TILE),), InOrder(tuple(kids)))
+        extensions = []
+        for m in added:
+            bounds = []
+            if m in boxes:
+                side = self.sides[boxes.index(m)]
+                bounds = [(var(self.p), side.plan.count)]
+            extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), tiles, bounds, self.context))
+        movements = (*added, self.multiply())
+        return Piece(tuple(s for s, _ in exprs), node, tuple(extensions), movements, self.tiles())
+
+    def by(self, m: Movement, name: str) -> Node:
+        """BAND: ... -> the thread whose number of that name is 0."""
+        return Band((Member(((m.statement, aff(0)),), True, name),))
+
+    def by_boxes(self, boxes: Sequence[Movement]) -> Node:
+        """Unrolled loops over an operand's boxes, by one thread."""
+        loops = grouped([(m, s.plan.count, self.p) for m, s in zip(boxes, self.sides)])
+        names = tuple((m.statement, aff(0)) for m in boxes)
+        return Band((Member(names, True, ONE_THREAD),), loops)
+
+    def compute(self) -> Node:
+        """The warpgroups' strips of products."""
+        nest, name = self.nest, self.nest.statement
+        tile, warp, strip = map(nest.depth, (TILE, WARP, STRIP))
+
+        def own(k: int, unroll: bool) -> Member:
+            m = nest.members[k]
+            return Member(((name, m.of(name)),), m.coincident, m.name, unroll or m.unroll, level=m.level)
+
+        warps = [own(k, not (nest.members[k].name or nest.members[k].of(name).is_constant)) for k in range(tile, warp)]
+        strips, points = ([own(k, True) for k in r] for r in (range(warp, strip), nest.below(STRIP)))
+        return Band(tuple(warps), Band(tuple(strips), Band(tuple(points))))
+
+    def tiles(self) -> tuple[SharedTile, ...]:
+        out, start = [], 0
+        for side in self.sides:
+            chunks = prod(side.block.size) // 8
+            out.append(SharedTile(shared_name(side.operand.name), start, chunks, side.plan.layout, side.order, self.slots))
+            start += chunks * self.slots
+        return tuple(out)
