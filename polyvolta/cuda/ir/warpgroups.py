@@ -23,7 +23,7 @@ from polyvolta.cuda.ir.memories import LANES, TENSOR_ITEM, ZERO, Element, Memori
 from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, var
 
 WARPS = 4  # of a warpgroup
 

@@ -29,31 +29,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numbered, places
+from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
     STRIP,
     TILE,
     WARP,
-    CannotPromote,
     Movement,
     Nest,
+    Operands,
     Piece,
     Tiling,
     accumulator_name,
     shared_name,
 )
-from polyvolta.cuda.build.promotion.nests import beside, level
-from polyvolta.cuda.build.promotion.operands import is_plain
+from polyvolta.cuda.build.promotion.nests import level
 from polyvolta.cuda.build.promotion.strips import grouped
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,
     BoxCopy,
     BoxMap,
-    CHUNK_BYTES,
     Element,
     GlobalTensor,
     Phase,
@@ -65,13 +63,15 @@ from polyvolta.cuda.ir.kernel_ir import (
     WgmmaFence,
     WgmmaWait,
 )
-from polyvolta.cuda.layouts.boxes import OperandBoxes, plan_boxes
+from polyvolta.cuda.layouts.boxes import K_STEP, OperandBoxes, plan_boxes
 from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.graph.plans.plans import Contraction, Operand, Plan
-from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node
+from polyvolta.sched.nodes import Band, Filter, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sets import Aff, Map, Set, aff, var
+from polyvolta.sets import Aff, Set, aff, var
 from polyvolta.sets.hulls.box import Box as Hull
+from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import distinct
 
 FULL, EMPTY = "full", "empty"
@@ -105,6 +105,23 @@ class BoxedSide:
     map: BoxMap
     index: tuple[int, int]
 
+    @property
+    def parts(self) -> int:
+        """Boxes of a panel."""
+        return self.block.size[self.order[0]] // self.plan.box.lines
+
+    def local(self, p: Aff) -> tuple[Aff, Aff]:
+        """The first element in the tile of box number p; those of a panel have neighbouring numbers."""
+        at = {self.order[0]: self.plan.box.lines * (p % self.parts), self.order[1]: self.plan.box.run * (p // self.parts)}
+        ranges = {n: (0, len(self.plan.boxes) - 1) for n in p.names()}
+        return simplify(at[0], ranges), simplify(at[1], ranges)
+
+    def operand_at(self, origin: tuple[Aff, ...], slot: Aff) -> SharedOperand:
+        """The operand of an instruction that starts at an element of the tile."""
+        extent, k = self.plan.extent, 1 - "ab".index(self.letter)
+        start = self.plan.start.at(origin[1 - k] // extent, origin[k] // K_STEP)[0]
+        return SharedOperand(shared_name(self.operand.name), origin, start, self.plan.descriptor, slot)
+
 
 def boxed_side(
     nest: Nest, operand: Operand, letter: str, shape: tuple[int, int, int], tensors: Mapping[str, GlobalTensor]
@@ -118,38 +135,23 @@ def boxed_side(
     order = (0, 1) if operand.layout == "row" else (1, 0)
     block, part = (data_tile(nest, level, operand.index, operand.name) for level in (TILE, STRIP))
     ((access,),) = (operand.accesses,)
-    plan = plan_boxes(block.size, order, letter, shape)
+    extent = shape[0] if letter == "a" else shape[1]
+    plan = plan_boxes(letter, operand.index, block.size, order, extent)
     box_map = BoxMap(f"map_{operand.name}", access.tensor, plan.box)
     index = tuple(operand.index.index(i) for i in access.index)
     return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map, (index[0], index[1]))
-
-
-@dataclass(frozen=True, slots=True)
-class Boxed:
-    """The k loops of a plan's products, one piece each, and what they share.
-
-    Parameters
-    ----------
-    barriers : of the ring, with places behind the tiles of all pieces.
-    maps : the tensor maps.
-    producing : the statements of the producer; all others are the consumers'.
-    """
-
-    pieces: tuple[Piece, ...]
-    barriers: tuple[PhaseBarriers, ...]
-    maps: tuple[BoxMap, ...]
-    producing: frozenset[str]
 
 
 def boxed_pieces(
     nests: Mapping[str, Nest],
     plan: Plan,
     options: Tiling,
-    macro: MacroMma,
+    macro_mma: WarpgroupMma,
+    makers: Makers,
     warpgroups: int,
     tensors: Mapping[str, GlobalTensor],
     context: Set,
-) -> Boxed:
+) -> Operands:
     """The k loops of all products.
 
     Parameters
@@ -157,30 +159,27 @@ def boxed_pieces(
     nests : of the products, by statement.
     warpgroups : of consumers.
     context : what may be assumed of the sizes.
+    makers : who makes products together.
 
     Raises
     ------
     CannotPromote : an operand that is computed on the way.
     """
-    pieces, maps, producing, before = [], {}, [], aff(0)
+    pieces, macros, maps, producing, before = [], [], {}, [], aff(0)
     for c in plan.contractions:
         nest = nests[c.statement.name]
         suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
-        sides = tuple(boxed_side(nest, o, letter, macro.shape, tensors) for o, letter in ((c.left, "a"), (c.right, "b")))
-        loop = _Loop(c, nest, sides, macro, options.buffers, before, suffix, context)
+        macro = macro_mma.of(c.left.layout, c.right.layout)
+        both = ((c.left, "a"), (c.right, "b"))
+        sides = tuple(boxed_side(nest, o, letter, macro.shape, tensors) for o, letter in both)
+        loop = _Loop(c, nest, sides, macro, options.buffers, before, suffix, context, makers.columns)
+        macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()
         maps |= {s.map.name: s.map for s in sides}
         before = before + loop.count()
-    end = max(t.start + t.bytes // CHUNK_BYTES for p in pieces for t in p.tiles)
-    full = PhaseBarriers(FULL, end, options.buffers, 1)
-    empty = PhaseBarriers(EMPTY, end + full.bytes // CHUNK_BYTES, options.buffers, warpgroups)
-    return Boxed(tuple(pieces), (full, empty), tuple(maps.values()), frozenset(producing))
-
-
-def boxable(plan: Plan, tensors: Mapping[str, GlobalTensor]) -> bool:
-    """Whether all operands are tensors as they are."""
-    return all(len(o.accesses) == 1 for c in plan.contractions for o in (c.left, c.right))
+    barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, warpgroups)
+    return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +189,7 @@ class _Loop:
     Parameters
     ----------
     before : how many tiles of the ring the products before have.
+    columns : of a fragment of the result.
     """
 
     contraction: Contraction
@@ -200,6 +200,7 @@ class _Loop:
     before: Aff
     suffix: str
     context: Set
+    columns: int
 
     @property
     def outer(self) -> tuple[str, ...]:
@@ -247,7 +248,7 @@ class _Loop:
 
     def copy(self, side: BoxedSide) -> Movement:
         name = f"box_{side.operand.name}"
-        local = tuple(step * var(self.p) for step in side.plan.steps)
+        local = side.local(var(self.p))
         at = tuple(o + x for o, x in zip(side.block.offset, local, strict=True))
         index = tuple(at[d] for d in side.index)
         op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name)
@@ -266,13 +267,14 @@ class _Loop:
             place.append([(var(i) - o.subs(of_member)) // e
                           for i, o, e in zip(side.operand.index, side.part.offset, shape)])  # fmt: skip
             origin = tuple(var(i) - o.subs(to_tile) for i, o in zip(side.operand.index, side.block.offset))
-            operands.append(SharedOperand(shared_name(side.operand.name), origin, side.plan.start(*origin),
-                                          side.plan.descriptor, self.slot.subs(to_tile)))  # fmt: skip
+            operands.append(side.operand_at(origin, self.slot.subs(to_tile)))
         rows = self.sides[0].part.size[0] // self.macro.shape[0]
         cols = self.sides[1].part.size[1] // self.macro.shape[1]
         m, _ = numbered(nest, nest.iterators[0], place[0][0], rows)
         n, _ = numbered(nest, nest.iterators[1], place[1][1], cols)
-        d = Element(accumulator_name(self.contraction.accumulator), (m, n))
+        each = self.macro.shape[1] // self.columns
+        array = accumulator_name(self.contraction.accumulator)
+        d = tuple(Element(array, (m, each * n + f)) for f in range(each))
         op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement)
         return Movement(nest.statement, nest.iterators, (op,), (), "products of warpgroups")
 
@@ -282,7 +284,7 @@ class _Loop:
         """The loop as one thread would run it."""
         nest, name = self.nest, self.nest.statement
         boxes = self.boxes()
-        size = sum(prod(s.block.size) * 2 for s in self.sides)
+        size = sum(s.plan.bytes for s in self.sides)
         empty = self.single(EMPTY, Await(self.phase(EMPTY, 1)))
         expect = self.single("expect", Arrive(self.phase(FULL), size))
         full = self.single(FULL, Await(self.phase(FULL)))
@@ -290,14 +292,12 @@ class _Loop:
         done = self.single("done", WgmmaWait(0))
         release = self.single("release", Arrive(self.phase(EMPTY)))
         tiles = self.sides[0].tiles
-        one = [(m, ONE_THREAD, tiles) for m in (empty, expect)]
         kids = [Filter((m.statement,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
         kids.append(Filter(tuple(m.statement for m in boxes), self.by_boxes(boxes)))
         kids += [Filter((m.statement,)) for m in (full, ready)]
         kids.append(Filter((name,), self.compute()))
         kids += [Filter((m.statement,)) for m in (close, done)]
         kids.append(Filter((release.statement,), self.by(release, ONE_OF_WARPGROUP)))
-        del one
         added = [empty, expect, *boxes, full, ready, close, done, release]
         kt = nest.k_tile
         index = aff(0) if kt is None else var(kt)
@@ -310,7 +310,7 @@ class _Loop:
             bounds = []
             if m in boxes:
                 side = self.sides[boxes.index(m)]
-                bounds = [(var(self.p), side.plan.count)]
+                bounds = [(var(self.p), len(side.plan.boxes))]
             extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), tiles, bounds, self.context))
         movements = (*added, self.multiply())
         return Piece(tuple(s for s, _ in exprs), node, tuple(extensions), movements, self.tiles())
@@ -321,7 +321,7 @@ class _Loop:
 
     def by_boxes(self, boxes: Sequence[Movement]) -> Node:
         """Unrolled loops over an operand's boxes, by one thread."""
-        loops = grouped([(m, s.plan.count, self.p) for m, s in zip(boxes, self.sides)])
+        loops = grouped([(m, len(s.plan.boxes), self.p) for m, s in zip(boxes, self.sides)])
         names = tuple((m.statement, aff(0)) for m in boxes)
         return Band((Member(names, True, ONE_THREAD),), loops)
 
@@ -341,7 +341,7 @@ class _Loop:
     def tiles(self) -> tuple[SharedTile, ...]:
         out, start = [], 0
         for side in self.sides:
-            chunks = prod(side.block.size) // 8
+            chunks = side.plan.chunks
             out.append(SharedTile(shared_name(side.operand.name), start, chunks, side.plan.layout, side.order, self.slots))
             start += chunks * self.slots
         return tuple(out)

@@ -16,7 +16,7 @@ from math import prod
 from typing import Protocol
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import LANES, Loop, Op, RegisterArray, SharedTile
+from polyvolta.cuda.ir.kernel_ir import LANES, BoxMap, Loop, Op, PhaseBarriers, RegisterArray, SharedTile
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
@@ -153,10 +153,18 @@ class Operands:
 
     The macro-MMAs have one accumulator map. The instances of a product's statement add to `hmma_<accumulator>[m][n]`,
     where m and n number the fragments of a warp's tile of the result by rows and columns.
+
+    Parameters
+    ----------
+    barriers, maps : of loops whose tiles are boxes.
+    producing : the statements of a role of its own that has these copied; all others are the consumers'.
     """
 
     pieces: tuple[Piece, ...]
     macros: tuple[MacroMma, ...]
+    barriers: tuple[PhaseBarriers, ...] = ()
+    maps: tuple[BoxMap, ...] = ()
+    producing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +176,27 @@ class Promotion:
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
     arrays : all that they name: tensors, tiles with their places in shared memory, register arrays.
-    warps : of a block, along y, x and z.
+    units : of those who make products together, along y, x and z.
+    makers : who these are.
+    producing : the statements that a warp of its own runs; () where there is none.
     """
 
     schedule: Schedule
     movements: Mapping[str, Movement]
     arrays: Arrays
-    warps: tuple[int, int, int]
+    units: tuple[int, int, int]
+    makers: Makers
+    producing: frozenset[str] = frozenset()
+
+    @property
+    def consumers(self) -> int:
+        """Warps that make products."""
+        return prod(self.units) * self.makers.warps
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return LANES * prod(self.warps)
+        return LANES * (self.consumers + bool(self.producing))
 
 
 def free_name(wish: str, taken: Container[str]) -> str:
