@@ -44,7 +44,7 @@ def decompose(
     shape: Tile,
     context: Set,
     reach: OnStage = lambda _, tree: tree,
-    result: tuple[int, int] | None = None,
+    result: Tile | None = None,
     names: tuple[str, str, str] = WARPS,
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
@@ -55,8 +55,8 @@ def decompose(
     shape : rows, columns and depth of the macro-MMA.
     context : what is known of the sizes.
     reach : called with each stage's name and tree; gives the tree with which to go on, which may have other loops.
-    result : rows and columns of a fragment of the result, what an instance of a pointwise statement stands for; by
-        default those of the macro-MMA.
+    result : rows and columns (and depth) of a fragment of the result, what an instance of a pointwise statement stands
+        for; by default those of the macro-MMA.
     names : what the loops over the tiles of those who make a product together are mapped to.
 
     Cost: about 60 ms for one product, 40 more for each further statement.
@@ -74,7 +74,7 @@ def decompose(
     for at in tree.find(level=POINT):
         tree = strip_mine(tree, at, {2: k}, level=STRIP)
     fine = reach("strip_mined", tree)
-    of_result = (*(result or (m, n)), k)
+    of_result = result or shape
     factors = {s.name: dict(zip(s.iterators, shape if s.is_matmul else of_result)) for s in graph.statements}
     return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
 

@@ -75,7 +75,6 @@ from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import distinct
 
 FULL, EMPTY = "full", "empty"
-PRODUCER, CONSUMER = "producer", "consumer"
 ONE_THREAD, ONE_OF_WARPGROUP = "lane", "rank"
 """Names of which a statement's one thread has the value 0: in a warp, and in a warpgroup."""
 

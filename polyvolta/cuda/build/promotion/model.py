@@ -13,7 +13,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from itertools import count
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import LANES, BoxMap, Loop, Op, PhaseBarriers, RegisterArray, SharedTile
@@ -23,6 +23,9 @@ from polyvolta.graph.functions.formula import Call, Formula, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.build.promotion.makers import Makers
 
 
 class Tiling(Protocol):
@@ -143,7 +146,11 @@ class CannotPromote(CudaError):
 
 BLOCK, TILE, WARP, STRIP, POINT = "block", "tile", "warp", "strip", "point"
 """The levels of a decomposed tree: of blocks, of their k tiles, of warps, of the macro-MMAs' strips of k, of points."""
-PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
+CONSUMER, PRODUCER = "consumer", "producer"
+"""Roles: who multiplies, and who has tiles copied."""
+PER_THREAD = frozenset({
+    "linearId", "lane", "warp", "rank", *(f"{unit}Idx_{axis}" for unit in ("warp", "warpgroup") for axis in "xyz"),
+})  # fmt: skip
 """The names that have another value in each thread, or in each warp."""
 
 
@@ -192,6 +199,13 @@ class Promotion:
     def consumers(self) -> int:
         """Warps that make products."""
         return prod(self.units) * self.makers.warps
+
+    @property
+    def roles(self) -> dict[str, tuple[int, int]]:
+        """The first warp of each role, and how many it has; none where all warps do the same."""
+        if not self.producing:
+            return {}
+        return {CONSUMER: (0, self.consumers), PRODUCER: (self.consumers, 1)}
 
     @property
     def threads(self) -> int:

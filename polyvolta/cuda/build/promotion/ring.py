@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from polyvolta.cuda.build.promotion.boxed import CONSUMER, PRODUCER
-from polyvolta.cuda.build.promotion.model import BLOCK, TILE, Movement
+from polyvolta.cuda.build.promotion.model import BLOCK, CONSUMER, PRODUCER, TILE, Movement
 from polyvolta.cuda.build.promotion.pipeline import steady
 from polyvolta.cuda.build.promotion.slots import does
 from polyvolta.cuda.ir.kernel_ir import (
