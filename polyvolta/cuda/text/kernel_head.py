@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polyvolta.cuda.ir.arguments import direct_tensors
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.c_expr import KernelSpeller
@@ -25,6 +26,15 @@ def opening(ir: KernelIR) -> str:
     blocks = f", {ir.occupancy}" if ir.occupancy > 1 or not plain else ""
     first = f'extern "C" __global__ void __launch_bounds__({ir.threads}{blocks}) {ir.name}('
     return first if plain or ir.occupancy > 1 else f"{ONE_BLOCK}\n{first}"
+
+
+def arguments(ir: KernelIR) -> list[str]:
+    """The kernel's parameters in C, in the words of fp16."""
+    args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
+    for t in direct_tensors(ir):
+        args.append(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}")
+        args += [f"int {t.ld}"] if t.ld else []
+    return args + [f"const __grid_constant__ TensorMap {m.name}" for m in ir.maps]
 
 
 def banner(ir: KernelIR) -> str:
