@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from polyvolta.cuda.ir.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
 from polyvolta.cuda.ir.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.warpgroups import SharedOperand, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
-from polyvolta.cuda.text.c_expr import in_steps
+from polyvolta.cuda.text.c_expr import in_steps, is_sum
 from polyvolta.cuda.text.helpers import boxes, phases, warpgroups
 from polyvolta.sets import Aff, aff
 
@@ -30,8 +30,15 @@ def _barrier(p: Printer, phase: Phase) -> str:
 
 
 def _await(p: Printer, op: Await) -> str:
-    parity = op.phase.number % 2
-    return p.call(phases.WAIT, _barrier(p, op.phase), p.numbers.get(parity) or p.c(parity))
+    return p.call(phases.WAIT, _barrier(p, op.phase), p.numbers.get(op.phase.number % 2) or _parity(p, op.phase.number))
+
+
+def _parity(p: Printer, number: Aff) -> str:
+    """A phase's parity, phase -1 having that of phase 1."""
+    if number.is_constant:
+        return str(number.const % 2)
+    text = p.c(number + 2 * (-min(number.const, 0) + 1 >> 1))
+    return f"({text}) % 2" if is_sum(text) else f"{text} % 2"
 
 
 def _arrive(p: Printer, op: Arrive) -> str:
