@@ -13,6 +13,7 @@ from dataclasses import fields
 from itertools import product
 from typing import Any
 
+from polyvolta.cuda.ir import well_formed_async
 from polyvolta.cuda.ir.accesses import KINDS, ORDERS, PROXIES, SPACES, TIMES, TOGETHER
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
@@ -36,6 +37,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Part,
     Pointwise,
     RegisterArray,
+    Role,
     Scale,
     SharedStore,
     Stmt,
@@ -78,7 +80,7 @@ def _expressions(s: Part) -> Iterator[tuple[str, tuple[Aff, ...]]]:
                 yield f.name, (x,)
             elif isinstance(x, Element):
                 yield x.array, x.index
-            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When):
+            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When | Role):
                 yield f.name, tuple(e for _, some in _expressions(x) for e in some)
 
 
@@ -331,8 +333,8 @@ def _of_loop(ir: KernelIR, s: Loop) -> Iterator[str]:
 
 
 def _of_barrier(ir: KernelIR, s: Barrier) -> Iterator[str]:
-    if s.scope not in ("block", "warp"):
-        yield f"a barrier is one of a block or of a warp, not of a {s.scope}"
+    if s.scope not in ("block", "role", "warpgroup", "warp"):
+        yield f"a barrier is one of a block, a role, a warpgroup or a warp, not of a {s.scope}"
 
 
 _KINDS: dict[tuple[type, str], int] = {
@@ -365,4 +367,5 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     LoadMatrix: _of_load_matrix,
     AsyncCopy: _of_async_copy,
     WaitCopies: _of_wait,
+    **well_formed_async.RULES,
 }

@@ -169,6 +169,12 @@ class Box:
         """{ [line, run] -> [chunk] } from the box's first chunk on, a multiple of `swizzle.align`."""
         return self._made(self.swizzle(self.plain["chunk"])).simplified()
 
+    def elements(self, order: tuple[int, int]) -> IndexMap:
+        """{ [lane, i] -> [+d0, +d1] }: the values that one lane moves, of each dimension how far from the first."""
+        line, run = var("i") // self.run, var("i") % self.run
+        moved = dict(zip(order, (line, run), strict=True))
+        return IndexMap((("lane", 32), ("i", self.lines * self.run)), tuple((f"d{d}", moved[d]) for d in (0, 1)))
+
     def _made(self, chunk: Aff) -> IndexMap:
         return IndexMap((("line", self.lines), ("run", self.run)), (("chunk", chunk),))
 

@@ -33,6 +33,8 @@ from polyvolta.cuda.ir.kernel_ir import (
     Op,
     Pointwise,
     RegisterArray,
+    Role,
+    Roles,
     Scale,
     SharedStore,
     Stmt,
@@ -43,15 +45,26 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.ir.well_formed import check
-from polyvolta.cuda.text import ranges
+from polyvolta.cuda.text import asynchronous, ranges, roles
 from polyvolta.cuda.text.block_order import BLOCKS, place_of_block
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
-from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, runs, shared
+from polyvolta.cuda.text.helpers import (
+    async_copy,
+    boxes,
+    exchange,
+    global_memory,
+    matrix_load,
+    mma,
+    phases,
+    pointwise,
+    runs,
+    shared,
+)
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
-from polyvolta.cuda.text.kernel_head import banner, known, opening
+from polyvolta.cuda.text.kernel_head import arguments, banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, apart, ending, moving
 from polyvolta.cuda.text.rings import Ring, turn, turning
 from polyvolta.cuda.text.strips import Strip, strip_of
@@ -71,6 +84,7 @@ typedef uint4 bf16x8;         // eight bf16 values, one 128-bit access""",
 }
 """By the kernel's kind."""
 
+BOX_ALIGN = 1024  # bytes: a box with the widest swizzle starts at a multiple of its pattern
 MARK = "\0"  # between a line's text and the path of the statement that starts there
 
 
@@ -102,10 +116,11 @@ def printed(ir: KernelIR) -> Printed:
     NotPrintable : an index whose floor is not C's division, or an operation between kinds that have no conversion.
     """
     check(ir)
-    printer = _Printer(ir)
+    printer = Printer(ir)
     kernel = printer.kernel()
     four = in_kind("half4", ir.kind)
     prelude = [line for line in PRELUDES[ir.kind].splitlines() if four not in line or printer.uses(four)]
+    prelude += [phases.TYPE] * bool(ir.barriers) + [boxes.TYPE] * bool(ir.maps)
     marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
     lines: dict[IrPath, int] = {}
     texts = []
@@ -116,13 +131,14 @@ def printed(ir: KernelIR) -> Printed:
     return Printed("\n".join(texts), lines)
 
 
-class _Printer:
+class Printer:
     """Prints statements, and collects the device functions that they call."""
 
     def __init__(self, ir: KernelIR) -> None:
         self.ir = ir
         taken = {*ir.sizes, *ir.scalars, *(n for n, _ in ir.derived), ir.name}
-        taken |= {x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)} | {t.ld for t in ir.tensors if t.ld}
+        arrays = (*ir.tensors, *ir.tiles, *ir.registers, *ir.barriers, *ir.maps)
+        taken |= {x.name for x in arrays} | {t.ld for t in ir.tensors if t.ld}
         taken |= {"shared_memory", "linearId", *BLOCKS.values(), *ir.ranges}
         self.functions = DeviceFunctions(taken)
         self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad | LoadMatrix)}
@@ -134,6 +150,9 @@ class _Printer:
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
         self.turning: dict[tuple[str, Aff], str] = {}  # in the loop around: tiles by their numbers in a ring
+        self.numbers: dict[Aff, str] = {}  # in the loop around: slots and parities that turn with it
+        self.role: tuple[Role, IrPath] | None = None  # around, and where it stands
+        self.named_barriers = roles.NamedBarriers()
 
     def typed(self, text: str) -> str:
         """A piece of text in the words of the kernel's kind."""
@@ -147,18 +166,16 @@ class _Printer:
 
     def kernel(self) -> str:
         ir = self.ir
-        args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
-        for t in ir.tensors:
-            args.append(self.typed(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}"))
-            args += [f"int {t.ld}"] if t.ld else []
         *lines, head = opening(ir).splitlines()
-        lines += wrapped(f"{head}{', '.join(args)}) {{", "    ")
-        lines.append(self.typed("  extern __shared__ half8 shared_memory[];"))
+        lines += wrapped(f"{head}{', '.join(map(self.typed, arguments(ir)))}) {{", "    ")
+        align = f" __align__({BOX_ALIGN})" if ir.maps else ""
+        lines.append(self.typed(f"  extern __shared__{align} half8 shared_memory[];"))
         for t in ir.tiles:
             start = f" + {t.start}" if t.start else ""
             copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
             pointer = self.typed("half8 *const")
             lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
+        lines += phases.declared(ir.barriers)
         lines += ["", "  const int linearId = threadIdx.x;"]
         lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
@@ -170,7 +187,14 @@ class _Printer:
                 lines.append(f"  {self.typed(declared(f'{r.name}{shape}', r.width))};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
-        return "\n".join([*lines, *body, "}"])
+        return "\n".join([*lines, *self.prefetched(), *body, "}"])
+
+    def prefetched(self) -> list[str]:
+        """The maps, asked for by one thread before the first box is."""
+        if not self.ir.maps:
+            return []
+        calls = [f"    {self.call(boxes.PREFETCH, m.name)};" for m in self.ir.maps]
+        return ["", "  if (linearId == 0) {", *calls, "  }"]
 
     # ---- expressions
 
@@ -238,8 +262,25 @@ class _Printer:
                 if s.orelse:
                     lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
                 return [*lines, pad + "}"]
+            case Roles():
+                return self.roles(s, depth, at)
             case _:
                 return _marked(wrapped(pad + self.typed(self.op(s)) + ";", pad + "    "), at)
+
+    def roles(self, s: Roles, depth: int, at: IrPath) -> list[str]:
+        """Roles one after the other, as branches; the first branch is where the statement starts."""
+        pad, first, head = "  " * depth, 0, ""
+        lines: list[str] = []
+        for which, role in enumerate(s.roles):
+            conditions = roles.test(self.ir, s, which)
+            tests = " && ".join(self.condition(e) for e in conditions)
+            head += f"if ({tests}) {{" if conditions or not which else "{"
+            lines.append(f"{pad}{head}  // {role.name}")
+            outer, self.role = self.role, (role, (*at, which))
+            with self.knowing(roles.within(self.ir, role, self.speller.ranges)):
+                lines += self.body(role.body, depth, at, first)
+            self.role, first, head = outer, first + len(role.body), "} else "
+        return [*comment(s.comment, pad), *_marked(lines, at), pad + "}"]
 
     def strip(self, s: Loop, strip: Strip, pad: str, at: IrPath) -> list[str]:
         """A strip's macro-MMAs in one call, which stands for all statements of the loops."""
@@ -362,7 +403,9 @@ class _Printer:
                 which = [self.c(number)] if plan.rounds > 1 else []
                 return self.call(function, self.element(target), self.element(source), *which)
             case Barrier(scope):
-                return "__syncthreads()" if scope == "block" else "__syncwarp()"
+                return self.barrier(scope)
+        if type(op) in asynchronous.TEXTS:
+            return asynchronous.TEXTS[type(op)](self, op)
         if type(op) not in TEXTS:
             raise NotPrintable(
                 f"a {type(op).__name__} has no text",
@@ -370,6 +413,15 @@ class _Printer:
                 hint="enter what prints it in `polyvolta.cuda.text.printer.TEXTS`",
             )
         return TEXTS[type(op)](self, op)
+
+    def barrier(self, scope: str) -> str:
+        role, place = self.role or (Role("block", 0, self.ir.warps, ()), ())
+        if scope == "block":
+            return "__syncthreads()"
+        if scope == "warp" or (scope == "role" and role.warps == 1):
+            return "__syncwarp()"
+        number, threads = self.named_barriers.of(scope, place, role, roles.warp_of(self.ir))
+        return self.call(phases.sync(threads), self.c(number))
 
     def width(self, e: Element) -> int:
         return self.ir.register(e.array).width
@@ -478,7 +530,7 @@ class _Printer:
         return self.call(function, target, *where, "lane")
 
 
-TEXTS: dict[type, Callable[[_Printer, Any], str]] = {}
+TEXTS: dict[type, Callable[[Printer, Any], str]] = {}
 """Of operations that are defined elsewhere: the statement, without its semicolon."""
 
 

@@ -1,0 +1,106 @@
+"""Products of a warpgroup, `wgmma`, of operands that lie in shared memory.
+
+An operand is a descriptor of 64 bits. Its upper half is a constant, and so is its lower one but for the start, which
+counts in chunks; so a start that is further by some chunks is a sum in 32 bits, and what loops add to it stays a
+constant in that sum.
+
+The accumulators are operands of every instruction. ptxas lets products run on side by side only where it sees that
+nobody else touches these registers from the first one to the wait, and says so where it can't ("wgmma.mma_async
+instructions are serialized").
+
+Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from polyvolta.cuda.target.descriptors import Descriptor
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.text.helpers.device_function import DeviceFunction
+from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
+
+
+@cache
+def descriptor(d: Descriptor) -> DeviceFunction:
+    """The descriptor of what starts at a chunk of a tile."""
+    high, low = divmod(d.constant, 2**32)
+    constant = f" + {low:#x}" if low else ""
+    return DeviceFunction(
+        f"describe_{d.major}_major",
+        "unsigned long long",
+        ("const half8 *tile", "int chunk"),
+        (
+            f"const unsigned start = shared_address(tile) / 16{constant} + chunk;",
+            f"return {high:#x}ull << 32 | start;",
+        ),
+        f"an operand that starts at a chunk of a tile, as the tensor cores find it: {d}",
+        (SHARED_ADDRESS,),
+    )
+
+
+@cache
+def product(shape: tuple[int, int, int], kind: str, majors: tuple[str, str]) -> DeviceFunction:
+    """d += a @ b by a warpgroup, of two operands in shared memory."""
+    m, n, k = shape
+    ptx = {"half": "f16", "bfloat16": "bf16"}[kind]
+    count = n // 2
+    registers = [f"%{i}" for i in range(count)]
+    lines = ", ".join(registers)
+    outs = ", ".join(f'"+f"(d[{i}])' for i in range(count))
+    turned = ", ".join(str(int(major != "k")) for major in majors)
+    name = f"wgmma_m{m}n{n}k{k}"
+    return DeviceFunction(
+        name,
+        "void",
+        (f"float (&d)[{count}]", "unsigned long long a", "unsigned long long b"),
+        (
+            f'asm volatile("wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.f32.{ptx}.{ptx} "',
+            *_pieces(lines, '             "{', '             "', '}, "'),
+            f'             "%{count}, %{count + 1}, 1, 1, 1, {turned};"',
+            *_pieces(outs, "             : ", "               ", "", quoted=False),
+            '             : "l"(a), "l"(b));',
+        ),
+        f"d += a @ b, {m}x{n}x{k} by a warpgroup together, some time later",
+    )
+
+
+def _pieces(text: str, first: str, more: str, last: str, quoted: bool = True, width: int = 112) -> list[str]:
+    """A list of operands on lines of their own, each a string constant where `quoted`."""
+    out, line = [], first
+    for part in text.split(", "):
+        if len(line) + len(part) + 4 > width:
+            out.append(line.rstrip() + (' "' if quoted else ""))
+            line = more
+        line += part + ", "
+    return [*out, line[:-2] + last]
+
+
+FENCE = DeviceFunction(
+    "fence_products",
+    "void",
+    (),
+    ('asm volatile("wgmma.fence.sync.aligned;" ::: "memory");',),
+    "what the warpgroup's threads wrote to registers is there for the products to come",
+)
+
+COMMIT = DeviceFunction(
+    "commit_products",
+    "void",
+    (),
+    ('asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");',),
+    "the warpgroup's products since the last commit are a group",
+)
+
+
+@cache
+def wait(pending: int) -> DeviceFunction:
+    """The wait for all groups of products but the newest `pending`."""
+    newest = f", but for the newest {pending}" if pending else ""
+    return DeviceFunction(
+        f"wait_products_but_{pending}" if pending else "wait_products",
+        "void",
+        (),
+        (f'asm volatile("wgmma.wait_group.sync.aligned {pending};" ::: "memory");',),
+        f"waits for all of the warpgroup's groups of products{newest}",
+    )
