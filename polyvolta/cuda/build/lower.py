@@ -82,7 +82,7 @@ def lower(
     Cost: some simplifications for each call, a few milliseconds.
     """
     threads = promotion.threads
-    own = {"lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
+    own = {"linearId": (0, threads - 1), "lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
     if promotion.producing:
         own["rank"] = (0, promotion.makers.warps * LANES - 1)
     ranges: dict[str, Range] = {**scan.ranges, **own}

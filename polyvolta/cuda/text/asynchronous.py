@@ -78,8 +78,8 @@ def _operand(p: Printer, x: SharedOperand) -> str:
 
 def _wgmma(p: Printer, op: Wgmma) -> str:
     majors = op.a.descriptor.major, op.b.descriptor.major
-    function = warpgroups.product(op.macro.shape, op.macro.kind, majors)
-    return p.call(function, p.element(op.d), _operand(p, op.a), _operand(p, op.b))
+    function = warpgroups.product(op.macro.shape, op.macro.kind, majors, p.ir.register(op.d[0].array).width)
+    return p.call(function, f"&{p.element(op.d[0])}", _operand(p, op.a), _operand(p, op.b))
 
 
 def _plus(start: str, offset: str) -> str:

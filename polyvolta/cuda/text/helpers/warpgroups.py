@@ -40,20 +40,20 @@ def descriptor(d: Descriptor) -> DeviceFunction:
 
 
 @cache
-def product(shape: tuple[int, int, int], kind: str, majors: tuple[str, str]) -> DeviceFunction:
-    """d += a @ b by a warpgroup, of two operands in shared memory."""
+def product(shape: tuple[int, int, int], kind: str, majors: tuple[str, str], width: int) -> DeviceFunction:
+    """d += a @ b by a warpgroup, of two operands in shared memory; the accumulators are elements of `width` values."""
     m, n, k = shape
     ptx = {"half": "f16", "bfloat16": "bf16"}[kind]
     count = n // 2
     registers = [f"%{i}" for i in range(count)]
     lines = ", ".join(registers)
-    outs = ", ".join(f'"+f"(d[{i}])' for i in range(count))
+    outs = ", ".join(f'"+f"(d[{i // width}][{i % width}])' for i in range(count))
     turned = ", ".join(str(int(major != "k")) for major in majors)
     name = f"wgmma_m{m}n{n}k{k}"
     return DeviceFunction(
         name,
         "void",
-        (f"float (&d)[{count}]", "unsigned long long a", "unsigned long long b"),
+        (f"float (*d)[{width}]", "unsigned long long a", "unsigned long long b"),
         (
             f'asm volatile("wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.f32.{ptx}.{ptx} "',
             *_pieces(lines, '             "{', '             "', '}, "'),
