@@ -131,7 +131,7 @@ def compile(  # noqa: A001
     order = BlockOrder(options.group)
     tree = reach("roles", split(promotion, tree))
     tree = reach("grouped", grouped(tree, order))
-    scanned = scan(tree, context, {} if promotion.producing else {"linearId": promotion.threads})
+    scanned = scan(tree, context, promotion.extents)
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )

@@ -212,7 +212,8 @@ class _Lowering:
         if not parts:
             return chosen(self.items(nodes))
         made = tuple(Role(name, *self.roles[name], chosen(self.items(parts[name].body))) for name in self.roles)
-        begin = InitBarriers("init"), Barrier("block", "sync_init")
+        init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
+        begin = init, Barrier("block", "sync_init")
         return *begin, Roles(made)
 
     def items(self, nodes: tuple[Ast, ...]) -> list[Item]:

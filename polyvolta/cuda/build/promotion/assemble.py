@@ -146,7 +146,8 @@ def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
 
 def awaited(promotion: Promotion, tree: Schedule) -> Promotion:
     """What the statements do in a tree that `prefetched` made: waits let pending the groups that come later there."""
-    return replace(promotion, movements=pipeline.awaited(tree, promotion.movements, promotion.arrays))
+    counted = ring.awaited if promotion.producing else pipeline.awaited
+    return replace(promotion, movements=counted(tree, promotion.movements, promotion.arrays))
 
 
 def split(promotion: Promotion, tree: Schedule) -> Schedule:

@@ -45,7 +45,7 @@ from polyvolta.cuda.build.promotion.model import (
     accumulator_name,
     shared_name,
 )
-from polyvolta.cuda.build.promotion.nests import level
+from polyvolta.cuda.build.promotion.nests import beside, conjunction, level
 from polyvolta.cuda.build.promotion.strips import grouped
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
@@ -69,12 +69,14 @@ from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.graph.plans.plans import Contraction, Operand, Plan
 from polyvolta.sched.nodes import Band, Filter, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
-from polyvolta.sets import Aff, Set, aff, var
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.hulls.box import Box as Hull
 from polyvolta.sets.values.simplify import simplify
-from polyvolta.sets.values.space import distinct
+from polyvolta.sets.values.space import Space, distinct
 
 FULL, EMPTY = "full", "empty"
+LAG = 1
+"""Groups of products that run on while the next tile's are issued: with one, these follow without a gap."""
 ONE_THREAD, ONE_OF_WARPGROUP = "lane", "rank"
 """Names of which a statement's one thread has the value 0: in a warp, and in a warpgroup."""
 
@@ -179,6 +181,22 @@ def boxed_pieces(
         before = before + loop.count()
     barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, warpgroups)
     return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing))
+
+
+def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
+    """The (by, bx, k tile) from `first` tiles before those there are to `last` behind them, where there are none at all,
+    too: groups that are closed and waited for there are empty ones, and so nothing need be tested in the loop."""
+    if kt is None or not (first or last):
+        return tiles
+    dims = tiles.space.out.dims
+    new = distinct((f"{n}'" for n in dims), (*dims, *tiles.param_names))
+    rows = []
+    for after, before in zip(new, dims, strict=True):
+        e = var(after) - var(before)
+        rows += [("ge", e - first), ("ge", last - e)] if before == kt else [("eq", e)]
+    moved = Map._of((), [(Space(Tuple(None, dims), Tuple(None, new)), conjunction((*dims, *new), rows))])
+    found = beside(tiles.apply(moved), tiles.project_out(*dims))
+    return Set._of(found.param_names, [(Space(None, Tuple(None, dims)), c) for _, c in found.parts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +328,9 @@ class _Loop:
             if m in boxes:
                 side = self.sides[boxes.index(m)]
                 bounds = [(var(self.p), len(side.plan.boxes))]
-            extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), tiles, bounds, self.context))
+            first, last = (-LAG if m is done else 0, LAG if m is close else 0)
+            there = stretched(tiles, nest.k_tile, first, last)
+            extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), there, bounds, self.context))
         movements = (*added, self.multiply())
         return Piece(tuple(s for s, _ in exprs), node, tuple(extensions), movements, self.tiles())
 

@@ -208,6 +208,13 @@ class Promotion:
         return {CONSUMER: (0, self.consumers), PRODUCER: (self.consumers, 1)}
 
     @property
+    def extents(self) -> dict[str, int]:
+        """Of the names of threads that members are mapped to."""
+        if not self.producing:
+            return {"linearId": self.threads}
+        return {"lane": LANES, "rank": LANES * self.makers.warps}
+
+    @property
     def threads(self) -> int:
         """Threads of a block."""
         return LANES * (self.consumers + bool(self.producing))

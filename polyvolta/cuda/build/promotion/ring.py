@@ -18,9 +18,11 @@ Then `roles` splits the program.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
+from polyvolta.cuda.build.promotion.boxed import LAG
 from polyvolta.cuda.build.promotion.model import BLOCK, CONSUMER, PRODUCER, TILE, Movement
-from polyvolta.cuda.build.promotion.pipeline import steady
+from polyvolta.cuda.build.promotion.pipeline import pending, steady
 from polyvolta.cuda.build.promotion.slots import does
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
@@ -44,8 +46,6 @@ from polyvolta.sets.values.space import Space, distinct
 
 GROUPS = "groups of products"
 """What is closed and waited for: an array of which each k tile has an element. No array has that name."""
-LAG = 1
-"""Groups of products that run on: with one, the next tile's follow without a gap."""
 
 
 def lagging(
@@ -60,6 +60,8 @@ def lagging(
     for at in bands_of_products(schedule, movements):
         band: Band = schedule.band(at)
         words = {s: does(movements[s], arrays) for s in band.statements}
+        if _single(schedule, at, movements):
+            continue
         by = {s: LAG for s in band.statements if _waits(movements[s]) or _releases(band, movements, s)}
         order = list(range(len(schedule.node((*at, 0)).children)))
         touched = _touched(band, movements)
@@ -68,10 +70,35 @@ def lagging(
     return schedule
 
 
+def awaited(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memories) -> dict[str, Movement]:
+    """The movements with the numbers of groups of products that may be running at each wait: those that are closed
+    between a tile's own and its wait, counted in the tree.
+
+    Parameters
+    ----------
+    schedule : in its final order.
+    """
+    out = dict(movements)
+    for at in bands_of_products(schedule, movements):
+        statements = schedule.band(at).statements
+        commits = [s for s in statements if any(isinstance(op, WgmmaCommit) for op in operations(movements[s].ops))]
+        for wait in (s for s in statements if _waits(movements[s])):
+            running = sum(pending(schedule, at, wait, commit, movements) for commit in commits)
+            m = movements[wait]
+            ops = tuple(replace(op, pending=running) if isinstance(op, WgmmaWait) else op for op in m.ops)
+            out[wait] = replace(m, ops=ops)
+    return out
+
+
 def bands_of_products(schedule: Schedule, movements: Mapping[str, Movement]) -> list[Path]:
     """The loops over k tiles with products of warpgroups."""
     multiplies = {s for s, m in movements.items() if any(isinstance(op, Wgmma) for op in operations(m.ops))}
     return [at for at in schedule.find(level=TILE) if not multiplies.isdisjoint(schedule.band(at).statements)]
+
+
+def _single(schedule: Schedule, at: Path, movements: Mapping[str, Movement]) -> bool:
+    """Whether a loop has one k tile: its band has a constant."""
+    return all(schedule.band(at).schedule(s)[0].is_constant for s in schedule.band(at).statements)
 
 
 def _waits(m: Movement) -> bool:
