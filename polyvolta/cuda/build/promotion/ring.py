@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 
 from polyvolta.cuda.build.promotion.boxed import LAG
 from polyvolta.cuda.build.promotion.model import BLOCK, CONSUMER, PRODUCER, TILE, Movement
@@ -160,10 +162,8 @@ def _graph(dims: tuple[str, ...], time: Aff, slot: Aff | None, array: str) -> Ma
 
 
 def _together(maps: Collection[Map]) -> Map:
-    """All of them, each once."""
-    parts = dict.fromkeys(p for m in maps for p in m.parts)
-    params = max((m.param_names for m in maps), key=len, default=())
-    return Map._of(params, list(parts))
+    """All of them."""
+    return reduce(or_, dict.fromkeys(maps), Map._of((), []))
 
 
 def split(schedule: Schedule, producing: Collection[str]) -> Schedule:
