@@ -40,6 +40,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Stmt,
     TakeRun,
     WaitCopies,
+    Wgmma,
     When,
     Zero,
 )
@@ -60,6 +61,7 @@ from polyvolta.cuda.text.helpers import (
     pointwise,
     runs,
     shared,
+    warpgroups,
 )
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
@@ -145,6 +147,7 @@ class Printer:
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
+        self.held = {op.d.array for op in operations(ir.body) if isinstance(op, Wgmma)}
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
@@ -153,6 +156,7 @@ class Printer:
         self.numbers: dict[Aff, str] = {}  # in the loop around: slots and parities that turn with it
         self.role: tuple[Role, IrPath] | None = None  # around, and where it stands
         self.named_barriers = roles.NamedBarriers()
+        self.warpgroups = any(op.together == "warpgroup" for op in operations(ir.body))
 
     def typed(self, text: str) -> str:
         """A piece of text in the words of the kernel's kind."""
@@ -177,7 +181,7 @@ class Printer:
             lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
         lines += phases.declared(ir.barriers)
         lines += ["", "  const int linearId = threadIdx.x;"]
-        lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
+        lines += [f"  const int {name} = {self.derived(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
         lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), self.free)
         lines.append("")
@@ -188,6 +192,11 @@ class Printer:
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
         return "\n".join([*lines, *self.prefetched(), *body, "}"])
+
+    def derived(self, e: Aff) -> str:
+        """The number of a thread's warp as what a lane of it says, which compilers take for the same in all of them."""
+        text = self.c(e)
+        return f"__shfl_sync(0xffffffffu, {text}, 0)" if self.warpgroups and e == roles.WARP else text
 
     def prefetched(self) -> list[str]:
         """The maps, asked for by one thread before the first box is."""
@@ -311,7 +320,8 @@ class Printer:
             lines += [x for ring, name in rings.items() for x in wrapped(pad + self.ring(ring, name), pad + "    ")]
             lines.append("")
         lines += comment(s.comment, pad)
-        lines += [f"{pad}#pragma unroll"] if s.unroll else []
+        once = self.warpgroups and not s.unroll  # compilers would repeat a body, and move accumulators between the copies
+        lines += [f"{pad}#pragma unroll"] if s.unroll else [f"{pad}#pragma unroll 1"] if once else []
         head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
         lines += _marked([head], at)
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
@@ -369,6 +379,8 @@ class Printer:
 
     def op(self, op: Op) -> str:
         match op:
+            case Zero(target) if target.array in self.held:
+                return self.call(warpgroups.zero(self.width(target)), self.element(target))
             case Zero(target):
                 return self.call(mma.zero(self.width(target)), self.element(target))
             case Scale(target, factor):

@@ -76,6 +76,18 @@ def _pieces(text: str, first: str, more: str, last: str, quoted: bool = True, wi
     return [*out, line[:-2] + last]
 
 
+@cache
+def zero(values: int) -> DeviceFunction:
+    """Accumulators become 0 by instructions that compilers leave where they stand."""
+    return DeviceFunction(
+        "wgmma_zero",
+        "void",
+        (f"float (&d)[{values}]",),
+        ("#pragma unroll", f"for (int i = 0; i < {values}; i += 1)", '  asm volatile("mov.b32 %0, 0;" : "=f"(d[i]));'),
+        "d = 0, here: compilers would put a plain constant into the registers where the products have begun",
+    )
+
+
 FENCE = DeviceFunction(
     "fence_products",
     "void",
