@@ -1,4 +1,4 @@
-"""Tensor-core instructions as data: who makes a product together, its shape, its types, and which lane holds what.
+"""Tensor-core instructions as data: who makes a product together, its shape, its types, and who holds what, or where.
 
 `mma.sync.m8n8k4` multiplies 8x4 by 4x8 in each of a warp's four quad-pairs: lanes 4q..4q+3 and 16+4q..16+4q+3 are
 quad-pair q. `mma.sync.m16n8k16` is one product of all 32 lanes. A `Scope` says which it is: { [lane] -> [unit] } gives
@@ -6,7 +6,12 @@ each lane the product that it takes part in, and there are `units` of them side 
 values are elements of A, B and D by the maps a, b and d. All else follows from these: the PTX name, the registers
 of its operands, its operations, what disassemblers call it.
 
-Source: PTX ISA, "Matrix Fragments for mma.m8n8k4" and its neighbours.
+`wgmma` is a product of the 128 threads of a warpgroup: its maps have a thread where those of a warp have a lane, and each
+of its four warps has the same share of it, some rows further (`of_warp`). It reads B, and A as well if asked, from shared
+memory; such an operand has no map but a place, `InShared`, and descriptors say where.
+
+Source: PTX ISA, "Matrix Fragments for mma.m8n8k4" and its neighbours, "Register Fragments and Shared Memory Matrix
+Layouts" of wgmma.
 """
 
 from __future__ import annotations
@@ -15,12 +20,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, function, known_names, of, settle
+from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff, aff, var
 
 LANES = 32  # of a warp
+WARPS = 4  # of a warpgroup
 LAYOUTS = ("row", "col")
-LANE, I = var("lane"), var("i")
+LANE, THREAD, I = var("lane"), var("thread"), var("i")
 KINDS = {"f16": "half", "bf16": "bfloat16", "f32": "float"}
 """Element types of PTX -> what registers of the kernel IR call them."""
 
@@ -28,7 +35,13 @@ KINDS = {"f16": "half", "bf16": "bfloat16", "f32": "float"}
 _SCOPE_RULES = {
     "name": of(str, "name of a group of lanes", "'quad-pair'"),
     "unit": of(IndexMap, "map { [lane] -> [unit] }", "IndexMap((('lane', 32),), (('unit', lane // 4),))"),
+    "threads": COUNT,
 }
+
+
+def _counted(threads: int) -> str:
+    """What numbers the threads that a scope is cut from."""
+    return "lane" if threads == LANES else "thread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,8 @@ class Scope:
     Parameters
     ----------
     name : of such a group of lanes, for texts.
-    unit : { [lane] -> [unit] }, the group that each lane of a warp is in.
+    unit : { [lane] -> [unit] }, the group that each lane of a warp is in; of more threads { [thread] -> [unit] }.
+    threads : that it is cut from, those of a warp or of several.
 
     Raises
     ------
@@ -50,15 +64,21 @@ class Scope:
 
     name: str
     unit: IndexMap
+    threads: int = LANES
 
     def __post_init__(self) -> None:
         settle(self, _SCOPE_RULES, BadTarget)
         what = f"the map of {self.name}s"
-        object.__setattr__(self, "unit", function(self.unit, (("lane", LANES),), ("unit",), what))
-        met = {self.of(lane) for lane in range(LANES)}
+        object.__setattr__(self, "unit", function(self.unit, ((self.index, self.threads),), ("unit",), what))
+        met = {self.of(lane) for lane in range(self.threads)}
         if met != set(range(len(met))):
             raise BadTarget(f"{self.name}s are numbered {', '.join(map(str, sorted(met)))}", where=str(self.unit),
                             hint="number them from 0 on")  # fmt: skip
+
+    @property
+    def index(self) -> str:
+        """What numbers its threads in maps: "lane" of a warp, "thread" of several."""
+        return _counted(self.threads)
 
     @property
     def units(self) -> int:
@@ -71,20 +91,23 @@ class Scope:
 
     def lanes(self, unit: int) -> tuple[int, ...]:
         """The lanes of a unit."""
-        return tuple(lane for lane in range(LANES) if self.of(lane) == unit)
+        return tuple(lane for lane in range(self.threads) if self.of(lane) == unit)
 
 
 @lru_cache(maxsize=64)
 def _units(scope: Scope) -> int:
-    return 1 + max(scope.of(lane) for lane in range(LANES))
+    return 1 + max(scope.of(lane) for lane in range(scope.threads))
 
 
 WARP = Scope("warp", IndexMap((("lane", LANES),), (("unit", aff(0)),)))
 QUAD_PAIR = Scope("quad-pair", IndexMap((("lane", LANES),), (("unit", LANE % 16 // 4),)))
+WARPGROUP = Scope("warpgroup", IndexMap((("thread", WARPS * LANES),), (("unit", aff(0)),)), WARPS * LANES)
 
 
-def owned(values: int, **outputs: Aff | int) -> IndexMap:
+def owned(values: int, threads: int = LANES, /, **outputs: Aff | int) -> IndexMap:
     """An ownership map { [lane, i] -> [...] } of so many values a lane, its outputs in order.
+
+    Of the threads of several warps it is { [thread, i] -> [...] }.
 
     Raises
     ------
@@ -97,22 +120,28 @@ def owned(values: int, **outputs: Aff | int) -> IndexMap:
         raise BadTarget(f"a lane has {values!r} values, which is no positive int", hint="owned(4, row=..., k=...)")
     if not outputs:
         raise BadTarget("an ownership map without outputs leads nowhere", hint=f"owned({values}, row=..., k=...)")
-    exprs = {name: aff(e) for name, e in outputs.items()}
-    known_names(exprs.values(), ("lane", "i"), "an ownership map")
-    return IndexMap((("lane", LANES), ("i", values)), tuple(exprs.items())).simplified()
+    exprs, index = {name: aff(e) for name, e in outputs.items()}, _counted(threads)
+    known_names(exprs.values(), (index, "i"), "an ownership map")
+    return IndexMap(((index, threads), ("i", values)), tuple(exprs.items())).simplified()
 
 
 _PLACES = {"a": ("row", "k"), "b": ("k", "col"), "d": ("row", "col")}
+_MAJORS = {"a": {"row": "k", "col": "mn"}, "b": {"row": "mn", "col": "k"}}
+"""What lies side by side of an operand in a layout, as descriptors call it."""
+
+
+def _held(operand: str, outputs: tuple[str, ...]) -> Rule:
+    """An ownership map, or, of what is no result, a place in shared memory."""
+    names = ", ".join(f"{name}=..." for name in outputs)
+    kinds, more = ((IndexMap,), "") if operand == "d" else ((IndexMap, InShared), ", or InShared")
+    words = f"ownership map {{ [lane, i] -> [{', '.join(outputs)}] }}{more}"
+    return Rule(words, f"owned(values, {names})", lambda value: isinstance(value, kinds))
 
 
 _RULES = {
     "shape": SIZES,
     "layouts": each("two layouts of A and B", "('row', 'col')", lambda value: value in LAYOUTS, 2),
-    **{
-        operand: of(IndexMap, f"ownership map {{ [lane, i] -> [{', '.join(outputs)}] }}",
-                    f"owned(values, {', '.join(f'{name}=...' for name in outputs)})")
-        for operand, outputs in _PLACES.items()
-    },
+    **{operand: _held(operand, outputs) for operand, outputs in _PLACES.items()},
     "scope": of(Scope, "scope", "WARP, or QUAD_PAIR, or a Scope of your own"),
     "types": each("three element types of A, B and D", "('f16', 'f16', 'f32')", lambda v: isinstance(v, str), 3),
     "slots": COUNT,
@@ -122,7 +151,7 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A multiply-accumulate instruction of a warp, `mma.sync`, for one pair of operand layouts.
+    """A multiply-accumulate instruction, `mma.sync` of a warp or `wgmma` of a warpgroup, for one pair of operand layouts.
 
     Parameters
     ----------
@@ -130,7 +159,8 @@ class Instruction:
     layouts : of A and B, "row" or "col" each.
     a, b, d : { [lane, i] -> [row, k] }, { [lane, i] -> [k, col] }, { [lane, i] -> [row, col] }: which element of its
         unit's matrices each value of a lane is. Outputs are told apart by their names, and may be given in any order.
-        Values 2r and 2r + 1 of a 16-bit operand share register r.
+        Values 2r and 2r + 1 of a 16-bit operand share register r. Of a warpgroup they are { [thread, i] -> ... }; A and
+        B may be `InShared` instead, K-major or not as their layout says.
     scope : whose product it is.
     types : of the elements of A, B and D (and so of C), as PTX writes them.
     slots : issue slots that one takes; m8n8k4 is four machine instructions.
@@ -148,8 +178,8 @@ class Instruction:
 
     shape: tuple[int, int, int]
     layouts: tuple[str, str]
-    a: IndexMap
-    b: IndexMap
+    a: IndexMap | InShared
+    b: IndexMap | InShared
     d: IndexMap
     scope: Scope = WARP
     types: tuple[str, str, str] = ("f16", "f16", "f32")
@@ -159,8 +189,18 @@ class Instruction:
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)
         for operand, outputs in _PLACES.items():
-            own = function(getattr(self, operand), (("lane", LANES), ("i", None)), outputs, f"the map of {operand}")
-            object.__setattr__(self, operand, own)
+            held, inputs = getattr(self, operand), ((self.scope.index, self.scope.threads), ("i", None))
+            if isinstance(held, InShared):
+                self._lies(operand, held)
+            else:
+                object.__setattr__(self, operand, function(held, inputs, outputs, f"the map of {operand}"))
+
+    def _lies(self, operand: str, held: InShared) -> None:
+        """Refuse an operand in shared memory that lies otherwise than its layout says."""
+        layout = self.layouts["ab".index(operand)]
+        if held.major != _MAJORS[operand][layout]:
+            raise BadTarget(f"{operand} in layout {layout} is {_MAJORS[operand][layout]}-major, not {held.major}-major",
+                            hint=f"InShared({_MAJORS[operand][layout]!r})")  # fmt: skip
 
     @property
     def family(self) -> str:
@@ -170,19 +210,27 @@ class Instruction:
     @property
     def title(self) -> str:
         """What people call it."""
-        return f"mma.{self.family}"
+        return f"{'wgmma' if self.asynchronous else 'mma'}.{self.family}"
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether it runs on beside the threads that issued it: what reads operands from shared memory does."""
+        return isinstance(self.b, InShared)
 
     @property
     def name(self) -> str:
-        """The PTX instruction."""
+        """The PTX instruction; the layouts of `wgmma` are immediates, see `InShared.transposed`."""
         a, b, d = self.types
+        if self.asynchronous:
+            return ".".join(("wgmma.mma_async.sync.aligned", self.family, d, a, b))
         return ".".join(("mma.sync.aligned", self.family, *self.layouts, d, a, b, d))
 
     @property
     def opcode(self) -> str:
         """What disassemblers call the machine instructions that it becomes."""
-        shape, kind = "".join(map(str, self.shape)), ".BF16" if self.types[0] == "bf16" else ""
-        return f"HMMA.{shape}.{self.types[2].upper()}{kind}"
+        made, between = ("HGMMA", "x") if self.asynchronous else ("HMMA", "")
+        shape, kind = between.join(map(str, self.shape)), ".BF16" if self.types[0] == "bf16" else ""
+        return f"{made}.{shape}.{self.types[2].upper()}{kind}"
 
     @property
     def kind(self) -> str:
@@ -201,11 +249,45 @@ class Instruction:
 
     @property
     def values(self) -> tuple[int, int, int]:
-        """How many values of A, B and D a lane has."""
-        return self.a.inputs[1][1], self.b.inputs[1][1], self.d.inputs[1][1]
+        """How many values of A, B and D a lane has; none of what is in shared memory."""
+        a, b, d = (0 if isinstance(x, InShared) else x.inputs[1][1] for x in (self.a, self.b, self.d))
+        return a, b, d
+
+    def of_warp(self, operand: str) -> IndexMap:
+        """{ [lane, i] -> [...] }: what the lanes of the first warp hold of "a", "b" or "d".
+
+        Of a warpgroup the others hold the same, each `warp_rows` further down: of A and D, which it has in registers.
+
+        Raises
+        ------
+        BadTarget : the operand is in shared memory, or warps hold something else.
+        """
+        own = getattr(self, operand)
+        if isinstance(own, InShared):
+            raise BadTarget(f"no lane holds values of {operand} of {self.title}", hint="its descriptor says where it is")
+        return own if self.scope.threads == LANES else _of_warp(own, self.warp_rows)
+
+    @property
+    def warp_rows(self) -> int:
+        """The rows of a warp, if each has an equal share of them."""
+        return self.shape[0] // (self.scope.threads // LANES)
 
     @property
     def flops(self) -> int:
         """Operations of a warp's instruction, a multiply-add being two."""
         m, n, k = self.shape
         return 2 * m * n * k * self.units
+
+
+@lru_cache(maxsize=256)
+def _of_warp(own: IndexMap, rows: int) -> IndexMap:
+    """The share of the first warp; the relation of all threads is that share, some rows further for each warp."""
+    ((_, threads), inner), warp = own.inputs, var("warp")
+    mine = IndexMap((("lane", LANES), inner), tuple(zip(dict(own.outputs), own.at(LANE, I), strict=True))).simplified()
+    every = (("warp", threads // LANES), *mine.inputs)
+    all_of_them = own.at(LANES * warp + LANE, I)
+    apart = [e + rows * warp * (name == "row") for name, e in mine.outputs]
+    given, wanted = (IndexMap(every, tuple(zip(dict(own.outputs), e, strict=True))) for e in (all_of_them, apart))
+    if "row" not in dict(own.outputs) or not given.relation.is_equal(wanted.relation):
+        raise BadTarget(f"the warps of a warpgroup don't hold the same, {rows} rows apart", where=str(own))
+    return mine

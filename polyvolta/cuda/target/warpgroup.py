@@ -1,0 +1,208 @@
+"""`wgmma`: the products of a warpgroup, one family of instructions m64nNk16 with N = 8, 16, ..., 256.
+
+The 128 threads of four warps multiply 64 x 16 by 16 x N values and add the product to an accumulator in their registers.
+B comes from shared memory by a descriptor, K-major or N-major; A likewise, or from registers, where each warp holds the
+fragment of `mma.m16n8k16` of its 16 rows. For any N the accumulator's map is one formula, so a family is data for all of
+them: `of` gives the product for one N, as a macro-MMA of one instruction that passes and texts treat like any other.
+
+Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using wgmma.mma_async".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+
+from polyvolta.cuda.target.boxes import SWIZZLES, Swizzle
+from polyvolta.cuda.target.checks import BadTarget, Rule, each, settle
+from polyvolta.cuda.target.descriptors import InShared
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.instruction import KINDS, LANES, LAYOUTS, THREAD, WARPGROUP, I, Instruction, owned
+from polyvolta.cuda.target.macro_mma import PAIRS, MacroMma, NoInstruction, Step
+from polyvolta.sets import UnknownName, nearest
+
+ROWS, DEPTH = 64, 16
+SHARED, REGISTERS = "shared", "registers"
+_THREADS = WARPGROUP.threads
+_WARP, _GROUP, _PAIR, _LOWER = THREAD // LANES, THREAD % LANES // 4, 2 * (THREAD % 4), I // 2 % 2
+A_FRAGMENT = owned(8, _THREADS, row=16 * _WARP + _GROUP + 8 * _LOWER, k=8 * (I // 4) + _PAIR + I % 2)
+"""{ [thread, i] -> [row, k] }: A in registers."""
+
+
+def accumulator(columns: int) -> IndexMap:
+    """{ [thread, i] -> [row, col] } of a product of so many columns.
+
+    >>> print(*accumulator(16).exprs, sep="; ")
+    16*floor(thread/32) + (floor(thread/4) mod 8) + 8*(floor(i/2) mod 2); i - 2*floor(i/2) + 8*floor(i/4) + 2*(thread mod 4)
+    """
+    return owned(columns // 2, _THREADS, row=16 * _WARP + _GROUP + 8 * _LOWER, col=8 * (I // 4) + _PAIR + I % 2)
+
+
+@lru_cache(maxsize=2048)
+def wgmma(
+    columns: int,
+    kind: str = "f16",
+    layouts: tuple[str, str] = ("row", "col"),
+    a: str = SHARED,
+    swizzles: tuple[Swizzle, ...] = SWIZZLES,
+) -> Instruction:
+    """`wgmma.mma_async.sync.aligned.m64nNk16` of "f16" or "bf16" with fp32 accumulation.
+
+    Parameters
+    ----------
+    columns : N.
+    layouts : of A and B, which say whether they are K-major in shared memory.
+    a : where A is, "shared" or "registers".
+
+    >>> made = wgmma(96, "bf16", ("col", "col"))
+    >>> print(made.name, made.a.transposed, made.b.transposed, made.values, made.opcode)
+    wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 1 0 (0, 0, 48) HGMMA.64x96x16.F32.BF16
+    """
+    (a_layout, b_layout), majors = layouts, ("k", "mn")
+    held = InShared(majors[a_layout == "col"], swizzles) if a == SHARED else A_FRAGMENT
+    b = InShared(majors[b_layout == "row"], swizzles)
+    shape = ROWS, columns, DEPTH
+    return Instruction(shape, layouts, held, b, accumulator(columns), WARPGROUP, (kind, kind, "f32"), volatile=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpgroupMma:
+    """The product of a warpgroup for one N, for every pair of layouts and kind of elements; `of` makes macro-MMAs.
+
+    It has the attributes of a `Composition` that passes ask for: name, shape, values, layouts, kinds, of_kind, of.
+    """
+
+    instructions: tuple[Instruction, ...]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.instructions[0].shape
+
+    @property
+    def name(self) -> str:
+        return self.instructions[0].family
+
+    @property
+    def values(self) -> tuple[int, int, int]:
+        """How many values of A, B and D each thread holds."""
+        return self.instructions[0].values
+
+    @property
+    def layouts(self) -> tuple[tuple[str, str], ...]:
+        return tuple(dict.fromkeys(i.layouts for i in self.instructions))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(i.kind for i in self.instructions))
+
+    def of_kind(self, kind: str) -> WarpgroupMma:
+        """For one kind of elements alone.
+
+        Raises
+        ------
+        NoInstruction : there is none.
+        """
+        if kind not in self.kinds:
+            raise NoInstruction(f"{self.name} multiplies {' or '.join(self.kinds)}, not {kind}",
+                                hint="a tensor's dtype, or another target")  # fmt: skip
+        return replace(self, instructions=tuple(i for i in self.instructions if i.kind == kind))
+
+    def of(self, a_layout: str = "row", b_layout: str = "col", kind: str | None = None) -> MacroMma:
+        """The macro-MMA for a pair of layouts: one instruction. Its maps are of a warpgroup's threads.
+
+        Raises
+        ------
+        UnknownName : no layout is called so.
+        NoInstruction : there is no instruction for the pair or kind.
+        """
+        for layout in (a_layout, b_layout):
+            if layout not in LAYOUTS:
+                raise UnknownName(f"no layout is called {layout!r}", hint=nearest(layout, LAYOUTS))
+        for made in self.of_kind(kind or self.kinds[0]).instructions:
+            if made.layouts == (a_layout, b_layout):
+                a, b, d = (tuple(range(n)) for n in made.values)
+                return MacroMma(self.name, self.shape, made, made.a, made.b, made.d, (Step(a, b, d),))
+        raise NoInstruction(f"{self.name} multiplies no {a_layout}.{b_layout}", hint="a tensor's layout")
+
+
+_RULES = {
+    "columns": each("tuple of multiples of 8", "tuple(range(8, 257, 8))",
+                    lambda n: isinstance(n, int) and n > 0 and n % 8 == 0),
+    "types": each("tuple of element types of PTX", "('f16', 'bf16')", lambda kind: kind in KINDS),
+    "swizzles": each("tuple of swizzles", "(Swizzle(128),)", lambda s: isinstance(s, Swizzle)),
+    "title": Rule("name", "'m64nNk16'", lambda s: isinstance(s, str)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The products of a warpgroup for all N.
+
+    Parameters
+    ----------
+    columns : every N.
+    types : of elements, as PTX writes them.
+    swizzles : of operands in shared memory.
+    title : what people call it.
+
+    >>> WGMMA.of(128).values, WGMMA.named("m64n200k16").shape, WGMMA.named("m64n4k16")
+    ((0, 0, 64), (64, 200, 16), None)
+    """
+
+    columns: tuple[int, ...] = tuple(range(8, 257, 8))
+    types: tuple[str, ...] = ("f16", "bf16")
+    swizzles: tuple[Swizzle, ...] = SWIZZLES
+    title: str = "m64nNk16"
+
+    def __post_init__(self) -> None:
+        settle(self, _RULES, BadTarget)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Of elements, as registers of the kernel IR have them."""
+        return tuple(KINDS[t] for t in self.types)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all its products, the narrowest first."""
+        return tuple(f"m{ROWS}n{n}k{DEPTH}" for n in self.columns)
+
+    def of(self, columns: int, a: str = SHARED) -> WarpgroupMma:
+        """The product of so many columns; A in "shared" memory or in "registers".
+
+        Raises
+        ------
+        NoInstruction : there is none; says the nearest.
+        """
+        if columns not in self.columns or a not in (SHARED, REGISTERS):
+            near = min(self.columns, key=lambda n: abs(n - columns))
+            raise NoInstruction(f"{self.title} has no N = {columns!r} with A in {a}",
+                                hint=f"N = {near}, A in {SHARED} or {REGISTERS}")  # fmt: skip
+        return _members(self)[columns, a]
+
+    def named(self, name: str) -> WarpgroupMma | None:
+        """The product of that name, A in shared memory; None if there is none."""
+        return self.of(self.columns[self.names.index(name)]) if name in self.names else None
+
+    def of_kind(self, kind: str) -> Family:
+        """For one kind of elements alone."""
+        return replace(self, types=tuple(t for t in self.types if KINDS[t] == kind))
+
+    def __iter__(self) -> Iterator[WarpgroupMma]:
+        return (self.of(n) for n in self.columns)
+
+
+@lru_cache(maxsize=16)
+def _members(family: Family) -> dict[tuple[int, str], WarpgroupMma]:
+    """The products of a family by N and where A is."""
+    return {
+        (n, a): WarpgroupMma(tuple(
+            wgmma(n, kind, pair, a, family.swizzles) for kind, pair in product(family.types, PAIRS)
+        ))
+        for n, a in product(family.columns, (SHARED, REGISTERS))
+    }  # fmt: skip
+
+
+WGMMA = Family()
