@@ -89,6 +89,14 @@ def _wgmma(p: Printer, op: Wgmma) -> str:
     return p.call(function, p.element(op.d), _operand(p, op.a), _operand(p, op.b))
 
 
+def _wait(p: Printer, op: WgmmaWait) -> str:
+    if op.pending:
+        return p.call(warpgroups.wait(op.pending))
+    held = [p.ir.register(name) for name in sorted(p.held)]
+    extents = tuple((*(n for n in r.shape if not p.single(r)), r.width) for r in held)
+    return p.call(warpgroups.wait_all(extents), *(r.name for r in held))
+
+
 def _plus(start: str, offset: str) -> str:
     return start if offset == "0" else f"{start} + {offset}"
 
@@ -105,6 +113,6 @@ TEXTS: Mapping[type, Callable[[Printer, Any], str]] = {
     Wgmma: _wgmma,
     WgmmaFence: lambda p, op: p.call(warpgroups.FENCE),
     WgmmaCommit: lambda p, op: p.call(warpgroups.COMMIT),
-    WgmmaWait: lambda p, op: p.call(warpgroups.wait(op.pending)),
+    WgmmaWait: _wait,
 }
 """By operation: the statement, without its semicolon."""

@@ -186,7 +186,7 @@ class Printer:
         lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), self.free)
         lines.append("")
         for r in ir.registers:
-            shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
+            shape = "" if self.single(r) else "".join(f"[{n}]" for n in r.shape)
             if self.kinds[r.name] == "half":
                 lines.append(f"  {self.typed(declared(f'{r.name}{shape}', r.width))};")
             else:
@@ -240,7 +240,7 @@ class Printer:
         return f"{self.c(plus)} >= {self.c(minus)}"
 
     def element(self, e: Element) -> str:
-        return e.array + ("" if _single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
+        return e.array + ("" if self.single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
 
     def place(self, index: tuple[Aff, ...], order: tuple[int, ...]) -> list[str]:
         """An index in memory order: line and run, or the one of a vector."""
@@ -295,7 +295,7 @@ class Printer:
         """A strip's macro-MMAs in one call, which stands for all statements of the loops."""
         op = strip.op
         elements, outer = (op.a, op.b, op.d), (strip.a, strip.b, strip.d)
-        single = tuple(_single(self.ir.register(e.array)) for e in elements)
+        single = tuple(self.single(self.ir.register(e.array)) for e in elements)
         a, b, d = (e.array + "".join(f"[{self.c(i)}]" for i in (() if alone else index))
                    for e, index, alone in zip(elements, outer, single))  # fmt: skip
         call = self.call(mma.products(op.macro, strip.rows, strip.cols, single), d, a, b)
@@ -320,7 +320,7 @@ class Printer:
             lines += [x for ring, name in rings.items() for x in wrapped(pad + self.ring(ring, name), pad + "    ")]
             lines.append("")
         lines += comment(s.comment, pad)
-        once = self.warpgroups and not s.unroll  # compilers would repeat a body, and move accumulators between the copies
+        once = self.warpgroups and not s.unroll  # compilers would repeat the body, and move accumulators between
         lines += [f"{pad}#pragma unroll"] if s.unroll else [f"{pad}#pragma unroll 1"] if once else []
         head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
         lines += _marked([head], at)
@@ -373,6 +373,10 @@ class Printer:
         return [line for k, s in enumerate(stmts, first) for line in self.stmt(s, depth + 1, (*at, k))]
 
     # ---- operations
+
+    def single(self, register: RegisterArray) -> bool:
+        """Whether an array has one element, and is printed as that."""
+        return all(n == 1 for n in register.shape)
 
     def call(self, function: DeviceFunction, *arguments: str) -> str:
         return f"{self.functions.name(function_in(function, self.ir.kind))}({', '.join(arguments)})"
@@ -544,11 +548,6 @@ class Printer:
 
 TEXTS: dict[type, Callable[[Printer, Any], str]] = {}
 """Of operations that are defined elsewhere: the statement, without its semicolon."""
-
-
-def _single(register: RegisterArray) -> bool:
-    """Whether an array has one element, and is printed as that."""
-    return all(n == 1 for n in register.shape)
 
 
 def _marked(lines: list[str], at: IrPath) -> list[str]:
