@@ -7,14 +7,18 @@ floor(c2 / 4). A box's place in its tile and an operand's start are chunks, as t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.ir.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
+from polyvolta.cuda.ir.memories import LANES
 from polyvolta.cuda.ir.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.warpgroups import SharedOperand, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.text.c_expr import in_steps, is_sum
 from polyvolta.cuda.text.helpers import boxes, phases, warpgroups
-from polyvolta.sets import Aff, aff
+from polyvolta.cuda.text.roles import warp_of
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.simplify import simplify
 
 if TYPE_CHECKING:
     from polyvolta.cuda.text.printer import Printer
@@ -67,7 +71,10 @@ def _store(p: Printer, op: BoxStore) -> str:
 
 
 def _operand(p: Printer, x: SharedOperand) -> str:
-    tile = p.ir.tile(x.tile)
+    """An operand's descriptor, its start as a number that all lanes of a warp have alike where it is one."""
+    tile, warp = p.ir.tile(x.tile), warp_of(p.ir)
+    if warp.names() != {"linearId"}:
+        x = replace(x, start=simplify(x.start, p.speller.ranges, {"linearId": LANES * warp + var("lane")}))
     number = p.numbers.get(x.buffer)
     if number is None:
         chunk = p.c(tile.chunks * x.buffer + x.start)
@@ -80,6 +87,14 @@ def _wgmma(p: Printer, op: Wgmma) -> str:
     majors = op.a.descriptor.major, op.b.descriptor.major
     function = warpgroups.product(op.macro.shape, op.macro.kind, majors, p.ir.register(op.d[0].array).width)
     return p.call(function, f"&{p.element(op.d[0])}", _operand(p, op.a), _operand(p, op.b))
+
+
+def _wait(p: Printer, op: WgmmaWait) -> str:
+    if op.pending:
+        return p.call(warpgroups.wait(op.pending))
+    held = [p.ir.register(name) for name in sorted(p.held)]
+    extents = tuple((*(n for n in r.shape if not p.single(r)), r.width) for r in held)
+    return p.call(warpgroups.wait_all(extents), *(r.name for r in held))
 
 
 def _plus(start: str, offset: str) -> str:
@@ -98,6 +113,6 @@ TEXTS: Mapping[type, Callable[[Printer, Any], str]] = {
     Wgmma: _wgmma,
     WgmmaFence: lambda p, op: p.call(warpgroups.FENCE),
     WgmmaCommit: lambda p, op: p.call(warpgroups.COMMIT),
-    WgmmaWait: lambda p, op: p.call(warpgroups.wait(op.pending)),
+    WgmmaWait: _wait,
 }
 """By operation: the statement, without its semicolon."""

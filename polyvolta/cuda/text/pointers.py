@@ -45,9 +45,9 @@ class Pointer:
 def moving(loop: Loop, ir: Memories) -> dict[Op, tuple[Pointer, Place]]:
     """For each load that a loop moves on: the pointer, and where the load is from there, as (line, run).
 
-    These are the unguarded loads of matrices by threads whose index is the loop's variable times a number plus what does not
+    These are the unguarded loads of matrices whose index is the loop's variable times a number plus what does not
     depend on it. A guarded load compares its index with the extents, and keeps it; an asynchronous copy compares what
-    is left of the matrix from the pointer on.
+    is left of the matrix from the pointer on. Boxes have no pointer.
 
     >>> from polyvolta.cuda.ir.kernel_ir import Element, GlobalLoad, GlobalTensor, RegisterArray
     >>> from polyvolta.cuda.ir.memories import Arrays

@@ -40,6 +40,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Stmt,
     TakeRun,
     WaitCopies,
+    Wgmma,
     When,
     Zero,
 )
@@ -60,6 +61,7 @@ from polyvolta.cuda.text.helpers import (
     pointwise,
     runs,
     shared,
+    warpgroups,
 )
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
@@ -145,6 +147,7 @@ class Printer:
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
+        self.held = {op.d.array for op in operations(ir.body) if isinstance(op, Wgmma)}
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
@@ -153,6 +156,7 @@ class Printer:
         self.numbers: dict[Aff, str] = {}  # in the loop around: slots and parities that turn with it
         self.role: tuple[Role, IrPath] | None = None  # around, and where it stands
         self.named_barriers = roles.NamedBarriers()
+        self.warpgroups = any(op.together == "warpgroup" for op in operations(ir.body))
 
     def typed(self, text: str) -> str:
         """A piece of text in the words of the kernel's kind."""
@@ -177,17 +181,22 @@ class Printer:
             lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
         lines += phases.declared(ir.barriers)
         lines += ["", "  const int linearId = threadIdx.x;"]
-        lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
+        lines += [f"  const int {name} = {self.derived(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
         lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), self.free)
         lines.append("")
         for r in ir.registers:
-            shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
+            shape = "" if self.single(r) else "".join(f"[{n}]" for n in r.shape)
             if self.kinds[r.name] == "half":
                 lines.append(f"  {self.typed(declared(f'{r.name}{shape}', r.width))};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
         return "\n".join([*lines, *self.prefetched(), *body, "}"])
+
+    def derived(self, e: Aff) -> str:
+        """The number of a thread's warp as what a lane of it says, which compilers take for the same in all of them."""
+        text = self.c(e)
+        return f"__shfl_sync(0xffffffffu, {text}, 0)" if self.warpgroups and e == roles.WARP else text
 
     def prefetched(self) -> list[str]:
         """The maps, asked for by one thread before the first box is."""
@@ -231,7 +240,7 @@ class Printer:
         return f"{self.c(plus)} >= {self.c(minus)}"
 
     def element(self, e: Element) -> str:
-        return e.array + ("" if _single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
+        return e.array + ("" if self.single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
 
     def place(self, index: tuple[Aff, ...], order: tuple[int, ...]) -> list[str]:
         """An index in memory order: line and run, or the one of a vector."""
@@ -286,7 +295,7 @@ class Printer:
         """A strip's macro-MMAs in one call, which stands for all statements of the loops."""
         op = strip.op
         elements, outer = (op.a, op.b, op.d), (strip.a, strip.b, strip.d)
-        single = tuple(_single(self.ir.register(e.array)) for e in elements)
+        single = tuple(self.single(self.ir.register(e.array)) for e in elements)
         a, b, d = (e.array + "".join(f"[{self.c(i)}]" for i in (() if alone else index))
                    for e, index, alone in zip(elements, outer, single))  # fmt: skip
         call = self.call(mma.products(op.macro, strip.rows, strip.cols, single), d, a, b)
@@ -311,7 +320,8 @@ class Printer:
             lines += [x for ring, name in rings.items() for x in wrapped(pad + self.ring(ring, name), pad + "    ")]
             lines.append("")
         lines += comment(s.comment, pad)
-        lines += [f"{pad}#pragma unroll"] if s.unroll else []
+        once = self.warpgroups and not s.unroll  # compilers would repeat the body, and move accumulators between
+        lines += [f"{pad}#pragma unroll"] if s.unroll else [f"{pad}#pragma unroll 1"] if once else []
         head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
         lines += _marked([head], at)
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
@@ -364,11 +374,17 @@ class Printer:
 
     # ---- operations
 
+    def single(self, register: RegisterArray) -> bool:
+        """Whether an array has one element, and is printed as that."""
+        return all(n == 1 for n in register.shape)
+
     def call(self, function: DeviceFunction, *arguments: str) -> str:
         return f"{self.functions.name(function_in(function, self.ir.kind))}({', '.join(arguments)})"
 
     def op(self, op: Op) -> str:
         match op:
+            case Zero(target) if target.array in self.held:
+                return self.call(warpgroups.zero(self.width(target)), self.element(target))
             case Zero(target):
                 return self.call(mma.zero(self.width(target)), self.element(target))
             case Scale(target, factor):
@@ -532,11 +548,6 @@ class Printer:
 
 TEXTS: dict[type, Callable[[Printer, Any], str]] = {}
 """Of operations that are defined elsewhere: the statement, without its semicolon."""
-
-
-def _single(register: RegisterArray) -> bool:
-    """Whether an array has one element, and is printed as that."""
-    return all(n == 1 for n in register.shape)
 
 
 def _marked(lines: list[str], at: IrPath) -> list[str]:

@@ -22,12 +22,12 @@ from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import Range, interval
 
 MOST = 16  # barriers of a block
+WARP = var("linearId") // LANES
 
 
 def warp_of(ir: KernelIR) -> Aff:
     """The number of the thread's warp: a name of the kernel's where it has one."""
-    number = var("linearId") // LANES
-    return next((var(name) for name, e in ir.derived if e == number), number)
+    return next((var(name) for name, e in ir.derived if e == WARP), WARP)
 
 
 def test(ir: KernelIR, roles: Roles, which: int) -> tuple[Aff, ...]:

@@ -37,8 +37,8 @@ COPY = DeviceFunction(
         '             :: "r"(shared_address(to)), "l"(&map), "r"(run), "r"(line), "r"(shared_address(barrier))',
         '             : "memory");',
     ),
-    "the box that starts at [line, run] of the matrix to shared memory, some time later, with zeros for what is outside "
-    "of it; the barrier's phase counts its bytes",
+    "the box that starts at [line, run] of the matrix to shared memory, some time later, with zeros for what is "
+    "outside of it; the barrier's phase counts its bytes",
     (SHARED_ADDRESS,),
 )
 
@@ -50,7 +50,8 @@ STORE = DeviceFunction(
         'asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"',
         '             :: "l"(&map), "r"(run), "r"(line), "r"(shared_address(from)) : "memory");',
     ),
-    "the box that starts at [line, run] of the matrix from shared memory, some time later, but for what is outside of it",
+    "the box that starts at [line, run] of the matrix from shared memory, some time later, but for what is outside "
+    "of it",
     (SHARED_ADDRESS,),
 )
 

@@ -1,10 +1,10 @@
 """Barriers whose phases count, `mbarrier`: begun by one thread, arrived at, waited for by parity.
 
-A barrier is eight bytes of shared memory. Who waits names the parity of the phase that is to be complete: a barrier that
-is in phase p says so of the parity of p - 1, whatever p is. Phase -1, complete from the start, has parity 1.
+A barrier is eight bytes of shared memory. Who waits names the parity of the phase that is to be complete: a barrier
+that is in phase p says so of the parity of p - 1, whatever p is. Phase -1, complete from the start, has parity 1.
 
-What a thread wrote before it arrived is seen by those who waited for the phase: both instructions order memory among the
-threads of the block, which is what they do without further words. A wait comes back after a time that the hardware
+What a thread wrote before it arrived is seen by those who waited for the phase: both instructions order memory among
+the threads of the block, which is what they do without further words. A wait comes back after a time that the hardware
 limits, complete or not; so it stands in a loop.
 
 Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".

@@ -16,7 +16,6 @@ from __future__ import annotations
 from functools import cache
 
 from polyvolta.cuda.target.descriptors import Descriptor
-from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
 
@@ -76,6 +75,18 @@ def _pieces(text: str, first: str, more: str, last: str, quoted: bool = True, wi
     return [*out, line[:-2] + last]
 
 
+@cache
+def zero(values: int) -> DeviceFunction:
+    """Accumulators become 0 by instructions that compilers leave where they stand."""
+    return DeviceFunction(
+        "wgmma_zero",
+        "void",
+        (f"float (&d)[{values}]",),
+        ("#pragma unroll", f"for (int i = 0; i < {values}; i += 1)", '  asm volatile("mov.b32 %0, 0;" : "=f"(d[i]));'),
+        "d = 0, here: compilers would put a plain constant into the registers where the products have begun",
+    )
+
+
 FENCE = DeviceFunction(
     "fence_products",
     "void",
@@ -96,11 +107,38 @@ COMMIT = DeviceFunction(
 @cache
 def wait(pending: int) -> DeviceFunction:
     """The wait for all groups of products but the newest `pending`."""
-    newest = f", but for the newest {pending}" if pending else ""
     return DeviceFunction(
-        f"wait_products_but_{pending}" if pending else "wait_products",
+        f"wait_products_but_{pending}",
         "void",
         (),
         (f'asm volatile("wgmma.wait_group.sync.aligned {pending};" ::: "memory");',),
-        f"waits for all of the warpgroup's groups of products{newest}",
+        f"waits for all of the warpgroup's groups of products, but for the newest {pending}",
     )
+
+
+@cache
+def wait_all(extents: tuple[tuple[int, ...], ...]) -> DeviceFunction:
+    """The wait for all products.
+
+    Parameters
+    ----------
+    extents : of each array of accumulators, values last.
+    """
+    body = ['asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");']
+    for name, dims in zip(_names(len(extents)), extents, strict=True):
+        pad, at = "", ""
+        for letter, extent in zip(INDICES, dims, strict=False):
+            body += [f"{pad}#pragma unroll", f"{pad}for (int {letter} = 0; {letter} < {extent}; {letter} += 1)"]
+            pad, at = pad + "  ", f"{at}[{letter}]"
+        body.append(f'{pad}asm volatile("" : "+f"({name}{at}));')
+    parameters = (f"float (&{name}){''.join(f'[{n}]' for n in dims)}" for name, dims in zip(_names(len(extents)), extents))
+    about = "waits for all of the warpgroup's products; compilers would read accumulators before, if nothing changed them here"
+    return DeviceFunction("wait_products", "void", tuple(parameters), tuple(body), about)
+
+
+INDICES = "ijklm"
+
+
+def _names(count: int) -> list[str]:
+    """Of some accumulators."""
+    return [f"d{n}" for n in range(count)] if count > 1 else ["d"]
