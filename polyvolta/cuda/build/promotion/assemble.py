@@ -31,7 +31,16 @@ from polyvolta.cuda.build.promotion.makers import Makers, makers_of
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Nest, Operands, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.nests import level, members_of, nest_of, warps_of, widened
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalTensor, PhaseBarriers, SharedTile
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK_BYTES,
+    LANES,
+    Barrier,
+    GlobalTensor,
+    Op,
+    PhaseBarriers,
+    SharedTile,
+    WgmmaWait,
+)
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
@@ -95,8 +104,10 @@ def promote(
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
     tiles, overlap = shared_places([*pieces, end], shared_limit - sum(b.bytes for b in loops.barriers))
+    if loops.producing:
+        pieces.append(once(fragments, WgmmaWait(0, name_of("finish")), context))
     if overlap:
-        pieces.append(barrier_between(fragments, name_of("sync_tiles"), context, makers.everyone))
+        pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
     pieces.append(end)
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
@@ -214,14 +225,14 @@ def behind(tiles: Sequence[SharedTile], barriers: Sequence[PhaseBarriers]) -> tu
     return tuple(out)
 
 
-def barrier_between(fragments: Fragments, statement: str, context: Set, scope: str) -> Piece:
-    """A barrier between two pieces."""
-    nest = fragments.nest
+def once(fragments: Fragments, op: Op, context: Set) -> Piece:
+    """What is done once between two pieces, as by a barrier."""
+    nest, statement = fragments.nest, op.statement
     named = level(nest, BLOCK)
     dims = tuple(n for n, _ in named)
     blocks = fragments.started.apply(members_of(nest, named)).coalesce()
     extension = instances(statement, dims, nest.above(BLOCK), blocks, (), context)
-    return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (Barrier(scope, statement),)),))
+    return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (op,)),))
 
 
 def _names(taken: Sequence[str]) -> Callable[[str], str]:
