@@ -248,10 +248,9 @@ class Instruction:
         return self.scope.units
 
     @property
-    def values(self) -> tuple[int, int, int]:
+    def values(self) -> tuple[int, ...]:
         """How many values of A, B and D a lane has; none of what is in shared memory."""
-        a, b, d = (0 if isinstance(x, InShared) else x.inputs[1][1] for x in (self.a, self.b, self.d))
-        return a, b, d
+        return held_values(self.a, self.b, self.d)
 
     def of_warp(self, operand: str) -> IndexMap:
         """{ [lane, i] -> [...] }: what the lanes of the first warp hold of "a", "b" or "d".
@@ -277,6 +276,11 @@ class Instruction:
         """Operations of a warp's instruction, a multiply-add being two."""
         m, n, k = self.shape
         return 2 * m * n * k * self.units
+
+
+def held_values(*operands: IndexMap | InShared) -> tuple[int, ...]:
+    """How many values of each operand a lane has in registers."""
+    return tuple(0 if isinstance(x, InShared) else x.inputs[1][1] for x in operands)
 
 
 @lru_cache(maxsize=256)

@@ -23,8 +23,9 @@ from itertools import groupby, permutations, product
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import Rule, each, every, of, settle, spelled
+from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, owned
+from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, held_values, owned
 from polyvolta.cuda.target.matrix_load import MatrixLoad
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 from polyvolta.sets.values.simplify import simplify
@@ -127,14 +128,15 @@ def _placed(bits: tuple[str, ...], sources: Mapping[str, Aff]) -> Aff:
 
 @dataclass(frozen=True, slots=True)
 class MacroMma:
-    """A warp-level product composed of instructions.
+    """A product of a warp, or of a warpgroup, composed of instructions.
 
     Parameters
     ----------
     name : m16n16k8, ...
     shape : (m, n, k).
     instruction : what it is made of.
-    a, b, d : ownership maps {[lane, i] -> [row, k]}, {[lane, i] -> [k, col]}, {[lane, i] -> [row, col]}.
+    a, b, d : ownership maps {[lane, i] -> [row, k]}, {[lane, i] -> [k, col]}, {[lane, i] -> [row, col]}; A and B may be
+        in shared memory instead.
     steps : the instructions in order.
     loads : the instruction that loads fragments of A and B; None: lanes load their own values.
     """
@@ -142,8 +144,8 @@ class MacroMma:
     name: str
     shape: tuple[int, int, int]
     instruction: Instruction
-    a: IndexMap
-    b: IndexMap
+    a: IndexMap | InShared
+    b: IndexMap | InShared
     d: IndexMap
     steps: tuple[Step, ...]
     loads: MatrixLoad | None = None
@@ -154,9 +156,9 @@ class MacroMma:
         return self.instruction.kind
 
     @property
-    def values(self) -> tuple[int, int, int]:
+    def values(self) -> tuple[int, ...]:
         """How many values of A, B and D each lane holds."""
-        return self.a.inputs[1][1], self.b.inputs[1][1], self.d.inputs[1][1]
+        return held_values(self.a, self.b, self.d)
 
     @property
     def slots(self) -> int:

@@ -9,10 +9,12 @@ from functools import lru_cache
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, every, settle, spelled, whole
+from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, every, of, settle, spelled, whole
+from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, Instruction
 from polyvolta.cuda.target.macro_mma import Composition
+from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
 from polyvolta.sets import nearest
 
 
@@ -34,6 +36,9 @@ _RULES = {
     "spare_formulas": each("two ints that are not negative", "(14, 4)", whole(0), 2),
     "copies": each("tuple of widths in bytes", "(16, 8, 4)", COUNT.fits),
     **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
+    "families": every(Family, "(WGMMA,)"),
+    "cluster": COUNT,
+    "boxes": of(bool, "True or False", "True"),
 }
 
 
@@ -66,6 +71,10 @@ class Target:
     buffers : the default for how many buffers of shared memory an operand has.
     fragments : likewise for how many registers of fragments; two let those of the next strip be loaded ahead.
     group : likewise for how many rows of blocks are computed together, for the second-level cache's sake.
+    families : products of a warpgroup, each for many widths.
+    cluster : most blocks of a cluster, which share one another's memory; 1 where there are none.
+    boxes : whether it copies boxes of tensors by itself (TMA), counts their bytes with barriers, and lets the warps of a
+        block share out its registers anew.
 
     Raises
     ------
@@ -88,6 +97,9 @@ class Target:
     buffers: int = 1
     fragments: int = 1
     group: int = 1
+    families: tuple[Family, ...] = ()
+    cluster: int = 1
+    boxes: bool = False
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)
@@ -95,19 +107,19 @@ class Target:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of 16-bit elements that it multiplies, such as ("half", "bfloat16")."""
-        return tuple(dict.fromkeys(kind for m in self.macro_mmas for kind in m.kinds))
+        return tuple(dict.fromkeys(kind for m in (*self.macro_mmas, *self.families) for kind in m.kinds))
 
     @property
     def macro_names(self) -> tuple[str, ...]:
-        """The names of the macro-MMAs, the default one first."""
+        """The names of the macro-MMAs, the default one first; those of families are in `families`."""
         return tuple(m.name for m in self.macro_mmas)
 
     def of_kind(self, kind: str) -> Target:
         """The target with what multiplies one kind of elements alone; itself where it knows no other."""
         return self if self.kinds == (kind,) else _of_kind(self, kind)
 
-    def macro_mma(self, name: str) -> Composition:
-        """A macro-MMA by its name.
+    def macro_mma(self, name: str) -> Composition | WarpgroupMma:
+        """A macro-MMA by its name, such as "m16n32k16", or "m64n128k16" of a family.
 
         Raises
         ------
@@ -116,7 +128,11 @@ class Target:
         for m in self.macro_mmas:
             if m.name == name:
                 return m
-        raise UnknownTarget(f"{self.name} has no macro-MMA called {name!r}", hint=nearest(str(name), self.macro_names))
+        for family in self.families:
+            if found := family.named(name):
+                return found
+        known = (*self.macro_names, *(n for family in self.families for n in family.names))
+        raise UnknownTarget(f"{self.name} has no macro-MMA called {name!r}", hint=nearest(str(name), known))
 
     def spare_registers(self, products: int, prologue: int = 0, functions: int = 0) -> int:
         """Registers that the compiler needs in a kernel beside those of values; see `spare` and `spare_formulas`.
@@ -147,7 +163,9 @@ class Target:
 
 @lru_cache(maxsize=64)
 def _of_kind(target: Target, kind: str) -> Target:
-    return replace(target, macro_mmas=tuple(m.of_kind(kind) for m in target.macro_mmas if kind in m.kinds))
+    macro_mmas = tuple(m.of_kind(kind) for m in target.macro_mmas if kind in m.kinds)
+    families = tuple(f.of_kind(kind) for f in target.families if kind in f.kinds)
+    return replace(target, macro_mmas=macro_mmas, families=families)
 
 
 _HINT = "docs/extending.md goes through one; the PTX manual has the tables of its instructions"
@@ -158,8 +176,13 @@ def _problems(t: Target) -> Iterator[str]:
         yield "it has no macro-MMA"
     if len(set(t.macro_names)) < len(t.macro_mmas):
         yield f"two of its macro-MMAs have one name: {', '.join(t.macro_names)}"
-    for m in t.macro_mmas:
+    maps: set[tuple] = set()  # members of a family share theirs
+    for m in (*t.macro_mmas, *(m for family in t.families for m in family)):
         for instruction in m.instructions:
+            what = instruction.scope, instruction.types, instruction.a, instruction.b, instruction.d
+            if what in maps:
+                continue
+            maps.add(what)
             yield from (f"{instruction.name}: {problem}" for problem in _of_instruction(instruction))
 
 
@@ -167,6 +190,8 @@ def _of_instruction(ins: Instruction) -> Iterator[str]:
     """What of an instruction's maps is no distribution of its matrices, each element to one value of its unit."""
     m, n, k = ins.shape
     for operand, own, shape in (("A", ins.a, (m, k)), ("B", ins.b, (k, n)), ("D", ins.d, (m, n))):
+        if isinstance(own, InShared):
+            continue
         owners = ownership_counts(ins, own, shape)
         if owners is None:
             yield f"the map of {operand} leads outside of {shape[0]}x{shape[1]}"

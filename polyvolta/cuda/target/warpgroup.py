@@ -35,7 +35,7 @@ def accumulator(columns: int) -> IndexMap:
     """{ [thread, i] -> [row, col] } of a product of so many columns.
 
     >>> print(*accumulator(16).exprs, sep="; ")
-    16*floor(thread/32) + (floor(thread/4) mod 8) + 8*(floor(i/2) mod 2); i - 2*floor(i/2) + 8*floor(i/4) + 2*(thread mod 4)
+    floor(thread/4) + 8*floor(thread/32) + 8*(floor(i/2) mod 2); 8*floor(i/4) + (i mod 2) + 2*(thread mod 4)
     """
     return owned(columns // 2, _THREADS, row=16 * _WARP + _GROUP + 8 * _LOWER, col=8 * (I // 4) + _PAIR + I % 2)
 
@@ -180,7 +180,7 @@ class Family:
             near = min(self.columns, key=lambda n: abs(n - columns))
             raise NoInstruction(f"{self.title} has no N = {columns!r} with A in {a}",
                                 hint=f"N = {near}, A in {SHARED} or {REGISTERS}")  # fmt: skip
-        return _members(self)[columns, a]
+        return _member(self, columns, a)
 
     def named(self, name: str) -> WarpgroupMma | None:
         """The product of that name, A in shared memory; None if there is none."""
@@ -194,15 +194,10 @@ class Family:
         return (self.of(n) for n in self.columns)
 
 
-@lru_cache(maxsize=16)
-def _members(family: Family) -> dict[tuple[int, str], WarpgroupMma]:
-    """The products of a family by N and where A is."""
-    return {
-        (n, a): WarpgroupMma(tuple(
-            wgmma(n, kind, pair, a, family.swizzles) for kind, pair in product(family.types, PAIRS)
-        ))
-        for n, a in product(family.columns, (SHARED, REGISTERS))
-    }  # fmt: skip
+@lru_cache(maxsize=1024)
+def _member(family: Family, columns: int, a: str) -> WarpgroupMma:
+    pairs = product(family.types, PAIRS)
+    return WarpgroupMma(tuple(wgmma(columns, kind, pair, a, family.swizzles) for kind, pair in pairs))
 
 
 WGMMA = Family()
