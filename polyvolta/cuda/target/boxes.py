@@ -24,6 +24,7 @@ from polyvolta.sets import Aff, var, xor
 
 CHUNK = 8  # 16-bit values of a chunk
 CHUNK_BYTES = 16
+LANES = 32  # of a warp
 MOST_LINES = 256  # extent of a box in any dimension
 _NUMBERS = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_NONE, _32B, _64B, _128B
 _MODES = {0: 0, 128: 1, 64: 2, 32: 3}  # bits 62 and 63 of a matrix descriptor
@@ -168,6 +169,20 @@ class Box:
     def layout(self) -> IndexMap:
         """{ [line, run] -> [chunk] } from the box's first chunk on, a multiple of `swizzle.align`."""
         return self._made(self.swizzle(self.plain["chunk"])).simplified()
+
+    def elements(self, order: tuple[int, int]) -> IndexMap:
+        """{ [lane, i] -> [+d0, +d1] }: what value i of the box, line by line, adds to the index of its first one.
+
+        Parameters
+        ----------
+        order : the dimensions of its lines and of what lies side by side in them.
+
+        >>> print(*Box(16, 64, Swizzle(128)).elements((1, 0)).exprs)
+        i mod 64 floor(i/64)
+        """
+        along = {order[0]: var("i") // self.run, order[1]: var("i") % self.run}
+        inputs = ("lane", LANES), ("i", self.lines * self.run)
+        return IndexMap(inputs, tuple((f"d{d}", along[d]) for d in (0, 1))).simplified()
 
     def _made(self, chunk: Aff) -> IndexMap:
         return IndexMap((("line", self.lines), ("run", self.run)), (("chunk", chunk),))
