@@ -42,6 +42,11 @@ class BoxMap:
     tensor: str
     box: Box
 
+    @property
+    def bytes(self) -> int:
+        """That a barrier counts."""
+        return self.box.bytes
+
     def elements(self, order: tuple[int, ...]) -> IndexMap:
         """{ [lane, i] -> [+d0, +d1] }: the values of a box from its first element on, line by line.
 

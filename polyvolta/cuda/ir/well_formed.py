@@ -20,6 +20,7 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt
 from polyvolta.cuda.ir.walk import IrPath, inner
+from polyvolta.cuda.ir.well_formed_engines import of_barriers, of_maps
 from polyvolta.cuda.ir.well_formed_statements import of_statement
 from polyvolta.cuda.ir.well_formed_terms import MOST_SHARED, MOST_THREADS, MOST_VALUES, of_map, of_name, unknown
 
@@ -69,10 +70,9 @@ def _short(s: Stmt) -> str:
 
 
 def _arrays(ir: KernelIR) -> tuple[str, ...]:
-    """The names of memories, and of the leading dimensions."""
+    """The names of memories, of barriers and maps, and of the leading dimensions."""
     lds = tuple(t.ld for t in ir.tensors if t.ld)
-    arrays = (*ir.tensors, *ir.tiles, *ir.registers, *ir.barriers, *ir.maps)
-    return (*(x.name for x in arrays), *lds)
+    return (*(x.name for x in (*ir.tensors, *ir.tiles, *ir.registers, *ir.barriers, *ir.maps)), *lds)
 
 
 def _of_names(ir: KernelIR) -> Iterator[str]:
@@ -119,12 +119,8 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
             yield f"{t.name} has {len(t.dims)} dimensions, and the order {t.order}"
     for tile in ir.tiles:
         yield from _of_tile(tile)
-    for row in ir.barriers:
-        if row.start < 0 or row.slots < 1 or row.arrivals < 1:
-            yield f"{row.name} has {row.slots} barriers of {row.arrivals} arrivals from chunk {row.start} on"
-    for m in ir.maps:
-        if not any(t.name == m.tensor and len(t.dims) == 2 for t in ir.tensors):
-            yield f"{m.name} is a map of {m.tensor}, which is no matrix of the kernel"
+    yield from of_barriers(ir)
+    yield from of_maps(ir)
     for r in ir.registers:
         if r.kind not in (ir.kind, "float") or r.width < 1 or any(n < 1 for n in r.shape):
             yield f"{r.name}[{', '.join(map(str, r.shape))}] of {r.width} {r.kind} values"

@@ -13,7 +13,7 @@ from dataclasses import fields
 from itertools import product
 from typing import Any
 
-from polyvolta.cuda.ir import well_formed_async
+from polyvolta.cuda.ir import well_formed_engines as engines
 from polyvolta.cuda.ir.accesses import KINDS, ORDERS, PROXIES, SPACES, TIMES, TOGETHER
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
@@ -37,12 +37,12 @@ from polyvolta.cuda.ir.kernel_ir import (
     Part,
     Pointwise,
     RegisterArray,
-    Role,
     Scale,
     SharedStore,
     Stmt,
     TakeRun,
     WaitCopies,
+    Wgmma,
     When,
     Zero,
 )
@@ -52,9 +52,6 @@ from polyvolta.cuda.ir.well_formed_terms import MOST_INT, of_lanes, of_map, of_n
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sets import Aff
-
-MOST_PENDING = 2**16
-"""Groups of copies, beyond what any kernel has; the wait is an instruction with a number in it."""
 
 
 def of_statement(ir: KernelIR, s: Stmt, known: frozenset[str]) -> Iterator[str]:
@@ -80,7 +77,7 @@ def _expressions(s: Part) -> Iterator[tuple[str, tuple[Aff, ...]]]:
                 yield f.name, (x,)
             elif isinstance(x, Element):
                 yield x.array, x.index
-            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When | Role):
+            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When):
                 yield f.name, tuple(e for _, some in _expressions(x) for e in some)
 
 
@@ -258,8 +255,8 @@ def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
 
 
 def _of_wait(ir: KernelIR, op: WaitCopies) -> Iterator[str]:
-    if not 0 <= op.pending <= MOST_PENDING:
-        yield f"a thread waits until 0 to {MOST_PENDING} groups of copies are on their way, not {op.pending}"
+    if not 0 <= op.pending <= engines.MOST_PENDING:
+        yield f"a thread waits until 0 to {engines.MOST_PENDING} groups of copies are on their way, not {op.pending}"
 
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
@@ -333,8 +330,8 @@ def _of_loop(ir: KernelIR, s: Loop) -> Iterator[str]:
 
 
 def _of_barrier(ir: KernelIR, s: Barrier) -> Iterator[str]:
-    if s.scope not in ("block", "role", "warpgroup", "warp"):
-        yield f"a barrier is one of a block, a role, a warpgroup or a warp, not of a {s.scope}"
+    if s.scope not in ORDERS[1:]:
+        yield f"a barrier is one of a {', a '.join(map(str, ORDERS[1:]))}, not of a {s.scope}"
 
 
 _KINDS: dict[tuple[type, str], int] = {
@@ -350,6 +347,7 @@ _KINDS: dict[tuple[type, str], int] = {
     (TakeRun, "target"): 4,
     (Zero, "target"): 4,
     (Scale, "target"): 4,
+    (Wgmma, "d"): 4,
 }
 """What values memory and the tensor cores take and give, in bytes: the kernel's 16-bit ones, or fp32."""
 _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
@@ -367,5 +365,5 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     LoadMatrix: _of_load_matrix,
     AsyncCopy: _of_async_copy,
     WaitCopies: _of_wait,
-    **well_formed_async.RULES,
+    **engines.RULES,
 }

@@ -27,6 +27,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Mma,
     Op,
     RegisterArray,
+    Roles,
     SharedStore,
     SharedTile,
     Stmt,
@@ -250,6 +251,8 @@ def rewritten(ir: KernelIR, change: Callable[[Op], Stmt | None]) -> KernelIR:
                 new.append(replace(s, body=visit(s.body)))
             elif isinstance(s, When):
                 new.append(replace(s, body=visit(s.body), orelse=visit(s.orelse)))
+            elif isinstance(s, Roles):
+                new.append(replace(s, roles=tuple(replace(r, body=visit(r.body)) for r in s.roles)))
             else:
                 new.append(change(s))
         return tuple(s for s in new if s is not None)

@@ -1,0 +1,176 @@
+"""What must hold for barriers with phases, boxes, products of warpgroups and roles of a well-formed IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+from polyvolta.cuda.ir.boxes import BoxCopy, BoxMap, BoxStore, WaitStores
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR, Role, Roles
+from polyvolta.cuda.ir.phases import Arrive, Await, InitBarriers, Phase, PhaseBarriers
+from polyvolta.cuda.ir.walk import walk
+from polyvolta.cuda.ir.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
+from polyvolta.cuda.ir.well_formed_terms import of_map, of_name
+from polyvolta.cuda.target.descriptors import InShared
+from polyvolta.cuda.target.instruction import LANES
+
+MOST_COUNT = 2**20 - 1
+"""Arrivals, and bytes, that a barrier can wait for."""
+MOST_PENDING = 2**16
+"""Groups of copies, beyond what any kernel has; the wait is an instruction with a number in it."""
+
+
+# ---- the kernel as a whole
+
+
+def of_barriers(ir: KernelIR) -> Iterator[str]:
+    """Rows of barriers have memory of their own."""
+    for row in ir.barriers:
+        if row.start < 0 or row.slots < 1 or not 1 <= row.arrivals <= MOST_COUNT:
+            yield f"{row.name} has {row.slots} barriers from chunk {row.start} on that wait for {row.arrivals} arrivals"
+    for one, other in combinations((*ir.barriers, *ir.tiles), 2):
+        if isinstance(one, PhaseBarriers) and _ends(other) > one.start and _ends(one) > other.start:
+            yield f"{one.name} and {other.name} lie in the same bytes of shared memory"
+
+
+def _ends(x: Any) -> int:
+    """The first chunk behind a row of barriers, or a tile."""
+    return int(x.start + x.bytes // CHUNK_BYTES)
+
+
+def of_maps(ir: KernelIR) -> Iterator[str]:
+    """What the copy engine knows are matrices of which it can have an address and steps of 16 bytes."""
+    for m in ir.maps:
+        tensor = next((t for t in ir.tensors if t.name == m.tensor), None)
+        if tensor is None:
+            yield f"{m.name} is of no tensor: none is called {m.tensor!r}"
+        elif len(tensor.dims) != 2:
+            yield f"{m.name} is of {m.tensor}, which has {len(tensor.dims)} dimension, and boxes have two"
+        elif tensor.align != CHUNK:
+            yield f"{m.name} is of {m.tensor}, whose lines start at multiples of {tensor.align} values, not of {CHUNK}"
+
+
+# ---- statements
+
+
+def _of_roles(ir: KernelIR, s: Roles) -> Iterator[str]:
+    names: list[str] = []
+    for role in s.roles:
+        yield from of_name("a role", role.name, names)
+        names.append(role.name)
+        if role.first < 0 or role.warps < 1 or role.first + role.warps > ir.warps:
+            yield f"{role.name} has {role.warps} warps from {role.first} on, of {ir.warps}"
+    for one, other in combinations(s.roles, 2):
+        if one.first < other.first + other.warps and other.first < one.first + one.warps:
+            yield f"{one.name} and {other.name} have warps in common"
+    if any(_has_roles(role) for role in s.roles):
+        yield "a warp has one role at most: there are roles within roles"
+
+
+def _has_roles(role: Role) -> bool:
+    return any(isinstance(s, Roles) for _, s in walk(role.body))
+
+
+def _of_phase(ir: KernelIR, phase: Phase) -> Iterator[str]:
+    row = next((r for r in ir.barriers if r.name == phase.barriers), None)
+    if row is None:
+        yield f"no row of barriers is called {phase.barriers!r}"
+    elif not phase.slot.names() and not 0 <= phase.slot.const < row.slots:
+        yield f"{row.name} has {row.slots} slots, not {phase.slot}"
+    if not phase.number.names() and phase.number.const < -1:
+        yield f"phases are numbered from 0 on, and -1 is complete; {phase.number} is none"
+
+
+def _of_init(ir: KernelIR, op: InitBarriers) -> Iterator[str]:
+    if not ir.barriers:
+        yield "the kernel has no barriers that could begin"
+
+
+def _of_arrive(ir: KernelIR, op: Arrive) -> Iterator[str]:
+    yield from _of_phase(ir, op.phase)
+    if not 0 <= op.bytes <= MOST_COUNT:
+        yield f"a phase waits for 0 to {MOST_COUNT} bytes, not {op.bytes}"
+
+
+def _of_await(ir: KernelIR, op: Await) -> Iterator[str]:
+    yield from _of_phase(ir, op.phase)
+
+
+def _of_box(ir: KernelIR, op: BoxCopy | BoxStore) -> Iterator[str]:
+    made = next((m for m in ir.maps if m.name == op.map), None)
+    if made is None:
+        yield f"no map is called {op.map!r}"
+        return
+    tensor = next((t for t in ir.tensors if t.name == made.tensor), None)
+    if isinstance(op, BoxStore) and tensor is not None and not tensor.written:
+        yield f"{tensor.name} is no output"
+    if len(op.index) != 2:
+        yield f"{made.tensor} has two dimensions, not {len(op.index)}"
+    tile = next((t for t in ir.tiles if t.name == op.tile), None)
+    if tile is None or tile.layout is None:
+        yield f"no tile with a layout is called {op.tile!r}"
+    elif len(tile.order) != 2 or len(op.place) != 2:
+        yield f"{op.tile} has {len(tile.order)} dimensions, a place {len(op.place)}, and boxes have two"
+    elif tensor is not None:
+        yield from _of_sides(made, tensor.order, tile.name, tile.order, [n for _, n in tile.layout.inputs])
+    if isinstance(op, BoxCopy):
+        yield from _of_phase(ir, op.phase)
+
+
+def _of_sides(
+    m: BoxMap, order: tuple[int, ...], tile: str, tile_order: tuple[int, ...], extents: list[int]
+) -> Iterator[str]:
+    if order != tile_order:
+        yield f"values lie side by side along dimension {order[-1]} of {m.tensor}, along {tile_order[-1]} of {tile}"
+    sides = m.box.lines, m.box.run
+    if any(n > extents[d] for d, n in zip(tile_order, sides, strict=True)):
+        yield f"a box of {m.box.lines} lines of {m.box.run} values is larger than {tile}{extents}"
+
+
+def _of_wgmma(ir: KernelIR, op: Wgmma) -> Iterator[str]:
+    macro, instruction = op.macro, op.macro.instruction
+    if macro.kind != ir.kind:
+        yield f"{instruction.title} multiplies {macro.kind}, and the kernel's values are {ir.kind}"
+    if macro.d.inputs[:1] != (("thread", WARPS * LANES),):
+        yield f"the accumulators of {macro.name} are of {macro.d.inputs}, not of the threads of a warpgroup"
+    yield from of_map("the accumulators' map", macro.d, 2, 2)
+    first = op.d[0]
+    if any(e.array != first.array or e.index != (*first.index[:-1], first.index[-1] + n) for n, e in enumerate(op.d)):
+        yield f"accumulators are elements of {first.array} one behind the other"
+    array = next((r for r in ir.registers if r.name == first.array), None)
+    if array is not None and array.width * len(op.d) != macro.values[2]:
+        yield f"a thread has {macro.values[2]} values of {macro.name}, {len(op.d)} of {first.array} {array.width} each"
+    for name, x, held in (("a", op.a, instruction.a), ("b", op.b, instruction.b)):
+        yield from _of_operand(ir, name, x, held)
+
+
+def _of_operand(ir: KernelIR, name: str, x: SharedOperand, held: Any) -> Iterator[str]:
+    tile = next((t for t in ir.tiles if t.name == x.tile), None)
+    if tile is None or tile.layout is None:
+        yield f"no tile with a layout is called {x.tile!r}"
+    elif len(x.origin) != len(tile.layout.inputs):
+        yield f"{x.tile} has {len(tile.layout.inputs)} dimensions, not {len(x.origin)}"
+    if not isinstance(held, InShared):
+        yield f"the instruction has operand {name} in registers, not in {x.tile}"
+    elif x.descriptor.major != held.major or x.descriptor.swizzle not in held.swizzles:
+        yield f"the instruction reads operand {name} {held.major}-major, and its descriptor is {x.descriptor}"
+
+
+def _of_pending(ir: KernelIR, op: WgmmaWait | WaitStores) -> Iterator[str]:
+    if not 0 <= op.pending <= MOST_PENDING:
+        yield f"0 to {MOST_PENDING} groups may be left, not {op.pending}"
+
+
+RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
+    Roles: _of_roles,
+    InitBarriers: _of_init,
+    Arrive: _of_arrive,
+    Await: _of_await,
+    BoxCopy: _of_box,
+    BoxStore: _of_box,
+    Wgmma: _of_wgmma,
+    WgmmaWait: _of_pending,
+    WaitStores: _of_pending,
+}
+"""Of each kind of statement."""
