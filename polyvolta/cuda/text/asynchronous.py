@@ -85,8 +85,9 @@ def _operand(p: Printer, x: SharedOperand) -> str:
 
 def _wgmma(p: Printer, op: Wgmma) -> str:
     majors = op.a.descriptor.major, op.b.descriptor.major
-    function = warpgroups.product(op.macro.shape, op.macro.kind, majors)
-    return p.call(function, p.element(op.d), _operand(p, op.a), _operand(p, op.b))
+    function = warpgroups.product(op.macro.shape, op.macro.kind, majors, bool(op.adds))
+    adds = [" && ".join(map(p.condition, op.adds))] if op.adds else []
+    return p.call(function, p.element(op.d), _operand(p, op.a), _operand(p, op.b), *adds)
 
 
 def _wait(p: Printer, op: WgmmaWait) -> str:
