@@ -10,7 +10,7 @@ The result goes to memory by an exchange in each warp: the accumulators' rows of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
@@ -46,8 +46,9 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.layouts.boxes import OperandBoxes, plan_boxes
 from polyvolta.cuda.layouts.exchange import plan_exchange
 from polyvolta.cuda.target.boxes import Swizzle
-from polyvolta.cuda.target.instruction import LANE, I, Instruction, owned
-from polyvolta.cuda.target.macro_mma import MacroMma, Step
+from polyvolta.cuda.target.instruction import LANE, I, owned
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.warpgroup import WGMMA
 from polyvolta.sets import Aff, aff, var
 
 WARPS = 4  # of a warpgroup
@@ -56,18 +57,13 @@ T, WARP, LINEAR, ROUND, PART = (var(n) for n in ("t", "warp", "linearId", "round
 ORDERS = {"row": (0, 1), "col": (1, 0)}
 
 
-def of_warp(n: int) -> MacroMma:
-    """The 16 rows of m64nNk16 that a warp has, as a fragment."""
-    d = owned(n // 2, row=LANE // 4 + 8 * (I // 2 % 2), col=8 * (I // 4) + 2 * (LANE % 4) + I % 2)
-    a, b = owned(DEPTH // 2, row=LANE // 2, k=DEPTH // 2 * (LANE % 2) + I), owned(n // 2, k=LANE // 2, col=I)
-    made = Instruction((DEPTH, n, DEPTH), ("row", "col"), a, b, d)
-    steps = (Step(tuple(range(DEPTH // 2)), tuple(range(n // 2)), tuple(range(n // 2))),)
-    return MacroMma(f"m64n{n}k16", made.shape, made, a, b, d, steps)
-
-
-def wgmma(n: int) -> MacroMma:
-    """The product of a warpgroup, n columns wide."""
-    return replace(of_warp(n), shape=(ROWS, n, DEPTH))
+def of_warp(macro: MacroMma) -> MacroMma:
+    """The rows of a product that a warp has, as a fragment: its accumulators, whatever A and B are."""
+    _, n, k = macro.shape
+    row, col = macro.d.at(LANE, I)  # of the first warp
+    d = owned(macro.values[2], row=row, col=col)
+    a, b = owned(k // 2, row=LANE // 2, k=k // 2 * (LANE % 2) + I), owned(n // 2, k=LANE // 2, col=I)
+    return MacroMma(f"m{ROWS // WARPS}n{n}k{k}", (ROWS // WARPS, n, k), macro.instruction, a, b, d, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +138,14 @@ def product(
     bm, bn, bk = block
     parts = bm // (ROWS * warpgroups)
     orders = tuple(ORDERS[x] for x in layouts)
-    macro, depth = wgmma(bn), bk // DEPTH
+    macro, depth = WGMMA.of(bn).of(*layouts[:2]), bk // DEPTH
     plan_a = plan_boxes("a", ("row", "k"), (bm, bk), orders[0], ROWS, swizzle=swizzles[0])
     plan_b = plan_boxes("b", ("k", "col"), (bk, bn), orders[1], bn, swizzle=swizzles[1])
     pattern = max(plan_a.align, plan_b.align)
     a = Operand("A", plan_a, "blockIdx.y", 0)
     b = Operand("B", plan_b, "blockIdx.x", -(-stages * plan_a.chunks // pattern) * pattern)
     ring = b.start + stages * plan_b.chunks
-    exchange = plan_exchange(of_warp(bn), "half", orders[2])
+    exchange = plan_exchange(of_warp(macro), "half", orders[2])
     buffer = SharedTile("exchange", 0 if reuse else ring, WARPS * warpgroups * exchange.chunks)
     start = max(ring, buffer.start + buffer.chunks)
     full = PhaseBarriers("full", start, stages, 1)

@@ -20,14 +20,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.boxes import CHUNK, MOST_LINES, SWIZZLES, Box, Swizzle
 from polyvolta.cuda.target.descriptors import FIELD, Descriptor
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.sets import Aff, Map, var
+from polyvolta.sets import Aff, var
 
 K_STEP = 16  # of an instruction
 LINES = 8  # of an atom
+FEW = 97  # values of an input that a search for a difference goes through
 SIDES = ("a", "b")
 BASE, PART, STEP, PANEL, LINE, RUN, R, K = map(var, ("base", "part", "step", "panel", "line", "run", "r", "k"))
 
@@ -293,7 +296,7 @@ def unwritten(layout: IndexMap, order: tuple[int, int], box: Box, places: IndexM
     found = difference(IndexMap(inputs, (("chunk", base + wanted),)), IndexMap(inputs, (("chunk", written),)))
     if found is None:
         return None
-    at, wanted, written = found
+    at, (wanted,), (written,) = found
     what = f"value {at['run']} of line {at['line']} of the box {at['part']} of panel {at['panel']}"
     return f"{what} is written to chunk {written}, and the tile has it in chunk {wanted}"
 
@@ -314,7 +317,7 @@ def misread(tile: OperandBoxes) -> str | None:
     found = difference(IndexMap(inputs, (("chunk", base + wanted),)), IndexMap(inputs, (("chunk", read),)))
     if found is None:
         return None
-    at, wanted, read = found
+    at, (wanted,), (read,) = found
     mn, k = (f"{x} {at[n]}" for x, n in ((("row", "column")[SIDES.index(tile.operand)], "r"), ("k", "k")))
     what = f"{mn}, {k} of the operand of instruction {at['part']} in step {at['step']}"
     return f"{what} is read from chunk {read}, and the tile has it in chunk {wanted}"
@@ -328,12 +331,29 @@ def _bases(layout: IndexMap, swizzle: Swizzle) -> tuple[str, int]:
 def difference(left: IndexMap, right: IndexMap) -> tuple[dict[str, int], tuple[int, ...], tuple[int, ...]] | None:
     """An input at which two functions of the same inputs differ, and what they are there; None: they are equal.
 
-    Decided by the relations; expressions that are one after simplifying are one relation.
+    That they are is a proof by relations, all inputs together; expressions that are one after simplifying are one
+    relation. An input at which they differ is looked for among some first: many that differ do so there.
     """
     left, right = left.simplified(), right.simplified()
-    if left.exprs == right.exprs or left.relation.is_equal(right.relation):
+    if left.exprs == right.exprs:
         return None
-    point = (left.relation - right.relation).domain().sample()
-    at = dict(zip((name for name, _ in left.inputs), point, strict=True))
-    values = tuple(tuple(int(x) for x in m.evaluate(at)) for m in (left, right))
-    return at, values[0], values[1]
+    at = _met(left, right)
+    if at is None:
+        if left.relation.is_equal(right.relation):
+            return None
+        at = (left.relation - right.relation).domain().sample_point()
+    named = dict(zip((name for name, _ in left.inputs), map(int, at), strict=True))
+    one, other = (tuple(int(x) for x in m.evaluate(named)) for m in (left, right))
+    return named, one, other
+
+
+def _met(left: IndexMap, right: IndexMap) -> tuple[int, ...] | None:
+    """The first of some inputs at which two functions differ: of an input with many values some all over its range."""
+    values = [np.unique(np.linspace(0, n - 1, min(n, FEW)).astype(np.int64)) for _, n in left.inputs]
+    grid = dict(zip((name for name, _ in left.inputs), np.meshgrid(*values, indexing="ij", sparse=True)))
+    apart = np.zeros([len(v) for v in values], bool)
+    for one, other in zip(left.evaluate(grid), right.evaluate(grid), strict=True):
+        apart |= np.broadcast_to(one != other, apart.shape)
+    if not apart.any():
+        return None
+    return tuple(int(v[x]) for v, x in zip(values, np.unravel_index(int(apart.argmax()), apart.shape)))

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,8 +25,20 @@ from polyvolta.cuda.ir.accesses import Access, Operation
 from polyvolta.cuda.ir.memories import CHUNK_BYTES, LANES, SharedTile
 from polyvolta.cuda.machine.errors import NotAChunk, NotHere, OutOfBounds
 from polyvolta.cuda.machine.machine import Machine, title
-from polyvolta.cuda.machine.reach import GlobalReach, Index, Mask, Reach, Reaches, SharedReach, WarpAccess, settled
-from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.machine.reach import (
+    EngineReach,
+    GlobalReach,
+    Index,
+    Mask,
+    Reach,
+    Reaches,
+    SharedReach,
+    WarpAccess,
+    settled,
+)
+from polyvolta.cuda.machine.tables import apply as apply
+from polyvolta.cuda.machine.tables import chunks_of as chunks_of
+from polyvolta.cuda.machine.tables import owned as owned
 
 MOVED = {"read": "loads", "write": "stores"}
 
@@ -49,13 +60,13 @@ def warp_accesses(m: Machine, op: Operation, mask: Mask, array: str = "") -> Ite
 
 
 def instructions(m: Machine, found: Reaches) -> Iterator[WarpAccess]:
-    """The memory instructions of an operation whose reach is known, such as from `Step.reach`."""
+    """The memory instructions of an operation whose reach is known, such as from `Step.reach`; engines make none."""
     for at in found:
         a = at.access
         if isinstance(at, SharedReach):
             for unit in at.units:
                 yield WarpAccess(a.space, a.kind, a.array, np.broadcast_to(unit * at.width, m.shape), at.width, at.mask)
-        else:
+        elif isinstance(at, GlobalReach):
             yield from _global_instructions(a, at)
 
 
@@ -375,26 +386,3 @@ def within(
             )
             mask = ~threads if mask is None else mask & ~threads
     return mask
-
-
-# ---- tables
-
-
-@lru_cache(maxsize=64)
-def chunks_of(layout: IndexMap) -> np.ndarray:
-    """The chunk of every element of a tile's box."""
-    extents = [n for _, n in layout.inputs]
-    (chunk,) = apply(layout, *np.meshgrid(*map(np.arange, extents), indexing="ij", sparse=True))
-    return np.ascontiguousarray(np.broadcast_to(chunk, extents))
-
-
-@lru_cache(maxsize=256)
-def owned(ownership: IndexMap, count: int) -> tuple[np.ndarray, ...]:
-    """What each of a lane's values adds to an index: [1, 1, lane, value], of extent 1 where nothing depends on it."""
-    found = apply(ownership, np.arange(LANES).reshape(1, 1, -1, 1), np.arange(count).reshape(1, 1, 1, -1))
-    return tuple(np.asarray(x).reshape(np.shape(x) or (1, 1, 1, 1)) for x in found)
-
-
-def apply(f: IndexMap, *inputs: Any) -> tuple:
-    """An index map at numbers or arrays, by position."""
-    return f.evaluate({name: x for (name, _), x in zip(f.inputs, inputs, strict=True)})

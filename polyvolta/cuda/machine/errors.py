@@ -63,3 +63,21 @@ class BadPatience(CudaError, TypeError):
     """A patience that is no number of seconds."""
 
     id = "PV556"
+
+
+class BadPhase(CudaError, RuntimeError):
+    """A barrier's phases are used in a way that means nothing, or that parities can't tell apart."""
+
+    id = "PV532"
+
+
+class Deadlock(CudaError, RuntimeError):
+    """Nobody can go on: every thread that hasn't ended waits for another one. Says where each stands."""
+
+    id = "PV533"
+
+
+class LeftBehind(CudaError, RuntimeError):
+    """A block ends while something of it is on its way that reads or writes its shared memory."""
+
+    id = "PV534"

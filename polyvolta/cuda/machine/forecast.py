@@ -16,10 +16,11 @@ from warnings import warn
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.errors import TooLong
 from polyvolta.cuda.machine.machine import Step, names
+from polyvolta.cuda.machine.strands import parts_of
 from polyvolta.sets import Aff
 
 WARN = 60  # seconds that interpreting may take without a warning
@@ -57,6 +58,13 @@ def _count(body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath
                 out += _count(s.body, values, both, (*at, k))
             if s.orelse and np.any(both := np.logical_and(np.logical_not(holds), mask)):
                 out += _count(s.orelse, values, both, (*at, k), len(s.body))
+        elif isinstance(s, Roles):
+            start = 0
+            for role in s.roles:
+                inside = _count(role.body, values, mask, (*at, k), start)
+                for _ in parts_of(role):
+                    out += inside
+                start += len(role.body)
         else:
             out[(*at, k)] += 1
     return out

@@ -40,8 +40,11 @@ from polyvolta.cuda.machine.copies import Arrival, checked_arrival
 from polyvolta.cuda.machine.errors import BadCopies as BadCopies
 from polyvolta.cuda.machine.errors import BadHook as BadHook
 from polyvolta.cuda.machine.errors import BadPatience as BadPatience
+from polyvolta.cuda.machine.errors import BadPhase as BadPhase
 from polyvolta.cuda.machine.errors import BadTensor as BadTensor
+from polyvolta.cuda.machine.errors import Deadlock as Deadlock
 from polyvolta.cuda.machine.errors import Diverged as Diverged
+from polyvolta.cuda.machine.errors import LeftBehind as LeftBehind
 from polyvolta.cuda.machine.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong
@@ -51,6 +54,7 @@ from polyvolta.cuda.machine.machine import Hook, Machine, Step
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
+from polyvolta.cuda.machine.units import lockstep
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
 from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError
@@ -136,7 +140,7 @@ def interpret(
     arrival = checked_arrival(copies)
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
-    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None))
+    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None)) if lockstep(ir) else 1
     forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
     for first in range(0, count, batch):
         blocks = ir.block_order.blocks(grid, first, min(first + batch, count))

@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
+from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.machine.copies import Arrival, Copies
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
+from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
+from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, parts_of, weave
+from polyvolta.cuda.machine.units import Units, needed
 from polyvolta.sets import Aff, PolyvoltaError
-
-POISON = {"half": np.uint16(0xFEAD).view(np.float16), "bfloat16": np.uint16(0xFFAD),
-          "float": np.uint32(0xFFC0DEAD).view(np.float32)}  # fmt: skip
-"""NaN of each kind, in the dtype of arrays of that kind: bf16's are bit patterns, see `graph.functions.formats`."""
 
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
 Effect = Callable[["Machine", Any, Mask], Reaches]  # moves data, says where in memory
@@ -69,7 +69,11 @@ class Machine:
     path : of the statement that is being executed.
     copies : the asynchronous copies that are on their way.
     routes : what `access` keeps of the operations that were reached, by their identity and the array asked for.
+    units : what works beside the threads; None where the kernel has nothing of the kind, or nothing is computed.
+    strand : the threads whose turn it is, where they go at different paces; see `strands`.
     """
+
+    computes: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -89,10 +93,15 @@ class Machine:
         self.routes: dict[tuple[int, str], Any] = {}
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
-        self.copies = Copies(self.shape, arrival, tuple(int(x) for x in blocks[:, 0]))
+        first = tuple(int(x) for x in blocks[:, 0])
+        self.copies = Copies(self.shape, arrival, first)
+        self.weaver, self.strand = Weaver(arrival, first), None
         self.poison = POISON[ir.kind].view(np.uint16)  # the bits of what nobody wrote in shared memory
         self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON[ir.kind])
         self.shared = {t.name: self.memory[:, t.start : t.start + t.buffers * t.chunks] for t in ir.tiles}
+        self.units = None
+        if self.computes and needed(ir):
+            self.units = Units(ir, self.shape, self.memory.shape[1], arrival, first)
         self.registers = {}
         for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
             array = np.full((*r.shape, *self.shape, r.width), POISON[r.kind])
@@ -108,11 +117,16 @@ class Machine:
 
     def steps(self) -> Iterator[Step]:
         """Execute the program, once, operation by operation: each step is given out when it has been taken."""
-        return self._body(self.ir.body, None, ())
+        program = self._body(self.ir.body, None, ())
+        if self.units is None:
+            yield from program  # type: ignore[misc]
+            return
+        yield from weave(self, [Strand("", "", None, self.values, program)], self._hasten)
+        self.units.end()
 
     # ---- control
 
-    def _body(self, body: tuple[kir.Stmt, ...], mask: Mask, at: IrPath, first: int = 0) -> Iterator[Step]:
+    def _body(self, body: tuple[kir.Stmt, ...], mask: Mask, at: IrPath, first: int = 0) -> Iterator[Step | Wait]:
         for k, s in enumerate(body, first):
             self.path = (*at, k)
             if isinstance(s, kir.Loop):
@@ -124,20 +138,54 @@ class Machine:
                 yield from self._guarded(s.body, mask, holds, (*at, k))
                 if s.orelse:
                     yield from self._guarded(s.orelse, mask, np.logical_not(holds), (*at, k), len(s.body))
+            elif isinstance(s, kir.Roles):
+                yield from self._roles(s, mask, (*at, k))
             else:
+                if (self.strand is not None) and (wait := self._wait(s, mask)) is not None:
+                    while not wait.over(self):
+                        yield wait
                 with np.errstate(all="ignore"):  # values may overflow, divide by zero and be NaN, as on a GPU
                     reach = self._effect(s, mask)
                 if self.hook is not None:
                     self.hook(self, s, self.values)
                 yield Step((*at, k), s, mask, reach)
 
+    def _roles(self, s: kir.Roles, mask: Mask, at: IrPath) -> Iterator[Step]:
+        """Each role's warps run its body; loop variables are their own."""
+        strands, first = [], 0
+        for role in s.roles:
+            for name, start, warps in parts_of(role):
+                own = np.zeros(self.shape, bool)
+                own[:, start : start + warps] = True if mask is None else mask[:, start : start + warps]
+                if own.any():
+                    body = self._body(role.body, own, at, first)
+                    strands.append(Strand(name, role.name, own, dict(self.values), body))
+            first += len(role.body)
+        yield from weave(self, strands, self._hasten)
+
+    def _hasten(self) -> bool:
+        return self.units is not None and self.units.engine.hasten(self)
+
+    def _wait(self, op: kir.Op, mask: Mask) -> Wait | None:
+        """What the threads at hand wait for before they take an operation."""
+        strand = self.strand
+        if strand is not None and strand.role and op.together in ("role", "block"):
+            others = tuple(s for s in strand.woven if op.together == "block" or s.role == strand.role)
+            strand.meetings[op.together] += 1
+            whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == self.shape[1] * LANES)
+            return Meeting(op.together, strand.meetings[op.together], others, whole)
+        return None if self.units is None else self.units.wait(self, op, mask)
+
     def _effect(self, op: kir.Op, mask: Mask) -> Reaches:
         try:
-            if mask is not None and (group := _TOGETHER.get(op.together)) is not None:
-                self.whole(op, mask, *group)
+            self._come_together(op, mask)
             if self.copies.pending.issued:
                 self.copies.tick(self)
+            if self.units is not None:
+                self.units.tick(self)
             reach = self.effects[type(op)](self, op, mask)
+            if self.units is not None:
+                self.units.took(self, op, mask, reach)
             if op.commits:
                 self.copies.commit(mask)
             if op.awaits is not None:
@@ -188,9 +236,26 @@ class Machine:
             return value
         return per_block if (per_block != per_block[0]).any() else per_block.flat[0].item()
 
+    def _come_together(self, op: kir.Op, mask: Mask) -> None:
+        """Refuse an operation that only some threads of those take part in who must together."""
+        strand = self.strand
+        if op.together == "warpgroup":
+            split = _split_warpgroups(np.ones(self.shape, bool) if mask is None else mask)
+            self._split(op, split, "a warpgroup")
+        elif mask is None or op.together == "thread":
+            return
+        elif op.together != "warp" and strand is not None and strand.role:
+            self._split(op, mask.any((1, 2), keepdims=True) & strand.mask & ~mask, f"the threads of {strand.name}")
+        else:
+            self.whole(op, mask, *_TOGETHER[op.together])
+
     def whole(self, op: kir.Op, mask: np.ndarray, axes: tuple[int, ...], group: str) -> None:
         """Refuse an operation that only some threads of a warp, or of a block, take part in."""
-        if (split := mask.any(axes, keepdims=True) & ~mask).any():
+        self._split(op, mask.any(axes, keepdims=True) & ~mask, group)
+
+    def _split(self, op: kir.Op, split: np.ndarray, group: str) -> None:
+        """Refuse an operation that some threads miss, if any do."""
+        if split.any():
             self.refuse(Diverged(f"{title(op)}: only part of {group} of block {self.block(split)} takes part"), split)
 
     def refuse(self, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
@@ -235,16 +300,30 @@ class Machine:
 
     def element(self, e: kir.Element) -> np.ndarray:
         """The values of a register element in every thread, [block, warp, lane, width]: a view."""
-        array = self.registers[e.array]
-        index = [self.number(x, f"an index of register array {e.array}") for x in e.index]
-        extents = list(array.shape[3:-1])
-        if any(not 0 <= i < n for i, n in zip(index, extents, strict=True)):
-            raise OutOfBounds(f"register {e.array}{index} is outside of {e.array}{extents}")
-        return array[(slice(None), slice(None), slice(None), *index)]
+        return self.registers[e.array][(slice(None), slice(None), slice(None), *self.index(e.array, e.index))]
+
+    def index(self, name: str, index: tuple[Aff, ...]) -> tuple[int, ...]:
+        """Which element of a register array, on which all threads agree."""
+        numbers = [self.number(x, f"an index of register array {name}") for x in index]
+        extents = list(self.registers[name].shape[3:-1])
+        if any(not 0 <= i < n for i, n in zip(numbers, extents, strict=True)):
+            raise OutOfBounds(f"register {name}{numbers} is outside of {name}{extents}")
+        return tuple(numbers)
 
 
-_TOGETHER = {"warp": ((2,), "the lanes of a warp"), "block": ((1, 2), "the threads")}
+_TOGETHER = {"warp": ((2,), "the lanes of a warp"), "role": ((1, 2), "the threads"), "block": ((1, 2), "the threads")}
 """Of operations that some threads take together: the axes of a mask, and who they are in words."""
+
+
+def _split_warpgroups(mask: np.ndarray) -> np.ndarray:
+    """The threads of those warpgroups of which only some take part, or that the block has in part."""
+    blocks, warps, lanes = mask.shape
+    groups = -(-warps // WARPS)
+    padded = np.zeros((blocks, groups * WARPS, lanes), bool)
+    padded[:, :warps] = mask
+    padded = padded.reshape(blocks, groups, -1)
+    split = padded.any(-1) & ~padded.all(-1)
+    return np.broadcast_to(np.repeat(split, WARPS, 1)[:, :warps, None], mask.shape)
 
 
 def names(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray) -> dict[str, Any]:

@@ -10,6 +10,10 @@ import numpy as np
 
 from polyvolta.cuda.ir.memories import CHUNK
 
+POISON = {"half": np.uint16(0xFEAD).view(np.float16), "bfloat16": np.uint16(0xFFAD),
+          "float": np.uint32(0xFFC0DEAD).view(np.float32)}  # fmt: skip
+"""NaN of each kind, in the dtype of arrays of that kind: bf16's are bit patterns, see `graph.functions.formats`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:

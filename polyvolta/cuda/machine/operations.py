@@ -13,6 +13,7 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
+from polyvolta.cuda.machine import units
 from polyvolta.cuda.machine.access import apply, reaches, which
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
@@ -230,6 +231,7 @@ EFFECTS: dict[type, Effect] = {
     kir.AsyncCopy: _async_copy,
     kir.CommitCopies: _order,
     kir.WaitCopies: _order,
+    **units.EFFECTS,
 }
 
 

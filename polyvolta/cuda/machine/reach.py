@@ -97,7 +97,21 @@ class SharedReach:
         return settled(first + self.units[instruction], shape, self.mask)
 
 
-Reach = GlobalReach | SharedReach
+@dataclass(frozen=True, slots=True)
+class EngineReach:
+    """An access that no lane makes: a copy engine's or a tensor core's, which the threads have asked for.
+
+    Parameters
+    ----------
+    access : whose reach it is; it says where for each thread that asks.
+    mask : which threads [block, warp, lane] ask; None: all.
+    """
+
+    access: Access
+    mask: Mask
+
+
+Reach = GlobalReach | SharedReach | EngineReach
 Reaches = tuple[Reach, ...]
 """Of an operation: one for each of its accesses to a tensor or a tile, in their order. () where it has none, or was
 refused as a whole."""

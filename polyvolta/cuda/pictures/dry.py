@@ -44,6 +44,7 @@ class DryMachine(Machine):
     refused : what was wrong with places that have been asked for, and of which threads; such threads take no part.
     """
 
+    computes = False
     refused: list[tuple[PolyvoltaError, np.ndarray | None]]
 
     @property

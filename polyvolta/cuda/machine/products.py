@@ -1,0 +1,230 @@
+"""Products of warpgroups: on their way from when they are issued until they are waited for.
+
+Each product is done at some moment between the two: then tensor cores read both operands from shared memory, where their
+descriptors say, swizzled by addresses, and no layout is asked. Products of a warpgroup on one accumulator are done in
+order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
+
+Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: an accumulator
+that isn't fenced starts as `POISON`. So do values of shared memory that threads wrote and haven't fenced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, KernelIR, SharedOperand, Wgmma
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.ir.warpgroups import WARPS
+from polyvolta.cuda.machine.tables import apply
+from polyvolta.cuda.machine.copies import Pending
+from polyvolta.cuda.machine.engine import Times, swizzled
+from polyvolta.cuda.machine.errors import Diverged, LeftBehind, OutOfBounds
+from polyvolta.cuda.machine.memories import POISON
+from polyvolta.cuda.machine.proxies import NOBODY
+from polyvolta.cuda.machine.reach import Mask
+from polyvolta.cuda.target.descriptors import Descriptor
+from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.graph.functions.formats import widened
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.machine.machine import Machine
+
+Index = tuple[int, ...]
+SIDES = ("a", "b")
+
+
+@dataclass(eq=False, slots=True)
+class _Product:
+    """A product of some warpgroups.
+
+    Parameters
+    ----------
+    op : what is multiplied.
+    index : of the accumulator in its register array.
+    starts : of A and B the chunk at which the descriptor starts, [block, warpgroup].
+    left : of which warpgroups it isn't done yet, [block, warpgroup].
+    due : when it is done, likewise.
+    """
+
+    op: Wgmma
+    index: Index
+    starts: tuple[np.ndarray, np.ndarray]
+    left: np.ndarray
+    due: np.ndarray | None
+
+
+class Products:
+    """The products of a batch of blocks.
+
+    Attributes
+    ----------
+    sums : array -> [block, warp, lane, *shape, width], what accumulators are whose registers hold `POISON`.
+    running : array -> [*shape, block, warpgroup], how many products on each haven't been waited for.
+    touched : array -> [*shape, block, warp], whether threads have touched it since their last fence.
+    """
+
+    def __init__(self, ir: KernelIR, shape: tuple[int, int, int], times: Times) -> None:
+        self.shape, self.times = shape, times
+        self.groups = shape[1] // WARPS
+        self.pending: Pending[_Product] = Pending(shape)
+        self.last = np.zeros((shape[0], self.groups), np.int64)  # when a warpgroup's newest product is due
+        arrays = {op.d.array for op in operations(ir.body) if isinstance(op, Wgmma)}
+        extents = {r.name: r.shape for r in ir.registers if r.name in arrays}
+        self.sums: dict[str, np.ndarray] = {}
+        self.running = {n: np.zeros((*s, shape[0], self.groups), np.int64) for n, s in extents.items()}
+        self.touched = {n: np.ones((*s, *shape[:2]), bool) for n, s in extents.items()}
+
+    def issue(self, m: Machine, op: Wgmma, mask: Mask) -> None:
+        """Some warpgroups, each whole, have a product made."""
+        who = self._groups(mask)
+        index, registers = m.index(op.d.array, op.d.index), m.element(op.d)
+        starts = tuple(self._start(m, op, x, who) for x in (op.a, op.b))
+        if op.d.array not in self.sums:
+            self.sums[op.d.array] = m.registers[op.d.array].copy()
+        sums = registers if self.times.eager else self.sums[op.d.array][:, :, :, *index]
+        fresh = _threads(who & (self.running[op.d.array][index] == 0))
+        untold = np.repeat(self.touched[op.d.array][index][:, : self.groups * WARPS, None], LANES, 2)
+        warps = self.groups * WARPS
+        np.copyto(sums[:, :warps], registers[:, :warps], where=fresh[..., None])
+        np.copyto(sums[:, :warps], POISON["float"], where=(fresh & untold)[..., None])
+        self.running[op.d.array][index] += who
+        due = self.times.due(who.shape)
+        if due is not None:
+            due = self.last = np.where(who, np.maximum(due, self.last), self.last)
+        made = _Product(op, index, starts, who, due)  # type: ignore[arg-type]
+        if self.times.eager:
+            self._make(m, made, who)
+        else:
+            np.copyto(registers[:, :warps], POISON["float"], where=_threads(who)[..., None])
+        self.pending.issue(made, mask)
+
+    def fence(self, mask: Mask) -> None:
+        """Some warpgroups' registers are ready."""
+        warps = np.ones(self.shape[:2], bool) if mask is None else mask.any(2)
+        for touched in self.touched.values():
+            touched &= ~warps
+
+    def touch(self, array: str, index: Index, mask: Mask) -> None:
+        """Threads touch a register element, by other operations than products."""
+        self.touched[array][index] |= True if mask is None else mask.any(2)
+
+    def commit(self, mask: Mask) -> None:
+        """Some warpgroups close a group."""
+        self.pending.commit(mask)
+
+    def wait(self, m: Machine, newest: int, mask: Mask) -> None:
+        """Some warpgroups wait for all their groups but the newest."""
+        for product, arrived in self.pending.wait(newest, mask):
+            who = self._groups(arrived)
+            self._make(m, product, who & product.left)
+            array = product.op.d.array
+            self.running[array][product.index] -= who
+            done = _threads(who & (self.running[array][product.index] == 0))
+            registers, warps = m.registers[array][:, :, :, *product.index], self.groups * WARPS
+            if not self.times.eager:
+                sums = self.sums[array][:, :, :, *product.index]
+                np.copyto(registers[:, :warps], sums[:, :warps], where=done[..., None])
+
+    def tick(self, m: Machine) -> None:
+        """An operation is about to be taken: what is due is done."""
+        for one in self.pending.issued:
+            product = one.what
+            if product.due is not None and (now := product.left & (product.due <= self.times.clock)).any():
+                self._make(m, product, now)
+
+    def end(self) -> None:
+        """The blocks end.
+
+        Raises
+        ------
+        LeftBehind : before all products were waited for.
+        """
+        if self.pending.issued:
+            op = self.pending.issued[0].what.op
+            raise LeftBehind(f"a block ends while products run: {' '.join(('Wgmma', op.statement))}",
+                             hint="a wait for all of them stands before the end")  # fmt: skip
+
+    def _groups(self, mask: Mask) -> np.ndarray:
+        """Which warpgroups take part, [block, warpgroup]; each is whole or not there at all."""
+        if mask is None:
+            return np.ones((self.shape[0], self.groups), bool)
+        return np.asarray(mask[:, : self.groups * WARPS : WARPS, 0])
+
+    def _start(self, m: Machine, op: Wgmma, x: SharedOperand, who: np.ndarray) -> np.ndarray:
+        """The chunk of the blocks' shared memory at which a descriptor starts, [block, warpgroup]."""
+        tile = m.ir.tile(x.tile)
+        buffer, start = (np.broadcast_to(e.evaluate(m.values), self.shape) for e in (x.buffer, x.start))
+        first = (tile.start + buffer * tile.chunks + start)[:, : self.groups * WARPS]
+        first = first.reshape(self.shape[0], self.groups, WARPS * LANES)
+        apart = who & (first != first[..., :1]).any(-1)
+        if apart.any():
+            raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup name several places of {x.tile}")
+        outside = (buffer < 0) | (buffer >= tile.buffers)
+        outside = outside[:, : self.groups * WARPS].reshape(first.shape).any(-1) & who
+        reads, first = _reads(x.descriptor, *_side(op, x)), first[..., 0]
+        memory = swizzled(x.descriptor.swizzle, m.memory.shape[1])
+        outside |= who & ((first < 0) | (first + reads.max() >= m.memory.shape[1]) | (first + reads.max() >= len(memory)))
+        if outside.any():
+            raise OutOfBounds(f"Wgmma {op.statement}: a descriptor of {x.tile} leaves shared memory, or its "
+                              f"{tile.buffers} buffers", where=f"block {m.block(outside[..., None])}")  # fmt: skip
+        return np.where(who, first, 0)
+
+    def _make(self, m: Machine, one: _Product, who: np.ndarray) -> None:
+        """A product is done, of some warpgroups."""
+        one.left = one.left & ~who
+        block, group = np.nonzero(who)
+        if not len(block):
+            return
+        op = one.op
+        a, b = (_operand(m, op, x, block, start[block, group])
+                for x, start in zip((op.a, op.b), one.starts, strict=True))  # fmt: skip
+        product = (a @ b.swapaxes(1, 2)).astype(np.float32)  # of [thread's warpgroup, 64, k] and [..., n, k]
+        row, col = _owned(op.macro)
+        added = product[:, row, col].reshape(len(block), WARPS, LANES, -1)
+        warp = WARPS * group[:, None] + np.arange(WARPS)
+        arrays = m.registers if self.times.eager else self.sums
+        arrays[op.d.array][:, :, :, *one.index][block[:, None], warp] += added
+
+
+def _threads(who: np.ndarray) -> np.ndarray:
+    """[block, warpgroup] for each thread of theirs: [block, warp, lane]."""
+    return np.repeat(np.repeat(who, WARPS, 1)[..., None], LANES, 2)
+
+
+def _side(op: Wgmma, x: SharedOperand) -> tuple[int, int]:
+    """An operand's extents, that of k last."""
+    m, n, k = op.macro.shape
+    return (m if x is op.a else n), k
+
+
+@lru_cache(maxsize=256)
+def _reads(d: Descriptor, mn: int, k: int) -> np.ndarray:
+    """[r, k]: chunks from the start on, before the swizzle."""
+    (chunk,) = apply(d.reads(mn, k), np.arange(mn)[:, None], np.arange(k))
+    return np.asarray(np.broadcast_to(chunk, (mn, k)))
+
+
+def _operand(m: Machine, op: Wgmma, x: SharedOperand, block: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """An operand as tensor cores read it now, [warpgroup, r, k] in fp64."""
+    mn, k = _side(op, x)
+    d = x.descriptor
+    chunk = swizzled(d.swizzle, m.memory.shape[1])[start[:, None, None] + _reads(d, mn, k)] % m.memory.shape[1]
+    value = (np.arange(k) if d.major == "k" else np.arange(mn)[:, None]) % CHUNK
+    at = block[:, None, None], chunk, np.broadcast_to(value, (mn, k))
+    bits = m.memory.view(np.uint16)[at]
+    assert m.units is not None
+    bits[m.units.proxies.writer[at] != NOBODY] = m.poison
+    return np.asarray(widened(bits.view(m.memory.dtype)).astype(np.float64))
+
+
+@lru_cache(maxsize=64)
+def _owned(macro: MacroMma) -> tuple[np.ndarray, np.ndarray]:
+    """[thread of a warpgroup, value]: row and column of the product."""
+    (_, threads), (_, values) = macro.d.inputs
+    row, col = apply(macro.d, np.arange(threads)[:, None], np.arange(values))
+    row, col = (np.broadcast_to(x, (threads, values)) for x in (row, col))
+    return row, col

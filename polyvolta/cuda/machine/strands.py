@@ -1,0 +1,192 @@
+"""Roles as coroutines: threads that go on at a pace of their own until they wait for others.
+
+A *strand* is some warps of all blocks of a batch in lockstep: a role, or each of its warpgroups, or all threads where
+there are no roles. Its program is a generator with loop variables of its own, which gives out each operation that it
+has taken, or what it waits for: a phase that isn't complete, other strands that are to meet it at a barrier. `weave`
+lets one strand take one step, then this one or another, as the kind of run says:
+
+    "lazy"      each as far as it comes, then the next; what engines move arrives only when nobody else can go on
+    "eager"     in turn, a step each; what engines move arrives at once
+    a seed      any, drawn at random; so are the times of arrival
+
+When no strand can go on and nothing is on its way, nobody ever will: a deadlock, with the place of each strand.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyvolta.cuda.ir.kernel_ir import Role
+from polyvolta.cuda.ir.walk import IrPath, inner
+from polyvolta.cuda.ir.warpgroups import WARPS
+from polyvolta.cuda.machine.errors import Deadlock
+from polyvolta.cuda.machine.reach import Mask
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.machine.machine import Machine, Step
+
+
+class Wait(ABC):
+    """What a strand waits for; its text says what that is."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def over(self, m: Machine) -> bool:
+        """Whether it need not wait any longer."""
+
+
+@dataclass(eq=False, slots=True)
+class Strand:
+    """Some warps and their program.
+
+    Parameters
+    ----------
+    name : for messages.
+    role : which role's warps they are.
+    mask : which threads; None: all.
+    values : the names' values in it.
+    steps : the program.
+
+    Attributes
+    ----------
+    path : where it stands.
+    wait : what it waits for, if for anything.
+    meetings : how often it has come to where a role, or the block, meets.
+    woven : all strands that it is woven with, itself included.
+    """
+
+    name: str
+    role: str
+    mask: Mask
+    values: dict[str, Any]
+    steps: Iterator[Step | Wait]
+    path: IrPath = ()
+    wait: Wait | None = None
+    ended: bool = False
+    meetings: Counter[str] = field(default_factory=Counter)
+    woven: Sequence[Strand] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting(Wait):
+    """A strand waits until all of some have come as often as it has."""
+
+    scope: str
+    times: int
+    others: tuple[Strand, ...]
+    whole: bool
+
+    def over(self, m: Machine) -> bool:
+        return self.whole and all(s.meetings[self.scope] >= self.times for s in self.others)
+
+    def __str__(self) -> str:
+        missing = [s.name for s in self.others if s.meetings[self.scope] < self.times]
+        missing += [] if self.whole else ["warps without a role"]
+        return f"a barrier of the {self.scope}, to which {', '.join(missing)} must come"
+
+
+class Weaver:
+    """Chooses who is next.
+
+    Parameters
+    ----------
+    arrival : the kind of run, a checked one.
+    start : any numbers: with a seed they make each batch's choices its own.
+    """
+
+    def __init__(self, arrival: str | int, start: tuple[int, ...]) -> None:
+        self.arrival = arrival
+        self.random = None if isinstance(arrival, str) else np.random.default_rng((arrival, *start, 2))
+
+    def next(self, ready: Sequence[Strand], last: Strand | None, strands: Sequence[Strand]) -> Strand:
+        """One of those that can go on."""
+        if self.random is not None:
+            return ready[int(self.random.integers(len(ready)))]
+        if last in ready and self.arrival == "lazy":
+            return last  # type: ignore[return-value]
+        after = 0 if last is None else strands.index(last) + 1
+        return next(s for s in (*strands[after:], *strands[:after]) if s in ready)
+
+
+def weave(m: Machine, strands: Sequence[Strand], hasten: Callable[[], bool]) -> Iterator[Step]:
+    """The steps of all strands.
+
+    Parameters
+    ----------
+    hasten : lets something arrive that is on its way; whether there was any.
+
+    Raises
+    ------
+    Deadlock
+    """
+    outer, last = (m.strand, m.values, m.path), None
+    for s in strands:
+        s.woven = strands
+    while live := [s for s in strands if not s.ended]:
+        ready = [s for s in live if _goes_on(m, s)]
+        if not ready:
+            if not hasten():
+                raise _deadlock(m, strands)
+            continue
+        last = m.weaver.next(ready, last, strands)
+        m.strand, m.values, m.path = last, last.values, last.path
+        found = next(last.steps, None)
+        last.path = m.path
+        if found is None:
+            last.ended = True
+        elif isinstance(found, Wait):
+            last.wait = found
+        else:
+            last.wait = None
+            yield found
+    m.strand, m.values, m.path = outer
+
+
+def _goes_on(m: Machine, s: Strand) -> bool:
+    if s.wait is None:
+        return True
+    m.strand, m.values, m.path = s, s.values, s.path
+    return s.wait.over(m)
+
+
+def _deadlock(m: Machine, strands: Sequence[Strand]) -> Deadlock:
+    texts = []
+    for s in strands:
+        if s.ended:
+            texts.append(f"{s.name or 'the program'} has ended")
+            continue
+        m.strand, m.values, m.path = s, s.values, s.path
+        block = 0 if s.mask is None else int(np.argmax(s.mask.any((1, 2))))
+        warp = 0 if s.mask is None else int(np.argmax(s.mask[block].any(1)))
+        loops = ", ".join(f"{n} = {v}" for n, v in m.loops(block, warp).items())
+        op = _statement(m)
+        at = " ".join(x for x in (type(op).__name__, getattr(op, "statement", "")) if x)
+        texts.append(f"{s.name or 'the program'} at {at}{f' with {loops}' if loops else ''} waits for {s.wait}")
+    blocks = f"block {tuple(int(x) for x in m.blocks[:, 0])}" + (" and those with it" if m.shape[0] > 1 else "")
+    return Deadlock("nobody can go on: " + "; ".join(texts), where=blocks)
+
+
+def _statement(m: Machine) -> Any:
+    body, s = m.ir.body, None
+    for number in m.path:
+        s = body[number]
+        body = inner(s)
+    return s
+
+
+def parts_of(role: Role) -> list[tuple[str, int, int]]:
+    """The strands of a role: its warpgroups, if it has some; name, first warp, warps.
+
+    >>> parts_of(Role("consumer", 0, 8, ())), parts_of(Role("producer", 8, 1, ()))
+    ([('consumer 0', 0, 4), ('consumer 1', 4, 4)], [('producer', 8, 1)])
+    """
+    if role.first % WARPS or role.warps % WARPS or role.warps == WARPS:
+        return [(role.name, role.first, role.warps)]
+    return [(f"{role.name} {n}", role.first + WARPS * n, WARPS) for n in range(role.warps // WARPS)]

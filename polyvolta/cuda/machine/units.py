@@ -1,0 +1,193 @@
+"""What works beside the threads of a batch of blocks: barriers with phases, the copy engine, products of warpgroups.
+
+A machine has `Units` if its kernel uses any of these. Here are the effects of the operations that speak to them, and
+what a thread waits for before it takes one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from polyvolta.cuda.ir import boxes, phases, warpgroups
+from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.walk import operations, walk
+from polyvolta.cuda.machine.copies import Arrival
+from polyvolta.cuda.machine.engine import Engine, Times
+from polyvolta.cuda.machine.phases import Phases, PhaseWait
+from polyvolta.cuda.machine.products import Products
+from polyvolta.cuda.machine.proxies import Proxies
+from polyvolta.cuda.machine.reach import EngineReach, Mask, Reaches, SharedReach
+from polyvolta.cuda.machine.strands import Wait
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.machine.machine import Machine
+
+OPERATIONS = (*phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS)
+
+
+def needed(ir: KernelIR) -> bool:
+    """Whether a kernel speaks to any of them."""
+    return any(isinstance(op, OPERATIONS) for op in operations(ir.body))
+
+
+class Units:
+    """Those of a batch of blocks.
+
+    Parameters
+    ----------
+    ir : the kernel.
+    shape : (blocks, warps, 32).
+    chunks : of a block's shared memory.
+    arrival, start : the kind of run, see `strands`; with a seed any numbers that make each batch's times its own.
+    """
+
+    def __init__(
+        self, ir: KernelIR, shape: tuple[int, int, int], chunks: int, arrival: Arrival, start: tuple[int, ...]
+    ) -> None:
+        self.times = Times(arrival, start)
+        self.phases = Phases(shape[0], ir.barriers)
+        self.engine = Engine(shape, self.times)
+        self.products = Products(ir, shape, self.times)
+        self.proxies = Proxies(shape, chunks)
+
+    def wait(self, m: Machine, op: kir.Op, mask: Mask) -> Wait | None:
+        """What threads wait for before they take an operation."""
+        return PhaseWait(self.phases, self.phases.at(m, op.phase, mask)) if isinstance(op, kir.Await) else None
+
+    def tick(self, m: Machine) -> None:
+        """An operation is about to be taken."""
+        if self.times.random is not None:
+            self.times.clock += 1
+            self.engine.tick(m)
+            self.products.tick(m)
+
+    def took(self, m: Machine, op: kir.Op, mask: Mask, reach: Reaches) -> None:
+        """An operation was taken: what it means for those who work beside the threads."""
+        if op.orders == "block":
+            self.phases.met(mask)
+        for at in reach:
+            if isinstance(at, SharedReach) and at.access.writes and at.access.when == "issue":
+                self.proxies.wrote(at, at.mask)
+        if not isinstance(op, kir.Wgmma):
+            for a in m.accesses(op):
+                if a.space == "registers" and a.array in self.products.touched:
+                    self.products.touch(a.array, m.index(a.array, a.index), mask)
+
+    def end(self) -> None:
+        """The blocks end."""
+        self.engine.end()
+        self.products.end()
+
+
+# ---- effects
+
+
+def _units(m: Machine) -> Units:
+    assert m.units is not None  # of a kernel with such operations
+    return m.units
+
+
+def _reaches(m: Machine, op: kir.Op, mask: Mask) -> Reaches:
+    """What engines reach, without any lane's addresses."""
+    return tuple(EngineReach(a, mask) for a in m.accesses(op) if a.space != "registers")
+
+
+def _init(m: Machine, op: kir.InitBarriers, mask: Mask) -> Reaches:
+    _units(m).phases.begin(m, mask)
+    return ()
+
+
+def _arrive(m: Machine, op: kir.Arrive, mask: Mask) -> Reaches:
+    rows = _units(m).phases
+    rows.arrive(m, rows.at(m, op.phase, mask), op.bytes)
+    return ()
+
+
+def _box_copy(m: Machine, op: kir.BoxCopy, mask: Mask) -> Reaches:
+    units = _units(m)
+    units.engine.copy(m, op, mask, units.phases.at(m, op.phase, mask))
+    return _reaches(m, op, mask)
+
+
+def _box_store(m: Machine, op: kir.BoxStore, mask: Mask) -> Reaches:
+    _units(m).engine.store(m, op, mask)
+    return _reaches(m, op, mask)
+
+
+def _commit_stores(m: Machine, op: kir.CommitStores, mask: Mask) -> Reaches:
+    _units(m).engine.commit(mask)
+    return ()
+
+
+def _wait_stores(m: Machine, op: kir.WaitStores, mask: Mask) -> Reaches:
+    _units(m).engine.wait(m, op.pending, mask)
+    return ()
+
+
+def _proxy_fence(m: Machine, op: kir.ProxyFence, mask: Mask) -> Reaches:
+    _units(m).proxies.fence(mask)
+    return ()
+
+
+def _wgmma(m: Machine, op: kir.Wgmma, mask: Mask) -> Reaches:
+    _units(m).products.issue(m, op, mask)
+    return _reaches(m, op, mask)
+
+
+def _wgmma_fence(m: Machine, op: kir.WgmmaFence, mask: Mask) -> Reaches:
+    _units(m).products.fence(mask)
+    return ()
+
+
+def _wgmma_commit(m: Machine, op: kir.WgmmaCommit, mask: Mask) -> Reaches:
+    _units(m).products.commit(mask)
+    return ()
+
+
+def _wgmma_wait(m: Machine, op: kir.WgmmaWait, mask: Mask) -> Reaches:
+    _units(m).products.wait(m, op.pending, mask)
+    return ()
+
+
+def _nothing(m: Machine, op: kir.Await, mask: Mask) -> Reaches:
+    return ()  # it was waited for
+
+
+EFFECTS: dict[type, Any] = {
+    kir.InitBarriers: _init,
+    kir.Arrive: _arrive,
+    kir.Await: _nothing,
+    kir.BoxCopy: _box_copy,
+    kir.BoxStore: _box_store,
+    kir.CommitStores: _commit_stores,
+    kir.WaitStores: _wait_stores,
+    kir.ProxyFence: _proxy_fence,
+    kir.Wgmma: _wgmma,
+    kir.WgmmaFence: _wgmma_fence,
+    kir.WgmmaCommit: _wgmma_commit,
+    kir.WgmmaWait: _wgmma_wait,
+}
+
+
+# ---- which blocks may run in lockstep
+
+
+def lockstep(ir: KernelIR) -> bool:
+    """Whether all blocks wait for the same things in the same order, so that they can run in lockstep.
+
+    No loop and no condition around what waits or is waited for depends on which block it is. Blocks of which that isn't
+    true run one by one: in lockstep one might wait for another one's phase, and so on in a circle that neither is in.
+    """
+    own = {"blockIdx.x", "blockIdx.y", "blockIdx.z"}
+    for name, e in ir.derived:
+        own |= {name} if e.names() & own else set()
+    for _, s in walk(ir.body):
+        bounds = s.conditions if isinstance(s, kir.When) else (*s.lower, *s.upper) if isinstance(s, kir.Loop) else ()
+        if any(e.names() & own for e in bounds) and any(_speaks(op) for op in operations((s,))):
+            return False
+    return True
+
+
+def _speaks(op: kir.Op) -> bool:
+    return isinstance(op, OPERATIONS) or op.orders in ("role", "block")
