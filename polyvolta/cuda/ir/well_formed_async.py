@@ -73,8 +73,11 @@ def _of_wgmma(ir: KernelIR, op: Wgmma) -> Iterator[str]:
     macro = op.macro
     if macro.kind != ir.kind:
         yield f"{macro.name} multiplies {macro.kind}, and the kernel's values are {ir.kind}"
-    if (width := ir.register(op.d.array).width) != macro.values[2]:
-        yield f"a thread has {macro.values[2]} values of {macro.name}, an element of {op.d.array} {width}"
+    if (width := sum(ir.register(e.array).width for e in op.d)) != macro.values[2]:
+        yield f"a thread has {macro.values[2]} values of {macro.name}, the elements of {op.d[0].array} have {width}"
+    first = op.d[0]
+    if any(e.array != first.array or e.index != (*first.index[:-1], first.index[-1] + n) for n, e in enumerate(op.d)):
+        yield f"accumulators are elements of {first.array} one behind the other"
     for x in (op.a, op.b):
         if isinstance(x, SharedOperand):
             yield from _of_tile(ir, x.tile, len(x.origin))
