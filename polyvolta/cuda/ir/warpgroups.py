@@ -49,13 +49,17 @@ class SharedOperand(Part):
 
 @dataclass(frozen=True, slots=True)
 class Wgmma(Operation):
-    """d += a @ b by a warpgroup, some time later.
+    """d += a @ b by a warpgroup, some time later; d = a @ b, whatever d was, where a condition does not hold.
+
+    So a sum begins with its first product, and nobody clears accumulators before: zeros that threads write would meet
+    the products of the tile before, in a kernel that goes on with another, and cost as much as a product's start.
 
     Parameters
     ----------
     d : the accumulators: fragments of the result side by side, a lane's values one behind the other.
     a, b : operands in shared memory.
     macro : shape and ownership maps.
+    adds : conditions `e >= 0`, the same for all threads of the warpgroup, under all of which d counts; () : always.
     """
 
     d: tuple[Element, ...]
@@ -63,6 +67,7 @@ class Wgmma(Operation):
     b: SharedOperand
     macro: MacroMma
     statement: str = ""
+    adds: tuple[Aff, ...] = ()
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
         m, n, k = self.macro.shape
@@ -92,7 +97,7 @@ class Wgmma(Operation):
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         *d, a, b = reads
-        return f"{', '.join(d)} += {a} @ {b}"
+        return f"{', '.join(d)} {'+=' if not self.adds else '= or +='} {a} @ {b}"
 
 
 @lru_cache(maxsize=256)

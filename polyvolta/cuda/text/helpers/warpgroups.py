@@ -39,8 +39,17 @@ def descriptor(d: Descriptor) -> DeviceFunction:
 
 
 @cache
-def product(shape: tuple[int, int, int], kind: str, majors: tuple[str, str], width: int) -> DeviceFunction:
-    """d += a @ b by a warpgroup, of two operands in shared memory; the accumulators are elements of `width` values."""
+def product(
+    shape: tuple[int, int, int], kind: str, majors: tuple[str, str], width: int, choice: bool = False
+) -> DeviceFunction:
+    """d += a @ b by a warpgroup, of two operands in shared memory.
+
+    Parameters
+    ----------
+    majors : of A and B, "k" or "mn".
+    width : values of an element of the accumulators' array.
+    choice : whether it may be d = a @ b: where `adds` is false.
+    """
     m, n, k = shape
     ptx = {"half": "f16", "bfloat16": "bf16"}[kind]
     count = n // 2
@@ -49,18 +58,23 @@ def product(shape: tuple[int, int, int], kind: str, majors: tuple[str, str], wid
     outs = ", ".join(f'"+f"(d[{i // width}][{i % width}])' for i in range(count))
     turned = ", ".join(str(int(major != "k")) for major in majors)
     name = f"wgmma_m{m}n{n}k{k}"
+    start = f'"{{.reg .pred adds; setp.ne.b32 adds, %{count + 2}, 0;"' if choice else ""
+    head, end, given = ("             ", "adds", "}") if choice else ("asm volatile(", "1", "")
+    inputs = ', "r"((int)adds)' if choice else ""
     return DeviceFunction(
-        name,
+        name + "_adding" * choice,
         "void",
-        (f"float (*d)[{width}]", "unsigned long long a", "unsigned long long b"),
+        (f"float (*d)[{width}]", "unsigned long long a", "unsigned long long b", *(("bool adds",) if choice else ())),
         (
-            f'asm volatile("wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.f32.{ptx}.{ptx} "',
+            *((f"asm volatile({start}",) if choice else ()),
+            f'{head}"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.f32.{ptx}.{ptx} "',
             *_pieces(lines, '             "{', '             "', '}, "'),
-            f'             "%{count}, %{count + 1}, 1, 1, 1, {turned};"',
+            f'             "%{count}, %{count + 1}, {end}, 1, 1, {turned};{given}"',
             *_pieces(outs, "             : ", "               ", "", quoted=False),
-            '             : "l"(a), "l"(b));',
+            f'             : "l"(a), "l"(b){inputs});',
         ),
-        f"d += a @ b, {m}x{n}x{k} by a warpgroup together, some time later",
+        f"d {'= a @ b, and what d was where it adds' if choice else '+= a @ b'}, {m}x{n}x{k} by a warpgroup together, "
+        "some time later",
     )
 
 
@@ -131,9 +145,10 @@ def wait_all(extents: tuple[tuple[int, ...], ...]) -> DeviceFunction:
             body += [f"{pad}#pragma unroll", f"{pad}for (int {letter} = 0; {letter} < {extent}; {letter} += 1)"]
             pad, at = pad + "  ", f"{at}[{letter}]"
         body.append(f'{pad}asm volatile("" : "+f"({name}{at}));')
-    parameters = (f"float (&{name}){''.join(f'[{n}]' for n in dims)}" for name, dims in zip(_names(len(extents)), extents))
-    about = "waits for all of the warpgroup's products; compilers would read accumulators before, if nothing changed them here"
-    return DeviceFunction("wait_products", "void", tuple(parameters), tuple(body), about)
+    arrays = zip(_names(len(extents)), extents, strict=True)
+    parameters = tuple(f"float (&{name}){''.join(f'[{n}]' for n in dims)}" for name, dims in arrays)
+    about = "waits for all of the warpgroup's products; accumulators change here, so that compilers read none before"
+    return DeviceFunction("wait_products", "void", parameters, tuple(body), about)
 
 
 INDICES = "ijklm"
