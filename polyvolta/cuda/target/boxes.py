@@ -16,6 +16,7 @@ Source: CUDA driver API, "cuTensorMapEncodeTiled"; PTX ISA, "Tensor swizzling mo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import Rule, of, settle, whole
@@ -24,6 +25,7 @@ from polyvolta.sets import Aff, var, xor
 
 CHUNK = 8  # 16-bit values of a chunk
 CHUNK_BYTES = 16
+LANES = 32  # of a warp
 MOST_LINES = 256  # extent of a box in any dimension
 _NUMBERS = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_NONE, _32B, _64B, _128B
 _MODES = {0: 0, 128: 1, 64: 2, 32: 3}  # bits 62 and 63 of a matrix descriptor
@@ -169,8 +171,29 @@ class Box:
         """{ [line, run] -> [chunk] } from the box's first chunk on, a multiple of `swizzle.align`."""
         return self._made(self.swizzle(self.plain["chunk"])).simplified()
 
+    def elements(self, order: tuple[int, ...]) -> IndexMap:
+        """{ [lane, i] -> [+d0, +d1] }: value i of the box, as elements of a matrix whose dimensions lie so in memory.
+
+        No lane moves it: whichever one asks, it is the same.
+
+        Parameters
+        ----------
+        order : the matrix's dimensions, outermost first.
+
+        >>> print(Box(4, 8).elements((1, 0)))
+        { [lane, i] -> [d0 = i mod 8, d1 = floor(i/8)] : 0 <= lane < 32 and 0 <= i < 32 }
+        """
+        return _elements(self.lines, self.run, tuple(order))
+
     def _made(self, chunk: Aff) -> IndexMap:
         return IndexMap((("line", self.lines), ("run", self.run)), (("chunk", chunk),))
+
+
+@lru_cache(maxsize=256)
+def _elements(lines: int, run: int, order: tuple[int, ...]) -> IndexMap:
+    place = dict(zip(order, (var("i") // run, var("i") % run), strict=True))
+    outputs = ("d0", place[0]), ("d1", place[1])
+    return IndexMap((("lane", LANES), ("i", lines * run)), outputs).simplified()
 
 
 _BOX_RULES = {
