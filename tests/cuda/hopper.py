@@ -41,11 +41,11 @@ def copy_out(shared, tensor, at, lines, run, width, start):
 def operand(shared, descriptor, transposed, extent):
     """[row or column, k]: the 16-bit values of a wgmma operand of `extent` x 16.
 
-    The manual's strides, in bytes, of 16-byte units: K-major swizzled, rows are as long as the swizzle is wide, eight of
-    them `stride` before the next eight. K-major not swizzled: eight rows of 16 bytes, the second unit of k `leading` on.
-    MN-major swizzled: lines along mn, one for each k, eight of them `stride` before the next eight, and the next piece of
-    mn `leading` on. MN-major not swizzled: units of eight mn, eight k of 16 bytes; the next eight mn are `stride` on, the
-    next eight k `leading`.
+    The manual's strides, in bytes, of 16-byte units. K-major swizzled: rows are as long as the swizzle is wide, eight
+    of them `stride` before the next eight. K-major not swizzled: eight rows of 16 bytes, the second unit of k `leading`
+    on. MN-major swizzled: lines along mn, one for each k, eight of them `stride` before the next eight, and the next
+    piece of mn `leading` on. MN-major not swizzled: units of eight mn, eight k of 16 bytes; the next eight mn are
+    `stride` on, the next eight k `leading`.
     """
     start, leading, stride = ((descriptor >> low & 0x3FFF) << 4 for low in (0, 16, 32))
     assert descriptor >> 49 & 7 == 0
@@ -64,7 +64,7 @@ def operand(shared, descriptor, transposed, extent):
 
 
 def stmatrix(shared, addresses, registers, count, transposed):
-    """Eight lanes name the rows of each 8x8 matrix; thread t has elements 2(t mod 4) and the next of row t/4, or column.
+    """Eight lanes name the rows of each 8x8 matrix; thread t has elements 2(t mod 4) and the next of row (column) t/4.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from polyvolta.cuda.ir.memories import LANES, TENSOR_ITEM, ZERO, Element, Memori
 from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, var
 
 WARPS = 4  # of a warpgroup
 
@@ -49,13 +49,17 @@ class SharedOperand(Part):
 
 @dataclass(frozen=True, slots=True)
 class Wgmma(Operation):
-    """d += a @ b by a warpgroup, some time later.
+    """d += a @ b by a warpgroup, some time later; d = a @ b, whatever d was, where a condition does not hold.
+
+    So a sum begins with its first product, and nobody clears accumulators before: zeros that threads write would meet
+    the products of the tile before, in a kernel that goes on with another, and cost as much as a product's start.
 
     Parameters
     ----------
     d : the accumulators' fragment.
     a, b : operands in shared memory.
     macro : shape and ownership maps.
+    adds : conditions `e >= 0`, the same for all threads of the warpgroup, under all of which d counts; () : always.
     """
 
     d: Element
@@ -63,6 +67,7 @@ class Wgmma(Operation):
     b: SharedOperand
     macro: MacroMma
     statement: str = ""
+    adds: tuple[Aff, ...] = ()
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
         m, n, k = self.macro.shape
@@ -91,7 +96,7 @@ class Wgmma(Operation):
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         d, a, b = reads
-        return f"{d} += {a} @ {b}"
+        return f"{d} {'+=' if not self.adds else '= or +='} {a} @ {b}"
 
 
 @lru_cache(maxsize=256)

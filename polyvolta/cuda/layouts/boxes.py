@@ -4,8 +4,8 @@ Two relations of the hardware meet in a tile: the chunks that boxes with a swizz
 a descriptor reads. A plan picks both, and the layout { [element] -> [chunk] } between them:
 
 - The tile is cut, along the dimension that lies side by side in memory, into *panels* of one span of the swizzle, by
-  default the widest that divides what it must: the tile's k where that is contiguous (K-major), else the rows or columns
-  of one instruction (MN-major). Panels lie one behind the other.
+  default the widest that divides what it must: the tile's k where that is contiguous (K-major), else the rows or
+  columns of one instruction (MN-major). Panels lie one behind the other.
 - A panel is a box, or several of up to 256 lines each, in multiples of the swizzle's pattern.
 - The descriptor's distances are those of the layout without its swizzle: from 8 lines to the next, from panel to panel.
 - Each instruction's operand starts where the plain layout has its first element.
@@ -156,17 +156,13 @@ def plan_boxes(
     lines = tile.box_lines(chosen, cut)
     box = Box(lines, chosen.values, chosen)
     places = tile.places(box)
-    boxes = tuple(
-        PlacedBox(tile.element(part * lines, panel * chosen.values), int(places.evaluate(
-            {"panel": panel, "part": part})[0]))
-        for panel, part in _pairs(places)
-    )  # fmt: skip
+    boxes = tuple(tile.placed(box, places, panel, part) for panel, part in _pairs(places))
     start = tile.starts(chosen)
     made = OperandBoxes(operand, order, tile.layout(chosen), box, boxes, tile.descriptor(chosen), start, extent)
-    for difference in (unwritten(made.layout, order, box, places), misread(made)):
-        if difference is not None:
-            raise LayoutsDiffer(difference, where=f"{operand} of {'x'.join(map(str, size))}, {made.descriptor}",
-                                hint="the layout, the boxes and the descriptor are three; one of them is off")  # fmt: skip
+    for wrong in (unwritten(made.layout, order, box, places), misread(made)):
+        if wrong is not None:
+            where = f"{operand} of {'x'.join(map(str, size))}, {made.descriptor}"
+            raise LayoutsDiffer(wrong, where=where, hint="another swizzle, or block tile")
     return made
 
 
@@ -221,9 +217,11 @@ class _Tile:
                 self.order[0]], hint=f"a multiple of {LINES * cut}")  # fmt: skip
         return found[-1]
 
-    def element(self, line: int, run: int) -> tuple[int, int]:
-        """In the tile's dimensions."""
-        return (line, run) if self.order == (0, 1) else (run, line)
+    def placed(self, box: Box, places: IndexMap, panel: int, part: int) -> PlacedBox:
+        """A box of a panel, which starts where it is said to."""
+        line, run = part * box.lines, panel * box.run
+        (place,) = places.evaluate({"panel": panel, "part": part})
+        return PlacedBox((line, run) if self.order == (0, 1) else (run, line), int(place))
 
     def panel_chunks(self, swizzle: Swizzle) -> int:
         return self.lines * swizzle.width

@@ -1,12 +1,12 @@
 """How a warpgroup's result goes back: values stored by `stmatrix` into a box that a copy brings to the tensor.
 
-The result of a `wgmma`, 64 rows by N columns, goes in *pieces* of as many columns as one box takes. Row-major, a line of
-the box is a row of the piece, and the widest swizzle whose span divides N is taken; column-major, a line is a column of
-64 rows, one span of the widest swizzle, and the matrices are stored transposed.
+The result of a `wgmma`, 64 rows by N columns, goes in *pieces* of as many columns as one box takes. Row-major, a line
+of the box is a row of the piece, and the widest swizzle whose span divides N is taken; column-major, a line is a column
+of 64 rows, one span of the widest swizzle, and the matrices are stored transposed.
 
 Every warp stores its rows. Which lines its lanes name follows from the ownership map of the accumulator, as it does for
-`ldmatrix`; then two relations { [warp, lane, i] -> [chunk, place] } are compared: where the instruction puts a value, and
-where the box has the element that the value is. Only equal ones are handed out.
+`ldmatrix`; then two relations { [warp, lane, i] -> [chunk, place] } are compared: where the instruction puts a value,
+and where the box has the element that the value is. Only equal ones are handed out.
 
 Eight lanes' lines are stored at once; they are free of bank conflicts if they lie in eight different chunks modulo 8.
 `conflicts` counts how many of one matrix meet at worst.

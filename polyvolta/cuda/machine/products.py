@@ -4,28 +4,28 @@ Each product is done at some moment between the two: then tensor cores read both
 descriptors say, swizzled by addresses, and no layout is asked. Products of a warpgroup on one accumulator are done in
 order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
 
-Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: an accumulator
-that isn't fenced starts as `POISON`. So do values of shared memory that threads wrote and haven't fenced.
+Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: a product on
+an accumulator that isn't fenced gives `POISON`. So do values of shared memory that threads wrote and haven't fenced.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, KernelIR, SharedOperand, Wgmma
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.ir.warpgroups import WARPS
-from polyvolta.cuda.machine.tables import apply
 from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.machine.engine import Times, swizzled
 from polyvolta.cuda.machine.errors import Diverged, LeftBehind, OutOfBounds
 from polyvolta.cuda.machine.memories import POISON
 from polyvolta.cuda.machine.proxies import NOBODY
 from polyvolta.cuda.machine.reach import Mask
+from polyvolta.cuda.machine.tables import apply
 from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formats import widened
@@ -46,6 +46,8 @@ class _Product:
     op : what is multiplied.
     index : of the accumulator in its register array.
     starts : of A and B the chunk at which the descriptor starts, [block, warpgroup].
+    begins : which warpgroups' sums begin with it, [block, warpgroup].
+    spoiled : which warpgroups' registers were not fenced, likewise.
     left : of which warpgroups it isn't done yet, [block, warpgroup].
     due : when it is done, likewise.
     """
@@ -53,6 +55,8 @@ class _Product:
     op: Wgmma
     index: Index
     starts: tuple[np.ndarray, np.ndarray]
+    begins: np.ndarray
+    spoiled: np.ndarray
     left: np.ndarray
     due: np.ndarray | None
 
@@ -87,15 +91,14 @@ class Products:
             self.sums[op.d.array] = m.registers[op.d.array].copy()
         sums = registers if self.times.eager else self.sums[op.d.array][:, :, :, *index]
         fresh = _threads(who & (self.running[op.d.array][index] == 0))
-        untold = np.repeat(self.touched[op.d.array][index][:, : self.groups * WARPS, None], LANES, 2)
         warps = self.groups * WARPS
+        touched = self.touched[op.d.array][index][:, :warps].reshape(self.shape[0], -1, WARPS).any(2)
         np.copyto(sums[:, :warps], registers[:, :warps], where=fresh[..., None])
-        np.copyto(sums[:, :warps], POISON["float"], where=(fresh & untold)[..., None])
         self.running[op.d.array][index] += who
         due = self.times.due(who.shape)
         if due is not None:
             due = self.last = np.where(who, np.maximum(due, self.last), self.last)
-        made = _Product(op, index, starts, who, due)  # type: ignore[arg-type]
+        made = _Product(op, index, starts, self._begins(m, op, who), touched, who, due)  # type: ignore[arg-type]
         if self.times.eager:
             self._make(m, made, who)
         else:
@@ -154,6 +157,16 @@ class Products:
             return np.ones((self.shape[0], self.groups), bool)
         return np.asarray(mask[:, : self.groups * WARPS : WARPS, 0])
 
+    def _begins(self, m: Machine, op: Wgmma, who: np.ndarray) -> np.ndarray:
+        """Whose accumulators don't count, [block, warpgroup]."""
+        holds = np.ones(self.shape, bool)
+        for e in op.adds:
+            holds &= np.asarray(e.evaluate(m.values)) >= 0
+        holds = holds[:, : self.groups * WARPS].reshape(*who.shape, -1)
+        if (who & (holds.any(-1) != holds.all(-1))).any():
+            raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup disagree on whether the sum begins")
+        return ~holds[..., 0]
+
     def _start(self, m: Machine, op: Wgmma, x: SharedOperand, who: np.ndarray) -> np.ndarray:
         """The chunk of the blocks' shared memory at which a descriptor starts, [block, warpgroup]."""
         tile = m.ir.tile(x.tile)
@@ -186,8 +199,11 @@ class Products:
         row, col = _owned(op.macro)
         added = product[:, row, col].reshape(len(block), WARPS, LANES, -1)
         warp = WARPS * group[:, None] + np.arange(WARPS)
+        added[one.spoiled[block, group]] = POISON["float"]
         arrays = m.registers if self.times.eager else self.sums
-        arrays[op.d.array][:, :, :, *one.index][block[:, None], warp] += added
+        sums = arrays[op.d.array][:, :, :, *one.index]
+        before = np.where(one.begins[block, group][:, None, None, None], np.float32(0), sums[block[:, None], warp])
+        sums[block[:, None], warp] = before + added
 
 
 def _threads(who: np.ndarray) -> np.ndarray:

@@ -74,7 +74,7 @@ class Swizzle:
 
     @property
     def align(self) -> int:
-        """Chunks that a box must start at a multiple of: the pattern repeats after so many, and copies want 128 bytes."""
+        """Chunks that a box starts at a multiple of: the pattern repeats after so many, and copies want 128 bytes."""
         return 8 * self.width
 
     @property

@@ -1,9 +1,9 @@
 """Matrix descriptors: how `wgmma` finds an operand in shared memory.
 
-A descriptor is a 64-bit number: where the operand starts, two distances, and a swizzle. The operand is mn x k values (mn
-its rows for A, its columns for B), and its *major* dimension is the one that lies side by side in memory. It is cut into
-atoms that are one span of the swizzle along the major dimension and 8 lines of the other one; in chunks of eight values,
-relative to the start and before the swizzle is applied to the absolute chunk, with w chunks of a span,
+A descriptor is a 64-bit number: where the operand starts, two distances, and a swizzle. The operand is mn x k values
+(mn its rows for A, its columns for B), and its *major* dimension is the one that lies side by side in memory. It is cut
+into atoms that are one span of the swizzle along the major dimension and 8 lines of the other one; in chunks of eight
+values, relative to the start and before the swizzle is applied to the absolute chunk, with w chunks of a span,
 
     K-major    w (mn mod 8) + stride floor(mn/8) + floor(k/8)
     MN-major   w (k mod 8) + stride floor(k/8) + floor((mn mod 8w)/8) + leading floor(mn/(8w))

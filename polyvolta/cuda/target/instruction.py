@@ -6,9 +6,9 @@ each lane the product that it takes part in, and there are `units` of them side 
 values are elements of A, B and D by the maps a, b and d. All else follows from these: the PTX name, the registers
 of its operands, its operations, what disassemblers call it.
 
-`wgmma` is a product of the 128 threads of a warpgroup: its maps have a thread where those of a warp have a lane, and each
-of its four warps has the same share of it, some rows further (`of_warp`). It reads B, and A as well if asked, from shared
-memory; such an operand has no map but a place, `InShared`, and descriptors say where.
+`wgmma` is a product of the 128 threads of a warpgroup: its maps have a thread where those of a warp have a lane, and
+each of its four warps has the same share of it, some rows further (`of_warp`). It reads B, and A as well if asked, from
+shared memory; such an operand has no map but a place, `InShared`, and descriptors say where.
 
 Source: PTX ISA, "Matrix Fragments for mma.m8n8k4" and its neighbours, "Register Fragments and Shared Memory Matrix
 Layouts" of wgmma.
@@ -151,7 +151,7 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A multiply-accumulate instruction, `mma.sync` of a warp or `wgmma` of a warpgroup, for one pair of operand layouts.
+    """A multiply-accumulate instruction, `mma.sync` of a warp or `wgmma` of a warpgroup, for a pair of operand layouts.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class Instruction:
         """
         own = getattr(self, operand)
         if isinstance(own, InShared):
-            raise BadTarget(f"no lane holds values of {operand} of {self.title}", hint="its descriptor says where it is")
+            raise BadTarget(f"no lane holds values of {operand} of {self.title}", hint="a descriptor says where it is")
         return own if self.scope.threads == LANES else _of_warp(own, self.warp_rows)
 
     @property

@@ -1,8 +1,9 @@
 """`stmatrix`: all lanes of a warp give values, and eight lanes name where the lines of an 8x8 matrix go.
 
-It is `ldmatrix` turned around: the same lanes name lines, and the same lane has the same value of a line. So its relation
+It is `ldmatrix` turned around: the same lanes name lines, and the same lane has the same value of a line. So its
+relation
 
-    { [lane, i] -> [source, place] }        value i of a lane becomes value `place` of the chunk that lane `source` names
+    { [lane, i] -> [source, place] }        value i of a lane becomes value `place` of lane `source`'s chunk
 
 is the one of `ldmatrix`, and what there finds the lines that lanes name (`lines_of`) finds them here.
 
@@ -47,7 +48,7 @@ class MatrixStore:
         return LDMATRIX.opcode(count, transposed).replace("LDSM", "STSM")
 
     def distribution(self, count: int, transposed: bool) -> IndexMap:
-        """{ [lane, i] -> [source, place] }: which value of which lane's chunk each of a lane's 2 * count values becomes.
+        """{ [lane, i] -> [source, place] }: which value of which lane's chunk each of 2 * count values becomes.
 
         >>> print(MatrixStore().distribution(1, True))
         { [lane, i] -> [source = i + 2*(lane mod 4), place = floor(lane/4)] : 0 <= lane < 32 and 0 <= i < 2 }

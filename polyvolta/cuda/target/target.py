@@ -73,8 +73,8 @@ class Target:
     group : likewise for how many rows of blocks are computed together, for the second-level cache's sake.
     families : products of a warpgroup, each for many widths.
     cluster : most blocks of a cluster, which share one another's memory; 1 where there are none.
-    boxes : whether it copies boxes of tensors by itself (TMA), counts their bytes with barriers, and lets the warps of a
-        block share out its registers anew.
+    boxes : whether it copies boxes of tensors by itself (TMA), counts their bytes with barriers, and lets the warps
+        of a block share out its registers anew.
 
     Raises
     ------

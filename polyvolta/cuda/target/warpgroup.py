@@ -1,9 +1,10 @@
 """`wgmma`: the products of a warpgroup, one family of instructions m64nNk16 with N = 8, 16, ..., 256.
 
-The 128 threads of four warps multiply 64 x 16 by 16 x N values and add the product to an accumulator in their registers.
-B comes from shared memory by a descriptor, K-major or N-major; A likewise, or from registers, where each warp holds the
-fragment of `mma.m16n8k16` of its 16 rows. For any N the accumulator's map is one formula, so a family is data for all of
-them: `of` gives the product for one N, as a macro-MMA of one instruction that passes and texts treat like any other.
+The 128 threads of four warps multiply 64 x 16 by 16 x N values and add the product to an accumulator in their
+registers. B comes from shared memory by a descriptor, K-major or N-major; A likewise, or from registers, where each
+warp holds the fragment of `mma.m16n8k16` of its 16 rows. For any N the accumulator's map is one formula, so a family is
+data for all of them: `of` gives the product for one N, as a macro-MMA of one instruction that passes and texts treat
+like any other.
 
 Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using wgmma.mma_async".
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polyvolta.cuda.ir.arguments import direct_tensors
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.c_expr import KernelSpeller
@@ -18,13 +19,24 @@ def opening(ir: KernelIR) -> str:
     Told only how many threads a block has, ptxas aims at several blocks on a multiprocessor where a few registers less
     would do for one more, and spills for it. Fused kernels say that one block is enough. Plain products keep the
     paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`). Where
-    several blocks are to share a multiprocessor, each gets its part of the registers.
+    several blocks are to share a multiprocessor, each gets its part of the registers. Those of warpgroups have
+    accumulators for all registers that there are, and say how many blocks share a multiprocessor, one or more.
     """
     products = {op.statement for op in operations(ir.body) if op.product is not None}
+    alone = any(op.together == "warpgroup" for op in operations(ir.body))
     plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))
-    blocks = f", {ir.occupancy}" if ir.occupancy > 1 or not plain else ""
+    blocks = f", {ir.occupancy}" if ir.occupancy > 1 or alone or not plain else ""
     first = f'extern "C" __global__ void __launch_bounds__({ir.threads}{blocks}) {ir.name}('
-    return first if plain or ir.occupancy > 1 else f"{ONE_BLOCK}\n{first}"
+    return first if plain or alone or ir.occupancy > 1 else f"{ONE_BLOCK}\n{first}"
+
+
+def arguments(ir: KernelIR) -> list[str]:
+    """The kernel's parameters in C, in the words of fp16."""
+    args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
+    for t in direct_tensors(ir):
+        args.append(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}")
+        args += [f"int {t.ld}"] if t.ld else []
+    return args + [f"const __grid_constant__ TensorMap {m.name}" for m in ir.maps]
 
 
 def banner(ir: KernelIR) -> str:
@@ -43,7 +55,7 @@ def banner(ir: KernelIR) -> str:
         f"grid {grid}, block {block}, {ir.shared_bytes} bytes of dynamic shared memory{order}.",
     ]
     lines += ["; ".join(f"{n} is a multiple of {m}" for n, m in ir.context) + "."] if ir.context else []
-    lines += _alignments(ir)
+    lines += _alignments(ir) + _maps(ir)
     return "\n".join(line for text in lines for line in comment(text))
 
 
@@ -51,7 +63,7 @@ def _alignments(ir: KernelIR) -> list[str]:
     """What is required of pointers and leading dimensions of tensors that are accessed many values at a time."""
     touched = (a for op in operations(ir.body) for a in op.accesses(ir) if a.space == "global")
     wide = {a.array for a in touched if a.width > 1}
-    tensors = [t for t in ir.tensors if t.name in wide and t.align > 1]
+    tensors = [t for t in direct_tensors(ir) if t.name in wide and t.align > 1]
     out = []
     for align in sorted({t.align for t in tensors}, reverse=True):
         names = [t.name for t in tensors if t.align == align]
@@ -60,6 +72,16 @@ def _alignments(ir: KernelIR) -> list[str]:
         lds += dict.fromkeys(n for n in runs if isinstance(n, str))
         more = f"; {', '.join(lds)} are multiples of {align}" if lds else ""
         out.append(f"{', '.join(names)} are aligned to {2 * align} bytes{more}.")
+    return out
+
+
+def _maps(ir: KernelIR) -> list[str]:
+    """What the host encodes in the copy engine's maps."""
+    out = []
+    for m in ir.maps:
+        lines, run = (ir.tensor(m.tensor).dims[d] for d in ir.tensor(m.tensor).order)
+        box = f"boxes of {m.box.lines} lines of {m.box.run} values, {m.box.swizzle}"
+        out.append(f"{m.name}: {m.tensor}, {lines} lines of {run} values, in {box}.".replace(" ", GLUE, 1))
     return out
 
 

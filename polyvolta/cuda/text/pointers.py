@@ -47,7 +47,7 @@ def moving(loop: Loop, ir: Memories) -> dict[Op, tuple[Pointer, Place]]:
 
     These are the unguarded loads of matrices whose index is the loop's variable times a number plus what does not
     depend on it. A guarded load compares its index with the extents, and keeps it; an asynchronous copy compares what
-    is left of the matrix from the pointer on.
+    is left of the matrix from the pointer on. Boxes have no pointer.
 
     >>> from polyvolta.cuda.ir.kernel_ir import Element, GlobalLoad, GlobalTensor, RegisterArray
     >>> from polyvolta.cuda.ir.memories import Arrays
@@ -66,7 +66,7 @@ def moving(loop: Loop, ir: Memories) -> dict[Op, tuple[Pointer, Place]]:
     out: dict[Op, tuple[Pointer, Place]] = {}
     for op, inner in _operations(loop.body, frozenset()):
         for a in op.accesses(ir):
-            if (a.space, a.kind) != ("global", "read") or len(a.index) != 2:
+            if (a.space, a.kind, a.proxy) != ("global", "read", "generic") or len(a.index) != 2:
                 continue
             if a.guarded and a.when != "completion" and not isinstance(op, AsyncCopy):
                 continue

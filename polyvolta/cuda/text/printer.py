@@ -33,25 +33,40 @@ from polyvolta.cuda.ir.kernel_ir import (
     Op,
     Pointwise,
     RegisterArray,
+    Role,
+    Roles,
     Scale,
     SharedStore,
     Stmt,
     TakeRun,
     WaitCopies,
+    Wgmma,
     When,
     Zero,
 )
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.ir.well_formed import check
-from polyvolta.cuda.text import ranges
+from polyvolta.cuda.text import asynchronous, ranges, roles
 from polyvolta.cuda.text.block_order import BLOCKS, place_of_block
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
-from polyvolta.cuda.text.helpers import async_copy, exchange, global_memory, matrix_load, mma, pointwise, runs, shared
+from polyvolta.cuda.text.helpers import (
+    async_copy,
+    boxes,
+    exchange,
+    global_memory,
+    matrix_load,
+    mma,
+    phases,
+    pointwise,
+    runs,
+    shared,
+    warpgroups,
+)
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions, comment, wrapped
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, declared
-from polyvolta.cuda.text.kernel_head import banner, known, opening
+from polyvolta.cuda.text.kernel_head import arguments, banner, known, opening
 from polyvolta.cuda.text.pointers import Place, Pointer, apart, ending, moving
 from polyvolta.cuda.text.rings import Ring, turn, turning
 from polyvolta.cuda.text.strips import Strip, strip_of
@@ -71,6 +86,7 @@ typedef uint4 bf16x8;         // eight bf16 values, one 128-bit access""",
 }
 """By the kernel's kind."""
 
+BOX_ALIGN = 1024  # bytes: a box with the widest swizzle starts at a multiple of its pattern
 MARK = "\0"  # between a line's text and the path of the statement that starts there
 
 
@@ -102,10 +118,11 @@ def printed(ir: KernelIR) -> Printed:
     NotPrintable : an index whose floor is not C's division, or an operation between kinds that have no conversion.
     """
     check(ir)
-    printer = _Printer(ir)
+    printer = Printer(ir)
     kernel = printer.kernel()
     four = in_kind("half4", ir.kind)
     prelude = [line for line in PRELUDES[ir.kind].splitlines() if four not in line or printer.uses(four)]
+    prelude += [phases.TYPE] * bool(ir.barriers) + [boxes.TYPE] * bool(ir.maps)
     marked = "\n\n".join([banner(ir), "\n".join(prelude), *printer.functions.texts(), kernel]) + "\n"
     lines: dict[IrPath, int] = {}
     texts = []
@@ -116,24 +133,30 @@ def printed(ir: KernelIR) -> Printed:
     return Printed("\n".join(texts), lines)
 
 
-class _Printer:
+class Printer:
     """Prints statements, and collects the device functions that they call."""
 
     def __init__(self, ir: KernelIR) -> None:
         self.ir = ir
         taken = {*ir.sizes, *ir.scalars, *(n for n, _ in ir.derived), ir.name}
-        taken |= {x.name for x in (*ir.tensors, *ir.tiles, *ir.registers)} | {t.ld for t in ir.tensors if t.ld}
+        arrays = (*ir.tensors, *ir.tiles, *ir.registers, *ir.barriers, *ir.maps)
+        taken |= {x.name for x in arrays} | {t.ld for t in ir.tensors if t.ld}
         taken |= {"shared_memory", "linearId", *BLOCKS.values(), *ir.ranges}
         self.functions = DeviceFunctions(taken)
         self.operands = {op.tile: op.operand for op in operations(ir.body) if isinstance(op, FragmentLoad | LoadMatrix)}
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
+        self.held = {op.d.array for op in operations(ir.body) if isinstance(op, Wgmma)}
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
         self.turning: dict[tuple[str, Aff], str] = {}  # in the loop around: tiles by their numbers in a ring
+        self.numbers: dict[Aff, str] = {}  # in the loop around: slots and parities that turn with it
+        self.role: tuple[Role, IrPath] | None = None  # around, and where it stands
+        self.named_barriers = roles.NamedBarriers()
+        self.warpgroups = any(op.together == "warpgroup" for op in operations(ir.body))
 
     def typed(self, text: str) -> str:
         """A piece of text in the words of the kernel's kind."""
@@ -147,30 +170,40 @@ class _Printer:
 
     def kernel(self) -> str:
         ir = self.ir
-        args = [f"int {n}" for n in ir.sizes] + [f"float {n}" for n in ir.scalars]
-        for t in ir.tensors:
-            args.append(self.typed(f"{'' if t.written else 'const '}fp16 *__restrict__ {t.name}"))
-            args += [f"int {t.ld}"] if t.ld else []
         *lines, head = opening(ir).splitlines()
-        lines += wrapped(f"{head}{', '.join(args)}) {{", "    ")
-        lines.append(self.typed("  extern __shared__ half8 shared_memory[];"))
+        lines += wrapped(f"{head}{', '.join(map(self.typed, arguments(ir)))}) {{", "    ")
+        align = f" __align__({BOX_ALIGN})" if ir.maps else ""
+        lines.append(self.typed(f"  extern __shared__{align} half8 shared_memory[];"))
         for t in ir.tiles:
             start = f" + {t.start}" if t.start else ""
             copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
             pointer = self.typed("half8 *const")
             lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
+        lines += phases.declared(ir.barriers)
         lines += ["", "  const int linearId = threadIdx.x;"]
-        lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
+        lines += [f"  const int {name} = {self.derived(e)};" for name, e in ir.derived]
         body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
         lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), self.free)
         lines.append("")
         for r in ir.registers:
-            shape = "" if _single(r) else "".join(f"[{n}]" for n in r.shape)
+            shape = "" if self.single(r) else "".join(f"[{n}]" for n in r.shape)
             if self.kinds[r.name] == "half":
                 lines.append(f"  {self.typed(declared(f'{r.name}{shape}', r.width))};")
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
-        return "\n".join([*lines, *body, "}"])
+        return "\n".join([*lines, *self.prefetched(), *body, "}"])
+
+    def derived(self, e: Aff) -> str:
+        """The number of a thread's warp as what a lane of it says, which compilers take for the same in all of them."""
+        text = self.c(e)
+        return f"__shfl_sync(0xffffffffu, {text}, 0)" if self.warpgroups and e == roles.WARP else text
+
+    def prefetched(self) -> list[str]:
+        """The maps, asked for by one thread before the first box is."""
+        if not self.ir.maps:
+            return []
+        calls = [f"    {self.call(boxes.PREFETCH, m.name)};" for m in self.ir.maps]
+        return ["", "  if (linearId == 0) {", *calls, "  }"]
 
     # ---- expressions
 
@@ -207,7 +240,7 @@ class _Printer:
         return f"{self.c(plus)} >= {self.c(minus)}"
 
     def element(self, e: Element) -> str:
-        return e.array + ("" if _single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
+        return e.array + ("" if self.single(self.ir.register(e.array)) else "".join(f"[{self.c(i)}]" for i in e.index))
 
     def place(self, index: tuple[Aff, ...], order: tuple[int, ...]) -> list[str]:
         """An index in memory order: line and run, or the one of a vector."""
@@ -238,14 +271,31 @@ class _Printer:
                 if s.orelse:
                     lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
                 return [*lines, pad + "}"]
+            case Roles():
+                return self.roles(s, depth, at)
             case _:
                 return _marked(wrapped(pad + self.typed(self.op(s)) + ";", pad + "    "), at)
+
+    def roles(self, s: Roles, depth: int, at: IrPath) -> list[str]:
+        """Roles one after the other, as branches; the first branch is where the statement starts."""
+        pad, first, head = "  " * depth, 0, ""
+        lines: list[str] = []
+        for which, role in enumerate(s.roles):
+            conditions = roles.test(self.ir, s, which)
+            tests = " && ".join(self.condition(e) for e in conditions)
+            head += f"if ({tests}) {{" if conditions or not which else "{"
+            lines.append(f"{pad}{head}  // {role.name}")
+            outer, self.role = self.role, (role, (*at, which))
+            with self.knowing(roles.within(self.ir, role, self.speller.ranges)):
+                lines += self.body(role.body, depth, at, first)
+            self.role, first, head = outer, first + len(role.body), "} else "
+        return [*comment(s.comment, pad), *_marked(lines, at), pad + "}"]
 
     def strip(self, s: Loop, strip: Strip, pad: str, at: IrPath) -> list[str]:
         """A strip's macro-MMAs in one call, which stands for all statements of the loops."""
         op = strip.op
         elements, outer = (op.a, op.b, op.d), (strip.a, strip.b, strip.d)
-        single = tuple(_single(self.ir.register(e.array)) for e in elements)
+        single = tuple(self.single(self.ir.register(e.array)) for e in elements)
         a, b, d = (e.array + "".join(f"[{self.c(i)}]" for i in (() if alone else index))
                    for e, index, alone in zip(elements, outer, single))  # fmt: skip
         call = self.call(mma.products(op.macro, strip.rows, strip.cols, single), d, a, b)
@@ -270,7 +320,8 @@ class _Printer:
             lines += [x for ring, name in rings.items() for x in wrapped(pad + self.ring(ring, name), pad + "    ")]
             lines.append("")
         lines += comment(s.comment, pad)
-        lines += [f"{pad}#pragma unroll"] if s.unroll else []
+        once = self.warpgroups and not s.unroll  # compilers would repeat the body, and move accumulators between
+        lines += [f"{pad}#pragma unroll"] if s.unroll else [f"{pad}#pragma unroll 1"] if once else []
         head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
         lines += _marked([head], at)
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}
@@ -323,11 +374,17 @@ class _Printer:
 
     # ---- operations
 
+    def single(self, register: RegisterArray) -> bool:
+        """Whether an array has one element, and is printed as that."""
+        return all(n == 1 for n in register.shape)
+
     def call(self, function: DeviceFunction, *arguments: str) -> str:
         return f"{self.functions.name(function_in(function, self.ir.kind))}({', '.join(arguments)})"
 
     def op(self, op: Op) -> str:
         match op:
+            case Zero(target) if target.array in self.held:
+                return self.call(warpgroups.zero(self.width(target)), self.element(target))
             case Zero(target):
                 return self.call(mma.zero(self.width(target)), self.element(target))
             case Scale(target, factor):
@@ -362,7 +419,9 @@ class _Printer:
                 which = [self.c(number)] if plan.rounds > 1 else []
                 return self.call(function, self.element(target), self.element(source), *which)
             case Barrier(scope):
-                return "__syncthreads()" if scope == "block" else "__syncwarp()"
+                return self.barrier(scope)
+        if type(op) in asynchronous.TEXTS:
+            return asynchronous.TEXTS[type(op)](self, op)
         if type(op) not in TEXTS:
             raise NotPrintable(
                 f"a {type(op).__name__} has no text",
@@ -370,6 +429,15 @@ class _Printer:
                 hint="enter what prints it in `polyvolta.cuda.text.printer.TEXTS`",
             )
         return TEXTS[type(op)](self, op)
+
+    def barrier(self, scope: str) -> str:
+        role, place = self.role or (Role("block", 0, self.ir.warps, ()), ())
+        if scope == "block":
+            return "__syncthreads()"
+        if scope == "warp" or (scope == "role" and role.warps == 1):
+            return "__syncwarp()"
+        number, threads = self.named_barriers.of(scope, place, role, roles.warp_of(self.ir))
+        return self.call(phases.sync(threads), self.c(number))
 
     def width(self, e: Element) -> int:
         return self.ir.register(e.array).width
@@ -478,13 +546,8 @@ class _Printer:
         return self.call(function, target, *where, "lane")
 
 
-TEXTS: dict[type, Callable[[_Printer, Any], str]] = {}
+TEXTS: dict[type, Callable[[Printer, Any], str]] = {}
 """Of operations that are defined elsewhere: the statement, without its semicolon."""
-
-
-def _single(register: RegisterArray) -> bool:
-    """Whether an array has one element, and is printed as that."""
-    return all(n == 1 for n in register.shape)
 
 
 def _marked(lines: list[str], at: IrPath) -> list[str]:

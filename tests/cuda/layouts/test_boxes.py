@@ -1,4 +1,4 @@
-"""Operands of wgmma: copies by TMA and reads by descriptors, on numpy by byte addresses; and the proof's refutations."""
+"""Operands of wgmma: copies by TMA and reads by descriptors, on numpy by byte addresses; what the proof refutes."""
 
 from dataclasses import replace
 

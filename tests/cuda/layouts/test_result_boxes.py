@@ -19,7 +19,8 @@ ORDERS = [(0, 1), (1, 0)]
 def stored(made, columns, start=5120):
     """The result of a warpgroup as it comes to global memory, and the worst conflict of its stores.
 
-    Thread t's accumulators by the manual: row 16 (t/32) + (t mod 32)/4 + 8 (i/2 mod 2), column 8 (i/4) + 2 (t mod 4) + i mod 2.
+    Thread t's accumulators by the manual: row 16 (t/32) + (t mod 32)/4 + 8 (i/2 mod 2), column 8 (i/4) + 2 (t mod 4) +
+    i mod 2.
     """
     result, worst = np.full((64, columns), 0xFFFF, np.uint16), 0
     target = result if made.order == (0, 1) else result.T
@@ -60,7 +61,8 @@ def test_every_n_has_pieces(n, order):
     assert made.pieces * made.shape[1] == n and made.transposed == (order == (1, 0)) and conflicts(made) == 1
     assert made.count == (4 if made.shape[1] % 16 == 0 else 2)
     if order == (0, 1):
-        assert made.box.extents == (made.shape[1], 64) and made.box.swizzle.bytes == (2 * made.shape[1] if n % 16 == 0 else 0)
+        assert made.box.extents == (made.shape[1], 64)
+        assert made.box.swizzle.bytes == (2 * made.shape[1] if n % 16 == 0 else 0)
     else:
         assert made.box.extents == (64, made.shape[1]) and made.box.swizzle == Swizzle(128)
 
@@ -84,7 +86,7 @@ def test_boxes_without_a_swizzle_have_conflicts_and_say_so():
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_proof_refutes_what_is_stored_elsewhere(order):
     made = plan_result(wgmma(64), order)
-    (_, chunk), = made.lines.outputs
+    ((_, chunk),) = made.lines.outputs
     moved = lambda e: replace(made, lines=IndexMap(made.lines.inputs, (("chunk", e),)))  # noqa: E731
     other = Box(64, 64, Swizzle(0)).layout
     place = other.at(*((var("row"), var("col")) if order == (0, 1) else (var("col"), var("row"))))

@@ -1,0 +1,24 @@
+"""Which arguments a kernel has: for a launcher and for the text alike.
+
+They are the sizes, the scalars, for each tensor that threads reach themselves its pointer and its leading dimension,
+then the maps of the copy engine, each 128 bytes in the place of a pointer and a stride. A tensor that is reached by
+boxes alone has a map and nothing else.
+"""
+
+from __future__ import annotations
+
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
+from polyvolta.cuda.ir.walk import operations
+
+MAP_BYTES = 128
+"""Of a map, which starts at a multiple of 64 bytes."""
+
+
+def direct_tensors(ir: KernelIR) -> tuple[GlobalTensor, ...]:
+    """The tensors that have a pointer, in order: all but those that have a map and are touched by boxes alone."""
+    mapped = {m.tensor for m in ir.maps}
+    if not mapped:
+        return ir.tensors
+    touched = {a.array for op in operations(ir.body) for a in op.accesses(ir)
+               if (a.space, a.proxy) == ("global", "generic")}  # fmt: skip
+    return tuple(t for t in ir.tensors if t.name not in mapped or t.name in touched)

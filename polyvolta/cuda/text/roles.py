@@ -1,0 +1,90 @@
+"""Roles as branches on the number of a warp, and the numbers of the barriers that part of a block's warps share.
+
+    if (warp < 8) {  // consumer
+      ...
+    } else {  // producer
+      ...
+    }
+
+A block has 16 barriers by number, and number 0 is that of all its threads. A barrier of a role, or of each of its
+warpgroups, takes the next free ones where it first stands; it is the same one at all places of that role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Role, Roles
+from polyvolta.cuda.ir.warpgroups import WARPS
+from polyvolta.cuda.text.c_expr import NotPrintable
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.simplify import Range, interval
+
+MOST = 16  # barriers of a block
+WARP = var("linearId") // LANES
+
+
+def warp_of(ir: KernelIR) -> Aff:
+    """The number of the thread's warp: a name of the kernel's where it has one."""
+    return next((var(name) for name, e in ir.derived if e == WARP), WARP)
+
+
+def test(ir: KernelIR, roles: Roles, which: int) -> tuple[Aff, ...]:
+    """Conditions `e >= 0` for a role's warps, where those of the roles before it are taken; () for all others."""
+    role, warp = roles.roles[which], warp_of(ir)
+    before = {w for r in roles.roles[:which] for w in range(r.first, r.first + r.warps)}
+    rest = [w for w in range(ir.warps) if w not in before]
+    mine = range(role.first, role.first + role.warps)
+    if rest == list(mine):
+        return ()
+    low = [warp - mine[0]] if min(rest, default=0) < mine[0] else []
+    high = [mine[-1] - warp] if max(rest, default=0) > mine[-1] else []
+    return (*low, *high)
+
+
+def within(ir: KernelIR, role: Role, known: Mapping[str, Range]) -> dict[str, Range]:
+    """Between which numbers the names of a role's threads keep."""
+    out: dict[str, Range] = {"linearId": (LANES * role.first, LANES * (role.first + role.warps) - 1)}
+    for name, e in ir.derived:
+        low, high = interval(e, {**known, **out})
+        least, most = known.get(name, (None, None))
+        out[name] = (
+            least if low is None else low if least is None else max(low, least),
+            most if high is None else high if most is None else min(high, most),
+        )
+    return out
+
+
+@dataclass(slots=True)
+class NamedBarriers:
+    """Gives barriers their numbers.
+
+    Parameters
+    ----------
+    given : for a scope in a role, by the role's place, the first number.
+    used : how many numbers are.
+    """
+
+    given: dict[tuple, int] = field(default_factory=dict)
+    used: int = 1
+
+    def of(self, scope: str, place: tuple, role: Role, warp: Aff) -> tuple[Aff, int]:
+        """A barrier's number, and the threads that wait there.
+
+        Raises
+        ------
+        NotPrintable : the block has no more barriers.
+        """
+        groups = role.warps // WARPS if scope == "warpgroup" else 1
+        if (scope, place) not in self.given:
+            if self.used + groups > MOST:
+                raise NotPrintable(
+                    f"barrier number {self.used + groups - 1}, where a block has {MOST}",
+                    where=f"role {role.name}",
+                    hint="fewer roles with barriers of their own",
+                )
+            self.given[scope, place], self.used = self.used, self.used + groups
+        first = aff(self.given[scope, place])
+        number = first + (warp - role.first) // WARPS if groups > 1 else first
+        return number, LANES * role.warps // groups
