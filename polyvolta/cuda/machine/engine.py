@@ -3,8 +3,8 @@
 A box is one thread's request. From when it is issued until it arrives its place holds `POISON`; then all of its values
 are there, zeros for those outside of the tensor, and its bytes count for its phase. Where it lies is the engine's own
 affair: lines behind one another from the address of the box's first element on, 16-byte units swizzled by their
-addresses; the tile's layout is asked for that first element alone. A stored box is read at some time before its thread has
-waited for it.
+addresses; the tile's layout is asked for that first element alone. A stored box is read at some time before its thread
+has waited for it.
 
 When that is the kind of run says, as for `copies`. "lazy": boxes arrive when nobody can go on otherwise, one at a time,
 and stored ones are read when they are waited for. A block that ends before is refused.
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, BoxCopy, BoxMap, BoxStore
+from polyvolta.cuda.ir.memories import TENSOR_ITEM
 from polyvolta.cuda.machine.copies import LONGEST, Arrival, Pending
 from polyvolta.cuda.machine.errors import LeftBehind, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.phases import PhaseAt, threads_of, values_at
@@ -30,6 +31,9 @@ from polyvolta.cuda.target.boxes import CHUNK_BYTES, Box, Swizzle
 if TYPE_CHECKING:
     from polyvolta.cuda.machine.machine import Machine
 
+SECTOR = 32  # bytes of global memory
+Moved = tuple[int, int, int]
+"""Bytes of tensors, how many sectors they lie in, bytes of shared memory."""
 LINE_CHUNKS = 8  # of 128 bytes, at a multiple of which a box starts
 
 
@@ -74,6 +78,14 @@ class _Places:
     element: np.ndarray
     inside: np.ndarray
 
+    @property
+    def moved(self) -> Moved:
+        first, last = (self.inside.argmax(-1), self.inside.shape[-1] - 1 - self.inside[..., ::-1].argmax(-1))
+        sector = [np.take_along_axis(self.element, x[..., None], -1) * TENSOR_ITEM // SECTOR for x in (first, last)]
+        lines = self.inside.any(-1, keepdims=True)
+        inside = TENSOR_ITEM * int(np.count_nonzero(self.inside))
+        return inside, int((sector[1] - sector[0] + 1)[lines].sum()), CHUNK_BYTES * self.chunk.size
+
     def some(self, which: np.ndarray) -> _Places:
         return _Places(self.block[which], self.chunk[which], self.element[which], self.inside[which])
 
@@ -109,7 +121,7 @@ class Engine:
         self.copies: list[_Copy] = []
         self.stores: Pending[_Store] = Pending(shape)
 
-    def copy(self, m: Machine, op: BoxCopy, mask: Mask, phase: PhaseAt) -> None:
+    def copy(self, m: Machine, op: BoxCopy, mask: Mask, phase: PhaseAt) -> Moved:
         """Threads ask for boxes to come."""
         places, _, kept = _places(m, op, mask)
         phase = PhaseAt(phase.row, *(x[kept] for x in (phase.block, phase.thread, phase.slot, phase.number)))
@@ -117,11 +129,12 @@ class Engine:
         made = _Copy(m.ir.box_map(op.map), places, phase, np.ones(count, bool), self.times.due((count,)))
         if self.times.eager:
             self._arrive(m, made, made.left)
-            return
-        _bits(m)[places.block[:, None, None], places.chunk] = m.poison
-        self.copies.append(made)
+        else:
+            _bits(m)[places.block[:, None, None], places.chunk] = m.poison
+            self.copies.append(made)
+        return places.moved
 
-    def store(self, m: Machine, op: BoxStore, mask: Mask) -> None:
+    def store(self, m: Machine, op: BoxStore, mask: Mask) -> Moved:
         """Threads ask for boxes to go."""
         places, threads, _ = _places(m, op, mask)
         due = self.times.due(())
@@ -132,6 +145,7 @@ class Engine:
             asking = np.zeros(self.shape, bool)
             asking[threads] = True
             self.stores.issue(made, asking)
+        return places.moved
 
     def commit(self, mask: Mask) -> None:
         """Some threads close a group of stores."""

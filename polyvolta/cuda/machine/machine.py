@@ -44,12 +44,14 @@ class Step:
     mask : which threads [block, warp, lane] took part, None: all.
     reach : where in memory, without the threads that were refused: one for each access that is not to registers; ()
         for what touches registers alone, or was refused as a whole.
+    role : whose step it is, "" where there are no roles: a role, or a warpgroup of one with its number.
     """
 
     path: IrPath
     op: kir.Op
     mask: Mask
     reach: Reaches = ()
+    role: str = ""
 
 
 class Machine:
@@ -148,7 +150,7 @@ class Machine:
                     reach = self._effect(s, mask)
                 if self.hook is not None:
                     self.hook(self, s, self.values)
-                yield Step((*at, k), s, mask, reach)
+                yield Step((*at, k), s, mask, reach, "" if self.strand is None else self.strand.name)
 
     def _roles(self, s: kir.Roles, mask: Mask, at: IrPath) -> Iterator[Step]:
         """Each role's warps run its body; loop variables are their own."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from polyvolta.cuda.ir import boxes, phases, warpgroups
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.machine.copies import Arrival
-from polyvolta.cuda.machine.engine import Engine, Times
+from polyvolta.cuda.machine.engine import Engine, Moved, Times
 from polyvolta.cuda.machine.phases import Phases, PhaseWait
 from polyvolta.cuda.machine.products import Products
 from polyvolta.cuda.machine.proxies import Proxies
@@ -88,9 +90,13 @@ def _units(m: Machine) -> Units:
     return m.units
 
 
-def _reaches(m: Machine, op: kir.Op, mask: Mask) -> Reaches:
-    """What engines reach, without any lane's addresses."""
-    return tuple(EngineReach(a, mask) for a in m.accesses(op) if a.space != "registers")
+def _boxes(m: Machine, op: kir.BoxCopy | kir.BoxStore, mask: Mask, moved: Moved) -> Reaches:
+    """What the copy engine reaches, without any lane's addresses."""
+    of_tensor, sectors, of_tile = moved
+    return tuple(
+        EngineReach(a, mask, of_tensor, sectors) if a.space == "global" else EngineReach(a, mask, of_tile)
+        for a in m.accesses(op)
+    )
 
 
 def _init(m: Machine, op: kir.InitBarriers, mask: Mask) -> Reaches:
@@ -106,13 +112,11 @@ def _arrive(m: Machine, op: kir.Arrive, mask: Mask) -> Reaches:
 
 def _box_copy(m: Machine, op: kir.BoxCopy, mask: Mask) -> Reaches:
     units = _units(m)
-    units.engine.copy(m, op, mask, units.phases.at(m, op.phase, mask))
-    return _reaches(m, op, mask)
+    return _boxes(m, op, mask, units.engine.copy(m, op, mask, units.phases.at(m, op.phase, mask)))
 
 
 def _box_store(m: Machine, op: kir.BoxStore, mask: Mask) -> Reaches:
-    _units(m).engine.store(m, op, mask)
-    return _reaches(m, op, mask)
+    return _boxes(m, op, mask, _units(m).engine.store(m, op, mask))
 
 
 def _commit_stores(m: Machine, op: kir.CommitStores, mask: Mask) -> Reaches:
@@ -132,7 +136,9 @@ def _proxy_fence(m: Machine, op: kir.ProxyFence, mask: Mask) -> Reaches:
 
 def _wgmma(m: Machine, op: kir.Wgmma, mask: Mask) -> Reaches:
     _units(m).products.issue(m, op, mask)
-    return _reaches(m, op, mask)
+    threads = m.shape[0] * m.shape[1] * kir.LANES if mask is None else int(np.count_nonzero(mask))
+    read = (a for a in m.accesses(op) if a.space == "shared")
+    return tuple(EngineReach(a, mask, a.item * a.values * threads) for a in read)
 
 
 def _wgmma_fence(m: Machine, op: kir.WgmmaFence, mask: Mask) -> Reaches:
