@@ -46,6 +46,7 @@ class _Product:
     op : what is multiplied.
     array, indices : the accumulators' fragments.
     starts : of A and B the chunk at which the descriptor starts, [block, warpgroup].
+    adds : of which warpgroups it is added to what was there, [block, warpgroup].
     left : of which warpgroups it isn't done yet, [block, warpgroup].
     due : when it is done, likewise.
     """
@@ -54,6 +55,7 @@ class _Product:
     array: str
     indices: tuple[Index, ...]
     starts: tuple[np.ndarray, np.ndarray]
+    adds: np.ndarray
     left: np.ndarray
     due: np.ndarray | None
 
@@ -91,7 +93,7 @@ class Products:
         due = self.times.due(who.shape)
         if due is not None:
             due = self.last = np.where(who, np.maximum(due, self.last), self.last)
-        made = _Product(op, array, indices, starts, who, due)  # type: ignore[arg-type]
+        made = _Product(op, array, indices, starts, self._adds(m, op, who), who, due)  # type: ignore[arg-type]
         if self.times.eager:
             self._make(m, made, who)
         else:
@@ -162,6 +164,17 @@ class Products:
             return np.ones((self.shape[0], self.groups), bool)
         return np.asarray(mask[:, : self.groups * WARPS : WARPS, 0])
 
+    def _adds(self, m: Machine, op: Wgmma, who: np.ndarray) -> np.ndarray:
+        """Which warpgroups' products are added to their accumulators, [block, warpgroup]."""
+        warps = self.groups * WARPS
+        holds = np.ones((self.shape[0], warps, LANES), bool)
+        for e in op.adds:
+            holds &= np.broadcast_to(np.asarray(e.evaluate(m.values)) >= 0, self.shape)[:, :warps]
+        holds = holds.reshape(self.shape[0], self.groups, WARPS * LANES)
+        if (who & (holds != holds[..., :1]).any(-1)).any():
+            raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup differ in whether accumulators count")
+        return np.asarray(holds[..., 0])
+
     def _start(self, m: Machine, op: Wgmma, x: SharedOperand, who: np.ndarray) -> np.ndarray:
         """The chunk of the blocks' shared memory at which a descriptor starts, [block, warpgroup]."""
         tile = m.ir.tile(x.tile)
@@ -196,8 +209,10 @@ class Products:
         warp = WARPS * group[:, None] + np.arange(WARPS)
         arrays = m.registers if self.times.eager else self.sums
         parts = np.split(added, len(one.indices), axis=-1)
+        adds = one.adds[block, group][:, None, None, None]
         for index, part in zip(one.indices, parts, strict=True):
-            arrays[one.array][:, :, :, *index][block[:, None], warp] += part
+            sums, at = arrays[one.array][:, :, :, *index], (block[:, None], warp)
+            sums[at] = np.where(adds, sums[at] + part, part)
 
 
 def _threads(who: np.ndarray) -> np.ndarray:

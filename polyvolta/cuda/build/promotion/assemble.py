@@ -29,7 +29,7 @@ from polyvolta.cuda.build.promotion.footprints import instances, together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.makers import Makers, makers_of
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Nest, Operands, Piece, Promotion, Tiling, free_name
-from polyvolta.cuda.build.promotion.nests import level, members_of, nest_of, warps_of, widened
+from polyvolta.cuda.build.promotion.nests import conjunction, level, members_of, nest_of, warps_of, widened
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
@@ -45,11 +45,12 @@ from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
-from polyvolta.graph.plans.plans import Plan
+from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, aff
+from polyvolta.sets import Set, Tuple, aff
+from polyvolta.sets.values.space import Space
 
 
 def promote(
@@ -99,7 +100,9 @@ def promote(
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
         if c.factor is None:
-            pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}")))
+            where = _nothing_summed(c) if loops.producing else None
+            if where is None or not where.is_empty():
+                pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}"), where))
         elif c.factor != 1:
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
@@ -138,6 +141,13 @@ def _loops(
     copied = tensors if asynchronous else {}
     loops = operand_pieces(products, plan, options, macro_mma, LANES * prod(units), context, copied)
     return loops, loops.macros[0]
+
+
+def _nothing_summed(c: Contraction) -> Set:
+    """The sizes for which a product sums nothing up: else its first step gives accumulators their values."""
+    depth = aff(str(c.statement.extents[2]))
+    pieces = conjunction(tuple(depth.names()), [("ge", -depth)])
+    return Set._of(tuple(depth.names()), [(Space(None, Tuple(None, ())), pieces)])
 
 
 def _shapes(plan: Plan, shape: tuple[int, int, int], makers: Makers) -> dict[str, tuple[int, ...]]:

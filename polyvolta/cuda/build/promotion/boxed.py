@@ -292,7 +292,9 @@ class _Loop:
         each = self.macro.shape[1] // self.columns
         array = accumulator_name(self.contraction.accumulator)
         d = tuple(Element(array, (m, each * n + f)) for f in range(each))
-        op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement)
+        first = self.contraction.factor is None  # of a sum: its first step needs no accumulators before
+        adds = (var(nest.iterators[2]) - 1,) if first else ()
+        op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement, adds)
         return Movement(nest.statement, nest.iterators, (op,), (), "products of warpgroups")
 
     # ---- the piece
