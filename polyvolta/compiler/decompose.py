@@ -39,7 +39,13 @@ BLOCKS = ("blockIdx.y", "blockIdx.x")
 
 
 def decompose(
-    graph: Graph, options: Tiling, shape: Tile, context: Set, reach: OnStage = lambda _, tree: tree
+    graph: Graph,
+    options: Tiling,
+    shape: Tile,
+    context: Set,
+    reach: OnStage = lambda _, tree: tree,
+    result: Tile | None = None,
+    names: tuple[str, str, str] = WARPS,
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
 
@@ -49,6 +55,9 @@ def decompose(
     shape : rows, columns and depth of the macro-MMA.
     context : what is known of the sizes.
     reach : called with each stage's name and tree; gives the tree with which to go on, which may have other loops.
+    result : rows and columns (and depth) of a fragment of the result, what an instance of a pointwise statement stands
+        for; by default those of the macro-MMA.
+    names : what the loops over the tiles of those who make a product together are mapped to.
 
     Cost: about 60 ms for one product, 40 more for each further statement.
     """
@@ -60,12 +69,13 @@ def decompose(
         tree = reach("hoisted", hoist(tree, at, len(members_of(tree, at, BLOCK))))
     for at in tree.find(level=POINT):
         tree = tile(tree, at, options.warp_tile, levels=(WARP, None))
-    tree = reach("mapped", mapped(reach("warp_tiled", tree), products, options))
+    tree = reach("mapped", mapped(reach("warp_tiled", tree), products, options, names))
     m, n, k = shape
     for at in tree.find(level=POINT):
         tree = strip_mine(tree, at, {2: k}, level=STRIP)
     fine = reach("strip_mined", tree)
-    factors = {s.name: dict(zip(s.iterators, (m, n, k))) for s in graph.statements}
+    of_result = result or shape
+    factors = {s.name: dict(zip(s.iterators, shape if s.is_matmul else of_result)) for s in graph.statements}
     return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
 
 
@@ -132,7 +142,9 @@ def members_of(tree: Schedule, at: Path, level: str) -> list[int]:
     return [k for k, m in enumerate(tree.band(at).members) if m.level == level]
 
 
-def mapped(tree: Schedule, products: dict[str, Statement], options: Tiling) -> Schedule:
+def mapped(
+    tree: Schedule, products: dict[str, Statement], options: Tiling, named: tuple[str, str, str] = WARPS
+) -> Schedule:
     """The parallel tile loops become indices: of the block at the root, of the warp in each statement's tile.
 
     A split K gives each part of a product's k tile to warps of its own, which sum for themselves. A loop of one
@@ -146,10 +158,10 @@ def mapped(tree: Schedule, products: dict[str, Statement], options: Tiling) -> S
         product = products.get(statement)
         *rows_and_columns, depth = members_of(tree, at, WARP)
         names: dict[MemberRef, str] = {
-            k: n for k, n in zip(rows_and_columns, WARPS) if not band.members[k].of(statement).is_constant
+            k: n for k, n in zip(rows_and_columns, named) if not band.members[k].of(statement).is_constant
         }
         if product is not None and options.split_k > 1:
-            names[depth] = WARPS[2]
+            names[depth] = named[2]
         sums = {d.array for d in tree.dependences or ()}  # of one term, nothing depends on it
         arrays = [product.write.tensor] if depth in names and product and product.write.tensor in sums else []
         tree = map_members(tree, at, names, reduction=arrays)

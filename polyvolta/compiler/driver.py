@@ -27,7 +27,8 @@ from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
-from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
+from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote, split
+from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.build.promotion.model import BLOCK
 from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.ir.kernel_ir import AsyncCopy, GlobalTensor
@@ -119,7 +120,8 @@ def compile(  # noqa: A001
         return schedule
 
     macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
-    fine, contracted = decompose(graph, options, macro.shape, context, reach)
+    makers = makers_of(macro)
+    fine, contracted = decompose(graph, options, macro.shape, context, reach, makers.result(macro.shape), makers.names)
     tensors = tensors_of(graph)
     limit, asynchronous = options.shared_limit(target), bool(target.copies)
     promotion = promote(fine, contracted, idiom, tensors, options, macro, context, limit, asynchronous)
@@ -127,8 +129,9 @@ def compile(  # noqa: A001
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
     promotion = awaited(promotion, tree)
     order = BlockOrder(options.group)
+    tree = reach("roles", split(promotion, tree))
     tree = reach("grouped", grouped(tree, order))
-    scanned = scan(tree, context, {"linearId": promotion.threads})
+    scanned = scan(tree, context, promotion.extents)
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )

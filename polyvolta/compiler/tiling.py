@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from math import prod
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.arch import runs_on
+from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.target.instruction import LANES
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -57,6 +60,14 @@ class Tiling:
         y, x, z = self.warps
         return LANES * y * x * z
 
+    def threads_on(self, target: Target) -> int:
+        """Threads of a block: those who multiply, a warp or a warpgroup for each warp tile, and the warp that has tiles
+        copied where the target has that done by one."""
+        macro = target.macro_mma(self.macro_mma)
+        if not isinstance(macro, WarpgroupMma):
+            return self.threads
+        return macro.instructions[0].scope.threads * prod(self.warps) + LANES
+
     @property
     def step(self) -> tuple[int, int, int]:
         """(rows, columns, depth) of what a block computes in one step along K: the block tile, p times as deep."""
@@ -69,7 +80,7 @@ class Tiling:
 
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
-        m, n, _ = target.macro_mma(self.macro_mma).shape
+        m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
         return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
@@ -87,13 +98,16 @@ class Tiling:
         """32-bit registers that hold values in the main loop: accumulators, sets of fragments of one strip, staged
         copies."""
         macro = target.macro_mma(self.macro_mma)
+        if isinstance(macro, WarpgroupMma):
+            lanes = macro.instructions[0].scope.threads
+            return needs.accumulators * self.warp_tile[0] * self.warp_tile[1] // lanes
         return registers(
             self.block_tile, self.warp_tile, macro, self.split_k, needs, self.fragments, bool(target.copies)
         )
 
     def problems(self, target: Target, needs: Needs) -> Iterator[str]:
         """Everything that the macro-MMA or the target rules out."""
-        if self.macro_mma not in target.macro_names:
+        if not target.has(self.macro_mma):
             yield f"{target.name} has no macro-MMA called {self.macro_mma!r}"
             return
         macro = target.macro_mma(self.macro_mma)
@@ -101,7 +115,8 @@ class Tiling:
             if pair not in macro.layouts:
                 yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
                 return
-        found = (*self.misfits(macro.shape), *self.too_far(bool(target.copies)))
+        boxed = isinstance(macro, WarpgroupMma)
+        found = (*self.misfits(macro.shape), *(() if boxed else self.too_far(bool(target.copies))))
         yield from found
         if found:
             return
@@ -146,11 +161,12 @@ class Tiling:
     def demands(self, target: Target, needs: Needs) -> tuple[tuple[str, int, int], ...]:
         """(what, how much tiles that fit each other need of it at least, how much the target has)."""
         registers, shared, n = self.registers(needs, target), self.shared_bytes(needs, target), self.occupancy
+        threads = self.threads_on(target)
         alone = (
-            ("threads", self.threads, target.threads),
+            ("threads", threads, target.threads),
             ("bytes of shared memory", shared, target.shared_bytes),
             ("registers a thread", registers, target.registers),
-            ("registers a block", registers * self.threads, target.block_registers),
+            ("registers a block", registers * threads, target.block_registers),
         )
         if n == 1:
             return alone
@@ -158,7 +174,7 @@ class Tiling:
         return (
             *alone,
             (f"bytes of shared memory for {n} blocks", n * (shared + own), target.shared_bytes + own),
-            (f"registers for {n} blocks", n * registers * self.threads, target.block_registers),
+            (f"registers for {n} blocks", n * registers * threads, target.block_registers),
         )
 
 

@@ -103,7 +103,7 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
 def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Values that work: for each option given one that goes with the others, or for all together."""
     macro = given.get("macro_mma")
-    if macro is not None and macro not in target.macro_names:
+    if macro is not None and not target.has(macro):
         return nearest(macro, target.macro_names)
 
     def works(kept: Mapping[str, Any]) -> Tiling | None:
@@ -154,7 +154,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     Cost: some 100 µs, a few ms where nothing fits.
     """
     asked = given.get("macro_mma")
-    macro = target.macro_mma(asked) if asked in target.macro_names else _macro_mma(given, needs, target)
+    macro = target.macro_mma(asked) if target.has(asked) else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group, sharing = given.get("group", target.group), given.get("occupancy", 1)
@@ -216,7 +216,7 @@ def _turns(given: Mapping[str, Any], block: Tile, macro: Composition, target: Ta
 
 def _excess(options: Tiling, needs: Needs, target: Target) -> float:
     """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
-    if options.macro_mma not in target.macro_names:
+    if not target.has(options.macro_mma):
         return float("inf")
     if any(options.misfits(target.macro_mma(options.macro_mma).shape)) or any(options.too_far(bool(target.copies))):
         return float("inf")

@@ -166,7 +166,7 @@ def product(
     accumulators = Element("acc", (PART,))
     group = LINEAR // (32 * WARPS)
     products = tuple(
-        Wgmma(accumulators, a.read(parts * group + PART, step, slot), b.read(aff(0), step, slot), macro, "product")
+        Wgmma((accumulators,), a.read(parts * group + PART, step, slot), b.read(aff(0), step, slot), macro, "product")
         for step in range(depth)
     )
     one_thread = -(LINEAR % (32 * WARPS))

@@ -21,11 +21,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from math import prod
 from typing import NoReturn
 
 from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR, Loop, Op, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import (
+    LANES,
+    Barrier,
+    GlobalTensor,
+    InitBarriers,
+    KernelIR,
+    Loop,
+    Op,
+    Role,
+    Roles,
+    Stmt,
+    When,
+)
 from polyvolta.cuda.ir.walk import operations, put
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.scan import Scan
@@ -68,11 +81,13 @@ def lower(
 
     Cost: some simplifications for each call, a few milliseconds.
     """
-    threads = scan.extents["linearId"].const
-    own = {"lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
+    threads = promotion.threads
+    own = {"linearId": (0, threads - 1), "lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
+    if promotion.producing:
+        own["rank"] = (0, promotion.makers.warps * LANES - 1)
     ranges: dict[str, Range] = {**scan.ranges, **own}
-    lowering = _Lowering(schedule, promotion.movements, ranges)
-    body = chosen(lowering.items(scan.body))
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles)
+    body = lowering.body(scan.body)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
         name,
@@ -81,35 +96,32 @@ def lower(
         promotion.arrays.tiles,
         promotion.arrays.registers,
         threads,
-        derived_names(scan),
+        derived_names(scan, promotion),
         {n: (low, high) for n, (low, high) in lowering.ranges.items() if low is not None},
         (grid[0], grid[1], grid[2]),
         context,
         body,
         scalars,
+        barriers=promotion.arrays.barriers,
+        maps=promotion.arrays.maps,
     )
 
 
-def derived_names(scan: Scan) -> tuple[tuple[str, Aff], ...]:
-    """lane and warp from linearId, and the warp's indices as digits of its number, x fastest, z slowest.
-
-    >>> extents = {"linearId": aff(256), "warpIdx_x": aff(2), "warpIdx_y": aff(2), "warpIdx_z": aff(2)}
-    >>> for name, e in derived_names(Scan((), extents))[1:]:
-    ...     print(name, "=", e)
-    warp = floor(linearId/32)
-    warpIdx_x = warp mod 2
-    warpIdx_y = floor(warp/2) mod 2
-    warpIdx_z = floor(warp/4)
+def derived_names(scan: Scan, promotion: Promotion) -> tuple[tuple[str, Aff], ...]:
+    """lane and warp from linearId, and the warp's indices as digits of its number, x fastest, z slowest; likewise a
+    thread's rank in its warpgroup, and the warpgroup's indices. A producer's warp, behind all others, is in none that
+    there is, and its digits begin again.
     """
     out = [("lane", var("linearId") % LANES), ("warp", var("linearId") // LANES)]
-    rest = var("warp")
-    left = scan.extents["linearId"].const // LANES
-    for axis in "xyz":
-        name = f"warpIdx_{axis}"
+    rest, left = var("warp"), prod(promotion.units)
+    if (warps := promotion.makers.warps) > 1:
+        out.append(("rank", var("linearId") % (warps * LANES)))
+        rest = rest // warps
+    for name in (promotion.makers.names[1], promotion.makers.names[0], promotion.makers.names[2]):
         if name in scan.extents:
             extent = scan.extents[name].const
             left //= extent
-            out.append((name, rest % extent if left > 1 else rest))
+            out.append((name, rest % extent if left > 1 or promotion.producing else rest))
             rest = rest // extent
     return tuple(out)
 
@@ -188,8 +200,21 @@ def rounded(e: Aff, ranges: Mapping[str, Range]) -> Aff:
 
 
 class _Lowering:
-    def __init__(self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range]) -> None:
-        self.schedule, self.movements, self.ranges = schedule, movements, dict(ranges)
+    def __init__(
+        self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
+        roles: Mapping[str, tuple[int, int]],
+    ) -> None:  # fmt: skip
+        self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
+
+    def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
+        """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers."""
+        parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
+        if not parts:
+            return chosen(self.items(nodes))
+        made = tuple(Role(name, *self.roles[name], chosen(self.items(parts[name].body))) for name in self.roles)
+        init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
+        begin = init, Barrier("block", "sync_init")
+        return *begin, Roles(made)
 
     def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
         """The statements of a part of the code."""
@@ -296,6 +321,14 @@ def _fills(lows: tuple[Aff, ...], highs: tuple[Aff, ...], items: Iterable[Item])
     ops = [op for item in items for op in operations((item.full,))]
     constant = all(e.is_constant for e in (*lows, *highs))
     return constant and any(op.commits for op in ops) and not any(op.product for op in ops)
+
+
+def marked(nodes: tuple[Ast, ...]) -> Iterator[Block]:
+    """The marked parts of some code, wherever they stand."""
+    for n in nodes:
+        if isinstance(n, Block):
+            yield n
+        yield from marked(n.body) if not isinstance(n, Call) else ()
 
 
 def _called(nodes: tuple[Ast, ...]) -> list[str]:

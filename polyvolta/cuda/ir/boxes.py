@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polyvolta.cuda.ir.accesses import Access, Operation, Work
-from polyvolta.cuda.ir.memories import TENSOR_ITEM, ZERO, Memories
+from polyvolta.cuda.ir.memories import LANES, TENSOR_ITEM, ZERO, Memories
 from polyvolta.cuda.ir.phases import Phase
 from polyvolta.cuda.target.boxes import Box
-from polyvolta.sets import Aff
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.sets import Aff, var
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,18 @@ class BoxMap:
     box: Box
 
     @property
-    def values(self) -> int:
-        """Of a box, those outside of the tensor included."""
-        return self.box.lines * self.box.run
-
-    @property
     def bytes(self) -> int:
-        """Likewise."""
-        return TENSOR_ITEM * self.values
+        """That a barrier counts."""
+        return self.box.bytes
+
+    def elements(self, order: tuple[int, ...]) -> IndexMap:
+        """{ [lane, i] -> [+d0, +d1] }: the values of a box from its first element on, line by line.
+
+        Parameters
+        ----------
+        order : of the dimensions, that of lines first.
+        """
+        return _elements(self.box.lines, self.box.run, order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +106,19 @@ def _accesses(ir: Memories, op: BoxCopy | BoxStore, to_shared: bool) -> tuple[Ac
     """All values of a box by the one thread: a line of it is an instruction, as it were."""
     m = ir.box_map(op.map)
     order, tile = ir.tensor(m.tensor).order, ir.tile(op.tile)
-    box = {"values": m.values, "width": m.box.run, "item": TENSOR_ITEM, "proxy": "async", "when": "completion"}
-    kinds = ("read", "write")
-    tensor = Access("global", kinds[not to_shared], m.tensor, op.index, own=m.box.elements(order), guarded=True, **box)
-    shared = Access("shared", kinds[to_shared], op.tile, op.place, own=m.box.elements(tile.order), slot=op.buffer, **box)
+    kinds, size = ("read", "write"), (m.box.lines * m.box.run, m.box.run, TENSOR_ITEM)
+    tensor = Access("global", kinds[not to_shared], m.tensor, op.index, *size, own=m.elements(order), guarded=True,
+                    proxy="async", when="completion")  # fmt: skip
+    shared = Access("shared", kinds[to_shared], op.tile, op.place, *size, own=m.elements(tile.order), slot=op.buffer,
+                    proxy="async", when="completion")  # fmt: skip
     return (tensor, shared) if to_shared else (shared, tensor)
+
+
+@lru_cache(maxsize=256)
+def _elements(lines: int, run: int, order: tuple[int, ...]) -> IndexMap:
+    i = var("i")
+    place = {order[0]: ("line", i // run), order[1]: ("run", i % run)}
+    return IndexMap((("lane", LANES), ("i", lines * run)), tuple(place[d] for d in (0, 1))).simplified()
 
 
 class _OfStores(Operation):

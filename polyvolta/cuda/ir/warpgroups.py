@@ -56,13 +56,13 @@ class Wgmma(Operation):
 
     Parameters
     ----------
-    d : the accumulators' fragment.
+    d : the accumulators: fragments of the result side by side, a lane's values one behind the other.
     a, b : operands in shared memory.
     macro : shape and ownership maps.
     adds : conditions `e >= 0`, the same for all threads of the warpgroup, under all of which d counts; () : always.
     """
 
-    d: Element
+    d: tuple[Element, ...]
     a: SharedOperand
     b: SharedOperand
     macro: MacroMma
@@ -80,7 +80,8 @@ class Wgmma(Operation):
                    proxy="async", when="completion", opcode="HGMMA")
             for x, own, origin in sides
         )  # fmt: skip
-        return of_element(ir, "read", self.d), *reads, of_element(ir, "write", self.d)
+        before, after = ([of_element(ir, kind, e) for e in self.d] for kind in ("read", "write"))
+        return *before, *reads, *after
 
     @property
     def together(self) -> str:
@@ -95,8 +96,8 @@ class Wgmma(Operation):
         return Work({macro.instruction.opcode: macro.slots}, macro.flops // WARPS)  # of each of the warps
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
-        d, a, b = reads
-        return f"{d} {'+=' if not self.adds else '= or +='} {a} @ {b}"
+        *d, a, b = reads
+        return f"{', '.join(d)} {'+=' if not self.adds else '= or +='} {a} @ {b}"
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from dataclasses import fields
 from itertools import product
 from typing import Any
 
-from polyvolta.cuda.ir import well_formed_async
+from polyvolta.cuda.ir import well_formed_engines as engines
 from polyvolta.cuda.ir.accesses import KINDS, ORDERS, PROXIES, SPACES, TIMES, TOGETHER
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
@@ -37,7 +37,6 @@ from polyvolta.cuda.ir.kernel_ir import (
     Part,
     Pointwise,
     RegisterArray,
-    Role,
     Scale,
     SharedStore,
     Stmt,
@@ -79,7 +78,7 @@ def _expressions(s: Part) -> Iterator[tuple[str, tuple[Aff, ...]]]:
                 yield f.name, (x,)
             elif isinstance(x, Element):
                 yield x.array, x.index
-            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When | Role):
+            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When):
                 yield f.name, tuple(e for _, some in _expressions(x) for e in some)
 
 
@@ -257,8 +256,8 @@ def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
 
 
 def _of_wait(ir: KernelIR, op: WaitCopies) -> Iterator[str]:
-    if not 0 <= op.pending <= well_formed_async.MOST_PENDING:
-        most = well_formed_async.MOST_PENDING
+    if not 0 <= op.pending <= engines.MOST_PENDING:
+        most = engines.MOST_PENDING
         yield f"a thread waits until 0 to {most} groups of copies are on their way, not {op.pending}"
 
 
@@ -372,5 +371,5 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     LoadMatrix: _of_load_matrix,
     AsyncCopy: _of_async_copy,
     WaitCopies: _of_wait,
-    **well_formed_async.RULES,
+    **engines.RULES,
 }

@@ -5,27 +5,27 @@ descriptors say, swizzled by addresses, and no layout is asked. Products of a wa
 order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
 
 Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: a product on
-an accumulator that isn't fenced gives `POISON`. So do values of shared memory that threads wrote and haven't fenced.
+accumulators that aren't fenced gives `POISON`. So do values of shared memory that threads wrote and haven't fenced.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, KernelIR, SharedOperand, Wgmma
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.ir.warpgroups import WARPS
+from polyvolta.cuda.machine.tables import apply
 from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.machine.engine import Times, swizzled
 from polyvolta.cuda.machine.errors import Diverged, LeftBehind, OutOfBounds
 from polyvolta.cuda.machine.memories import POISON
 from polyvolta.cuda.machine.proxies import NOBODY
 from polyvolta.cuda.machine.reach import Mask
-from polyvolta.cuda.machine.tables import apply
 from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formats import widened
@@ -44,18 +44,19 @@ class _Product:
     Parameters
     ----------
     op : what is multiplied.
-    index : of the accumulator in its register array.
+    array, indices : the accumulators' fragments.
     starts : of A and B the chunk at which the descriptor starts, [block, warpgroup].
-    begins : which warpgroups' sums begin with it, [block, warpgroup].
+    adds : of which warpgroups it is added to what was there, [block, warpgroup].
     spoiled : which warpgroups' registers were not fenced, likewise.
     left : of which warpgroups it isn't done yet, [block, warpgroup].
     due : when it is done, likewise.
     """
 
     op: Wgmma
-    index: Index
+    array: str
+    indices: tuple[Index, ...]
     starts: tuple[np.ndarray, np.ndarray]
-    begins: np.ndarray
+    adds: np.ndarray
     spoiled: np.ndarray
     left: np.ndarray
     due: np.ndarray | None
@@ -76,7 +77,7 @@ class Products:
         self.groups = shape[1] // WARPS
         self.pending: Pending[_Product] = Pending(shape)
         self.last = np.zeros((shape[0], self.groups), np.int64)  # when a warpgroup's newest product is due
-        arrays = {op.d.array for op in operations(ir.body) if isinstance(op, Wgmma)}
+        arrays = {e.array for op in operations(ir.body) if isinstance(op, Wgmma) for e in op.d}
         extents = {r.name: r.shape for r in ir.registers if r.name in arrays}
         self.sums: dict[str, np.ndarray] = {}
         self.running = {n: np.zeros((*s, shape[0], self.groups), np.int64) for n, s in extents.items()}
@@ -85,25 +86,37 @@ class Products:
     def issue(self, m: Machine, op: Wgmma, mask: Mask) -> None:
         """Some warpgroups, each whole, have a product made."""
         who = self._groups(mask)
-        index, registers = m.index(op.d.array, op.d.index), m.element(op.d)
+        array, indices = op.d[0].array, tuple(m.index(e.array, e.index) for e in op.d)
         starts = tuple(self._start(m, op, x, who) for x in (op.a, op.b))
-        if op.d.array not in self.sums:
-            self.sums[op.d.array] = m.registers[op.d.array].copy()
-        sums = registers if self.times.eager else self.sums[op.d.array][:, :, :, *index]
-        fresh = _threads(who & (self.running[op.d.array][index] == 0))
-        warps = self.groups * WARPS
-        touched = self.touched[op.d.array][index][:, :warps].reshape(self.shape[0], -1, WARPS).any(2)
-        np.copyto(sums[:, :warps], registers[:, :warps], where=fresh[..., None])
-        self.running[op.d.array][index] += who
+        if array not in self.sums:
+            self.sums[array] = m.registers[array].copy()
+        spoiled = np.zeros(who.shape, bool)
+        for index in indices:
+            spoiled |= self._begin(m, array, index, who)
         due = self.times.due(who.shape)
         if due is not None:
             due = self.last = np.where(who, np.maximum(due, self.last), self.last)
-        made = _Product(op, index, starts, self._begins(m, op, who), touched, who, due)  # type: ignore[arg-type]
+        adds = self._adds(m, op, who)
+        made = _Product(op, array, indices, starts, adds, spoiled, who, due)  # type: ignore[arg-type]
         if self.times.eager:
             self._make(m, made, who)
         else:
-            np.copyto(registers[:, :warps], POISON["float"], where=_threads(who)[..., None])
+            for index in indices:
+                registers = m.registers[array][:, : self.groups * WARPS, :, *index]
+                np.copyto(registers, POISON["float"], where=_threads(who)[..., None])
         self.pending.issue(made, mask)
+
+    def _begin(self, m: Machine, array: str, index: Index, who: np.ndarray) -> np.ndarray:
+        """A product on a fragment of the accumulators begins; the first one with what the registers hold.
+
+        Returns which warpgroups haven't fenced it, [block, warpgroup].
+        """
+        warps, registers = self.groups * WARPS, m.registers[array][:, :, :, *index]
+        sums = registers if self.times.eager else self.sums[array][:, :, :, *index]
+        fresh = _threads(who & (self.running[array][index] == 0))
+        np.copyto(sums[:, :warps], registers[:, :warps], where=fresh[..., None])
+        self.running[array][index] += who
+        return np.asarray(self.touched[array][index][:, :warps].reshape(*who.shape, WARPS).any(2))
 
     def fence(self, mask: Mask) -> None:
         """Some warpgroups' registers are ready."""
@@ -124,13 +137,13 @@ class Products:
         for product, arrived in self.pending.wait(newest, mask):
             who = self._groups(arrived)
             self._make(m, product, who & product.left)
-            array = product.op.d.array
-            self.running[array][product.index] -= who
-            done = _threads(who & (self.running[array][product.index] == 0))
-            registers, warps = m.registers[array][:, :, :, *product.index], self.groups * WARPS
-            if not self.times.eager:
-                sums = self.sums[array][:, :, :, *product.index]
-                np.copyto(registers[:, :warps], sums[:, :warps], where=done[..., None])
+            array, warps = product.array, self.groups * WARPS
+            for index in product.indices:
+                self.running[array][index] -= who
+                done = _threads(who & (self.running[array][index] == 0))
+                if not self.times.eager:
+                    registers, sums = (x[array][:, :warps, :, *index] for x in (m.registers, self.sums))
+                    np.copyto(registers, sums, where=done[..., None])
 
     def tick(self, m: Machine) -> None:
         """An operation is about to be taken: what is due is done."""
@@ -157,15 +170,16 @@ class Products:
             return np.ones((self.shape[0], self.groups), bool)
         return np.asarray(mask[:, : self.groups * WARPS : WARPS, 0])
 
-    def _begins(self, m: Machine, op: Wgmma, who: np.ndarray) -> np.ndarray:
-        """Whose accumulators don't count, [block, warpgroup]."""
-        holds = np.ones(self.shape, bool)
+    def _adds(self, m: Machine, op: Wgmma, who: np.ndarray) -> np.ndarray:
+        """Which warpgroups' products are added to their accumulators, [block, warpgroup]."""
+        warps = self.groups * WARPS
+        holds = np.ones((self.shape[0], warps, LANES), bool)
         for e in op.adds:
-            holds &= np.asarray(e.evaluate(m.values)) >= 0
-        holds = holds[:, : self.groups * WARPS].reshape(*who.shape, -1)
-        if (who & (holds.any(-1) != holds.all(-1))).any():
-            raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup disagree on whether the sum begins")
-        return ~holds[..., 0]
+            holds &= np.broadcast_to(np.asarray(e.evaluate(m.values)) >= 0, self.shape)[:, :warps]
+        holds = holds.reshape(self.shape[0], self.groups, WARPS * LANES)
+        if (who & (holds != holds[..., :1]).any(-1)).any():
+            raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup differ in whether accumulators count")
+        return np.asarray(holds[..., 0])
 
     def _start(self, m: Machine, op: Wgmma, x: SharedOperand, who: np.ndarray) -> np.ndarray:
         """The chunk of the blocks' shared memory at which a descriptor starts, [block, warpgroup]."""
@@ -198,12 +212,14 @@ class Products:
         product = (a @ b.swapaxes(1, 2)).astype(np.float32)  # of [thread's warpgroup, 64, k] and [..., n, k]
         row, col = _owned(op.macro)
         added = product[:, row, col].reshape(len(block), WARPS, LANES, -1)
-        warp = WARPS * group[:, None] + np.arange(WARPS)
         added[one.spoiled[block, group]] = POISON["float"]
+        warp = WARPS * group[:, None] + np.arange(WARPS)
         arrays = m.registers if self.times.eager else self.sums
-        sums = arrays[op.d.array][:, :, :, *one.index]
-        before = np.where(one.begins[block, group][:, None, None, None], np.float32(0), sums[block[:, None], warp])
-        sums[block[:, None], warp] = before + added
+        parts = np.split(added, len(one.indices), axis=-1)
+        adds = one.adds[block, group][:, None, None, None]
+        for index, part in zip(one.indices, parts, strict=True):
+            sums, at = arrays[one.array][:, :, :, *index], (block[:, None], warp)
+            sums[at] = np.where(adds, sums[at] + part, part)
 
 
 def _threads(who: np.ndarray) -> np.ndarray:

@@ -114,6 +114,10 @@ class Target:
         """The names of the macro-MMAs, the default one first; those of families are in `families`."""
         return tuple(m.name for m in self.macro_mmas)
 
+    def has(self, name: object) -> bool:
+        """Whether a macro-MMA is called so, its own or one of a family."""
+        return name in self.macro_names or any(name in family.names for family in self.families)
+
     def of_kind(self, kind: str) -> Target:
         """The target with what multiplies one kind of elements alone; itself where it knows no other."""
         return self if self.kinds == (kind,) else _of_kind(self, kind)

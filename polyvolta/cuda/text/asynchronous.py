@@ -85,9 +85,10 @@ def _operand(p: Printer, x: SharedOperand) -> str:
 
 def _wgmma(p: Printer, op: Wgmma) -> str:
     majors = op.a.descriptor.major, op.b.descriptor.major
-    function = warpgroups.product(op.macro.shape, op.macro.kind, majors, bool(op.adds))
+    width = p.ir.register(op.d[0].array).width
+    function = warpgroups.product(op.macro.shape, op.macro.kind, majors, width, bool(op.adds))
     adds = [" && ".join(map(p.condition, op.adds))] if op.adds else []
-    return p.call(function, p.element(op.d), _operand(p, op.a), _operand(p, op.b), *adds)
+    return p.call(function, f"&{p.element(op.d[0])}", _operand(p, op.a), _operand(p, op.b), *adds)
 
 
 def _wait(p: Printer, op: WgmmaWait) -> str:

@@ -147,7 +147,7 @@ class Printer:
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
-        self.held = {op.d.array for op in operations(ir.body) if isinstance(op, Wgmma)}
+        self.held = {e.array for op in operations(ir.body) if isinstance(op, Wgmma) for e in op.d}
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around

@@ -22,22 +22,35 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from polyvolta.cuda.build.promotion import pipeline
+from polyvolta.cuda.build.promotion import pipeline, ring
+from polyvolta.cuda.build.promotion.boxed import boxed_pieces
 from polyvolta.cuda.build.promotion.epilogue import epilogue
 from polyvolta.cuda.build.promotion.footprints import instances, together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
-from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Piece, Promotion, Tiling, free_name
-from polyvolta.cuda.build.promotion.nests import level, members_of, nest_of, warps_of, widened
+from polyvolta.cuda.build.promotion.makers import Makers, makers_of
+from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Nest, Operands, Piece, Promotion, Tiling, free_name
+from polyvolta.cuda.build.promotion.nests import conjunction, level, members_of, nest_of, warps_of, widened
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Barrier, GlobalTensor, SharedTile
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK_BYTES,
+    LANES,
+    Barrier,
+    GlobalTensor,
+    Op,
+    PhaseBarriers,
+    SharedTile,
+    WgmmaWait,
+)
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.cuda.target.macro_mma import Composition
-from polyvolta.graph.plans.plans import Plan
+from polyvolta.cuda.target.macro_mma import Composition, MacroMma
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
+from polyvolta.graph.plans.plans import Contraction, Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, aff
+from polyvolta.sets import Set, Tuple, aff
+from polyvolta.sets.values.space import Space
 
 
 def promote(
@@ -46,7 +59,7 @@ def promote(
     plan: Plan,
     tensors: Mapping[str, GlobalTensor],
     options: Tiling,
-    macro_mma: Composition,
+    macro_mma: Composition | WarpgroupMma,
     context: Set,
     shared_limit: int,
     asynchronous: bool = False,
@@ -72,48 +85,95 @@ def promote(
 
     Cost: some tens of milliseconds for each product, for the most part set operations.
     """
+    makers = makers_of(macro_mma)
     statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
     products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
-    warps = warps_of(nests.values())
-    copied = tensors if asynchronous else {}
-    operands = operand_pieces(products, plan, options, macro_mma, LANES * prod(warps), context, copied)
-    macro = operands.macros[0]
+    units = warps_of(nests.values(), makers.names)
+    loops, macro = _loops(products, plan, options, macro_mma, makers, units, tensors, context, asynchronous)
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
     extents = [aff(str(e)) for e in last.extents[:2]]
-    fragments = fragments_of(nests[last.name], extents, macro.shape, context)
-    name_of = _names([*nests, *(m.statement for p in operands.pieces for m in p.movements)])
-    end = epilogue(plan, fragments, nests, tensors, macro, warps, name_of)
+    fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
+    name_of = _names([*nests, *(m.statement for p in loops.pieces for m in p.movements)])
+    end = epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers)
 
     pieces: list[Piece] = []
-    for c, loop in zip(plan.contractions, operands.pieces, strict=True):
+    for c, loop in zip(plan.contractions, loops.pieces, strict=True):
         if c.factor is None:
-            pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}")))
+            where = _nothing_summed(c) if loops.producing else None
+            if where is None or not where.is_empty():
+                pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}"), where))
         elif c.factor != 1:
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
-    tiles, overlap = shared_places([*pieces, end], shared_limit)
+    tiles, overlap = shared_places([*pieces, end], shared_limit - sum(b.bytes for b in loops.barriers))
+    if loops.producing:
+        pieces.append(once(fragments, WgmmaWait(0, name_of("finish")), context))
     if overlap:
-        pieces.append(block_barrier(fragments, name_of("sync_tiles"), context))
+        pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
     pieces.append(end)
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
-    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()))
-    tree = widened(contracted, nests.values(), macro.shape)
+    barriers = behind(tiles, loops.barriers)
+    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()), barriers, loops.maps)
+    tree = widened(contracted, nests.values(), _shapes(plan, macro_mma.shape, makers))
     if not plan.steps:
         tree, pieces[-1] = with_result(tree, fragments, end, arrays)
-    return Promotion(assembled(tree, pieces), movements, arrays, warps)
+    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing)
+
+
+def _loops(
+    products: Mapping[str, Nest],
+    plan: Plan,
+    options: Tiling,
+    macro_mma: Composition | WarpgroupMma,
+    makers: Makers,
+    units: tuple[int, int, int],
+    tensors: Mapping[str, GlobalTensor],
+    context: Set,
+    asynchronous: bool,
+) -> tuple[Operands, MacroMma]:
+    """The k loops, and a macro-MMA with the accumulators' map that all of them have."""
+    if isinstance(macro_mma, WarpgroupMma):
+        loops = boxed_pieces(products, plan, options, macro_mma, makers, prod(units), tensors, context)
+        return loops, makers.of_warp(loops.macros[0])
+    copied = tensors if asynchronous else {}
+    loops = operand_pieces(products, plan, options, macro_mma, LANES * prod(units), context, copied)
+    return loops, loops.macros[0]
+
+
+def _nothing_summed(c: Contraction) -> Set:
+    """The sizes for which a product sums nothing up: else its first step gives accumulators their values."""
+    depth = aff(str(c.statement.extents[2]))
+    pieces = conjunction(tuple(depth.names()), [("ge", -depth)])
+    return Set._of(tuple(depth.names()), [(Space(None, Tuple(None, ())), pieces)])
+
+
+def _shapes(plan: Plan, shape: tuple[int, int, int], makers: Makers) -> dict[str, tuple[int, ...]]:
+    """By how much each statement's iterators are contracted."""
+    of_products = dict.fromkeys((c.statement.name for c in plan.contractions), shape)
+    return of_products | dict.fromkeys((s.statement.name for s in plan.steps), makers.result(shape))
 
 
 def prefetched(promotion: Promotion, context: Set, ahead: int = 1) -> Schedule:
-    """The promoted tree with the copies of every k loop so many iterations ahead; see `pipeline`."""
-    return pipeline.prefetched(promotion.schedule, promotion.movements, promotion.arrays, context, ahead)
+    """The promoted tree with the copies of every k loop so many iterations ahead, see `pipeline`; of loops of boxes,
+    with the waits for products an iteration later, see `ring`."""
+    schedule, movements, arrays = promotion.schedule, promotion.movements, promotion.arrays
+    if promotion.producing:
+        return ring.lagging(schedule, movements, arrays, context)
+    return pipeline.prefetched(schedule, movements, arrays, context, ahead)
 
 
 def awaited(promotion: Promotion, tree: Schedule) -> Promotion:
     """What the statements do in a tree that `prefetched` made: waits let pending the groups that come later there."""
-    return replace(promotion, movements=pipeline.awaited(tree, promotion.movements, promotion.arrays))
+    counted = ring.awaited if promotion.producing else pipeline.awaited
+    return replace(promotion, movements=counted(tree, promotion.movements, promotion.arrays))
+
+
+def split(promotion: Promotion, tree: Schedule) -> Schedule:
+    """The tree with its statements split among roles, if the promotion has any."""
+    return ring.split(tree, promotion.producing) if promotion.producing else tree
 
 
 def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays) -> tuple[Schedule, Piece]:
@@ -165,14 +225,24 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     return (*(t for p in loops for t in p.tiles), *moved), overlap
 
 
-def block_barrier(fragments: Fragments, statement: str, context: Set) -> Piece:
-    """A barrier of the block between two pieces."""
-    nest = fragments.nest
+def behind(tiles: Sequence[SharedTile], barriers: Sequence[PhaseBarriers]) -> tuple[PhaseBarriers, ...]:
+    """The barriers one after the other behind all tiles."""
+    start = max(t.start + t.bytes // CHUNK_BYTES for t in tiles)
+    out = []
+    for row in barriers:
+        out.append(replace(row, start=start))
+        start += row.bytes // CHUNK_BYTES
+    return tuple(out)
+
+
+def once(fragments: Fragments, op: Op, context: Set) -> Piece:
+    """What is done once between two pieces, as by a barrier."""
+    nest, statement = fragments.nest, op.statement
     named = level(nest, BLOCK)
     dims = tuple(n for n, _ in named)
     blocks = fragments.started.apply(members_of(nest, named)).coalesce()
     extension = instances(statement, dims, nest.above(BLOCK), blocks, (), context)
-    return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (Barrier("block", statement),)),))
+    return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (op,)),))
 
 
 def _names(taken: Sequence[str]) -> Callable[[str], str]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polyvolta.cuda.build.promotion.makers import ONE_WARP, Makers
 from polyvolta.cuda.build.promotion.model import Movement, Nest, Piece, accumulator_name, free_name, operation_name
 from polyvolta.cuda.build.promotion.result import Fragments, enters, over_fragments
 from polyvolta.cuda.ir.kernel_ir import (
@@ -53,7 +54,6 @@ from polyvolta.sets import Aff, aff, var
 
 EXCHANGE = "exchange"
 ROUND = "round"
-PART = "warpIdx_z"
 
 
 def run_name(array: str) -> str:
@@ -69,6 +69,7 @@ def epilogue(
     macro: MacroMma,
     warps: tuple[int, int, int],
     name_of: Callable[[str], str],
+    makers: Makers = ONE_WARP,
 ) -> Piece:
     """The part of a block's program behind the last product.
 
@@ -80,12 +81,13 @@ def epilogue(
     macro : the macro-MMA, for its accumulator map.
     warps : of a block, along y, x and z; those along z have parts of the sum.
     name_of : makes a statement's name from a wish, one that nothing else has.
+    makers : who has a fragment together.
     """
     kind, order = "float" if plan.computes or warps[2] > 1 else macro.kind, tensors[plan.outputs[0]].order
     runs = plan_runs(macro, order) if warps[2] == 1 else None
-    b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of)
+    b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of, makers)
     b.run()
-    count = warps[0] * warps[1] * warps[2]
+    count = warps[0] * warps[1] * warps[2] * makers.warps
     buffers = () if isinstance(b.runs, Runs) else (SharedTile(EXCHANGE, 0, count * b.runs.chunks),)
     twins = [m.statement for m in b.movements if m.statement not in nests]
     statements = tuple(m.statement for m in b.movements)
@@ -107,6 +109,7 @@ class _Builder:
     runs: Exchange | Runs
     warps: tuple[int, int, int]
     name_of: Callable[[str], str]
+    makers: Makers = ONE_WARP
     movements: list[Movement] = field(default_factory=list)
     first_part: list[bool] = field(default_factory=list)
     registers: dict[str, RegisterArray] = field(default_factory=dict)
@@ -179,7 +182,7 @@ class _Builder:
     def exchanged(self, array: str, exchange: Exchange) -> None:
         """One accumulator into runs, through shared memory; stored if it is an output."""
         parts = self.warps[2]
-        slot, stride = var("warp"), self.warps[0] * self.warps[1]
+        slot, stride = var("warp"), self.warps[0] * self.warps[1] * self.makers.warps
         source = Element(accumulator_name(array), self.fragments.place)
         store, load = self.name_of(f"exchange_{array}"), self.name_of(f"gather_{array}")
         self.add(store, [ExchangeStore(source, EXCHANGE, slot, exchange, store)], "accumulators -> exchange", True)
@@ -229,7 +232,7 @@ class _Builder:
     def barrier(self, wish: str) -> None:
         """What is in the exchange can be read, or has been."""
         statement = self.name_of(wish)
-        self.add(statement, [Barrier("warp" if self.warps[2] == 1 else "block", statement)], "", True)
+        self.add(statement, [Barrier("warp" if self.warps[2] == 1 else self.makers.everyone, statement)], "", True)
 
     # ---- parts of statements
 
@@ -256,7 +259,8 @@ class _Builder:
         """The element at which the lane's run of a round starts."""
         row, col = self.runs.owns.at(var("lane"), r)
         i, j = self.fragments.nest.iterators
-        return var(i) + row, var(j) + col
+        down, right = self.makers.offset
+        return var(i) + down + row, var(j) + right + col
 
     def sequence(self) -> Node:
         """The statements of a fragment in order; neighbours for the first part's warps alone stand below one band."""
@@ -272,11 +276,10 @@ class _Builder:
             k = end
         return InOrder(tuple(children))
 
-    @staticmethod
-    def first(group: tuple[str, ...]) -> Node:
-        """BAND: ... -> warpIdx_z, at 0."""
+    def first(self, group: tuple[str, ...]) -> Node:
+        """BAND: ... -> warpIdx_z, or warpgroupIdx_z, at 0."""
         below = InOrder(tuple(Filter((s,)) for s in group)) if len(group) > 1 else Leaf()
-        return Band((Member(tuple((s, aff(0)) for s in group), True, PART),), below)
+        return Band((Member(tuple((s, aff(0)) for s in group), True, self.makers.names[2]),), below)
 
 
 def _position(step: Step, index: str) -> int:

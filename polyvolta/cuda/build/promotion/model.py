@@ -13,16 +13,19 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from itertools import count
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import LANES, Loop, Op, RegisterArray, SharedTile
+from polyvolta.cuda.ir.kernel_ir import LANES, BoxMap, Loop, Op, PhaseBarriers, RegisterArray, SharedTile
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.build.promotion.makers import Makers
 
 
 class Tiling(Protocol):
@@ -143,7 +146,11 @@ class CannotPromote(CudaError):
 
 BLOCK, TILE, WARP, STRIP, POINT = "block", "tile", "warp", "strip", "point"
 """The levels of a decomposed tree: of blocks, of their k tiles, of warps, of the macro-MMAs' strips of k, of points."""
-PER_THREAD = frozenset({"linearId", "lane", "warp", "warpIdx_x", "warpIdx_y", "warpIdx_z"})
+CONSUMER, PRODUCER = "consumer", "producer"
+"""Roles: who multiplies, and who has tiles copied."""
+PER_THREAD = frozenset({
+    "linearId", "lane", "warp", "rank", *(f"{unit}Idx_{axis}" for unit in ("warp", "warpgroup") for axis in "xyz"),
+})  # fmt: skip
 """The names that have another value in each thread, or in each warp."""
 
 
@@ -153,10 +160,18 @@ class Operands:
 
     The macro-MMAs have one accumulator map. The instances of a product's statement add to `hmma_<accumulator>[m][n]`,
     where m and n number the fragments of a warp's tile of the result by rows and columns.
+
+    Parameters
+    ----------
+    barriers, maps : of loops whose tiles are boxes.
+    producing : the statements of a role of its own that has these copied; all others are the consumers'.
     """
 
     pieces: tuple[Piece, ...]
     macros: tuple[MacroMma, ...]
+    barriers: tuple[PhaseBarriers, ...] = ()
+    maps: tuple[BoxMap, ...] = ()
+    producing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +183,41 @@ class Promotion:
     schedule : BAND(by, bx) > EXTENSION > SEQUENCE of the pieces' filters.
     movements : what an instance does, by statement.
     arrays : all that they name: tensors, tiles with their places in shared memory, register arrays.
-    warps : of a block, along y, x and z.
+    units : of those who make products together, along y, x and z.
+    makers : who these are.
+    producing : the statements that a warp of its own runs; () where there is none.
     """
 
     schedule: Schedule
     movements: Mapping[str, Movement]
     arrays: Arrays
-    warps: tuple[int, int, int]
+    units: tuple[int, int, int]
+    makers: Makers
+    producing: frozenset[str] = frozenset()
+
+    @property
+    def consumers(self) -> int:
+        """Warps that make products."""
+        return prod(self.units) * self.makers.warps
+
+    @property
+    def roles(self) -> dict[str, tuple[int, int]]:
+        """The first warp of each role, and how many it has; none where all warps do the same."""
+        if not self.producing:
+            return {}
+        return {CONSUMER: (0, self.consumers), PRODUCER: (self.consumers, 1)}
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Of the names of threads that members are mapped to."""
+        if not self.producing:
+            return {"linearId": self.threads}
+        return {"lane": LANES, "rank": LANES * self.makers.warps}
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return LANES * prod(self.warps)
+        return LANES * (self.consumers + bool(self.producing))
 
 
 def free_name(wish: str, taken: Container[str]) -> str:

@@ -7,7 +7,7 @@ to those of whole tiles: see `footprints`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, CannotPromote, Nest, free_name
@@ -23,6 +23,8 @@ NAMES = {BLOCK: ("by", "bx"), TILE: ("kt",), WARP: ("wy", "wx", "wz"), STRIP: ("
 """What the members of a level are called."""
 WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
 """What the loops over warps are mapped to: rows, columns and depth."""
+WARPGROUPS = ("warpgroupIdx_y", "warpgroupIdx_x", "warpgroupIdx_z")
+"""Likewise those over warpgroups, where four warps make a product together."""
 Dims = Sequence[tuple[str, Aff]]
 
 
@@ -84,14 +86,15 @@ def _in_order(nest: Nest) -> None:
         )
 
 
-def warps_of(nests: Iterable[Nest]) -> tuple[int, int, int]:
-    """How many warps of a block there are along y, x and z: the values of what is mapped to their indices.
+def warps_of(nests: Iterable[Nest], names: Sequence[str] = WARPS) -> tuple[int, int, int]:
+    """How many warps, or warpgroups, of a block there are along y, x and z: the values of what is mapped to their
+    indices.
 
     Raises
     ------
     CannotPromote : they have no end.
     """
-    most = dict.fromkeys(WARPS, 1)
+    most = dict.fromkeys(names, 1)
     for nest in nests:
         for m in nest.members:
             if m.name in most:
@@ -99,7 +102,7 @@ def warps_of(nests: Iterable[Nest]) -> tuple[int, int, int]:
                 if low != 0 or high is None:
                     raise CannotPromote(f"{m.name} of {nest.statement} has no end: {m.of(nest.statement)}")
                 most[m.name] = max(most[m.name], high + 1)
-    y, x, z = (most[name] for name in WARPS)
+    y, x, z = (most[name] for name in names)
     return y, x, z
 
 
@@ -135,7 +138,7 @@ def conjunction(names: Sequence[str], rows: Iterable[tuple[str, Aff]]) -> tuple[
     return () if c is None else (c,)
 
 
-def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> Schedule:
+def widened(schedule: Schedule, nests: Iterable[Nest], shapes: Mapping[str, Sequence[int]]) -> Schedule:
     """The tree with the instances of every started tile, as many as its contraction leaves of them.
 
     DOMAIN: S[i] : 0 <= i < M and 16*floor(i/16) = i     =>     DOMAIN: S[i] : 0 <= i and 128*floor(i/128) < M
@@ -143,7 +146,7 @@ def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> 
 
     Parameters
     ----------
-    shape : by how much the statements' iterators are contracted.
+    shapes : by how much each statement's iterators are contracted.
     """
     parts = []
     for nest in nests:
@@ -151,7 +154,7 @@ def widened(schedule: Schedule, nests: Iterable[Nest], shape: Sequence[int]) -> 
             parts += schedule.domain.only(nest.statement).parts
             continue
         params, space = nest.padded.param_names, nest.padded.space
-        grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shape) if f > 1]
+        grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shapes[nest.statement]) if f > 1]
         stays = Set._of(params, [(space, conjunction((*params, *nest.iterators), grid))])
         parts += (nest.padded & stays).parts
     assert isinstance(schedule.root, Domain)

@@ -182,14 +182,14 @@ def awaited(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memor
         statements = schedule.band(at).statements
         waits, commits = ([s for s in statements if word in does(movements[s], arrays)] for word in ("await", "commit"))
         for wait in waits:
-            pending = sum(_pending(schedule, at, wait, commit, movements) for commit in commits)
+            newest = sum(pending(schedule, at, wait, commit, movements) for commit in commits)
             m = movements[wait]
-            ops = tuple(replace(op, pending=pending) if isinstance(op, WaitCopies) else op for op in m.ops)
+            ops = tuple(replace(op, pending=newest) if isinstance(op, WaitCopies) else op for op in m.ops)
             out[wait] = replace(m, ops=ops)
     return out
 
 
-def _pending(schedule: Schedule, at: Path, wait: str, commit: str, movements: Mapping[str, Movement]) -> int:
+def pending(schedule: Schedule, at: Path, wait: str, commit: str, movements: Mapping[str, Movement]) -> int:
     """How many commits of later tiles come before a tile's wait, for every tile that there is."""
     w, c = (_times(schedule, at, s) for s in (wait, commit))
     assert movements[wait].dims == movements[commit].dims

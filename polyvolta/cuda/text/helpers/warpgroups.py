@@ -39,14 +39,23 @@ def descriptor(d: Descriptor) -> DeviceFunction:
 
 
 @cache
-def product(shape: tuple[int, int, int], kind: str, majors: tuple[str, str], choice: bool) -> DeviceFunction:
-    """d += a @ b by a warpgroup, of two operands in shared memory; with `choice`, d = a @ b where `adds` is false."""
+def product(
+    shape: tuple[int, int, int], kind: str, majors: tuple[str, str], width: int, choice: bool = False
+) -> DeviceFunction:
+    """d += a @ b by a warpgroup, of two operands in shared memory.
+
+    Parameters
+    ----------
+    majors : of A and B, "k" or "mn".
+    width : values of an element of the accumulators' array.
+    choice : whether it may be d = a @ b: where `adds` is false.
+    """
     m, n, k = shape
     ptx = {"half": "f16", "bfloat16": "bf16"}[kind]
     count = n // 2
     registers = [f"%{i}" for i in range(count)]
     lines = ", ".join(registers)
-    outs = ", ".join(f'"+f"(d[{i}])' for i in range(count))
+    outs = ", ".join(f'"+f"(d[{i // width}][{i % width}])' for i in range(count))
     turned = ", ".join(str(int(major != "k")) for major in majors)
     name = f"wgmma_m{m}n{n}k{k}"
     start = f'"{{.reg .pred adds; setp.ne.b32 adds, %{count + 2}, 0;"' if choice else ""
@@ -55,7 +64,7 @@ def product(shape: tuple[int, int, int], kind: str, majors: tuple[str, str], cho
     return DeviceFunction(
         name + "_adding" * choice,
         "void",
-        (f"float (&d)[{count}]", "unsigned long long a", "unsigned long long b", *(("bool adds",) if choice else ())),
+        (f"float (*d)[{width}]", "unsigned long long a", "unsigned long long b", *(("bool adds",) if choice else ())),
         (
             *((f"asm volatile({start}",) if choice else ()),
             f'{head}"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.f32.{ptx}.{ptx} "',

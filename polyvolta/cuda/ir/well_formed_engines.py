@@ -137,9 +137,15 @@ def _of_wgmma(ir: KernelIR, op: Wgmma) -> Iterator[str]:
     if macro.d.inputs[:1] != (("thread", WARPS * LANES),):
         yield f"the accumulators of {macro.name} are of {macro.d.inputs}, not of the threads of a warpgroup"
     yield from of_map("the accumulators' map", macro.d, 2, 2)
-    array = next((r for r in ir.registers if r.name == op.d.array), None)
-    if array is not None and array.width != macro.values[2]:
-        yield f"a thread has {macro.values[2]} values of {macro.name}, an element of {op.d.array} {array.width}"
+    if not op.d:
+        yield "a product has no accumulators"
+        return
+    first = op.d[0]
+    if any(e.array != first.array or e.index != (*first.index[:-1], first.index[-1] + n) for n, e in enumerate(op.d)):
+        yield f"accumulators are elements of {first.array} one behind the other"
+    array = next((r for r in ir.registers if r.name == first.array), None)
+    if array is not None and array.width * len(op.d) != macro.values[2]:
+        yield f"a thread has {macro.values[2]} values of {macro.name}, {len(op.d)} of {first.array} {array.width} each"
     for name, x, held in (("a", op.a, instruction.a), ("b", op.b, instruction.b)):
         yield from _of_operand(ir, name, x, held)
 
