@@ -36,6 +36,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.machine.asynchrony.units import lockstep
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival
 from polyvolta.cuda.machine.errors import BadCopies as BadCopies
 from polyvolta.cuda.machine.errors import BadHook as BadHook
@@ -54,7 +55,6 @@ from polyvolta.cuda.machine.machine import Hook, Machine, Step
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
-from polyvolta.cuda.machine.units import lockstep
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
 from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError

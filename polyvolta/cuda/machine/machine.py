@@ -17,13 +17,13 @@ from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.warpgroups import WARPS
+from polyvolta.cuda.machine.asynchrony.units import Units, needed
 from polyvolta.cuda.machine.copies import Arrival, Copies
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, parts_of, weave
-from polyvolta.cuda.machine.units import Units, needed
 from polyvolta.sets import Aff, PolyvoltaError
 
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]

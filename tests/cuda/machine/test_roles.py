@@ -26,9 +26,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
 )
 from polyvolta.cuda.ir.walk import put, walk
+from polyvolta.cuda.machine.asynchrony.units import lockstep
 from polyvolta.cuda.machine.errors import BadPhase, Deadlock, LeftBehind
 from polyvolta.cuda.machine.interpreter import interpret
-from polyvolta.cuda.machine.units import lockstep
 from polyvolta.cuda.target.boxes import Swizzle
 from polyvolta.sets import aff, var
 from tests.cuda.hopper_kernels import product

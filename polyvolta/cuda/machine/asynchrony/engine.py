@@ -14,22 +14,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, BoxCopy, BoxMap, BoxStore
 from polyvolta.cuda.ir.memories import TENSOR_ITEM
+from polyvolta.cuda.machine.asynchrony.phases import PhaseAt, Phases, threads_of, values_at
+from polyvolta.cuda.machine.asynchrony.proxies import NOBODY, Proxies
 from polyvolta.cuda.machine.copies import LONGEST, Arrival, Pending
 from polyvolta.cuda.machine.errors import LeftBehind, NotAChunk, OutOfBounds
-from polyvolta.cuda.machine.phases import PhaseAt, threads_of, values_at
-from polyvolta.cuda.machine.proxies import NOBODY
+from polyvolta.cuda.machine.memories import Blocks
 from polyvolta.cuda.machine.reach import Mask
 from polyvolta.cuda.machine.tables import chunks_of
 from polyvolta.cuda.target.boxes import CHUNK_BYTES, Box, Swizzle
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.machine.machine import Machine
 
 SECTOR = 32  # bytes of global memory
 Moved = tuple[int, int, int]
@@ -110,18 +108,23 @@ class _Store:
 class Engine:
     """The boxes of a batch of blocks.
 
+    Parameters
+    ----------
+    shape : (blocks, warps, 32).
+    times, phases, proxies : those of the batch.
+
     Attributes
     ----------
     copies : those on their way to shared memory, in the order in which they were issued.
     stores : those on their way from there.
     """
 
-    def __init__(self, shape: tuple[int, int, int], times: Times) -> None:
-        self.times, self.shape = times, shape
+    def __init__(self, shape: tuple[int, int, int], times: Times, phases: Phases, proxies: Proxies) -> None:
+        self.times, self.shape, self.phases, self.proxies = times, shape, phases, proxies
         self.copies: list[_Copy] = []
         self.stores: Pending[_Store] = Pending(shape)
 
-    def copy(self, m: Machine, op: BoxCopy, mask: Mask, phase: PhaseAt) -> Moved:
+    def copy(self, m: Blocks, op: BoxCopy, mask: Mask, phase: PhaseAt) -> Moved:
         """Threads ask for boxes to come."""
         places, _, kept = _places(m, op, mask)
         phase = PhaseAt(phase.row, *(x[kept] for x in (phase.block, phase.thread, phase.slot, phase.number)))
@@ -134,7 +137,7 @@ class Engine:
             self.copies.append(made)
         return places.moved
 
-    def store(self, m: Machine, op: BoxStore, mask: Mask) -> Moved:
+    def store(self, m: Blocks, op: BoxStore, mask: Mask) -> Moved:
         """Threads ask for boxes to go."""
         places, threads, _ = _places(m, op, mask)
         due = self.times.due(())
@@ -151,13 +154,13 @@ class Engine:
         """Some threads close a group of stores."""
         self.stores.commit(mask)
 
-    def wait(self, m: Machine, newest: int, mask: Mask) -> None:
+    def wait(self, m: Blocks, newest: int, mask: Mask) -> None:
         """Some threads wait for all their groups but the newest."""
         for store, arrived in self.stores.wait(newest, mask):
             assert arrived is not None  # each is some threads'
             self._read(m, store, arrived[store.thread])
 
-    def tick(self, m: Machine) -> None:
+    def tick(self, m: Blocks) -> None:
         """An operation is about to be taken: what is due has come."""
         for one in tuple(self.copies):
             if one.due is not None and (now := one.left & (one.due <= self.times.clock)).any():
@@ -168,7 +171,7 @@ class Engine:
                 self._read(m, issued.what, issued.left[issued.what.thread])
                 self.stores.take(issued, issued.left)
 
-    def hasten(self, m: Machine) -> bool:
+    def hasten(self, m: Blocks) -> bool:
         """Nobody can go on: a copy arrives, the one that is due first. Says whether there was any."""
         if not self.copies:
             return False
@@ -192,39 +195,38 @@ class Engine:
             raise LeftBehind(f"a block ends while a box of {maps[0]} is on its way",
                              where=f"{len(maps)} of them", hint="somebody waits for each")  # fmt: skip
 
-    def _arrive(self, m: Machine, one: _Copy, now: np.ndarray) -> None:
+    def _arrive(self, m: Blocks, one: _Copy, now: np.ndarray) -> None:
         places = one.places.some(now)
         memory = m.tensors[one.map.tensor].values.view(np.uint16)
         values = np.zeros(places.inside.shape, np.uint16)
         values[places.inside] = memory[places.element[places.inside]]
         block = places.block[:, None, None]
         _bits(m)[block, places.chunk] = values.reshape(*places.chunk.shape, CHUNK)
-        assert m.units is not None
-        m.units.proxies.writer[block, places.chunk] = NOBODY
+        self.proxies.writer[block, places.chunk] = NOBODY
         one.left = one.left & ~now
         if not one.left.any() and one in self.copies:
             self.copies.remove(one)
         p = one.phase
-        m.units.phases.bring(m, PhaseAt(p.row, *(x[now] for x in (p.block, p.thread, p.slot, p.number))), one.map.bytes)
+        arrived = PhaseAt(p.row, *(x[now] for x in (p.block, p.thread, p.slot, p.number)))
+        self.phases.bring(m, arrived, one.map.bytes)
 
-    def _read(self, m: Machine, one: _Store, now: np.ndarray) -> None:
+    def _read(self, m: Blocks, one: _Store, now: np.ndarray) -> None:
         places = one.places.some(now)
         block = places.block[:, None, None]
         values = _bits(m)[block, places.chunk].copy()
-        assert m.units is not None
-        unseen = m.units.proxies.writer[block, places.chunk] != NOBODY
+        unseen = self.proxies.writer[block, places.chunk] != NOBODY
         values[unseen] = m.poison
         values = values.reshape(places.inside.shape)
         m.tensors[one.map.tensor].values.view(np.uint16)[places.element[places.inside]] = values[places.inside]
 
 
-def _bits(m: Machine) -> np.ndarray:
+def _bits(m: Blocks) -> np.ndarray:
     """Shared memory, [block, chunk, 8] of bits."""
     return m.memory.view(np.uint16)
 
 
 def _places(
-    m: Machine, op: BoxCopy | BoxStore, mask: Mask
+    m: Blocks, op: BoxCopy | BoxStore, mask: Mask
 ) -> tuple[_Places, tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     """Where boxes are, checked; the threads that ask for them, and which of those that were to."""
     made, tile = m.ir.box_map(op.map), m.ir.tile(op.tile)
@@ -258,7 +260,7 @@ def _places(
     return _Places(block[kept], chunk, element, inside), threads, kept
 
 
-def _without(m: Machine, block: np.ndarray, thread: np.ndarray, bad: np.ndarray, wrong: Any) -> np.ndarray:
+def _without(m: Blocks, block: np.ndarray, thread: np.ndarray, bad: np.ndarray, wrong: Any) -> np.ndarray:
     """Refuse some threads; which go on."""
     if bad.any():
         refused = np.zeros(m.shape, bool)
