@@ -96,7 +96,6 @@ class Machine:
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
         first = tuple(int(x) for x in blocks[:, 0])
-        self.copies = Copies(self.shape, arrival, first)
         self.weaver, self.strand = Weaver(arrival, first), None
         self.poison = POISON[ir.kind].view(np.uint16)  # the bits of what nobody wrote in shared memory
         self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON[ir.kind])
@@ -104,6 +103,7 @@ class Machine:
         self.units = None
         if self.computes and needed(ir):
             self.units = Units(ir, self.shape, self.memory.shape[1], arrival, first)
+        self.copies = Copies(self.shape, arrival, first, self.units.proxies.wrote if self.units else None)
         self.registers = {}
         for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
             array = np.full((*r.shape, *self.shape, r.width), POISON[r.kind])

@@ -12,10 +12,12 @@ import pytest
 import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import (
     Access,
+    AsyncCopy,
     Barrier,
     BoxCopy,
     BoxMap,
     BoxStore,
+    CommitCopies,
     CommitStores,
     Element,
     GlobalLoad,
@@ -26,6 +28,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     RegisterArray,
     SharedStore,
     SharedTile,
+    WaitCopies,
     WaitStores,
     Wgmma,
     When,
@@ -111,6 +114,18 @@ def test_what_is_not_fenced_is_not_seen():
     assert np.isin(np.flatnonzero((partly == 0xFEAD).all(1)) % 8, range(4)).all()  # lines of the first warp
 
 
+@pytest.mark.parametrize("copies", KINDS)
+def test_copies_of_threads_are_fenced_once_they_have_come(copies):
+    ir = copy_kernel()
+    moves, fence, met, store = ir.body
+    load, put = moves.body
+    issue = replace(moves, body=(AsyncCopy("A", load.index, load.along, "tile", put.index, guarded=True),))
+    right = (issue, CommitCopies(), WaitCopies(0), fence, met, store)
+    assert np.array_equal(copied(replace(ir, body=right), copies), np.arange(75 * 90).reshape(75, 90))
+    wrong = copied(replace(ir, body=(issue, fence, CommitCopies(), WaitCopies(0), met, store)), copies)
+    assert (wrong == 0xFEAD).any() == (copies != "eager")
+
+
 def test_a_store_that_nobody_waits_for():
     ir = rewritten(copy_kernel(), lambda op: None if isinstance(op, WaitStores) else op)
     with pytest.raises(LeftBehind, match="a box of map_B is on its way"):
@@ -173,7 +188,7 @@ def test_observers_of_what_lanes_do_see_that_alone_and_others_say_why_not():
     assert counts.flops == blocks * tiles * 2 * 64**3
     assert counts.shared_memory.written == blocks * (tiles * 2 * 64 * 64 * 2 + 64 * 64 * 2)  # boxes; the exchange
     assert counts.shared_memory.read == blocks * (tiles * (1 + 4) * 64 * 64 * 2 + 64 * 64 * 2)  # B by each warp
-    assert counts.global_memory.read == 2 * (2 * 70 * 200 + 2 * 65 * 200)  # each operand by two columns, or rows, of blocks
+    assert counts.global_memory.read == 2 * (2 * 70 * 200 + 2 * 65 * 200)  # by two columns, or rows, of blocks
 
 
 def test_a_forecast_counts_what_a_run_takes():

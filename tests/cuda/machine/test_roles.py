@@ -1,5 +1,5 @@
-"""Roles, phases, boxes and products of warpgroups in the machine: right kernels are right whatever is first, broken ones
-are seen."""
+"""Roles, phases, boxes and products of warpgroups in the machine: what is right is right in any order, what is broken is
+seen."""
 
 from __future__ import annotations
 

@@ -247,9 +247,10 @@ def _places(
     first = tile.start + buffer * tile.chunks + table[tuple(np.clip(x, 0, n - 1) for x, n in zip(place, extents))]
     memory = m.memory.shape[1]
     bad = kept & (first % LINE_CHUNKS != 0)
+    at = CHUNK_BYTES * int(first[bad][0]) if bad.any() else 0
     kept &= _without(m, block, thread, bad, NotAChunk(
-        f"{type(op).__name__} {op.statement}: a box starts at byte {CHUNK_BYTES * int(first[bad][0]) if bad.any() else 0}"
-        f" of shared memory, no multiple of {CHUNK_BYTES * LINE_CHUNKS}"))  # fmt: skip
+        f"{type(op).__name__} {op.statement}: a box starts at byte {at} of shared memory, no multiple of "
+        f"{CHUNK_BYTES * LINE_CHUNKS}"))  # fmt: skip
     chunk = swizzled(box.swizzle, memory)[(first[kept][:, None, None] + _plain(box)) % memory]
     line, run = (index[d][kept] for d in order)
     line, run = line[:, None, None] + np.arange(box.lines)[:, None], run[:, None, None] + np.arange(box.run)

@@ -1,12 +1,14 @@
 """Barriers with phases, as a batch of blocks has them: what each phase still waits for, and who may say so.
 
-Of each barrier three numbers tell all: how many of its phases are complete, how many arrivals the current one wants, and
-how many bytes more than have come. When no arrival and no byte is missing, the phase is complete, and the next begins.
+Of each barrier three numbers tell all: how many of its phases are complete, how many arrivals the current one wants,
+and how many bytes more than have come. When no arrival and no byte is missing, the phase is complete, and the next
+begins.
 
 The hardware knows the parity of the current phase, and nothing else; here phases have numbers, so that what would be a
 lie is seen. Who waits for phase p waits while p is the current one, and goes on when p + 1 is. With any other phase
 current the parity answers another question: a wait for what is further ahead goes on at once, one for what is further
-behind waits for something else. And who arrives, or has bytes sent, must mean the phase that is current when it happens.
+behind waits for something else. And who arrives, or has bytes sent, must mean the phase that is current when it
+happens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Products of warpgroups: on their way from when they are issued until they are waited for.
 
-Each product is done at some moment between the two: then tensor cores read both operands from shared memory, where their
-descriptors say, swizzled by addresses, and no layout is asked. Products of a warpgroup on one accumulator are done in
-order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
+Each product is done at some moment between the two: then tensor cores read both operands from shared memory, where
+their descriptors say, swizzled by addresses, and no layout is asked. Products of a warpgroup on one accumulator are
+done in order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
 
 Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: a product on
 accumulators that aren't fenced gives `POISON`. So do values of shared memory that threads wrote and haven't fenced.
@@ -188,9 +188,8 @@ class Products:
             raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup name several places of {x.tile}")
         outside = (buffer < 0) | (buffer >= tile.buffers)
         outside = outside[:, : self.groups * WARPS].reshape(first.shape).any(-1) & who
-        reads, first = _reads(x.descriptor, *_side(op, x)), first[..., 0]
-        memory = swizzled(x.descriptor.swizzle, m.memory.shape[1])
-        outside |= who & ((first < 0) | (first + reads.max() >= m.memory.shape[1]) | (first + reads.max() >= len(memory)))
+        last, first = int(_reads(x.descriptor, *_side(op, x)).max()), first[..., 0]
+        outside |= who & ((first < 0) | (first + last >= m.memory.shape[1]))
         if outside.any():
             raise OutOfBounds(f"Wgmma {op.statement}: a descriptor of {x.tile} leaves shared memory, or its "
                               f"{tile.buffers} buffers", where=f"block {m.block(outside[..., None])}")  # fmt: skip
