@@ -257,7 +257,8 @@ def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
 
 def _of_wait(ir: KernelIR, op: WaitCopies) -> Iterator[str]:
     if not 0 <= op.pending <= engines.MOST_PENDING:
-        yield f"a thread waits until 0 to {engines.MOST_PENDING} groups of copies are on their way, not {op.pending}"
+        most = engines.MOST_PENDING
+        yield f"a thread waits until 0 to {most} groups of copies are on their way, not {op.pending}"
 
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:

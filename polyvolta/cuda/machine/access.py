@@ -26,7 +26,6 @@ from polyvolta.cuda.ir.memories import CHUNK_BYTES, LANES, SharedTile
 from polyvolta.cuda.machine.errors import NotAChunk, NotHere, OutOfBounds
 from polyvolta.cuda.machine.machine import Machine, title
 from polyvolta.cuda.machine.reach import (
-    EngineReach,
     GlobalReach,
     Index,
     Mask,

@@ -13,8 +13,8 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
-from polyvolta.cuda.machine import units
 from polyvolta.cuda.machine.access import apply, reaches, which
+from polyvolta.cuda.machine.asynchrony import units
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
