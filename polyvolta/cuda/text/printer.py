@@ -147,7 +147,9 @@ class Printer:
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
-        self.held = {e.array for op in operations(ir.body) if isinstance(op, Wgmma) for e in op.d}
+        products = [op for op in operations(ir.body) if isinstance(op, Wgmma)]
+        self.held = {e.array for op in products for e in op.d}
+        self.begun = {e.array for op in products for e in op.d if op.adds}
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
@@ -383,7 +385,7 @@ class Printer:
 
     def op(self, op: Op) -> str:
         match op:
-            case Zero(target) if target.array in self.held:
+            case Zero(target) if target.array in self.held - self.begun:
                 return self.call(warpgroups.zero(self.width(target)), self.element(target))
             case Zero(target):
                 return self.call(mma.zero(self.width(target)), self.element(target))

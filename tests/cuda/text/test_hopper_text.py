@@ -196,7 +196,7 @@ def test_a_sum_begins_with_its_first_product():
     (made,) = instructions(text, "wgmma_m64n64k16_adding")
     assert made.startswith('{.reg .pred adds; setp.ne.b32 adds, %34, 0;wgmma.mma_async')
     assert made.endswith(', %32, %33, adds, 1, 1, 0, 0;}')
-    assert body.index("wait_products(acc);") < body.index("wgmma_zero(acc);")
+    assert body.index("wait_products(acc);") < body.index("hmma_zero(acc);")
 
 
 # ---- roles and what they share
