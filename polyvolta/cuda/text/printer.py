@@ -155,7 +155,7 @@ class Printer:
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
         self.turning: dict[tuple[str, Aff], str] = {}  # in the loop around: tiles by their numbers in a ring
-        self.numbers: dict[Aff, str] = {}  # in the loop around: slots and parities that turn with it
+        self.whole = True  # whether all lanes of the warps that are here are
         self.role: tuple[Role, IrPath] | None = None  # around, and where it stands
         self.named_barriers = roles.NamedBarriers()
         self.warpgroups = any(op.together == "warpgroup" for op in operations(ir.body))
@@ -266,12 +266,17 @@ class Printer:
                 return self.strip(s, strip, pad, at) if strip else self.loop(s, depth, at)
             case When():
                 test = " && ".join(self.condition(e) for e in s.conditions)
+                if self.warpgroups and self.whole and roles.any_lane(self.ir, s):
+                    test = self.call(boxes.ELECTED)
                 above = comment(s.comment, pad)
                 lines = [*above, *_marked(wrapped(f"{pad}if ({test}) {{", f"{pad}    "), at)]
+                apart = any(e.names() & roles.own_names(self.ir) for e in s.conditions)
+                outer, self.whole = self.whole, self.whole and not apart
                 with self.knowing(ranges.of_conditions(s.conditions, self.speller.ranges)):
                     lines += self.body(s.body, depth, at)
                 if s.orelse:
                     lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
+                self.whole = outer
                 return [*lines, pad + "}"]
             case Roles():
                 return self.roles(s, depth, at)
