@@ -111,8 +111,8 @@ class AsyncCopy(Operation):
     place: tuple[Aff, ...]
     buffer: Aff = ZERO
     guarded: bool = False
-    turn: IndexMap | None = None
     statement: str = ""
+    turn: IndexMap | None = None
 
     def pieces(self, width: int) -> IndexMap | None:
         """{ [lane, n] -> [value] }: which value of the chunk a lane's n-th piece begins with; None: value n * width.

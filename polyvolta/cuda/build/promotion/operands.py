@@ -199,7 +199,7 @@ def copy(side: Side, nest: Nest, context: Set, buffers: int) -> Movement:
     index, along = place(side, access)
     assert along is not None
     tile, buffer = shared_name(side.operand.name), buffer_of(nest, buffers)
-    op = AsyncCopy(access.tensor, index, along, tile, side.local, buffer, True, TURN, name)
+    op = AsyncCopy(access.tensor, index, along, tile, side.local, buffer, True, name, TURN)
     return Movement(name, side.dims, (op,), (), "global memory -> shared memory")
 
 
