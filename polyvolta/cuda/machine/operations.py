@@ -67,9 +67,7 @@ def _scale(m: Machine, op: kir.Scale, mask: Mask) -> Reaches:
 
 
 def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
-    operands = [
-        widened(m.element(x)) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands
-    ]
+    operands = [widened(m.element(x)) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands]
     values = evaluate(op.formula, operands)
     target = m.element(op.target)
     if op.inside is not None:

@@ -55,8 +55,9 @@ FLOATS = Exchange("float", ((0, 1), (2, 3), (4, 5), (6, 7)), PAIRS, TWO, tuple(r
 LINES = IndexMap((("lane", 32), ("n", 1)), (("row", LANE % 16), ("k", 8 * (LANE // 16))))
 NAMED = IndexMap((("lane", 32), ("i", 8)), (("row", LANE % 16), ("k", 8 * (LANE // 16) + I)))
 TWICE = IndexMap((("lane", 32), ("n", 2)), (("row", 8 * (LANE // 8 % 2) + 16 * var("n")), ("k", 8 * (LANE % 8))))
-NAMED_TWICE = IndexMap((("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8),
-                                                   ("k", 8 * (LANE % 8))))
+NAMED_TWICE = IndexMap(
+    (("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8), ("k", 8 * (LANE % 8)))
+)
 TURNED = IndexMap((("lane", 32), ("i", 8)), (("d0", 2 * xor(I // 2, LANE // 8, 2) + I % 2), ("d1", Z)))
 IR = Arrays(
     (

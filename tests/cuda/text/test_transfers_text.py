@@ -182,7 +182,8 @@ def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded, turned):
     room = np.zeros(24, np.uint16)
     chunk = room[-room.ctypes.data % 16 // 2 :][:8]
     copy = getattr(copies, f"copy_{rank}_{align}_{guarded:d}_{turned:d}")
-    for lane, line, run in product(range(4) if turned else [0], range(LINES + 3) if rank == 2 else [0], range(0, length + 11, 8)):
+    lanes, lines = range(4 if turned else 1), range(LINES + 3 if rank == 2 else 1)
+    for lane, line, run in product(lanes, lines, range(0, length + 11, 8)):
         inside = [(rank == 1 or line < LINES) and run + i < length for i in range(8)]
         if not guarded and not all(inside):
             continue
