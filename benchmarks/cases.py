@@ -15,7 +15,6 @@ import numpy as np
 from arrays import PRECISIONS, Library, Verdict, guarded, judge, random_values
 from combinations import Combination, expected
 
-
 ODD = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 200, 255, 257, 500, 513, 1000, 1023, 1025, 2049, 4095)
 FEW = 4096  # results with fewer values are computed from coarse numbers: one rounding more would show in their error
 

@@ -95,8 +95,8 @@ class AsyncCopy(Operation):
     They are moved in pieces of the tensor's alignment; single values are loaded and stored as a chunk. With `guarded`,
     values outside of the tensor are not read and arrive as 0; without it there are none.
 
-    Neighbouring lanes' chunks are 16 bytes apart, and so are the pieces that they move with one instruction if all begin
-    with the first one. The banks between are free for lanes that begin with another, by `turn`.
+    Neighbouring lanes' chunks are 16 bytes apart, and so are the pieces that they move with one instruction if all
+    begin with the first one. The banks between are free for lanes that begin with another, by `turn`.
 
     Parameters
     ----------
