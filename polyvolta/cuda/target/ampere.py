@@ -49,6 +49,7 @@ SM_80 = Target(
     block_tile=(128, 128, 64),
     spare=(58, 2, 3),  # of ptxas 12.9: 192 registers of values take 246 to 252, with three products 254
     spare_formulas=(14, 4),
+    spare_copies=(16, 2),
     copies=(16, 8, 4),
     buffers=3,
     fragments=2,

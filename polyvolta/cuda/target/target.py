@@ -32,6 +32,7 @@ _RULES = {
     "warp_side": COUNT,
     "spare": each("three ints that are not negative", "(60, 8, 3)", whole(0), 3),
     "spare_formulas": each("two ints that are not negative", "(14, 4)", whole(0), 2),
+    "spare_copies": each("two ints that are not negative", "(16, 2)", whole(0), 2),
     "copies": each("tuple of widths in bytes", "(16, 8, 4)", COUNT.fits),
     **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
 }
@@ -61,6 +62,9 @@ class Target:
         prologue's copies on their way 208 pass in 245 to 254, and 224 spill.
     spare_formulas : registers more for each tensor that a prologue reads, and for each function of an epilogue's
         formula from the fifth on.
+    spare_copies : how many asynchronous copies a thread makes for a k tile without more registers than `spare`, and how
+        many each further one takes, for addresses and for what a guard says. On sm_80 a sum of two, in 192 registers of
+        values, spills none with 16 copies, and with 32 it lacks 28 to 31.
     copies : bytes that one asynchronous copy from global to shared memory can move, the widest first; () where there
         are none, and copies go through registers.
     buffers : the default for how many buffers of shared memory an operand has.
@@ -84,6 +88,7 @@ class Target:
     warp_side: int = 64
     spare: tuple[int, int, int] = (60, 8, 3)
     spare_formulas: tuple[int, int] = (0, 0)
+    spare_copies: tuple[int, int] = (0, 0)
     copies: tuple[int, ...] = ()
     buffers: int = 1
     fragments: int = 1
@@ -118,18 +123,21 @@ class Target:
                 return m
         raise UnknownTarget(f"{self.name} has no macro-MMA called {name!r}", hint=nearest(str(name), self.macro_names))
 
-    def spare_registers(self, products: int, prologue: int = 0, functions: int = 0) -> int:
-        """Registers that the compiler needs in a kernel beside those of values; see `spare` and `spare_formulas`.
+    def spare_registers(self, products: int, prologue: int = 0, functions: int = 0, copies: int = 0) -> int:
+        """Registers that the compiler needs in a kernel beside those of values; see `spare` and what is named like it.
 
         Parameters
         ----------
         products : how many it has.
         prologue : tensors that one product's prologues read, at most.
         functions : of the epilogue's largest formula.
+        copies : that a thread makes asynchronously for a k tile, at most.
         """
         first, more, most = self.spare
         tensor, function = self.spare_formulas
-        return first + more * min(products - 1, most) + tensor * prologue + function * max(0, functions - 4)
+        free, copy = self.spare_copies
+        formulas = tensor * prologue + function * max(0, functions - 4)
+        return first + more * min(products - 1, most) + formulas + copy * max(0, copies - free)
 
     def check(self) -> None:
         """Refuse a target that no kernel can be made for.
