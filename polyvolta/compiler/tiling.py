@@ -181,6 +181,7 @@ class Needs:
     kind : of the tensors' values, "half" or "bfloat16".
     prologues : as `loads`, where an operand that is a tensor as it is needs no registers on its way: 0 for that.
     functions : of the epilogue's largest formula; the error function counts as five.
+    across : matrices of the epilogue that are contiguous along the other dimension than the result.
     longest : terms of the longest sum, None where one isn't known.
     """
 
@@ -193,6 +194,7 @@ class Needs:
     kind: str = "half"
     prologues: tuple[tuple[int, int], ...] = ((0, 0),)
     functions: int = 0
+    across: int = 0
     longest: int | None = None
 
     def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
@@ -203,7 +205,8 @@ class Needs:
         chunks : of a left and of a right operand that a thread brings for a k tile.
         """
         plain = [sum(n for n, loads in zip(chunks, pair, strict=True) if not loads) for pair in self.prologues]
-        return target.spare_registers(len(self.loads), max(map(sum, self.prologues)), self.functions, max(plain))
+        prologue = max(map(sum, self.prologues))
+        return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
 
 
 def reserved(target: Target) -> int:

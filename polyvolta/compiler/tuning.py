@@ -60,6 +60,7 @@ def needs_of(idiom: Plan) -> Needs:
         FORMATS[idiom.dtype].kind,
         tuple((_prologue(c.left), _prologue(c.right)) for c in idiom.contractions),
         max(map(_functions, idiom.steps), default=0),
+        idiom.across,
         None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
     )
 
