@@ -15,10 +15,10 @@ Whoever compiles gives all options, some or none. The rule chooses the others; w
    accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
    halved.
 
-As many buffers as the target wants, fit and have a k tile to hold, copies as far ahead as the buffers allow, two sets of fragments where the
-target has them and strips can take turns, guarded edges, accumulators that are shared where possible and
-the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is taken that
-lacks the fewest; if none is legal, `complete` says what to change.
+As many buffers as the target wants, fit and have a k tile to hold, copies as far ahead as the buffers allow, two sets
+of fragments where the target has them and strips can take turns, guarded edges, accumulators that are shared where
+possible and the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is
+taken that lacks the fewest; if none is legal, `complete` says what to change.
 """
 
 from __future__ import annotations

@@ -261,9 +261,8 @@ def _happening(ir: KernelIR, graph: Graph, chosen: list, sizes: Mapping[str, int
         if len(chosen) == 1:  # what it found before holds, whatever stopped it
             return Happening(getattr(stopped, "findings", {}), dict.fromkeys(chosen[0](ir, graph).proofs, stopped))
     alone = [_happening(ir, graph, [made], sizes) for made in chosen]
-    return Happening(
-        {n: f for one in alone for n, f in one.findings.items()}, {n: u for one in alone for n, u in one.unknown.items()}
-    )
+    findings = {n: f for one in alone for n, f in one.findings.items()}
+    return Happening(findings, {n: u for one in alone for n, u in one.unknown.items()})
 
 
 def _sizes(ir: KernelIR, number: int) -> dict[str, int]:

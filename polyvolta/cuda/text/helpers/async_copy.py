@@ -25,7 +25,6 @@ from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import Range, simplify
 
-
 SINGLE = 4
 """Chunks whose values a thread has on their way at once where each is loaded on its own: 32 loads hide a latency."""
 
