@@ -215,3 +215,38 @@ def test_prologues_get_tiles_with_which_nothing_spills(layouts, sides):
     needs, target = needs_of(plan(Graph.of(expr))), pv.targets["sm_80"]
     assert kernel.options.registers(needs, target) + needs.spare_registers(target) <= 255
     assert kernel.options.block_tile == ((64 if sides == "five" else 128), 128, 64) and kernel.options.buffers == 3
+
+
+@pytest.mark.parametrize(("depth", "buffers"), [(0, 1), (7, 1), (64, 1), (65, 2), (128, 2), (129, 3), (1000, 3)])
+def test_no_more_buffers_than_a_sum_has_k_tiles(depth, buffers):
+    a, b = pv.tensor("A", (M, depth)), pv.tensor("B", (depth, N))
+    assert chosen("sm_80", a @ b).buffers == buffers
+    assert chosen("sm_80", a @ b + P @ B).buffers == 3  # of the longest one
+
+
+TALL = pv.tensor("A", (64, 16384), layout="col") @ pv.tensor("B", (16384, 64), layout="col")
+MORE = pv.tensor("P", (64, 16384)) @ pv.tensor("Q", (16384, 64), layout="col")
+FLAT = pv.tensor("A", (129, 129), layout="col") @ pv.tensor("A", (129, 129), layout="col")
+SHORT = pv.tensor("A", (1000, 7), layout="col") @ pv.tensor("B", (7, 129), layout="col")
+BESIDE = pv.tensor("P", (1000, 7)) @ pv.tensor("Q", (7, 129), layout="col")
+COLS = pv.tensor("A", (M, K), layout="col") @ B
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [TALL + MORE, FLAT, SHORT + BESIDE, pv.tanh(COLS) * pv.tensor("R", (M, N), layout="col")],
+    ids=["many copies", "single values", "short sums", "across"],
+)
+def test_copies_and_matrices_that_lie_across_spill_nothing(expr):
+    found = pv.compile(expr, target="sm_80").resources()
+    assert (found.spill_stores, found.spill_loads, found.local_bytes) == (0, 0, 0)
+
+
+def test_what_lies_across_is_counted():
+    def count(*out):
+        return plan(Graph.of(list(out))).across
+
+    R, S = (pv.tensor(n, (M, N), layout="col") for n in "RS")
+    assert [count(A @ B), count(A @ B + R), count(A @ B + R * S), count(A @ B + P @ B + R)] == [0, 1, 2, 1]
+    assert count(pv.output(A @ B + R, layout="col")) == 0
+    assert count(pv.relu(A @ B) + R, pv.output(pv.tanh(A @ B), layout="col")) == 2

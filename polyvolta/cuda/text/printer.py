@@ -270,7 +270,7 @@ class _Printer:
             lines += [x for ring, name in rings.items() for x in wrapped(pad + self.ring(ring, name), pad + "    ")]
             lines.append("")
         lines += comment(s.comment, pad)
-        lines += [f"{pad}#pragma unroll"] if s.unroll else []
+        lines += [f"{pad}{async_copy.unrolling(s, self.ir)}"] if s.unroll else []
         head = f"{pad}for (int {s.var} = {self.extreme(s.lower, 'max')}; {self.upto(s)}; {s.var} += {s.step}) {{"
         lines += _marked([head], at)
         outer, self.moving = self.moving, {**self.moving, **{op: (pointers[p], at) for op, (p, at) in loads.items()}}

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 from math import gcd
 
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, KernelIR, Loop
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text.c_expr import c_expr
@@ -23,6 +24,9 @@ from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import Range, simplify
+
+SINGLE = 4
+"""Chunks whose values a thread has on their way at once where each is loaded on its own: 32 loads hide a latency."""
 
 
 def chunk(tile: SharedTile, operand: str) -> DeviceFunction:
@@ -159,6 +163,17 @@ def _each(align: int, pieces: IndexMap | None, call: str) -> list[str]:
     (value,) = pieces.exprs
     return [f"for (int n = 0; n < {CHUNK // align}; n += 1) {{", f"  const int i = {c_expr(value, pieces.ranges)};",
             call, "}"]  # fmt: skip
+
+
+def unrolling(loop: Loop, ir: KernelIR) -> str:
+    """The request to unroll a loop: whole, but one of copies that go value by value by some trips only.
+
+    These are loads and stores, and a compiler that sees many loads makes all of them first, whatever registers it
+    takes.
+    """
+    copies = [op for op in loop.body if isinstance(op, AsyncCopy)]
+    single = len(copies) == len(loop.body) and any(ir.tensor(op.tensor).align == 1 for op in copies)
+    return f"#pragma unroll {SINGLE}" if single else "#pragma unroll"
 
 
 COMMIT = DeviceFunction(
