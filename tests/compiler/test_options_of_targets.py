@@ -120,7 +120,7 @@ BROAD = {"block_tile": (128, 256, 32), "warp_tile": (64, 64, 32), "buffers": 2}
     ("given", "message"),
     [
         (LARGE, "buffers=3 and occupancy=2 need at least 198656 bytes of shared memory for 2 blocks, sm_80 has 167936"),
-        (BROAD, "in warp tiles of 64x64x32 and occupancy=2 need at least 81920 registers for 2 blocks, sm_80 has 65536"),
+        (BROAD, "of 64x64x32 and occupancy=2 need at least 81920 registers for 2 blocks, sm_80 has 65536"),
     ],
     ids=["shared memory", "registers"],
 )

@@ -235,7 +235,7 @@ def test_targets_are_a_mapping():
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        *((gpu, f"take 'sm_80': its kernels run on {gpu}, too") for gpu in ("sm_86", "sm_89", "sm_90", "sm_90a", "sm_120")),
+        *((gpu, f"take 'sm_80': its kernels run on {gpu}, too") for gpu in ("sm_86", "sm_89", "sm_90a", "sm_120")),
         ("sm_72", "take 'sm_70': its kernels run on sm_72, too"),
         ("sm_61", "known: sm_70, sm_75, sm_80, auto"),
         ("sm70", "did you mean 'sm_70'?"),
