@@ -63,6 +63,7 @@ class Blocked:
     macro : the macro-MMA's name; the target's first one by default.
     align : of A and B.
     guarded : for any sizes; else for multiples of the block tile.
+    turn : the piece that a lane's copies begin with; None: the first.
     """
 
     block: tuple[int, int, int]
@@ -73,6 +74,7 @@ class Blocked:
     align: int = CHUNK
     guarded: bool = True
     target: str = "sm_80"
+    turn: IndexMap | None = None
     made: MacroMma = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,7 +136,7 @@ class Blocked:
         origin = (m * var("blockIdx.y"), k * ahead) if side == "A" else (k * ahead, n * var("blockIdx.x"))
         place = (local[0], local[1])
         index = (origin[0] + place[0], origin[1] + place[1])
-        copy = AsyncCopy(side, index, run, t.name, place, ahead % self.stages, self.guarded, f"copy_{side}")
+        copy = AsyncCopy(side, index, run, t.name, place, ahead % self.stages, self.guarded, f"copy_{side}", self.turn)
         return unrolled("c5", t.chunks // threads, copy)
 
     # ---- registers

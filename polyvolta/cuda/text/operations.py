@@ -117,14 +117,15 @@ def _async_copy(scope: Scope, op: AsyncCopy) -> str:
             where=str(op),
             hint=f"its extent {extent} is to be a multiple of {tensor.align} (whole), or its alignment less",
         )
-    function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
+    pieces = op.pieces(tensor.align)
+    function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded, pieces)
     chunk = async_copy.chunk(tile, scope.operands.get(op.tile, "tile"))
     start, rest = zip(*(apart(e, scope.unrolled) for e in op.place), strict=True)
     strides = {n: scope.multiples[n] for e in rest for n in e.names() if scope.multiples[n]}
     place, further = async_copy.behind(tile, start, rest, scope.ranges, strides)
     at = scope.call(chunk, scope.buffer(op.tile, op.buffer), *scope.place(place, tile.order))
     at = plus(at, scope.c(further))
-    return scope.call(function, at, *_access(scope, op, tensor))
+    return scope.call(function, at, *_access(scope, op, tensor), *(["lane"] if pieces else []))
 
 
 def _access(scope: Scope, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:

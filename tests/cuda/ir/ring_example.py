@@ -13,10 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import Barrier, CommitCopies, KernelIR, Loop, Stmt, WaitCopies, When
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import aff, var
 from tests.cuda.ring_parts import C2, C8, Blocked, unrolled
 
 ORIGINS = {"A": ("M", "blockIdx.y", 0), "B": ("N", "blockIdx.x", 1)}
+
+TURN = IndexMap((("lane", 32),), (("first", var("lane") // 8),))
+"""The piece that a lane's copies begin with."""
 
 
 def ring_ir(
@@ -35,7 +39,7 @@ def ring_ir(
     sets : of fragments; with two of them they are loaded a strip ahead of their products.
     more : of a `Blocked`.
     """
-    made = Blocked(block, warp, **more)
+    made = Blocked(block, warp, turn=TURN, **more)
     stages, steps, strips = made.stages, made.tiles, made.strips
     copies = tuple(stmt for side in "AB" for stmt in _copies(made, side, versions))
     waits = (WaitCopies(stages - 2, "wait"), Barrier(statement="sync"))
