@@ -110,9 +110,9 @@ class Tiling:
         for what, need, limit in self.demands(target, needs):
             if need > limit:
                 buffers = f" and buffers={self.buffers}" if self.buffers > 1 else ""
-                buffers += f" and occupancy={self.occupancy}" if "blocks" in what and "memory" in what else ""
                 more = buffers if "memory" in what else f" in warp tiles of {warp}"
-                where = f"block tiles of {block}{more}{split}"
+                sharing = f" and occupancy={self.occupancy}" if "blocks" in what else ""
+                where = f"block tiles of {block}{more}{split}{sharing}"
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
 
     def misfits(self, shape: Tile) -> Iterator[str]:

@@ -24,6 +24,7 @@ taken that lacks the fewest; if none is legal, `complete` says what to change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -147,7 +148,8 @@ def _without_tiles(needs: Needs, target: Target) -> str:
 
 
 def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
-    """The rule's options around those given; the nearest to legal ones where there are none.
+    """The rule's options around those given; the nearest to legal ones where there are none: if there are some with
+    which a block fits alone, of these.
 
     Parameters
     ----------
@@ -169,7 +171,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
                 if small and next(options.problems(target, needs), None) is None:
                     return options
                 tried.append(options)
-    return min(tried, key=lambda o: _excess(o, needs, target))
+    return min(tried, key=lambda o: (_excess(replace(o, occupancy=1), needs, target)[0] > 1, _excess(o, needs, target)))
 
 
 def _tiles(
@@ -223,13 +225,13 @@ def _turns(given: Mapping[str, Any], block: Tile, macro: Composition, target: Ta
     return [n for n in range(target.fragments, 0, -1) if block[2] // macro.shape[2] % n == 0]
 
 
-def _excess(options: Tiling, needs: Needs, target: Target) -> float:
-    """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
+def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
+    """The ratios of what the options need to what the target has of it, largest first; infinite if tiles don't fit."""
     if options.macro_mma not in target.macro_names:
-        return float("inf")
+        return [float("inf")]
     if any(options.misfits(target.macro_mma(options.macro_mma).shape)) or any(options.too_far(bool(target.copies))):
-        return float("inf")
-    return max(need / limit for _, need, limit in options.demands(target, needs))
+        return [float("inf")]
+    return sorted((need / limit for _, need, limit in options.demands(target, needs)), reverse=True)
 
 
 def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> Composition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 import pytest
@@ -119,7 +120,7 @@ BROAD = {"block_tile": (128, 256, 32), "warp_tile": (64, 64, 32), "buffers": 2}
     ("given", "message"),
     [
         (LARGE, "buffers=3 and occupancy=2 need at least 198656 bytes of shared memory for 2 blocks, sm_80 has 167936"),
-        (BROAD, "in warp tiles of 64x64x32 need at least 81920 registers for 2 blocks, sm_80 has 65536"),
+        (BROAD, "of 64x64x32 and occupancy=2 need at least 81920 registers for 2 blocks, sm_80 has 65536"),
     ],
     ids=["shared memory", "registers"],
 )
@@ -129,6 +130,24 @@ def test_blocks_that_do_not_fit_side_by_side_are_refused_with_both_numbers_and_a
     with pytest.raises(BadOption, match=message) as found:
         pv.compile(A @ B, target="sm_80", options=pv.Options(**given, occupancy=2))
     assert "or occupancy=1" in str(found.value)
+
+
+@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80"])
+@pytest.mark.parametrize("tile", [(128, 128, 32), (128, 64, 64), (64, 128, 32), (256, 64, 32)], ids=str)
+def test_what_fits_alone_and_not_eight_times_is_refused_for_that_reason(target, tile):
+    """Not for a warp tile that nobody asked for: which is the nearest, the rule looks at tiles that fit alone."""
+    pv.compile(A @ B, target=target, options=pv.Options(block_tile=tile))
+    with pytest.raises(BadOption) as found:
+        pv.compile(A @ B, target=target, options=pv.Options(block_tile=tile, occupancy=8))
+    what, need, limit = re.fullmatch(
+        rf"block tiles of .* and occupancy=8 need at least (\d+) (bytes of shared memory|registers) for 8 blocks, "
+        rf"{target} has (\d+)", found.value.message,
+    ).group(2, 1, 3)  # fmt: skip
+    own = 1024 if target == "sm_80" else 0
+    memory, tiles = pv.targets[target].shared_bytes + own, 2 * (tile[0] + tile[1]) * tile[2] + own
+    assert int(limit) == {"registers": 65536, "bytes of shared memory": memory}[what]
+    least = 8 * {"registers": tile[0] * tile[1], "bytes of shared memory": tiles}[what]
+    assert int(need) > int(limit) and int(need) >= least >= int(limit), "accumulators, or tiles, take all by themselves"
 
 
 @pytest.mark.parametrize("wrong", [0, 9, -1, 1.5, True, "2"], ids=repr)

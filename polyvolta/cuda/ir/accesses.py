@@ -133,7 +133,7 @@ def of_element(ir: Memories, kind: str, e: Element) -> Access:
 
 
 CONVERT, ARITHMETIC, CLEAR = "F2F", "FP32", "CLEAR"
-"""Kinds of machine instructions: between fp16 and fp32, pointwise arithmetic in fp32, a register that becomes 0."""
+"""Kinds of machine instructions: between 16-bit values and fp32, arithmetic in fp32, a register that becomes 0."""
 
 
 @dataclass(frozen=True, slots=True)

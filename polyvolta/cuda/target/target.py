@@ -188,7 +188,7 @@ def _of_instruction(ins: Instruction) -> Iterator[str]:
             yield f"{what} is {owners[unit, row, col]} values of the lanes, not one"
     for operand, count in zip("AB", ins.values):
         if count % 2:
-            yield f"a lane has {count} values of {operand}, and registers hold fp16 values in pairs"
+            yield f"a lane has {count} values of {operand}, and registers hold 16-bit values in pairs"
     a, b, d = (KINDS.get(kind) for kind in ins.types)
     if a != b or a not in ("half", "bfloat16") or d != "float":
         yield f"kernels multiply fp16 or bf16 and accumulate in fp32, the types are {', '.join(ins.types)}"

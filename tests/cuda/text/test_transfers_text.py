@@ -236,7 +236,7 @@ def test_rings_compile_without_spills(ring):
 
 
 def test_a_chunk_that_never_repeats_is_found_at_its_own_place():
-    i, k, t, c = var("i"), var("k"), var("linearId"), var("c5")
+    i, k, t, c = var("row"), var("k"), var("linearId"), var("c5")
     tile = next(t for t in ring_kernel().tiles if t.name == "shared_A")
     odd = replace(tile, layout=replace(tile.layout, outputs=(("chunk", (5 * i + k // 8) % 509),)))
     start, rest = (t // 4, 8 * (t % 4)), (32 * c, aff(0))
