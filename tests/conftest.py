@@ -37,6 +37,9 @@ SAMPLED = {
     "cuda/build/test_rings.py": 2,
     "cuda/build/promotion/test_operands.py": 2,
     "cuda/build/promotion/test_levels.py": 2,
+    "cuda/build/promotion/test_direct_stores.py": 2,
+    "cuda/host/test_bfloat16_on_host.py": 2,
+    "compiler/test_kernel.py::test_users_may_name_things_as_parts_of_the_kernel_are": 2,
     "cuda/verify/values/test_contents.py::test_the_gallery_is_proved": 2,
     "cuda/verify/values/test_contents.py::test_a_sample_of_the_matrix_is_proved": 2,
     "cuda/text/test_golden_texts.py::test_it_compiles_for_its_target_without_spills": 2,
@@ -48,8 +51,11 @@ SAMPLED = {
     "sched/loops/test_scan_passes.py::test_everything_in_the_loops_of_polybench_does_something": 2,
     "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills": 2,
     "test_matrix.py::test_interpreted_on_sizes_that_nothing_divides": 2,
-    "test_provable.py::test_what_changes_nothing_is_no_obstacle": 2,
-    "test_provable.py::test_random_kernels_are_proved": 2,
+    "test_matrix.py::test_interpreted_for_later_chips": 2,
+    "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 2,
+    "test_matrix.py::test_machine_code": 2,
+    "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
+    "test_provable.py::test_random_kernels_are_proved": 3,
 }
 """File, or one test of it -> of how many cases of a test one runs."""
 

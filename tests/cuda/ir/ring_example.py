@@ -29,6 +29,7 @@ def ring_ir(
     *,
     versions: bool = False,
     sets: int = 1,
+    turn: IndexMap | None = TURN,
     **more: object,
 ) -> KernelIR:
     """The kernel for a block tile (m, n, k) and a warp tile (m, n).
@@ -37,9 +38,9 @@ def ring_ir(
     ----------
     versions : copies of full tiles are told apart from those of partial ones.
     sets : of fragments; with two of them they are loaded a strip ahead of their products.
-    more : of a `Blocked`.
+    turn, more : of a `Blocked`.
     """
-    made = Blocked(block, warp, turn=TURN, **more)
+    made = Blocked(block, warp, turn=turn, **more)
     stages, steps, strips = made.stages, made.tiles, made.strips
     copies = tuple(stmt for side in "AB" for stmt in _copies(made, side, versions))
     waits = (WaitCopies(stages - 2, "wait"), Barrier(statement="sync"))

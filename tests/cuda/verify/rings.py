@@ -6,6 +6,7 @@ about, too.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Barrier, CommitCopies, KernelIR, Loop, Stmt, WaitCopies, When
@@ -47,7 +48,7 @@ class Ring:
     warp: tuple[int, int] = (16, 16)
     depth: int = BK
 
-    @property
+    @cached_property
     def made(self) -> Blocked:
         """Its tiles, copies and products."""
         return Blocked((*self.block, self.depth), self.warp, self.stages)
