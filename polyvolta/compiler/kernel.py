@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.compiled import Compiled
+from polyvolta.compiler.run import run
 from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ class Kernel(Compiled):
         TooLarge : more than 32-bit sizes or the target's grid hold.
         TooLong : there is no GPU, and the interpreter would take more than ten minutes; see `interpret`.
         """
-        from polyvolta.compiler.run import run
-
-        return run(self, bind(self.graph, arrays, named), out, stream)
+        return run(self, arrays, named, out, stream)
 
     def interpret(
         self,

@@ -55,6 +55,11 @@ class Prepared:
             function, *grid, *block, shared_bytes, driver.CUstream(stream), ctypes.addressof(pointers), 0,
         )  # fmt: skip
 
+    @property
+    def values(self) -> list[Any]:
+        """The arguments in memory, in order; a launch takes what they are then. Whoever sets one keeps arrays alive."""
+        return self._values[1]
+
     def __call__(self) -> None:
         """Put one run of the kernel on the stream.
 

@@ -1,0 +1,296 @@
+"""Plans: what a call found out about its arrays, kept for the next call like it.
+
+Whatever a call checks and chooses follows from the signatures of its arrays, from where they start within 16 bytes, from
+the device and from the stream; sizes, variant, grid and packed arguments among it. What doesn't are the addresses
+themselves and the values of scalars. So the first call's answers are kept as a `Plan` under all of the former, and the
+next one reads its arrays, allocates its results, sees that outputs lie apart from inputs, and calls the driver.
+
+A plan holds no array. Errors leave none behind: a call that is wrong, and one with arrays of an unknown library, goes the
+long way each time, which says what is wrong. Arguments that kernels of two threads would write at once are packed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from polyvolta.compiler.arguments import Argument, check_overlaps, dtype_of, memory_order, span
+from polyvolta.cuda.run import launch
+from polyvolta.cuda.run.libraries import library_of
+
+if TYPE_CHECKING:
+    from polyvolta.compiler.calls import Call
+    from polyvolta.compiler.compiled import Compiled
+    from polyvolta.cuda.run.prepared import Prepared
+
+MOST_PLANS = 1024  # that a kernel remembers; then it starts anew
+_ALIGNMENT = 16  # bytes: no access is wider
+_LEGACY_DEFAULT = 1  # the other handle of stream 0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Where a kernel's arguments are in a call: the arrays are numbered as they are given, then the outputs.
+
+    Attributes
+    ----------
+    names : of what a call is given.
+    are_arrays : for each, whether it is an array, or else a number.
+    inputs, outputs : for each tensor that the kernel reads, and writes, the number of its array.
+    scalars : for each scalar of the kernel, its place among the given numbers.
+    """
+
+    names: tuple[str, ...]
+    are_arrays: tuple[bool, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    scalars: tuple[int, ...]
+
+    @classmethod
+    def of(cls, kernel: Compiled) -> Order:
+        given = kernel.graph.arguments
+        arrays, numbers = ([t.name for t in given if bool(t.dims) == has] for has in (True, False))
+        inputs = tuple(arrays.index(t.name) for t in kernel.ir.tensors if not t.written)
+        written = sum(t.written for t in kernel.ir.tensors)
+        return cls(
+            tuple(t.name for t in given), tuple(bool(t.dims) for t in given),
+            inputs, tuple(range(len(arrays), len(arrays) + written)),
+            tuple(numbers.index(s) for s in kernel.ir.scalars),
+        )  # fmt: skip
+
+    def given(self, arrays: tuple, named: dict[str, Any]) -> tuple | None:
+        """What a call is given, in order; None where it isn't what the names say."""
+        if named:
+            rest = self.names[len(arrays) :]
+            if len(named) != len(rest) or not all(n in named for n in rest):
+                return None
+            arrays = *arrays, *(named[n] for n in rest)
+        return arrays if len(arrays) == len(self.names) else None
+
+    def outs(self, out: Any) -> tuple | None:
+        """The output arrays, None for those to allocate; None where their number is wrong."""
+        count = len(self.outputs)
+        if out is None:
+            return (None,) * count
+        outs = tuple(out) if isinstance(out, tuple | list) else (out,)
+        return outs if len(outs) == count else None
+
+
+@dataclass(slots=True)
+class Seen:
+    """A call's arguments as they were read.
+
+    Attributes
+    ----------
+    key : everything that a plan depends on.
+    like : the array whose library makes results.
+    outs : the output arrays, None for those to allocate.
+    addresses : of the arrays, by their numbers; None for those to allocate.
+    numbers : the scalars, as given.
+    stream, waits : the stream's handle, and those of streams that it has to wait for.
+    """
+
+    key: tuple
+    like: Any
+    outs: tuple
+    addresses: list[Any]
+    numbers: list[float]
+    stream: int
+    waits: list[int]
+
+
+def look(order: Order, given: tuple, outs: tuple, stream: Any) -> Seen | None:
+    """Read a call's arguments; None where one is nothing that can be read by its attributes."""
+    if (device := launch.thread_device()) is None:
+        return None
+    key: list[Any] = [device]
+    addresses: list[Any] = []
+    numbers: list[float] = []
+    arrays: list[Any] = []
+    writers: dict[str, tuple] = {}
+    for value, is_array in zip(given, order.are_arrays):
+        if is_array:
+            arrays.append(value)
+        elif type(value) is float or type(value) is int:
+            numbers.append(float(value))
+        else:
+            return None
+    for array in (*arrays, *outs):
+        if array is None:
+            key.append(None)
+            addresses.append(None)
+            continue
+        if (library := library_of(type(array))) is None:
+            return None
+        address = library.address(array)
+        key += library.signature(array), address % _ALIGNMENT
+        addresses.append(address)
+        writers[library.name] = library, array
+    like = arrays[order.inputs[0]]
+    ours = library_of(type(like)).stream(like) or 0 if stream is None else launch.stream_handle(stream)
+    key.append(ours)
+    waits = _others(ours, writers) if stream is not None or len(writers) > 1 else []
+    return Seen(tuple(key), like, outs, addresses, numbers, ours, waits)
+
+
+def _others(ours: int, writers: dict[str, tuple]) -> list[int]:
+    """The streams on which arrays may still be written, other than ours."""
+    theirs = {library.stream(array) for library, array in writers.values()}
+    return [s for s in theirs if s is not None and (s or _LEGACY_DEFAULT) != (ours or _LEGACY_DEFAULT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A call with everything decided but addresses and numbers; `planned` makes it.
+
+    Attributes
+    ----------
+    order : where the arguments are.
+    made : the results to allocate: place among the outputs, shape, dtype, order.
+    apart : pairs of arrays that must not overlap, an output first: their numbers and their bytes from first to last.
+    inputs, outputs : the arguments, without memory.
+    out_names : what errors call the outputs.
+    pack : makes a launch, whose addresses and numbers are then replaced; None where there is nothing to launch.
+    addresses, numbers : their places among the values that are packed, of each array number, and of each scalar.
+    """
+
+    order: Order
+    made: tuple[tuple[int, tuple[int, ...], str, str], ...]
+    apart: tuple[tuple[int, int, int, int], ...]
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    out_names: tuple[str, ...]
+    pack: Callable[[], Prepared] | None
+    addresses: tuple[tuple[int, int], ...]
+    numbers: tuple[tuple[int, int], ...]
+    _idle: list[tuple] = field(default_factory=list, compare=False, repr=False)
+
+    def run(self, seen: Seen) -> tuple | None:
+        """Launch with what was read; the results, or None where the library gave memory that the plan isn't for.
+
+        Raises
+        ------
+        BadArray : an output overlaps another array.
+        LaunchFailed : the driver refuses.
+        """
+        addresses, results = seen.addresses, seen.outs
+        if self.made:
+            results = list(results)
+            for at, shape, dtype, order in self.made:
+                results[at] = array = launch.empty_like(seen.like, shape, dtype, order)
+                address = library_of(type(array)).address(array)  # type: ignore[union-attr]  # known when planned
+                if address % _ALIGNMENT:
+                    return None
+                addresses[self.order.outputs[at]] = address
+        for one, other, bytes_of_one, bytes_of_other in self.apart:
+            start, begin = addresses[one], addresses[other]
+            if start < begin + bytes_of_other and begin < start + bytes_of_one:
+                self._check_overlaps(addresses)
+        for theirs in seen.waits:
+            launch.wait(seen.stream, theirs)
+        if self.pack is not None:
+            self._launch(addresses, seen.numbers)
+        return tuple(results)
+
+    def _launch(self, addresses: Sequence[int], numbers: Sequence[float]) -> None:
+        try:
+            packed = self._idle.pop()  # a list's pop and append are whole: no other thread has these arguments
+        except IndexError:
+            packed = self._packed()
+        prepared, address_cells, number_cells = packed
+        for cell, at in address_cells:
+            cell.value = addresses[at]
+        for cell, at in number_cells:
+            cell.value = numbers[at]
+        prepared()
+        self._idle.append(packed)
+
+    def _packed(self) -> tuple:
+        prepared = self.pack()  # type: ignore[misc]  # there is something to launch
+        cells = prepared.values
+        addresses, numbers = ([(cells[p], at) for at, p in side] for side in (self.addresses, self.numbers))
+        return prepared, addresses, numbers
+
+    def _check_overlaps(self, addresses: Sequence[int]) -> None:
+        """Exactly, for arrays that lie in one range of addresses: views that interleave are apart."""
+        inputs, outputs = (
+            [replace(a, ptr=addresses[at]) for a, at in zip(side, numbers, strict=True)]
+            for side, numbers in ((self.inputs, self.order.inputs), (self.outputs, self.order.outputs))
+        )
+        check_overlaps(inputs, outputs, self.out_names)
+
+
+def planned(order: Order, call: Call, seen: Seen, out_names: tuple[str, ...], pack: Callable | None) -> Plan | None:
+    """The plan of a call that was checked; None where a result that it allocated can't be read by its attributes.
+
+    Parameters
+    ----------
+    order, call, seen, out_names : of the call.
+    pack : makes its launch, None where there is nothing to launch.
+    """
+    made = []
+    for at, (result, given) in enumerate(zip(call.results, seen.outs, strict=True)):
+        if given is None:
+            a = call.outputs[at]
+            if library_of(type(result)) is None or a.ptr % _ALIGNMENT:
+                return None
+            made.append((at, a.shape, dtype_of(a.tensor), memory_order(a.tensor)))
+    inputs, outputs = (tuple(_without_memory(a) for a in side) for side in (call.inputs, call.outputs))
+    addresses, at = [], len(call.kernel.ir.sizes) + len(call.kernel.ir.scalars)
+    for number, a in zip((*order.inputs, *order.outputs), call.arguments, strict=True):
+        addresses.append((number, at))
+        at += 2 if a.tensor.ld else 1
+    first = len(call.kernel.ir.sizes)
+    numbers = tuple((place, first + n) for n, place in enumerate(order.scalars))
+    apart = _apart(order, call, [o is not None for o in seen.outs])
+    return Plan(order, tuple(made), apart, inputs, outputs, out_names, pack, tuple(addresses), numbers)
+
+
+def _without_memory(a: Argument) -> Argument:
+    return replace(a, array=replace(a.array, keepalive=None))
+
+
+def _apart(order: Order, call: Call, given: Sequence[bool]) -> tuple[tuple[int, int, int, int], ...]:
+    """The pairs that must not overlap, of the outputs that are given: memory that is fresh overlaps nothing."""
+    inputs, outputs = (
+        [(number, b - a) for number, (a, b) in zip(numbers, map(span, side), strict=True)]
+        for numbers, side in ((order.inputs, call.inputs), (order.outputs, call.outputs))
+    )
+    pairs = []
+    for at, (number, size) in enumerate(outputs):
+        others = [*inputs, *(o for o, g in zip(outputs[:at], given) if g)] if given[at] else []
+        pairs += [(number, other, size, its) for other, its in others]
+    return tuple(pairs)
+
+
+class Plans:
+    """A kernel's plans, by what they depend on."""
+
+    __slots__ = ("_order", "_plans")
+
+    def __init__(self) -> None:
+        self._order: Order | None = None
+        self._plans: dict[tuple, Plan] = {}
+
+    def order(self, kernel: Compiled) -> Order:
+        if self._order is None:
+            self._order = Order.of(kernel)
+        return self._order
+
+    def look(self, kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Seen | None:
+        """A call's arguments; None where they can't be read by their attributes, or are wrong."""
+        try:
+            order = self.order(kernel)
+            given, outs = order.given(arrays, named), order.outs(out)
+            return None if given is None or outs is None else look(order, given, outs, stream)
+        except Exception:  # a foreign library may raise whatever it likes; the long way says what is wrong
+            return None
+
+    def get(self, seen: Seen) -> Plan | None:
+        return self._plans.get(seen.key)
+
+    def keep(self, seen: Seen, plan: Plan) -> None:
+        if len(self._plans) >= MOST_PLANS:
+            self._plans.clear()
+        self._plans[seen.key] = plan
