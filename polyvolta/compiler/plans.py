@@ -1,12 +1,13 @@
 """Plans: what a call found out about its arrays, kept for the next call like it.
 
-Whatever a call checks and chooses follows from the signatures of its arrays, from where they start within 16 bytes, from
-the device and from the stream; sizes, variant, grid and packed arguments among it. What doesn't are the addresses
+Whatever a call checks and chooses follows from the signatures of its arrays, from where they start within 16 bytes,
+from the device and from the stream; sizes, variant, grid and packed arguments among it. What doesn't are the addresses
 themselves and the values of scalars. So the first call's answers are kept as a `Plan` under all of the former, and the
 next one reads its arrays, allocates its results, sees that outputs lie apart from inputs, and calls the driver.
 
-A plan holds no array. Errors leave none behind: a call that is wrong, and one with arrays of an unknown library, goes the
-long way each time, which says what is wrong. Arguments that kernels of two threads would write at once are packed twice.
+A plan holds no array. Errors leave none behind: a call that is wrong, and one with arrays of an unknown library, goes
+the long way each time, which says what is wrong. Packed arguments are one call's alone until the driver has read them:
+calls of several threads at once have some each.
 """
 
 from __future__ import annotations
@@ -278,17 +279,17 @@ class Plans:
             self._order = Order.of(kernel)
         return self._order
 
-    def look(self, kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Seen | None:
-        """A call's arguments; None where they can't be read by their attributes, or are wrong."""
+    def look(
+        self, kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any
+    ) -> tuple[Seen | None, Plan | None]:
+        """A call's arguments, None where they can't be read by their attributes or are wrong; and their plan."""
         try:
             order = self.order(kernel)
             given, outs = order.given(arrays, named), order.outs(out)
-            return None if given is None or outs is None else look(order, given, outs, stream)
+            seen = None if given is None or outs is None else look(order, given, outs, stream)
+            return (None, None) if seen is None else (seen, self._plans.get(seen.key))
         except Exception:  # a foreign library may raise whatever it likes; the long way says what is wrong
-            return None
-
-    def get(self, seen: Seen) -> Plan | None:
-        return self._plans.get(seen.key)
+            return None, None
 
     def keep(self, seen: Seen, plan: Plan) -> None:
         if len(self._plans) >= MOST_PLANS:

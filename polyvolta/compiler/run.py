@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 def run(kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Any:
     """See `Kernel.__call__`."""
-    seen = kernel._plans.look(kernel, arrays, named, out, stream)
-    if seen is not None and (plan := kernel._plans.get(seen)) is not None:
+    seen, plan = kernel._plans.look(kernel, arrays, named, out, stream)
+    if seen is not None and plan is not None:
         results = plan.run(seen)
         if results is not None:
             return results[0] if len(results) == 1 else results

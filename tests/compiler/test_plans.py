@@ -1,4 +1,4 @@
-"""The second call of a kind: what is read of its arrays, what is checked each time, and what never is taken from a plan.
+"""The second call of a kind: what is read of its arrays, what is checked each time, what is never taken from a plan.
 
 The driver is `test_run_on_device.Driver`, which runs the interpreter on the arguments that it is given.
 """
@@ -20,10 +20,10 @@ from polyvolta.cuda.run import gpu, launch, prepared
 from polyvolta.cuda.run.device_array import DeviceArray
 from polyvolta.cuda.run.views import BadArray
 from polyvolta.graph.errors import ArrayMismatch, BadArguments
-from tests.cuda.ir.ir_example import matmul_ir
 from tests.compiler.library_on_device import Device, Parameter, Tensor, fresh, use
 from tests.compiler.test_run import error, made, operands, two_results
 from tests.compiler.test_run_on_device import driver as driver  # noqa: PLC0414  # a fixture
+from tests.cuda.ir.ir_example import matmul_ir
 
 
 @pytest.fixture
@@ -392,4 +392,5 @@ def test_padding_has_no_plan(torch, driver, monkeypatch):
         assert right(padding(a, b), a, b)
     assert len(padding._plans._plans) == 1
     monkeypatch.setattr(prepared, "_driver", lambda: driver)
-    assert padding._plans.look(padding, pair(40, 33, 20), {}, None, None).key not in padding._plans._plans
+    seen, plan = padding._plans.look(padding, pair(40, 33, 20), {}, None, None)
+    assert seen is not None and plan is None

@@ -49,7 +49,7 @@ def as_device_view(obj: Any, stream: Any = None) -> DeviceArray:
     current = cuda.current_context().device.id
     try:
         if hasattr(obj, "is_neg") and obj.is_neg():  # of torch; DLPack would give away the memory as it is
-            raise NotADeviceArray(f"a {kind} that is negated when it is read", hint=".resolve_neg() makes it so in memory")
+            raise NotADeviceArray(f"a {kind} that is negated when it is read", hint=".resolve_neg() negates its memory")
         if hasattr(obj, "__dlpack__"):
             view = read_dlpack(obj, stream_handle(stream))
         else:

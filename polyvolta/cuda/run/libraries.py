@@ -2,9 +2,9 @@
 
 DLPack and the array interface say all about an array, and take torch 20 us to say it. Of a library that is known, its
 attributes say the same. The signature of an array is whatever the protocols would tell or refuse it for, but for the
-address: shape, strides, dtype, device, and for torch whether it requires grad or is negated when read. So what was found
-out about one array through a protocol holds for every other of its signature, and that is all that a signature is for: it
-is compared, never looked into.
+address: shape, strides, dtype, device, and for torch whether it requires grad or is negated when read. So what was
+found out about one array through a protocol holds for every other of its signature, and that is all that a signature
+is for: it is compared, never looked into.
 
 Only the libraries' own types are read so. A subclass may lie in memory as it likes, and goes through its protocol. No
 library is imported here: an array of it is there only once somebody has.
