@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.arguments import Argument, check_overlaps, dtype_of, memory_order, span
 from polyvolta.cuda.run import launch
-from polyvolta.cuda.run.libraries import library_of
+from polyvolta.cuda.run.libraries import Library, library_of
 
 if TYPE_CHECKING:
     from polyvolta.compiler.calls import Call
@@ -105,19 +105,19 @@ def look(order: Order, given: tuple, outs: tuple, stream: Any) -> Seen | None:
     """Read a call's arguments; None where one is nothing that can be read by its attributes."""
     if (device := launch.thread_device()) is None:
         return None
+    numbers: list[float] = []
+    arrays = given
+    if order.scalars:
+        arrays = tuple(x for x, is_array in zip(given, order.are_arrays) if is_array)
+        for x, is_array in zip(given, order.are_arrays):
+            if not is_array:
+                if type(x) is not float and type(x) is not int:
+                    return None
+                numbers.append(float(x))
     key: list[Any] = [device]
     addresses: list[Any] = []
-    numbers: list[float] = []
-    arrays: list[Any] = []
-    writers: dict[str, tuple] = {}
-    for value, is_array in zip(given, order.are_arrays):
-        if is_array:
-            arrays.append(value)
-        elif type(value) is float or type(value) is int:
-            numbers.append(float(value))
-        else:
-            return None
-    for array in (*arrays, *outs):
+    writers: dict[Library, Any] = {}
+    for array in arrays + outs:
         if array is None:
             key.append(None)
             addresses.append(None)
@@ -127,7 +127,7 @@ def look(order: Order, given: tuple, outs: tuple, stream: Any) -> Seen | None:
         address = library.address(array)
         key += library.signature(array), address % _ALIGNMENT
         addresses.append(address)
-        writers[library.name] = library, array
+        writers[library] = array
     like = arrays[order.inputs[0]]
     ours = library_of(type(like)).stream(like) or 0 if stream is None else launch.stream_handle(stream)
     key.append(ours)
@@ -135,9 +135,9 @@ def look(order: Order, given: tuple, outs: tuple, stream: Any) -> Seen | None:
     return Seen(tuple(key), like, outs, addresses, numbers, ours, waits)
 
 
-def _others(ours: int, writers: dict[str, tuple]) -> list[int]:
+def _others(ours: int, writers: dict[Library, Any]) -> list[int]:
     """The streams on which arrays may still be written, other than ours."""
-    theirs = {library.stream(array) for library, array in writers.values()}
+    theirs = {library.stream(array) for library, array in writers.items()}
     return [s for s in theirs if s is not None and (s or _LEGACY_DEFAULT) != (ours or _LEGACY_DEFAULT)]
 
 

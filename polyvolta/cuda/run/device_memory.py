@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.errors import CudaError, NotADeviceArray
@@ -206,7 +207,14 @@ def copy_lines(
     driver_call("cuMemcpy2DAsync", copy, stream_handle(stream))
 
 
-def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: str = "C") -> Any:
+@lru_cache(maxsize=1024)
+def _strides(shape: tuple[int, ...], order: str) -> tuple[int, ...]:
+    """Of an array without gaps, in elements."""
+    lengths = tuple(n or 1 for n in shape)
+    return compact(lengths) if order == "C" else compact(lengths[::-1])[::-1]
+
+
+def empty_like(array: Any, shape: tuple[int, ...], dtype: str = "float16", order: str = "C") -> Any:
     """A new array on the GPU made by the library that made `array`: torch, cupy, else numba.
 
     numba has no bf16, and cupy none of its own: beside their arrays such a result is a `DeviceArray`.
@@ -223,8 +231,7 @@ def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: 
     require_gpu()
     library = type(array).__module__.split(".")[0]
     if library == "torch":
-        lengths = tuple(n or 1 for n in shape)
-        return array.new_empty_strided(shape, compact(lengths) if order == "C" else compact(lengths[::-1])[::-1])
+        return array.new_empty_strided(shape, _strides(shape, order))
     if dtype == BFLOAT16:
         return allocate(shape, order, dtype)
     if library == "cupy":

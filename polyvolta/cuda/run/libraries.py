@@ -21,20 +21,18 @@ from polyvolta.cuda.run.device_array import DeviceArray
 from polyvolta.cuda.run.gpu import several_gpus
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Library:
     """How a library's arrays are read; each function may raise what the library raises.
 
     Attributes
     ----------
-    name : of the library.
     signature : of an array; starts with the library's name, so that two libraries' are never equal.
     address : of an array's first element, in bytes.
     stream : the handle of the stream on which the library works on the array's device; None where it doesn't tell, and
         nothing is to be waited for.
     """
 
-    name: str
     signature: Callable[[Any], tuple]
     address: Callable[[Any], int]
     stream: Callable[[Any], int | None]
@@ -46,8 +44,9 @@ _known: dict[type, Library] = {}  # of types seen; another type is looked for ea
 def library_of(kind: type) -> Library | None:
     """How arrays of a type are read; None for a type that has to go through a protocol.
 
-    >>> library_of(DeviceArray).name, library_of(list)
-    ('polyvolta', None)
+    >>> a = DeviceArray(4096, (3, 4), (4, 1), "float16")
+    >>> library_of(DeviceArray).signature(a), library_of(list)
+    (('polyvolta', (3, 4), (4, 1), 'float16', False), None)
     """
     if (found := _known.get(kind)) is None and (found := _find(kind)) is not None:
         _known[kind] = found
@@ -79,7 +78,7 @@ def _torch(torch: Any) -> Library:
         where = t.device.index
         return torch.cuda.current_stream(where).cuda_stream if raw is None else raw(where)
 
-    return Library("torch", signature, torch.Tensor.data_ptr, stream)
+    return Library(signature, torch.Tensor.data_ptr, stream)
 
 
 def _cupy(cupy: Any) -> Library:
@@ -88,7 +87,7 @@ def _cupy(cupy: Any) -> Library:
     def signature(a: Any) -> tuple:
         return "cupy", a.shape, a.strides, a.dtype, a.device.id
 
-    return Library("cupy", signature, lambda a: a.data.ptr, lambda a: current().ptr)
+    return Library(signature, lambda a: a.data.ptr, lambda a: current().ptr)
 
 
 class HasItsOwnStream(Exception):
@@ -101,9 +100,8 @@ def _numba_signature(a: Any) -> tuple:
     return "numba", a.shape, a.strides, a.dtype
 
 
-_NUMBA = Library("numba", _numba_signature, lambda a: a.device_ctypes_pointer.value or 0, lambda a: None)
+_NUMBA = Library(_numba_signature, lambda a: a.device_ctypes_pointer.value or 0, lambda a: None)
 _OURS = Library(
-    "polyvolta",
     lambda a: ("polyvolta", a.shape, a.strides, a.dtype, a.readonly),
     lambda a: a.ptr,
     lambda a: None,

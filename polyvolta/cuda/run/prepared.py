@@ -46,7 +46,7 @@ class Prepared:
     ) -> None:  # fmt: skip
         self.grid, self.block, self.shared_bytes, self.stream = grid, block, shared_bytes, stream
         self._entry = loaded.entry
-        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        pointers = _pointers(len(values))(*(ctypes.addressof(v) for v in values))
         self._values, self._keep = (pointers, values), (keep, loaded)
         driver = _driver()
         self._launch = driver.cuLaunchKernel
@@ -100,6 +100,12 @@ class Nothing:
         """Nothing is to be done."""
 
     launch = __call__
+
+
+@cache
+def _pointers(count: int) -> type[ctypes.Array]:
+    """An array of addresses; ctypes forgets such a type with its last array, and takes 100 us to make it again."""
+    return ctypes.c_void_p * count
 
 
 @cache
