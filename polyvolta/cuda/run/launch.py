@@ -78,7 +78,7 @@ class LoadedKernel:
         grid, block : blocks in the grid, threads in a block, (x, y, z).
         shared_bytes : dynamic shared memory a block.
         args : an int for an `int` parameter, a float for a `float` one; for a pointer what has a `.ptr`
-            (`DeviceArray`, `DevicePtr`).
+            (`DeviceArray`, `DevicePtr`); a `TensorMap` for one by value.
         stream : None (numba's default stream), a stream of numba, torch or cupy, or the driver's handle.
 
         Raises

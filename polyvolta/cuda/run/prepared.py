@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.run.gpu import stream_handle
+from polyvolta.cuda.run.tensor_maps import TensorMap
 
 
 class Launchable(Protocol):
@@ -130,7 +131,7 @@ def prepare(
 
 
 def packed(entry: str, position: int, value: Any) -> Any:
-    """An argument in memory: an int of 32 bits, a float, or an address.
+    """An argument in memory: an int of 32 bits, a float, an address, or a tensor map, 64-byte aligned and its own.
 
     Raises
     ------
@@ -147,6 +148,8 @@ def packed(entry: str, position: int, value: Any) -> Any:
         return ctypes.c_int(value)
     if isinstance(ptr := getattr(value, "ptr", None), int):
         return ctypes.c_void_p(ptr)
+    if isinstance(value, TensorMap):
+        return value.copy()
     raise LaunchFailed(
         f"argument {position} of {entry} is neither a number nor an address, but a {type(value).__name__}",
         hint="as_device_view(array) makes an address of an array",
