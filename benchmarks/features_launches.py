@@ -48,7 +48,8 @@ def calls_again_are_right_and_refuse_the_same() -> str:
     for m, n, k in SIZES * 3:
         a, b = operands(m, n, k, m + n)
         for ld, offset in ((k, 0), (k + 8, 8), (k + 1, 3)):
-            left, right, out = Within(a, "C", ld, offset), Within(b, "F", ld, offset), Within((m, n), "C", n + 5, offset)
+            left, right = Within(a, "C", ld, offset), Within(b, "F", ld, offset)
+            out = Within((m, n), "C", n + 5, offset)
             kernel(left.inner, right.inner, out=out.inner)
             worst = max(worst, close(out.numpy(), exact_of(a, b)))
             worst = max(worst, close(kernel(left.inner, right.inner).cpu(), exact_of(a, b)))
@@ -57,7 +58,8 @@ def calls_again_are_right_and_refuse_the_same() -> str:
     plans = len(kernel._plans._plans)
     assert plans <= 6 * len(SIZES), plans
     t = torch.ones((64, 64), dtype=torch.float16, device="cuda")
-    assert (kernel(t, t.T, out=torch.zeros_like(t)) == 64).all() and (kernel(t, torch.nn.Parameter(t.T, False)) == 64).all()
+    assert (kernel(t, t.T, out=torch.zeros_like(t)) == 64).all()
+    assert (kernel(t, torch.nn.Parameter(t.T, False)) == 64).all()
     for wrong in (
         lambda: kernel(t, t.T, out=t), lambda: kernel(t, t.clone().requires_grad_().T), lambda: kernel(t, t.float().T),
         lambda: kernel(t, t), lambda: kernel(t, t.T.cpu()), lambda: kernel(t, t.T[:-1]),
@@ -103,7 +105,8 @@ def calls_again_with_arrays_of_cupy_and_numba() -> str:
     worst = 0.0
     for _ in range(3):
         kernel(da, db, out=dc)
-        worst = max(worst, close(dc.copy_to_host(), exact_of(a, b)), close(kernel(da, db).copy_to_host(), exact_of(a, b)))
+        results = dc, kernel(da, db)
+        worst = max(worst, *(close(c.copy_to_host(), exact_of(a, b)) for c in results))
     assert len(kernel._plans._plans) == 2, kernel._plans._plans
     need("cupy")
     import cupy

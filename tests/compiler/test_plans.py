@@ -158,15 +158,22 @@ def test_an_output_over_an_input_is_refused_where_the_plan_came_from_one_that_wa
     assert len(driver.launches) == 1
 
 
-def test_halves_of_one_matrix_are_apart(torch, driver, kernel):
+def test_halves_of_one_matrix_are_apart(torch, driver, kernel, monkeypatch):
+    """Found out once for each distance, and a distance at which they overlap is refused all the same."""
+    exactly = []
+    check = plans.check_overlaps
+    monkeypatch.setattr(plans, "check_overlaps", lambda *of: exactly.append(of) or check(*of))
     whole = fresh((16, 64), (64, 1))
-    left, right_half = Tensor(whole[:, :16]), Tensor(whole[:, 32:48])
     a, b = operands(16, 16, 16)
     whole[:, :16] = a
+    for column, checked in ((32, 0), (32, 1), (32, 1), (48, 2), (32, 2), (16, 3), (48, 3)):
+        out = Tensor(whole[:, column : column + 16])
+        kernel(Tensor(whole[:, :16]), tensor(b), out=out)
+        assert error(out.array, a, b) <= 5e-4 and len(exactly) == checked
     for _ in range(2):
-        kernel(left, tensor(b), out=right_half)
-        assert error(right_half.array, a, b) <= 5e-4
-    assert len(kernel._plans._plans) == 1 and Tensor.protocols == 3
+        with pytest.raises(BadArray, match="out overlaps the input A"):
+            kernel(Tensor(whole[:, :16]), tensor(b), out=Tensor(whole[:, 8:24]))
+    assert len(kernel._plans._plans) == 1 and Tensor.protocols == 3 and len(driver.launches) == 7
 
 
 def test_outputs_over_one_another(torch, driver):
