@@ -117,25 +117,27 @@ def look(order: Order, given: tuple, outs: tuple, stream: Any) -> Seen | None:
                 if type(x) is not float and type(x) is not int:
                     return None
                 numbers.append(float(x))
-    key: list[Any] = [device]
+    like = arrays[order.inputs[0]]
+    if (first := library_of(type(like))) is None:
+        return None
+    ours = first.stream(like) or 0 if stream is None else launch.stream_handle(stream)
+    key: list[Any] = [device, ours]
     addresses: list[Any] = []
-    writers: dict[Library, Any] = {}
+    writers = {} if stream is None else {first: like}
     for array in arrays + outs:
         if array is None:
             key.append(None)
             addresses.append(None)
             continue
-        if (library := library_of(type(array))) is None:
-            return None
-        address = library.address(array)
-        key += library.signature(array), address % _ALIGNMENT
+        if (library := library_of(type(array))) is not first:
+            if library is None:
+                return None
+            writers[library] = array
+        address, signature = library.read(array)
         addresses.append(address)
-        writers[library] = array
-    like = arrays[order.inputs[0]]
-    ours = library_of(type(like)).stream(like) or 0 if stream is None else launch.stream_handle(stream)
-    key.append(ours)
-    waits = _others(ours, writers) if stream is not None or len(writers) > 1 else []
-    return Seen(tuple(key), like, outs, addresses, numbers, ours, waits)
+        key.append(signature)
+        key.append(address % _ALIGNMENT)
+    return Seen(tuple(key), like, outs, addresses, numbers, ours, _others(ours, writers) if writers else [])
 
 
 def _others(ours: int, writers: dict[Library, Any]) -> list[int]:

@@ -27,13 +27,14 @@ class Library:
 
     Attributes
     ----------
-    signature : of an array; starts with the library's name, so that two libraries' are never equal.
-    address : of an array's first element, in bytes.
+    read : an array's address, in bytes, and its signature; that starts with the library's name: two libraries'
+        signatures are never equal.
+    address : an array's address alone.
     stream : the handle of the stream on which the library works on the array's device; None where it doesn't tell, and
         nothing is to be waited for.
     """
 
-    signature: Callable[[Any], tuple]
+    read: Callable[[Any], tuple[int, tuple]]
     address: Callable[[Any], int]
     stream: Callable[[Any], int | None]
 
@@ -45,8 +46,8 @@ def library_of(kind: type) -> Library | None:
     """How arrays of a type are read; None for a type that has to go through a protocol.
 
     >>> a = DeviceArray(4096, (3, 4), (4, 1), "float16")
-    >>> library_of(DeviceArray).signature(a), library_of(list)
-    (('polyvolta', (3, 4), (4, 1), 'float16', False), None)
+    >>> library_of(DeviceArray).read(a), library_of(list)
+    ((4096, ('polyvolta', (3, 4), (4, 1), 'float16', False)), None)
     """
     if (found := _known.get(kind)) is None and (found := _find(kind)) is not None:
         _known[kind] = found
@@ -71,38 +72,42 @@ def _find(kind: type) -> Library | None:
 def _torch(torch: Any) -> Library:
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
-    def signature(t: Any) -> tuple:
-        return "torch", t.shape, t.stride(), t.dtype, t.device, t.requires_grad, t.is_neg()
+    def read(t: Any) -> tuple[int, tuple]:
+        return t.data_ptr(), ("torch", t.shape, t.stride(), t.dtype, t.device, t.requires_grad, t.is_neg())
 
     def stream(t: Any) -> int:
         where = t.device.index
         return torch.cuda.current_stream(where).cuda_stream if raw is None else raw(where)
 
-    return Library(signature, torch.Tensor.data_ptr, stream)
+    return Library(read, torch.Tensor.data_ptr, stream)
 
 
 def _cupy(cupy: Any) -> Library:
     current = cupy.cuda.get_current_stream
 
-    def signature(a: Any) -> tuple:
-        return "cupy", a.shape, a.strides, a.dtype, a.device.id
+    def read(a: Any) -> tuple[int, tuple]:
+        return a.data.ptr, ("cupy", a.shape, a.strides, a.dtype, a.device.id)
 
-    return Library(signature, lambda a: a.data.ptr, lambda a: current().ptr)
+    return Library(read, lambda a: a.data.ptr, lambda a: current().ptr)
 
 
 class HasItsOwnStream(Exception):
     """An array of numba that is made on a stream of its own; its interface tells which."""
 
 
-def _numba_signature(a: Any) -> tuple:
+def _numba_address(a: Any) -> int:
+    return a.device_ctypes_pointer.value or 0
+
+
+def _read_numba(a: Any) -> tuple[int, tuple]:
     if a.stream != 0:
         raise HasItsOwnStream
-    return "numba", a.shape, a.strides, a.dtype
+    return _numba_address(a), ("numba", a.shape, a.strides, a.dtype)
 
 
-_NUMBA = Library(_numba_signature, lambda a: a.device_ctypes_pointer.value or 0, lambda a: None)
+_NUMBA = Library(_read_numba, _numba_address, lambda a: None)
 _OURS = Library(
-    lambda a: ("polyvolta", a.shape, a.strides, a.dtype, a.readonly),
+    lambda a: (a.ptr, ("polyvolta", a.shape, a.strides, a.dtype, a.readonly)),
     lambda a: a.ptr,
     lambda a: None,
 )
