@@ -72,7 +72,10 @@ class Compiled:
     _variants: dict[tuple[int, ...], Compiled] = field(default_factory=dict, compare=False, repr=False)
     _loaded: dict[tuple, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
     _configs: dict[tuple[int, ...], LaunchConfig] = field(default_factory=dict, compare=False, repr=False)
-    _plans: Plans = field(default_factory=Plans, init=False, compare=False, repr=False)  # of this text: never copied
+    _plans: Plans = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_plans", Plans(self.graph, self.ir))
 
     @property
     def name(self) -> str:

@@ -21,9 +21,9 @@ from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.libraries import Library, library_of
 
 if TYPE_CHECKING:
-    from polyvolta.compiler.calls import Call
-    from polyvolta.compiler.compiled import Compiled
+    from polyvolta.cuda.ir.kernel_ir import KernelIR
     from polyvolta.cuda.run.prepared import Prepared
+    from polyvolta.graph.dag import Graph
 
 MOST_PLANS = 1024  # that a kernel remembers; then it starts anew
 _ALIGNMENT = 16  # bytes: no access is wider
@@ -40,6 +40,7 @@ class Order:
     are_arrays : for each, whether it is an array, or else a number.
     inputs, outputs : for each tensor that the kernel reads, and writes, the number of its array.
     scalars : for each scalar of the kernel, its place among the given numbers.
+    sizes : how many of them are in front of the scalars among the values that a launch packs.
     """
 
     names: tuple[str, ...]
@@ -47,17 +48,18 @@ class Order:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     scalars: tuple[int, ...]
+    sizes: int
 
     @classmethod
-    def of(cls, kernel: Compiled) -> Order:
-        given = kernel.graph.arguments
+    def of(cls, graph: Graph, ir: KernelIR) -> Order:
+        given = graph.arguments
         arrays, numbers = ([t.name for t in given if bool(t.dims) == has] for has in (True, False))
-        inputs = tuple(arrays.index(t.name) for t in kernel.ir.tensors if not t.written)
-        written = sum(t.written for t in kernel.ir.tensors)
+        inputs = tuple(arrays.index(t.name) for t in ir.tensors if not t.written)
+        written = sum(t.written for t in ir.tensors)
         return cls(
             tuple(t.name for t in given), tuple(bool(t.dims) for t in given),
             inputs, tuple(range(len(arrays), len(arrays) + written)),
-            tuple(numbers.index(s) for s in kernel.ir.scalars),
+            tuple(numbers.index(s) for s in ir.scalars), len(ir.sizes),
         )  # fmt: skip
 
     def given(self, arrays: tuple, named: dict[str, Any]) -> tuple | None:
@@ -236,76 +238,87 @@ class Plan:
             self._interleaved.add(distance)
 
 
-def planned(order: Order, call: Call, seen: Seen, out_names: tuple[str, ...], pack: Callable | None) -> Plan | None:
+def planned(
+    order: Order,
+    seen: Seen,
+    inputs: Sequence[Argument],
+    outputs: Sequence[Argument],
+    results: Sequence[Any],
+    out_names: tuple[str, ...],
+    pack: Callable[[], Prepared] | None,
+) -> Plan | None:
     """The plan of a call that was checked; None where a result that it allocated can't be read by its attributes.
 
     Parameters
     ----------
-    order, call, seen, out_names : of the call.
+    order, seen : of the call.
+    inputs, outputs, results : its arguments, and the output arrays as its caller gets them.
+    out_names : what errors call the outputs.
     pack : makes its launch, None where there is nothing to launch.
     """
     made = []
-    for at, (result, given) in enumerate(zip(call.results, seen.outs, strict=True)):
+    for at, (result, given, a) in enumerate(zip(results, seen.outs, outputs, strict=True)):
         if given is None:
-            a = call.outputs[at]
             if library_of(type(result)) is None or a.ptr % _ALIGNMENT:
                 return None
             made.append((at, a.shape, dtype_of(a.tensor), memory_order(a.tensor)))
-    inputs, outputs = (tuple(_without_memory(a) for a in side) for side in (call.inputs, call.outputs))
-    addresses, at = [], len(call.kernel.ir.sizes) + len(call.kernel.ir.scalars)
-    for number, a in zip((*order.inputs, *order.outputs), call.arguments, strict=True):
-        addresses.append((number, at))
-        at += 2 if a.tensor.ld else 1
-    first = len(call.kernel.ir.sizes)
-    numbers = tuple((place, first + n) for n, place in enumerate(order.scalars))
-    apart = _apart(order, call, [o is not None for o in seen.outs])
-    return Plan(order, tuple(made), apart, inputs, outputs, out_names, pack, tuple(addresses), numbers)
+    apart = _apart(order, inputs, outputs, [o is not None for o in seen.outs])
+    addresses, place = [], order.sizes + len(order.scalars)
+    for number, a in zip((*order.inputs, *order.outputs), (*inputs, *outputs), strict=True):
+        addresses.append((number, place))
+        place += 2 if a.tensor.ld else 1
+    numbers = tuple((at, order.sizes + n) for n, at in enumerate(order.scalars))
+    shapes = (tuple(_without_memory(a) for a in side) for side in (inputs, outputs))
+    return Plan(order, tuple(made), apart, *shapes, out_names, pack, tuple(addresses), numbers)
 
 
 def _without_memory(a: Argument) -> Argument:
     return replace(a, array=replace(a.array, keepalive=None))
 
 
-def _apart(order: Order, call: Call, given: Sequence[bool]) -> tuple[tuple[int, int, int, int], ...]:
+def _apart(
+    order: Order, inputs: Sequence[Argument], outputs: Sequence[Argument], given: Sequence[bool]
+) -> tuple[tuple[int, int, int, int], ...]:
     """The pairs that must not overlap, of the outputs that are given: memory that is fresh overlaps nothing."""
-    inputs, outputs = (
+    read, written = (
         [(number, b - a) for number, (a, b) in zip(numbers, map(span, side), strict=True)]
-        for numbers, side in ((order.inputs, call.inputs), (order.outputs, call.outputs))
+        for numbers, side in ((order.inputs, inputs), (order.outputs, outputs))
     )
     pairs = []
-    for at, (number, size) in enumerate(outputs):
-        others = [*inputs, *(o for o, g in zip(outputs[:at], given) if g)] if given[at] else []
+    for at, (number, size) in enumerate(written):
+        others = [*read, *(o for o, g in zip(written[:at], given) if g)] if given[at] else []
         pairs += [(number, other, size, its) for other, its in others]
     return tuple(pairs)
 
 
 class Plans:
-    """A kernel's plans, by what they depend on."""
+    """The plans of a kernel, of a graph and an IR, by what they depend on."""
 
-    __slots__ = ("_order", "_plans")
+    __slots__ = ("_graph", "_ir", "_order", "_plans")
 
-    def __init__(self) -> None:
-        self._order: Order | None = None
+    def __init__(self, graph: Graph, ir: KernelIR) -> None:
+        self._graph, self._ir = graph, ir
+        self._order: Order | None = None  # made by the first call
         self._plans: dict[tuple, Plan] = {}
 
-    def order(self, kernel: Compiled) -> Order:
-        if self._order is None:
-            self._order = Order.of(kernel)
-        return self._order
+    def __len__(self) -> int:
+        return len(self._plans)
 
-    def look(
-        self, kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any
-    ) -> tuple[Seen | None, Plan | None]:
+    def look(self, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> tuple[Seen | None, Plan | None]:
         """A call's arguments, None where they can't be read by their attributes or are wrong; and their plan."""
         try:
-            order = self.order(kernel)
+            order = self._order = self._order or Order.of(self._graph, self._ir)
             given, outs = order.given(arrays, named), order.outs(out)
             seen = None if given is None or outs is None else look(order, given, outs, stream)
             return (None, None) if seen is None else (seen, self._plans.get(seen.key))
         except Exception:  # a foreign library may raise whatever it likes; the long way says what is wrong
             return None, None
 
-    def keep(self, seen: Seen, plan: Plan) -> None:
+    def keep(self, seen: Seen, *call: Any) -> None:
+        """Make a plan of a call, if there can be one; see `planned`."""
+        assert self._order is not None  # whatever was seen was seen in an order
+        if (plan := planned(self._order, seen, *call)) is None:
+            return
         if len(self._plans) >= MOST_PLANS:
             self._plans.clear()
         self._plans[seen.key] = plan

@@ -23,7 +23,7 @@ from polyvolta.compiler.calls import (
     stream_of,
 )
 from polyvolta.compiler.compiled import Compiled, NotAMultiple, padded_sizes
-from polyvolta.compiler.plans import Seen, planned
+from polyvolta.compiler.plans import Seen
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.views import BadArray as BadArray
 from polyvolta.cuda.run.views import extents
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def run(kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Any:
     """See `Kernel.__call__`."""
-    seen, plan = kernel._plans.look(kernel, arrays, named, out, stream)
+    seen, plan = kernel._plans.look(arrays, named, out, stream)
     if seen is not None and plan is not None:
         results = plan.run(seen)
         if results is not None:
@@ -54,9 +54,7 @@ def _first(kernel: Compiled, bound: Bound, out: Any, stream: Any, seen: Seen | N
         call = device_call(kernel, bound, outs, stream)
         pack = None if call.is_empty else _on_device(call, stream)
         if seen is not None and (pack is not None or call.is_empty):
-            plan = planned(kernel._plans.order(kernel), call, seen, out_names(kernel), pack)
-            if plan is not None:
-                kernel._plans.keep(seen, plan)
+            kernel._plans.keep(seen, call.inputs, call.outputs, call.results, out_names(kernel), pack)
         return call.result
     call = host_call(kernel, bound, outs)
     if call.is_empty:
