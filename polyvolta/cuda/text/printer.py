@@ -43,7 +43,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.ir.well_formed import check
-from polyvolta.cuda.text import ranges
+from polyvolta.cuda.text import ranges, thread_numbers
 from polyvolta.cuda.text.block_order import BLOCKS, place_of_block
 from polyvolta.cuda.text.c_expr import KernelSpeller, NotPrintable
 from polyvolta.cuda.text.expression import literal
@@ -159,9 +159,10 @@ class _Printer:
             copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
             pointer = self.typed("half8 *const")
             lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
-        lines += ["", "  const int linearId = threadIdx.x;"]
-        lines += [f"  const int {name} = {self.c(e)};" for name, e in ir.derived]
-        body = [line for k, s in enumerate(ir.body) for line in ["", *self.stmt(s, 1, (k,))]]
+        starts = thread_numbers.renewed(ir)
+        lines += ["", *thread_numbers.numbers(ir, self.c, bool(starts))]
+        body = [line for k, s in enumerate(ir.body)
+                for line in ["", *(self.numbers_again() if k in starts else []), *self.stmt(s, 1, (k,))]]  # fmt: skip
         lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), self.free)
         lines.append("")
         for r in ir.registers:
@@ -171,6 +172,9 @@ class _Printer:
             else:
                 lines.append(f"  float {r.name}{shape}[{r.width}];")
         return "\n".join([*lines, *body, "}"])
+
+    def numbers_again(self) -> list[str]:
+        return thread_numbers.numbers_again(self.ir, self.c, self.call(thread_numbers.AGAIN, "threadIdx.x"))
 
     # ---- expressions
 
