@@ -371,8 +371,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) kern0(int M, int N, int K, 
     }
   }
 
-  __syncthreads();
-
   // the thread's numbers again: nothing that depends on them is kept across the loop before
   linearId = again(threadIdx.x);
   lane = linearId % 32;
