@@ -224,8 +224,8 @@ def overlap(one: Argument, other: Argument) -> bool:
     """Whether two arrays have a value in common; True, too, where that would take long to find out."""
     if 0 in one.shape or 0 in other.shape:
         return False
-    first, last = _span(one)
-    start, end = _span(other)
+    first, last = span(one)
+    start, end = span(other)
     if last <= start or end <= first:
         return False
     import numpy as np
@@ -236,7 +236,7 @@ def overlap(one: Argument, other: Argument) -> bool:
         return True
 
 
-def _span(a: Argument) -> tuple[int, int]:
+def span(a: Argument) -> tuple[int, int]:
     """The first address of an array, and the first behind it."""
     lines = a.shape[a.tensor.order[0]] if len(a.shape) == 2 else 1
     return a.ptr, a.ptr + ITEM * ((lines - 1) * a.ld + a.shape[a.tensor.order[-1]])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.options import Options
+from polyvolta.compiler.plans import Plans
 from polyvolta.compiler.stages import Stages
 from polyvolta.cuda.errors import UnsupportedArch
 from polyvolta.cuda.ir.block_order import MOST_BLOCKS
@@ -71,6 +72,10 @@ class Compiled:
     _variants: dict[tuple[int, ...], Compiled] = field(default_factory=dict, compare=False, repr=False)
     _loaded: dict[tuple, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
     _configs: dict[tuple[int, ...], LaunchConfig] = field(default_factory=dict, compare=False, repr=False)
+    _plans: Plans = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_plans", Plans(self.graph, self.ir))
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ there. Nothing is launched where a result is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,11 @@ from polyvolta.compiler.calls import (
     stream_of,
 )
 from polyvolta.compiler.compiled import Compiled, NotAMultiple, padded_sizes
+from polyvolta.compiler.plans import Seen
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.views import BadArray as BadArray
 from polyvolta.cuda.run.views import extents
+from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
     from polyvolta.cuda.machine.stepping import TraceStep
@@ -33,15 +35,26 @@ if TYPE_CHECKING:
     from polyvolta.graph.binding import Bound
 
 
-def run(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Any:
+def run(kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Any:
     """See `Kernel.__call__`."""
+    seen, plan = kernel._plans.look(arrays, named, out, stream)
+    if seen is not None and plan is not None:
+        results = plan.run(seen)
+        if results is not None:
+            return results[0] if len(results) == 1 else results
+    return _first(kernel, bind(kernel.graph, arrays, named), out, stream, seen)
+
+
+def _first(kernel: Compiled, bound: Bound, out: Any, stream: Any, seen: Seen | None) -> Any:
+    """A call that no plan is there for: all is checked; what was `seen` of it is what its plan is kept under."""
     outs = outs_of(kernel, out)
     given = {**bound.arrays, **{n: o for n, o in zip(out_names(kernel), outs) if o is not None}}
     if places(given):
         stream = stream_of(kernel, bound, stream)
         call = device_call(kernel, bound, outs, stream)
-        if not call.is_empty:
-            _on_device(call, stream)
+        pack = None if call.is_empty else _on_device(call, stream)
+        if seen is not None and (pack is not None or call.is_empty):
+            kernel._plans.keep(seen, call.inputs, call.outputs, call.results, out_names(kernel), pack)
         return call.result
     call = host_call(kernel, bound, outs)
     if call.is_empty:
@@ -141,12 +154,18 @@ def _through_device(call: Call, stream: Any) -> Any:
     return call.result
 
 
-def _on_device(call: Call, stream: Any) -> None:
-    """Arrays on the GPU: run in place, or on copies where tiles don't divide the sizes and the kernel wants it."""
+def _on_device(call: Call, stream: Any) -> Callable[[], Prepared] | None:
+    """Arrays on the GPU: run in place, or on copies where tiles don't divide the sizes and the kernel wants it.
+
+    Returns
+    -------
+    What makes such a launch again, and keeps no array alive; None for one on copies.
+    """
     sizes = padded_sizes(call.kernel, call.sizes)
     if sizes == call.sizes:
-        prepare(call, stream).launch()
-        return
+        pack = packing(call, stream)
+        pack().launch()
+        return pack
     check_padding(call)
 
     def fitting(a: Argument) -> Argument:
@@ -160,10 +179,16 @@ def _on_device(call: Call, stream: Any) -> None:
     prepare(replace(call, sizes=sizes, inputs=tuple(inputs), outputs=tuple(outputs)), stream).launch()
     for small, large in zip(call.outputs, outputs, strict=True):
         launch.copy_lines(large.array, small.array, small.shape, small.tensor.order, stream)
+    return None
 
 
 def prepare(call: Call, stream: Any) -> Prepared:
     """Everything about a launch that can be done beforehand: the variant, its machine code, its arguments packed."""
+    return packing(call, stream)(tuple(a.array for a in call.arguments))
+
+
+def packing(call: Call, stream: Any) -> Callable[..., Prepared]:
+    """As `prepare`, but for packing, which the result does as often as it is called, with what is to be kept alive."""
     from polyvolta.cuda.run.prepared import prepare as pack
 
     launch.require_gpu()
@@ -176,5 +201,5 @@ def prepare(call: Call, stream: Any) -> Prepared:
         values.append(launch.DevicePtr(a.ptr))
         if a.tensor.ld:
             values.append(a.ld)
-    keep = tuple(a.array for a in call.arguments)
-    return pack(loaded, config.grid, config.block, config.shared_bytes, values, stream, keep)
+    handle, (grid, block, shared_bytes) = launch.stream_handle(stream), (config.grid, config.block, config.shared_bytes)
+    return lambda keep=(): pack(loaded, grid, block, shared_bytes, values, handle, keep)

@@ -110,9 +110,9 @@ class Tiling:
         for what, need, limit in self.demands(target, needs):
             if need > limit:
                 buffers = f" and buffers={self.buffers}" if self.buffers > 1 else ""
-                buffers += f" and occupancy={self.occupancy}" if "blocks" in what and "memory" in what else ""
                 more = buffers if "memory" in what else f" in warp tiles of {warp}"
-                where = f"block tiles of {block}{more}{split}"
+                sharing = f" and occupancy={self.occupancy}" if "blocks" in what else ""
+                where = f"block tiles of {block}{more}{split}{sharing}"
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
 
     def misfits(self, shape: Tile) -> Iterator[str]:
@@ -181,6 +181,8 @@ class Needs:
     kind : of the tensors' values, "half" or "bfloat16".
     prologues : as `loads`, where an operand that is a tensor as it is needs no registers on its way: 0 for that.
     functions : of the epilogue's largest formula; the error function counts as five.
+    across : matrices of the epilogue that are contiguous along the other dimension than the result.
+    longest : terms of the longest sum, None where one isn't known.
     """
 
     accumulators: int = 1
@@ -192,10 +194,19 @@ class Needs:
     kind: str = "half"
     prologues: tuple[tuple[int, int], ...] = ((0, 0),)
     functions: int = 0
+    across: int = 0
+    longest: int | None = None
 
-    def spare_registers(self, target: Target) -> int:
-        """Registers that the compiler needs beside those of values."""
-        return target.spare_registers(len(self.loads), max(map(sum, self.prologues)), self.functions)
+    def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
+        """Registers that the compiler needs beside those of values.
+
+        Parameters
+        ----------
+        chunks : of a left and of a right operand that a thread brings for a k tile.
+        """
+        plain = [sum(n for n, loads in zip(chunks, pair, strict=True) if not loads) for pair in self.prologues]
+        prologue = max(map(sum, self.prologues))
+        return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
 
 
 def reserved(target: Target) -> int:
@@ -213,6 +224,17 @@ def farthest(buffers: int, asynchronous: bool = False) -> int:
     ([1, 1, 2, 7], [0, 1, 2, 7])
     """
     return max(buffers - 1, 0 if asynchronous else 1)
+
+
+def chunks_of(block: Tile, warp: Tile, split_k: int) -> tuple[int, int]:
+    """Chunks of 8 values of a left and of a right operand that a thread brings for a step along K.
+
+    >>> chunks_of((128, 128, 64), (64, 64, 64), 1), chunks_of((64, 64, 64), (64, 64, 64), 4)
+    ((8, 8), (16, 16))
+    """
+    threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split_k
+    rows, cols = (-(-side * block[2] * split_k // 8 // threads) for side in block[:2])
+    return rows, cols
 
 
 def registers(
@@ -236,8 +258,7 @@ def registers(
     >>> registers((128, 128, 32), (64, 64, 32), macro)  # 128 of accumulators, 32 of fragments, 32 on their way
     192
     """
-    threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split_k
-    chunks = [-(-side * block[2] * split_k // 8 // threads) for side in block[:2]]
+    chunks = chunks_of(block, warp, split_k)
     loads = needs.prologues if asynchronous else needs.loads
     copies = max(a * chunks[0] + b * chunks[1] for a, b in loads)
     (m, n, _), (a, b, _) = macro.shape, macro.values

@@ -15,19 +15,20 @@ Whoever compiles gives all options, some or none. The rule chooses the others; w
    accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
    halved.
 
-As many buffers as the target wants and fit, copies as far ahead as the buffers allow, two sets of fragments where the
-target has them and strips can take turns, guarded edges, accumulators that are shared where possible and
-the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is taken that
-lacks the fewest; if none is legal, `complete` says what to change.
+As many buffers as the target wants, fit and have a k tile to hold, copies as far ahead as the buffers allow, two sets
+of fragments where the target has them and strips can take turns, guarded edges, accumulators that are shared where
+possible and the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is
+taken that lacks the fewest; if none is legal, `complete` says what to change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, farthest, registers
+from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition
@@ -60,6 +61,8 @@ def needs_of(idiom: Plan) -> Needs:
         FORMATS[idiom.dtype].kind,
         tuple((_prologue(c.left), _prologue(c.right)) for c in idiom.contractions),
         max(map(_functions, idiom.steps), default=0),
+        idiom.across,
+        None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
     )
 
 
@@ -145,7 +148,8 @@ def _without_tiles(needs: Needs, target: Target) -> str:
 
 
 def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
-    """The rule's options around those given; the nearest to legal ones where there are none.
+    """The rule's options around those given; the nearest to legal ones where there are none: if there are some with
+    which a block fits alone, of these.
 
     Parameters
     ----------
@@ -167,7 +171,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
                 if small and next(options.problems(target, needs), None) is None:
                     return options
                 tried.append(options)
-    return min(tried, key=lambda o: _excess(o, needs, target))
+    return min(tried, key=lambda o: (_excess(replace(o, occupancy=1), needs, target)[0] > 1, _excess(o, needs, target)))
 
 
 def _tiles(
@@ -176,17 +180,21 @@ def _tiles(
     """Block tiles, splits of K, rings and sets of fragments to try, best first."""
     for block in _blocks(given, needs, macro.shape, target):
         for split in _splits(given, block, needs, target.multiprocessors):
-            for ring, turns in product(_rings(given, target, roomy), _turns(given, block, macro, target)):
+            trips = None if needs.longest is None else -(-needs.longest // (block[2] * split))
+            for ring, turns in product(_rings(given, target, roomy, trips), _turns(given, block, macro, target)):
                 yield block, split, ring, turns
 
 
-def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iterator[tuple[int, int]]:
+def _rings(
+    given: Mapping[str, Any], target: Target, roomy: bool = True, trips: int | None = None
+) -> Iterator[tuple[int, int]]:
     """Buffers and how many tiles ahead copies run: the target's, and fewer where these do not fit, copies as far ahead
     as the buffers allow; beside a distance given as few buffers as that takes.
 
     Parameters
     ----------
-    roomy : without a single buffer where the target has more: smaller tiles go before that.
+    roomy : without a single buffer where more are of use: smaller tiles go before that.
+    trips : k tiles of the longest sum, None: not known. More buffers than these are of no use.
 
     >>> from polyvolta.cuda.target.registry import targets
     >>> volta, ampere = targets["sm_70"], targets["sm_80"]
@@ -194,6 +202,8 @@ def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iter
     [[(1, 1)], [(4, 3)], [(4, 3)], [(1, 0)]]
     >>> list(_rings({}, ampere)), list(_rings({}, ampere, roomy=False))
     ([(3, 2), (2, 1)], [(3, 2), (2, 1), (1, 0)])
+    >>> [list(_rings({}, ampere, trips=n)) for n in (0, 1, 2)]
+    [[(1, 0)], [(1, 0)], [(2, 1)]]
     """
     alone = farthest(1, bool(target.copies))
     if "buffers" in given:
@@ -201,7 +211,8 @@ def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iter
     elif "prefetch" in given:
         numbers = [given["prefetch"] + 1 if given["prefetch"] > alone else 1]
     else:
-        numbers = [b for b in range(target.buffers, 0, -1) if b > 1 or not roomy or target.buffers == 1]
+        most = target.buffers if trips is None else max(1, min(target.buffers, trips))
+        numbers = [b for b in range(most, 0, -1) if b > 1 or not roomy or most == 1]
     for b in numbers:
         yield b, given.get("prefetch", farthest(b, bool(target.copies)))
 
@@ -214,13 +225,13 @@ def _turns(given: Mapping[str, Any], block: Tile, macro: Composition, target: Ta
     return [n for n in range(target.fragments, 0, -1) if block[2] // macro.shape[2] % n == 0]
 
 
-def _excess(options: Tiling, needs: Needs, target: Target) -> float:
-    """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
+def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
+    """The ratios of what the options need to what the target has of it, largest first; infinite if tiles don't fit."""
     if options.macro_mma not in target.macro_names:
-        return float("inf")
+        return [float("inf")]
     if any(options.misfits(target.macro_mma(options.macro_mma).shape)) or any(options.too_far(bool(target.copies))):
-        return float("inf")
-    return max(need / limit for _, need, limit in options.demands(target, needs))
+        return [float("inf")]
+    return sorted((need / limit for _, need, limit in options.demands(target, needs)), reverse=True)
 
 
 def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> Composition:
@@ -319,6 +330,7 @@ def _warps(
         threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
         spare = min(target.registers, target.block_registers // (threads * given.get("occupancy", 1)))
         spare -= registers(block, warp, macro, split, needs, fragments, bool(target.copies))
-        lacking[warp] = max(0, needs.spare_registers(target) - spare)
+        chunks = chunks_of(block, warp, split) if target.copies else (0, 0)
+        lacking[warp] = max(0, needs.spare_registers(target, chunks) - spare)
     fitting = [warp for warp in lacking if not (roomy and lacking[warp])]
     return sorted(fitting, key=lambda t: (lacking[t], -t[0] * t[1], abs(t[0] - t[1]), -t[0]))

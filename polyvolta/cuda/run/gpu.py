@@ -176,6 +176,26 @@ def current_device() -> int:
     return cuda.current_context().device.id
 
 
+@cache
+def several_gpus() -> bool:
+    """Whether there is more than one, so that an array may lie on another one than the current."""
+    from numba import cuda
+
+    return len(cuda.gpus) > 1
+
+
+def thread_device() -> int | None:
+    """Number of the device whose context is the calling thread's; None where it has none yet. Costs half a us."""
+    if _missing() is not None:
+        return None
+    if not several_gpus():
+        return 0
+    from cuda.bindings import driver
+
+    status, device = driver.cuCtxGetDevice()
+    return None if int(status) else int(device)
+
+
 def driver_call(function: str, *args: Any) -> Any:
     """Call a function of the CUDA driver; its result, or `LaunchFailed` with the driver's words."""
     from cuda.bindings import driver

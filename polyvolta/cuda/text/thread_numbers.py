@@ -11,12 +11,10 @@ values spilled. So each later loop has numbers of its own, by an instruction tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from polyvolta.cuda.ir.kernel_ir import AsyncCopy, KernelIR
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
-from polyvolta.sets import Aff
+from polyvolta.cuda.text.scope import Scope
 
 AGAIN = DeviceFunction(
     "again",
@@ -44,19 +42,15 @@ def renewed(ir: KernelIR) -> frozenset[int]:
     return frozenset(found)
 
 
-def numbers(ir: KernelIR, text: Callable[[Aff], str], variable: bool) -> list[str]:
-    """The lines that say what a thread's numbers are.
-
-    Parameters
-    ----------
-    text : an expression in C.
-    variable : whether they are taken again somewhere.
-    """
+def numbers(scope: Scope, variable: bool) -> list[str]:
+    """The lines that say what a thread's numbers are; `variable`: they are taken again somewhere."""
     kind = "int" if variable else "const int"
-    return [f"  {kind} linearId = threadIdx.x;", *(f"  {kind} {name} = {text(e)};" for name, e in ir.derived)]
+    derived = [f"  {kind} {name} = {scope.c(e)};" for name, e in scope.ir.derived]
+    return [f"  {kind} linearId = threadIdx.x;", *derived]
 
 
-def numbers_again(ir: KernelIR, text: Callable[[Aff], str], call: str) -> list[str]:
-    """The lines that take them again; `call` is that of `AGAIN`."""
+def numbers_again(scope: Scope) -> list[str]:
+    """The lines that take them again."""
     about = "  // the thread's numbers again: nothing that depends on them is kept across the loop before"
-    return [about, f"  linearId = {call};", *(f"  {name} = {text(e)};" for name, e in ir.derived), ""]
+    first = f"  linearId = {scope.call(AGAIN, 'threadIdx.x')};"
+    return [about, first, *(f"  {name} = {scope.c(e)};" for name, e in scope.ir.derived), ""]
