@@ -21,14 +21,6 @@ static __device__ __forceinline__ half8 *chunk_a_row_swizzled(half8 *tile, int i
   return tile + 8 * i + (i % 8 ^ k / 8);
 }
 
-// a * b in 64 bits, by the instruction for it: the compiler would widen a factor outside of a loop, and have the
-// product of two wide ones inside
-static __device__ __forceinline__ long long wide_product(int a, int b) {
-  long long product;
-  asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
-  return product;
-}
-
 // a place in shared memory as instructions name it, in 32 bits
 static __device__ __forceinline__ unsigned shared_address(const void *p) {
   return __cvta_generic_to_shared(p);
@@ -43,13 +35,12 @@ static __device__ __forceinline__ void copy_async_8_guarded(void *to, const void
 // matrix[line, run .. run+7] to a chunk of shared memory, lines ld apart, in 2 pieces of 8 bytes, with zeros for what
 // is outside of the matrix; the lanes' pieces lie in different banks:
 // { [lane, n] -> [value = 4*(n ^ floor(lane/8) mod 2)] : 0 <= lane < 32 and 0 <= n < 2 }
-static __device__ __forceinline__ void copy_global_64_guarded(half8 *chunk, const fp16 *__restrict__ matrix, int line,
-    int run, int ld, int lines, int length, int lane) {
+static __device__ __forceinline__ void copy_global_64_guarded(half8 *chunk, const fp16 *__restrict__ matrix,
+    long long line, int run, int ld, int lines, int length, int lane) {
   #pragma unroll
   for (int n = 0; n < 2; n += 1) {
     const int i = 4 * (n ^ lane / 8 % 2);
-    copy_async_8_guarded((fp16 *)chunk + i, matrix + wide_product(line, ld) + run + i,
-        line < lines && run + i < length ? 8 : 0);
+    copy_async_8_guarded((fp16 *)chunk + i, matrix + line * ld + run + i, line < lines && run + i < length ? 8 : 0);
   }
 }
 
