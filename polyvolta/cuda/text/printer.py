@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.ir.well_formed import check
-from polyvolta.cuda.text import roles
 from polyvolta.cuda.text.block_order import place_of_block
 from polyvolta.cuda.text.helpers import boxes, phases
 from polyvolta.cuda.text.helpers.device_function import wrapped
@@ -23,7 +22,7 @@ from polyvolta.cuda.text.helpers.values import declared
 from polyvolta.cuda.text.kernel_head import arguments, banner, opening
 from polyvolta.cuda.text.scope import Scope, single
 from polyvolta.cuda.text.statements import MARK, statement
-from polyvolta.sets import Aff
+from polyvolta.cuda.text.thread_numbers import numbers, numbers_again, renewed
 
 PRELUDE = """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
@@ -101,9 +100,11 @@ def _kernel(scope: Scope) -> str:
         pointer = scope.typed("half8 *const")
         lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
     lines += phases.declared(ir.barriers)
-    lines += ["", "  const int linearId = threadIdx.x;"]
-    lines += [f"  const int {name} = {_derived(scope, e)};" for name, e in ir.derived]
-    body = [line for k, s in enumerate(ir.body) for line in ["", *statement(scope, s, 1, (k,))]]
+    starts = renewed(ir)
+    lines += ["", *numbers(scope, variable=bool(starts))]
+    body = []
+    for k, s in enumerate(ir.body):
+        body += ["", *(numbers_again(scope) if k in starts else []), *statement(scope, s, 1, (k,))]
     lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free)
     lines.append("")
     for r in ir.registers:
@@ -119,12 +120,6 @@ def _signature(scope: Scope) -> list[str]:
     """The definition up to its brace: sizes, scalars, each tensor with its leading dimension, and tensor maps."""
     *lines, head = opening(scope.ir).splitlines()
     return [*lines, *wrapped(f"{head}{', '.join(map(scope.typed, arguments(scope.ir)))}) {{", "    ")]
-
-
-def _derived(scope: Scope, e: Aff) -> str:
-    """The number of a thread's warp as what a lane of it says, which compilers take for the same in all of them."""
-    text = scope.c(e)
-    return f"__shfl_sync(0xffffffffu, {text}, 0)" if scope.warpgroups and e == roles.WARP else text
 
 
 def _prefetched(scope: Scope) -> list[str]:
