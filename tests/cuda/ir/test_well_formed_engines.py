@@ -37,7 +37,10 @@ def test_a_right_one_is_well_formed():
 
 def ops(kind: type, **fields) -> KernelIR:
     """Operations of a kind with other fields, each a function of the operation."""
-    return rewritten(IR, lambda op: replace(op, **{n: f(op) for n, f in fields.items()}) if isinstance(op, kind) else op)
+    def change(op):
+        return replace(op, **{n: f(op) for n, f in fields.items()}) if isinstance(op, kind) else op
+
+    return rewritten(IR, change)
 
 
 def roles(*changes) -> KernelIR:
