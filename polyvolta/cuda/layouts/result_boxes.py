@@ -23,8 +23,7 @@ from polyvolta.cuda.layouts.boxes import LayoutsDiffer, NoBoxes, difference
 from polyvolta.cuda.target.boxes import CHUNK, SWIZZLES, Box, Swizzle
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, I, Instruction, owned
-from polyvolta.cuda.target.matrix_load import LDMATRIX, lines_of
-from polyvolta.cuda.target.matrix_store import STMATRIX, MatrixStore
+from polyvolta.cuda.target.matrix_load import LDMATRIX, STMATRIX, MatrixStore, lines_of
 from polyvolta.sets import var
 
 WARP, N = var("warp"), var("n")

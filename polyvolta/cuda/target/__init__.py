@@ -3,6 +3,7 @@
     Instruction, Scope, WARP, QUAD_PAIR, owned      what a tensor-core instruction multiplies, and who holds what
     Interleave, Composition, MacroMma               larger products made of it
     MatrixLoad, LDMATRIX                            the instruction that loads fragments of any layout
+    MatrixStore, STMATRIX                           the one that stores them
     WARPGROUP, InShared, Family                     products of a warpgroup, operands that are read from shared memory
     Box, Descriptor                                 how those come there, and how they are found
     Target                                          an architecture: limits and macro-MMAs
@@ -27,7 +28,9 @@ from polyvolta.cuda.target.macro_mma import Interleave as Interleave
 from polyvolta.cuda.target.macro_mma import MacroMma as MacroMma
 from polyvolta.cuda.target.macro_mma import NoInstruction as NoInstruction
 from polyvolta.cuda.target.matrix_load import LDMATRIX as LDMATRIX
+from polyvolta.cuda.target.matrix_load import STMATRIX as STMATRIX
 from polyvolta.cuda.target.matrix_load import MatrixLoad as MatrixLoad
+from polyvolta.cuda.target.matrix_load import MatrixStore as MatrixStore
 from polyvolta.cuda.target.registry import targets as targets
 from polyvolta.cuda.target.target import Target as Target
 from polyvolta.cuda.target.target import UnknownTarget as UnknownTarget

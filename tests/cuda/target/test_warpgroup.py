@@ -12,7 +12,7 @@ from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.target.instruction import WARP, WARPGROUP, Scope, owned
 from polyvolta.cuda.target.macro_mma import BadComposition
-from polyvolta.cuda.target.matrix_store import STMATRIX
+from polyvolta.cuda.target.matrix_load import STMATRIX
 from polyvolta.cuda.target.warpgroup import A_FRAGMENT, WGMMA, Family, accumulator, wgmma
 from polyvolta.sets import UnknownName
 

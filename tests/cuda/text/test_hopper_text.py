@@ -196,7 +196,7 @@ def test_a_sum_begins_with_its_first_product():
     (made,) = instructions(text, "wgmma_m64n64k16_adding")
     assert made.startswith('{.reg .pred adds; setp.ne.b32 adds, %34, 0;wgmma.mma_async')
     assert made.endswith(', %32, %33, adds, 1, 1, 0, 0;}')
-    assert body.index("wait_products(acc);") < body.index("wgmma_zero(acc);")
+    assert body.index("wait_products(acc);") < body.index("hmma_zero(acc);")
 
 
 # ---- roles and what they share
@@ -223,6 +223,27 @@ def test_each_warp_runs_the_role_that_it_has(shares):
                 met = which
                 break
         assert met == wanted
+
+
+def under(ir, condition, *more):
+    """The producer's condition changed, and statements added to what it holds."""
+    (*before, split) = ir.body
+    consumer, producer = split.roles
+    (one,) = producer.body
+    producer = replace(producer, body=(replace(one, conditions=condition, body=(*one.body, *more)),))
+    return replace(ir, body=(*before, replace(split, roles=(consumer, producer))))
+
+
+def test_boxes_are_asked_for_by_an_elected_lane_where_it_is_all_the_same_which():
+    """Not where a thread waits for groups of its own, or where another condition is meant than lane 0 alone."""
+    ir, lane = product(2, 1, (64, 64, 64)), var("lane")
+    assert "if (elected()) {" in print_cuda(ir)
+    assert instructions(print_cuda(ir), "elected") == [
+        "{.reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p;}"
+    ]
+    for other in (under(ir, (-lane,), WaitStores(0)), under(ir, (1 - lane,)), under(ir, (-lane, var("K") - 1)),
+                  under(ir, (-lane,), When((lane + var("K"),), (CommitStores(),)))):  # fmt: skip
+        assert "elected" not in print_cuda(other)
 
 
 def test_barriers_of_part_of_a_block_have_numbers():

@@ -18,7 +18,7 @@ before the epilogue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -45,7 +45,7 @@ from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
-from polyvolta.graph.plans.plans import Contraction, Plan
+from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule
@@ -99,16 +99,15 @@ def promote(
 
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
-        if c.factor is None:
-            where = _nothing_summed(c) if loops.producing else None
-            if where is None or not where.is_empty():
-                pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}"), where))
-        elif c.factor != 1:
+        if c.factor is None and not loops.producing:
+            pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}")))
+        elif c.factor not in (None, 1):
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
     tiles, overlap = shared_places([*pieces, end], shared_limit - sum(b.bytes for b in loops.barriers))
     if loops.producing:
         pieces.append(once(fragments, WgmmaWait(0, name_of("finish")), context))
+        pieces += _empty_sums(fragments, plan, name_of)
     if overlap:
         pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
     pieces.append(end)
@@ -143,11 +142,16 @@ def _loops(
     return loops, loops.macros[0]
 
 
-def _nothing_summed(c: Contraction) -> Set:
-    """The sizes for which a product sums nothing up: else its first step gives accumulators their values."""
-    depth = aff(str(c.statement.extents[2]))
-    pieces = conjunction(tuple(depth.names()), [("ge", -depth)])
-    return Set._of(tuple(depth.names()), [(Space(None, Tuple(None, ())), pieces)])
+def _empty_sums(fragments: Fragments, plan: Plan, name_of: Callable[[str], str]) -> Iterator[Piece]:
+    """Zeros for accumulators to which nothing is added, for the sizes for which that is so: else the first step of the
+    first product that has one gives them their values."""
+    for array in dict.fromkeys(c.accumulator for c in plan.contractions):
+        depth = sum((aff(str(c.statement.extents[2])) for c in plan.contractions if c.accumulator == array), aff(0))
+        params = tuple(sorted(depth.names()))
+        pieces = conjunction(params, [("ge", -depth)])
+        if pieces:
+            where = Set._of(params, [(Space(None, Tuple(None, ())), pieces)])
+            yield zero(fragments, array, name_of(f"zero_{array}"), where)
 
 
 def _shapes(plan: Plan, shape: tuple[int, int, int], makers: Makers) -> dict[str, tuple[int, ...]]:
