@@ -8,7 +8,7 @@ or another output.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -138,8 +138,13 @@ def _argument(array: Any, tensor: GlobalTensor, name: str, ptr: int, strides: Se
         raise TooLarge(f"{name} has a leading dimension of {ld}, at most {LARGEST} fits")
     if ptr % ITEM:
         raise BadArray(f"{name} starts at an odd address", hint="copy it to an array of its own")
-    whole = array.shape[tensor.order[-1]] if tensor.whole else 0
-    return Argument(tensor, array, ptr, ld, gcd(widest(ptr, ld), whole))
+    return fitting(Argument(tensor, array, ptr, ld, 1), tensor)
+
+
+def fitting(a: Argument, tensor: GlobalTensor) -> Argument:
+    """The same array for a tensor that differs in how it is copied."""
+    whole = a.shape[tensor.order[-1]] if tensor.whole else 0
+    return replace(a, tensor=tensor, align=gcd(widest(a.ptr, a.ld), whole))
 
 
 def check_output(output: Argument, shape: tuple[int, ...], name: str) -> None:

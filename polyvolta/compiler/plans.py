@@ -19,10 +19,14 @@ from typing import TYPE_CHECKING, Any
 from polyvolta.compiler.arguments import Argument, check_overlaps, dtype_of, memory_order, span
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.libraries import Library, library_of
+from polyvolta.cuda.run.prepared import Prepared, prepare
+from polyvolta.cuda.run.tensor_maps import TensorMap, encode
+from polyvolta.cuda.run.views import ITEM
 
 if TYPE_CHECKING:
-    from polyvolta.cuda.ir.kernel_ir import KernelIR
-    from polyvolta.cuda.run.prepared import Prepared
+    from polyvolta.cuda.ir.arguments import Parameters
+    from polyvolta.cuda.ir.kernel_ir import BoxMap, KernelIR
+    from polyvolta.cuda.run.launch import LoadedKernel
     from polyvolta.graph.dag import Graph
 
 MOST_PLANS = 1024  # that a kernel remembers; then it starts anew
@@ -149,6 +153,29 @@ def _others(ours: int, writers: dict[Library, Any]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Packing:
+    """A launch but for packing: call it with what is to be kept alive. Of the arrays it keeps the addresses alone.
+
+    Attributes
+    ----------
+    parameters : of the kernel that runs.
+    loaded : its machine code.
+    config : blocks, threads of a block, bytes of dynamic shared memory.
+    values : the arguments.
+    stream : the driver's handle.
+    """
+
+    parameters: Parameters
+    loaded: LoadedKernel
+    config: tuple[tuple[int, int, int], tuple[int, int, int], int]
+    values: tuple[Any, ...]
+    stream: int
+
+    def __call__(self, keep: tuple = ()) -> Prepared:
+        return prepare(self.loaded, *self.config, self.values, self.stream, keep)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A call with everything decided but addresses and numbers; `planned` makes it.
 
@@ -161,6 +188,7 @@ class Plan:
     out_names : what errors call the outputs.
     pack : makes a launch, whose addresses and numbers are then replaced; None where there is nothing to launch.
     addresses, numbers : their places among the values that are packed, of each array number, and of each scalar.
+    maps : likewise of tensor maps, with what makes one for an address.
     """
 
     order: Order
@@ -169,9 +197,10 @@ class Plan:
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     out_names: tuple[str, ...]
-    pack: Callable[[], Prepared] | None
+    pack: Packing | None
     addresses: tuple[tuple[int, int], ...]
     numbers: tuple[tuple[int, int], ...]
+    maps: tuple[tuple[int, int, Callable[[int], TensorMap]], ...]
     _idle: list[tuple] = field(default_factory=list, compare=False, repr=False)
     _interleaved: set[tuple[int, int, int]] = field(default_factory=set, compare=False, repr=False)
 
@@ -207,11 +236,13 @@ class Plan:
             packed = self._idle.pop()  # a list's pop and append are whole: no other thread has these arguments
         except IndexError:
             packed = self._packed()
-        prepared, address_cells, number_cells = packed
+        prepared, address_cells, number_cells, map_cells = packed
         for cell, at in address_cells:
             cell.value = addresses[at]
         for cell, at in number_cells:
             cell.value = numbers[at]
+        for cell, at, encoded in map_cells:
+            cell.value = encoded(addresses[at])
         prepared()
         self._idle.append(packed)
 
@@ -219,7 +250,7 @@ class Plan:
         prepared = self.pack()  # type: ignore[misc]  # there is something to launch
         cells = prepared.values
         addresses, numbers = ([(cells[p], at) for at, p in side] for side in (self.addresses, self.numbers))
-        return prepared, addresses, numbers
+        return prepared, addresses, numbers, [(cells[p], at, encoded) for at, p, encoded in self.maps]
 
     def _check_overlap(self, one: int, other: int, addresses: Sequence[int]) -> None:
         """Exactly, for arrays that lie in one range of addresses: views that interleave are apart.
@@ -245,7 +276,7 @@ def planned(
     outputs: Sequence[Argument],
     results: Sequence[Any],
     out_names: tuple[str, ...],
-    pack: Callable[[], Prepared] | None,
+    pack: Packing | None,
 ) -> Plan | None:
     """The plan of a call that was checked; None where a result that it allocated can't be read by its attributes.
 
@@ -263,13 +294,22 @@ def planned(
                 return None
             made.append((at, a.shape, dtype_of(a.tensor), memory_order(a.tensor)))
     apart = _apart(order, inputs, outputs, [o is not None for o in seen.outs])
-    addresses, place = [], order.sizes + len(order.scalars)
-    for number, a in zip((*order.inputs, *order.outputs), (*inputs, *outputs), strict=True):
-        addresses.append((number, place))
-        place += 2 if a.tensor.ld else 1
+    given = {a.tensor.name: (at, a) for at, a in zip((*order.inputs, *order.outputs), (*inputs, *outputs), strict=True)}
+    addresses = [] if pack is None else [(given[name][0], place) for name, place in pack.parameters.pointers]
+    maps = [] if pack is None else [
+        (given[m.tensor][0], place, map_of(given[m.tensor][1], m)) for m, place in pack.parameters.maps
+    ]  # fmt: skip
     numbers = tuple((at, order.sizes + n) for n, at in enumerate(order.scalars))
     shapes = (tuple(_without_memory(a) for a in side) for side in (inputs, outputs))
-    return Plan(order, tuple(made), apart, *shapes, out_names, pack, tuple(addresses), numbers)
+    return Plan(order, tuple(made), apart, *shapes, out_names, pack, tuple(addresses), numbers, tuple(maps))
+
+
+def map_of(a: Argument, m: BoxMap) -> Callable[[int], TensorMap]:
+    """Makes an array's tensor map, for boxes of a kernel, from the array's address."""
+    lines, run = (a.shape[d] for d in a.tensor.order)
+    box = m.box
+    rest = a.tensor.kind, (lines, run), ITEM * a.ld, (box.lines, box.run), box.swizzle.bytes
+    return lambda address: encode(address, *rest)
 
 
 def _without_memory(a: Argument) -> Argument:

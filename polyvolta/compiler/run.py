@@ -6,7 +6,7 @@ there. Nothing is launched where a result is empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from polyvolta.compiler.calls import (
     stream_of,
 )
 from polyvolta.compiler.compiled import Compiled, NotAMultiple, padded_sizes
-from polyvolta.compiler.plans import Seen
+from polyvolta.compiler.plans import Packing, Seen, map_of
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.views import BadArray as BadArray
 from polyvolta.cuda.run.views import extents
@@ -86,9 +86,9 @@ def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...]) -> Iterator[T
 
     sizes = kernel.check_sizes(bound.sizes)
     checked_block(block, kernel.launch_config(**sizes).grid, sizes)
-    call = padded_on_host(host_call(kernel, bound, outs_of(kernel, None)))
+    call = padded_on_host(host_call(kernel, bound, outs_of(kernel, None))).fitted()
     arrays = {a.tensor.name: a.array for a in call.arguments}
-    return trace(call.ir, kernel.schedule, arrays, call.sizes, call.scalars, block)
+    return trace(call.ir, call.kernel.schedule, arrays, call.sizes, call.scalars, block)
 
 
 def bound_launch(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Prepared | Nothing:
@@ -127,7 +127,7 @@ def _interpreted(
 ) -> Any:
     from polyvolta.cuda.machine.interpreter import interpret
 
-    padded = padded_on_host(call)
+    padded = padded_on_host(call).fitted()
     arrays = {a.tensor.name: a.array for a in padded.arguments}
     interpret(padded.ir, arrays, padded.sizes, padded.scalars, hook=hook, patience=patience, copies=copies)
     cropped(padded, call)
@@ -154,7 +154,7 @@ def _through_device(call: Call, stream: Any) -> Any:
     return call.result
 
 
-def _on_device(call: Call, stream: Any) -> Callable[[], Prepared] | None:
+def _on_device(call: Call, stream: Any) -> Packing | None:
     """Arrays on the GPU: run in place, or on copies where tiles don't divide the sizes and the kernel wants it.
 
     Returns
@@ -187,19 +187,19 @@ def prepare(call: Call, stream: Any) -> Prepared:
     return packing(call, stream)(tuple(a.array for a in call.arguments))
 
 
-def packing(call: Call, stream: Any) -> Callable[..., Prepared]:
+def packing(call: Call, stream: Any) -> Packing:
     """As `prepare`, but for packing, which the result does as often as it is called, with what is to be kept alive."""
-    from polyvolta.cuda.run.prepared import prepare as pack
-
     launch.require_gpu()
-    kernel = call.kernel
+    call = call.fitted()
+    kernel, arguments = call.kernel, {a.tensor.name: a for a in call.arguments}
     config = kernel.launch_config(**call.sizes)
     loaded = kernel.loaded({a.tensor.name: a.align for a in call.arguments})
-    values: list[Any] = [call.sizes[n] for n in kernel.ir.sizes]
-    values += [call.scalars[n] for n in kernel.ir.scalars]
-    for a in call.arguments:
-        values.append(launch.DevicePtr(a.ptr))
-        if a.tensor.ld:
-            values.append(a.ld)
-    handle, (grid, block, shared_bytes) = launch.stream_handle(stream), (config.grid, config.block, config.shared_bytes)
-    return lambda keep=(): pack(loaded, grid, block, shared_bytes, values, handle, keep)
+    values: dict[int, Any] = dict(enumerate([call.sizes[n] for n in kernel.ir.sizes]))
+    values |= dict(enumerate([call.scalars[n] for n in kernel.ir.scalars], len(values)))
+    values |= {at: launch.DevicePtr(arguments[name].ptr) for name, at in kernel.parameters.pointers}
+    values |= {at: arguments[name].ld for name, at in kernel.parameters.lds}
+    values |= {at: map_of(arguments[m.tensor], m)(arguments[m.tensor].ptr) for m, at in kernel.parameters.maps}
+    return Packing(
+        kernel.parameters, loaded, (config.grid, config.block, config.shared_bytes),
+        tuple(values[at] for at in range(len(values))), launch.stream_handle(stream),
+    )  # fmt: skip

@@ -41,13 +41,13 @@ class Targets(Mapping[str, Target]):
 
     def __getitem__(self, name: str) -> Target:
         if name not in self:
-            raise UnknownTarget(f"no target is called {name!r}", hint=self._instead(str(name)))
+            raise UnknownTarget(f"no target is called {name!r}", hint=self.instead(str(name)))
         return self._targets[name]
 
-    def _instead(self, name: str) -> str:
+    def instead(self, name: str) -> str:
         """What to take in the place of an unknown name: what a GPU of that name runs, or the nearest name.
 
-        >>> print(Targets(SM_70, SM_80)._instead("sm_86"))
+        >>> print(Targets(SM_70, SM_80).instead("sm_86"))
         take 'sm_80': its kernels run on sm_86, too
         """
         with suppress(UnsupportedArch):
