@@ -56,7 +56,7 @@ class Call:
         return *self.inputs, *self.outputs
 
     def fitted(self) -> Call:
-        """The call of the kernel for its arrays: of one that copies otherwise where the copy engine doesn't take them."""
+        """The call of the kernel for its arrays: one that copies otherwise, where the copy engine doesn't take them."""
         plain = [a.tensor.name for a in self.arguments if a.tensor.name in self.kernel.boxed and not _boxes(a)]
         kernel = self.kernel.taking(plain)
         if kernel is self.kernel:

@@ -12,9 +12,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.arch import runs_on
-from polyvolta.cuda.build.promotion.makers import makers_of
-from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import WarpgroupMma
+from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
+from polyvolta.cuda.target.instruction import LANES, WARPGROUP
+from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 SPLITS = (1, 2, 4, 8)
 RESERVED = 1024
 """Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
+BARRIER_BYTES = 16
+"""Of shared memory for each buffer that boxes come to: one barrier says that it is full, one that it is empty."""
+FEWEST_BUFFERS = 2
+"""That boxes come to: products read one of them."""
 Tile = tuple[int, int, int]
 
 
@@ -56,16 +60,16 @@ class Tiling:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
-        y, x, z = self.warps
-        return LANES * y * x * z
+        """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
+        if self.macro_mma in WGMMA.names:
+            return WARPGROUP.threads * prod(self.warps) + LANES
+        return LANES * prod(self.warps)
 
     def threads_on(self, target: Target) -> int:
-        """Threads of a block: those who multiply, a warp or a warpgroup for each warp tile, and the warp that has tiles
-        copied where the target has that done by one."""
+        """Likewise, by what the target calls so."""
         macro = target.macro_mma(self.macro_mma)
         if not isinstance(macro, WarpgroupMma):
-            return self.threads
+            return LANES * prod(self.warps)
         return macro.instructions[0].scope.threads * prod(self.warps) + LANES
 
     @property
@@ -81,12 +85,15 @@ class Tiling:
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
-        return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
+        return m * n * (4 if self.split_k > 1 else needs.exchange) * prod(self.warps)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have."""
         tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
-        return tiles + exchange if tiles + exchange <= self.shared_limit(target) else max(tiles, exchange)
+        boxed = isinstance(target.macro_mma(self.macro_mma), WarpgroupMma)
+        barriers = BARRIER_BYTES * self.buffers if boxed else 0
+        both = tiles + exchange + barriers
+        return both if both <= self.shared_limit(target) else max(tiles, exchange) + barriers
 
     def shared_limit(self, target: Target) -> int:
         """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
@@ -115,8 +122,7 @@ class Tiling:
             if pair not in macro.layouts:
                 yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
                 return
-        boxed = isinstance(macro, WarpgroupMma)
-        found = (*self.misfits(macro.shape), *(() if boxed else self.too_far(bool(target.copies))))
+        found = (*self.misfits(macro.shape), *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
         yield from found
         if found:
             return
@@ -150,6 +156,23 @@ class Tiling:
         if self.fragments > 1 and not rest and strips % self.fragments:
             yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
                   "K, an odd number"
+
+    def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs) -> Iterator[str]:
+        """What a graph, or an option, asks for that warpgroups don't do."""
+        if not isinstance(macro, WarpgroupMma):
+            return
+        if any(map(any, needs.prologues)):
+            yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"
+        if needs.accumulators > 1:
+            yield f"{macro.name} has one accumulator, and the products add to {needs.accumulators}"
+        if self.split_k > 1:
+            yield f"warpgroups don't split K: split_k={self.split_k}, and {macro.name}"
+        if macro.shape[1] % COLUMNS:
+            yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"
+        if self.buffers < FEWEST_BUFFERS:
+            yield f"{macro.name} reads one buffer while boxes come to another one: buffers={self.buffers}"
+        if self.fragments > 1:
+            yield f"{macro.name} has no fragments of operands in registers: fragments={self.fragments}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""

@@ -2,6 +2,8 @@
 
 Whoever compiles gives all options, some or none. The rule chooses the others; what is given binds it:
 
+Where a target has products of warpgroups, and the graph and what is given suit them, `warpgroups` chooses. Else:
+
 1. *Macro-MMA*: of the target's that take the operands' layouts and divide the tiles given, the one whose fragment loads
    are the widest; the target's first one of several.
 2. *Block tile*: the target's (128x128x32), what one multiprocessor computes from few loads. A known size that a side
@@ -28,6 +30,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from polyvolta.compiler import warpgroups
+from polyvolta.compiler.blocks import blocks, count
 from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
@@ -101,13 +105,16 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
             options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", ahead, f, target.group)
             if next(options.problems(target, needs), None) is None:
                 yield options
+    for options in warpgroups.space(target, TILES):
+        if next(options.problems(target, needs), None) is None:
+            yield options
 
 
 def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Values that work: for each option given one that goes with the others, or for all together."""
     macro = given.get("macro_mma")
     if macro is not None and not target.has(macro):
-        return nearest(macro, target.macro_names)
+        return nearest(macro, (*target.macro_names, *(n for family in target.families for n in family.names)))
 
     def works(kept: Mapping[str, Any]) -> Tiling | None:
         found = choose(kept, needs, target)
@@ -158,19 +165,48 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     Cost: some 100 µs, a few ms where nothing fits.
     """
     asked = given.get("macro_mma")
+    if (of_warpgroups := _of_warpgroups(given, needs, target)) is not None:
+        return of_warpgroups
     macro = target.macro_mma(asked) if target.has(asked) else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group, sharing = given.get("group", target.group), given.get("occupancy", 1)
-    tried: list[Tiling] = []
+    tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
                 options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing)
-                small = "split_k" in given or split == 1 or options.threads <= 256
+                small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options
                 tried.append(options)
+    return _nearest(tried, needs, target)
+
+
+def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling | None:
+    """The rule's options for products of warpgroups; None where the target has none, or others are to be taken."""
+    asked = given.get("macro_mma")
+    if warpgroups.family_with(asked, target) is None:
+        return None
+    first = next(warpgroups.tilings(given, needs, target))
+    if asked is None and any(first.unsuited(target.macro_mma(first.macro_mma), needs)):
+        return None
+    found, tried = _first(warpgroups.tilings(given, needs, target), needs, target)
+    return found if found is not None or asked is None else _nearest(tried, needs, target)
+
+
+def _first(tilings: Iterator[Tiling], needs: Needs, target: Target) -> tuple[Tiling | None, list[Tiling]]:
+    """The first legal one, and those before."""
+    tried: list[Tiling] = []
+    for options in tilings:
+        if next(options.problems(target, needs), None) is None:
+            return options, tried
+        tried.append(options)
+    return None, tried
+
+
+def _nearest(tried: list[Tiling], needs: Needs, target: Target) -> Tiling:
+    """The nearest to legal ones: if there are some with which a block fits alone, of these."""
     return min(tried, key=lambda o: (_excess(replace(o, occupancy=1), needs, target)[0] > 1, _excess(o, needs, target)))
 
 
@@ -178,7 +214,7 @@ def _tiles(
     given: Mapping[str, Any], needs: Needs, macro: Composition, target: Target, roomy: bool
 ) -> Iterator[tuple[Tile, int, tuple[int, int], int]]:
     """Block tiles, splits of K, rings and sets of fragments to try, best first."""
-    for block in _blocks(given, needs, macro.shape, target):
+    for block in blocks(given, needs, macro.shape, target.block_tile, target.multiprocessors):
         for split in _splits(given, block, needs, target.multiprocessors):
             trips = None if needs.longest is None else -(-needs.longest // (block[2] * split))
             for ring, turns in product(_rings(given, target, roomy, trips), _turns(given, block, macro, target)):
@@ -231,6 +267,8 @@ def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
         return [float("inf")]
     if any(options.misfits(target.macro_mma(options.macro_mma).shape)) or any(options.too_far(bool(target.copies))):
         return [float("inf")]
+    if any(options.unsuited(target.macro_mma(options.macro_mma), needs)):
+        return [float("inf")]
     return sorted((need / limit for _, need, limit in options.demands(target, needs)), reverse=True)
 
 
@@ -240,57 +278,6 @@ def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> Compos
     taking = [m for m in target.macro_mmas if set(needs.layouts) <= set(m.layouts)] or list(target.macro_mmas)
     fitting = [m for m in taking if not any(side % s for tile in tiles for side, s in zip(tile, m.shape))]
     return max(fitting or taking[:1], key=lambda m: min(narrowest_access(m, *pair) for pair in needs.layouts))
-
-
-def _blocks(given: Mapping[str, Any], needs: Needs, least: Tile, target: Target) -> Iterator[Tile]:
-    """The block tiles to try, largest first: the one given, or those for a result of known (or unknown) sizes.
-
-    Parameters
-    ----------
-    least : the macro-MMA's shape.
-    target : how many blocks there should be, if that takes no tiles below half of its own.
-    """
-    if "block_tile" in given:
-        yield given["block_tile"]
-        return
-    *whole, depth = target.block_tile
-    least = given.get("warp_tile", (*least[:2], -(-depth // least[2]) * least[2]))
-    depth = least[2]
-    rows, cols, _ = needs.sizes
-
-    def multiple(d: int, side: int) -> int:
-        return max(least[d], side // least[d] * least[d])
-
-    def halved(d: int) -> int:
-        return multiple(d, sides[d] // 2)
-
-    sides = [multiple(d, whole[d]) for d in (0, 1)]
-    for d, size in enumerate((rows, cols)):
-        while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
-            sides[d] = halved(d)
-    while True:
-        shrinking = [d for d in (0, 1) if sides[d] > least[d]]
-        few = (
-            rows is not None
-            and cols is not None
-            and _count((sides[0], sides[1], depth), rows, cols) < target.multiprocessors
-        )
-        if not (few and max(sides) > max(whole) // 2 and shrinking):
-            break
-        d = max(shrinking, key=sides.__getitem__)
-        sides[d] = halved(d)
-    while True:
-        yield (sides[0], sides[1], depth)
-        shrinking = [d for d in (0, 1) if sides[d] > least[d]]
-        if not shrinking:
-            return
-        d = max(shrinking, key=sides.__getitem__)
-        sides[d] = halved(d)
-
-
-def _count(block: Tile, rows: int, cols: int) -> int:
-    """Blocks of a grid."""
-    return -(-rows // block[0]) * -(-cols // block[1])
 
 
 def _splits(given: Mapping[str, Any], block: Tile, needs: Needs, most: int) -> Iterator[int]:
@@ -303,7 +290,7 @@ def _splits(given: Mapping[str, Any], block: Tile, needs: Needs, most: int) -> I
     rows, cols, depth = needs.sizes
     if "split_k" not in given and rows is not None and cols is not None:
         for p in (4, 2):
-            if _count(block, rows, cols) * p <= most and depth >= 4 * p * block[2]:
+            if count(block, rows, cols) * p <= most and depth >= 4 * p * block[2]:
                 yield p
     yield given.get("split_k", 1)
 
