@@ -16,7 +16,7 @@ from polyvolta.cuda.ir.accesses import Access, Operation, Work, of_element
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, ZERO, Element, Memories
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.matrix_load import LDMATRIX, LINES, MatrixLoad
-from polyvolta.sets import Aff, var
+from polyvolta.sets import Aff, var, xor
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,14 @@ class AsyncCopy(Operation):
 
     They are moved in pieces of the tensor's alignment; single values are loaded and stored as a chunk. With `guarded`,
     values outside of the tensor are not read and arrive as 0; without it there are none.
+
+    Neighbouring lanes' chunks are 16 bytes apart, and so are the pieces that they move with one instruction if all
+    begin with the first one. The banks between are free for lanes that begin with another, by `turn`.
+
+    Parameters
+    ----------
+    turn : { [lane] -> [first] }: the piece that a lane begins with, modulo how many there are; its n-th one is the
+        exclusive-or of n and the first. None: all lanes begin with piece 0.
     """
 
     tensor: str
@@ -104,24 +112,55 @@ class AsyncCopy(Operation):
     buffer: Aff = ZERO
     guarded: bool = False
     statement: str = ""
+    turn: IndexMap | None = None
+
+    def pieces(self, width: int) -> IndexMap | None:
+        """{ [lane, n] -> [value] }: which value of the chunk a lane's n-th piece begins with; None: value n * width.
+
+        Parameters
+        ----------
+        width : values of a piece; one that is no piece of `cp.async`, 1, is none here.
+        """
+        return None if self.turn is None or width in (1, CHUNK) else _turned(self.turn, width)
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
         tensor, tile = ir.tensor(self.tensor), ir.tile(self.tile)
         width = tensor.align if self.along == tensor.order[-1] else 1
         run = tile.order[-1] if tile.order else None
+        pieces = self.pieces(width)
         opcode = f"LDGSTS.{8 * TENSOR_ITEM * width}" if width > 1 else ""  # single values are loaded and stored
         read = Access(
-            "global", "read", self.tensor, self.index, CHUNK, width, TENSOR_ITEM, self.along, guarded=self.guarded,
-            when="completion", opcode=opcode,
+            "global", "read", self.tensor, self.index, CHUNK, width, TENSOR_ITEM, self.along,
+            own=_along(pieces, width, len(self.index), self.along), guarded=self.guarded, when="completion",
+            opcode=opcode,
         )  # fmt: skip
         write = Access(
             "shared", "write", self.tile, self.place, CHUNK, width if width > 1 else CHUNK, TENSOR_ITEM, run,
-            slot=self.buffer, when="completion", opcode=opcode,
+            own=_along(pieces, width, len(self.place), run), slot=self.buffer, when="completion", opcode=opcode,
         )  # fmt: skip
         return read, write
 
     def unguarded(self) -> Self:
         return replace(self, guarded=False)
+
+
+@lru_cache(maxsize=64)
+def _turned(turn: IndexMap, width: int) -> IndexMap:
+    ((lane, lanes),), (first,), count = turn.inputs, turn.exprs, CHUNK // width
+    piece = xor(var("n"), first % count, count.bit_length() - 1)
+    return IndexMap(((lane, lanes), ("n", count)), (("value", width * piece),)).simplified()
+
+
+@lru_cache(maxsize=64)
+def _along(pieces: IndexMap | None, width: int, rank: int, along: int | None) -> IndexMap | None:
+    """{ [lane, i] -> [+d0, +d1] }: the values of a chunk piece by piece; None without an order of pieces."""
+    if pieces is None or along is None:
+        return None
+    (lane, lanes), _ = pieces.inputs
+    i = var("i")
+    (value,) = pieces.at(var(lane), i // width)
+    outputs = tuple((f"d{d}", value + i % width if d == along else ZERO) for d in range(rank))
+    return IndexMap(((lane, lanes), ("i", CHUNK)), outputs).simplified()
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,6 +251,8 @@ def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
         yield f"{op.tensor} has {len(tensor.dims)} dimensions, not {len(op.index)}"
     if op.along != tensor.order[-1]:
         yield f"values along dimension {op.along} of {op.tensor} are apart, and asynchronous copies move runs"
+    if op.turn is not None:
+        yield from of_lanes("the pieces that lanes begin with", op.turn, 1)
     yield from _of_tile_index(ir, op.tile, op.place)
 
 

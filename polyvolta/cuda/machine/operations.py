@@ -14,7 +14,7 @@ import numpy as np
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
 from polyvolta.cuda.machine import units
-from polyvolta.cuda.machine.access import apply, reaches, which
+from polyvolta.cuda.machine.access import apply, further, reaches, which
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
@@ -29,7 +29,7 @@ from polyvolta.graph.functions.meaning import evaluate
 def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> Reaches:
     (at,) = found = reaches(m, op, mask)
     memory, target = m.tensors[op.tensor], m.element(op.target)
-    if at.inside is None and at.step == 1:
+    if at.in_order:
         target[...] = memory.runs[at.first]
         return found
     if at.inside is None:
@@ -45,7 +45,7 @@ def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> Reaches:
     (at,) = found = reaches(m, op, mask)
     memory = m.tensors[op.tensor]
     values = cast(m.element(op.source), memory.values.dtype)  # to nearest even
-    if at.inside is None and at.step == 1:
+    if at.in_order:
         memory.runs[at.first] = values
         return found
     active = ... if at.inside is None else at.inside
@@ -68,14 +68,13 @@ def _scale(m: Machine, op: kir.Scale, mask: Mask) -> Reaches:
 
 
 def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
-    operands = [
-        widened(m.element(x)) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands
-    ]
+    operands = [widened(m.element(x)) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands]
     values = evaluate(op.formula, operands)
     target = m.element(op.target)
     if op.inside is not None:
         index, extents = m.at(op.inside.index), m.at(op.inside.extents)
-        values = np.where(which(m, index, extents, op.inside.along, None, CHUNK), values, np.float32(0))
+        inside = which(m, index, extents, further(len(index), op.inside.along, CHUNK), None, CHUNK)
+        values = np.where(inside, values, np.float32(0))
     _write(target, cast(values, target.dtype), mask)
     return ()
 

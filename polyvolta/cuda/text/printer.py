@@ -469,14 +469,15 @@ class Printer:
                 where=str(op),
                 hint=f"its extent {extent} is to be a multiple of {tensor.align} (whole), or its alignment less",
             )
-        function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded)
+        pieces = op.pieces(tensor.align)
+        function = async_copy.copy(len(tensor.dims), tensor.align, op.guarded, pieces)
         chunk = async_copy.chunk(tile, self.operands.get(op.tile, "tile"))
         start, rest = zip(*(apart(e, self.unrolled) for e in op.place), strict=True)
         strides = {n: self.multiples[n] for e in rest for n in e.names() if self.multiples[n]}
         place, further = async_copy.behind(tile, start, rest, self.speller.ranges, strides)
         at = self.call(chunk, self.buffer(op.tile, op.buffer), *self.place(place, tile.order))
         at = _plus(at, self.c(further))
-        return self.call(function, at, *self.access(op, tensor))
+        return self.call(function, at, *self.access(op, tensor), *(["lane"] if pieces else []))
 
     def access(self, op: GlobalLoad | GlobalStore | AsyncCopy, t: GlobalTensor) -> list[str]:
         """The arguments that say where a tensor is accessed."""

@@ -74,6 +74,10 @@ def exchange() -> Exchange:
     )
 
 
+TURN = IndexMap((("lane", 32),), (("first", LANE // 8),))
+"""The piece that a lane's copies begin with."""
+
+
 def unrolled(name: str, count: int, *body: Stmt) -> Loop:
     return Loop(name, (aff(0),), (aff(count - 1),), 1, True, body)
 
@@ -124,7 +128,7 @@ def ring_ir(
         index[k] = index[k] + bk * (C2 + stages - 1)
         index[own] = index[own] + extents[own] * var(axis)
         slot = (C2 + stages - 1) % stages
-        copy = AsyncCopy(name, tuple(index), run, f"shared_{name}", tuple(place), slot, guarded, f"copy_{name}")
+        copy = AsyncCopy(name, tuple(index), run, f"shared_{name}", tuple(place), slot, guarded, f"copy_{name}", TURN)
         full = unrolled("c5", count, copy.unguarded())
         inside = (var(size) - extents[own] * (var(axis) + 1), var("K") - bk * (C2 + stages))
         part = unrolled("c5", count, copy)

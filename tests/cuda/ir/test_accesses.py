@@ -38,7 +38,7 @@ from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import arrays_of, elements, put
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.functions.formula import Call, Input, Number
-from polyvolta.sets import aff, var
+from polyvolta.sets import aff, var, xor
 from tests.cuda.macros import macro_mma
 
 T, C, LANE, I, R, Z = var("linearId"), var("c2"), var("lane"), var("i"), var("round"), aff(0)
@@ -55,8 +55,10 @@ FLOATS = Exchange("float", ((0, 1), (2, 3), (4, 5), (6, 7)), PAIRS, TWO, tuple(r
 LINES = IndexMap((("lane", 32), ("n", 1)), (("row", LANE % 16), ("k", 8 * (LANE // 16))))
 NAMED = IndexMap((("lane", 32), ("i", 8)), (("row", LANE % 16), ("k", 8 * (LANE // 16) + I)))
 TWICE = IndexMap((("lane", 32), ("n", 2)), (("row", 8 * (LANE // 8 % 2) + 16 * var("n")), ("k", 8 * (LANE % 8))))
-NAMED_TWICE = IndexMap((("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8),
-                                                   ("k", 8 * (LANE % 8))))
+NAMED_TWICE = IndexMap(
+    (("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8), ("k", 8 * (LANE % 8)))
+)
+TURNED = IndexMap((("lane", 32), ("i", 8)), (("d0", 2 * xor(I // 2, LANE // 8, 2) + I % 2), ("d1", Z)))
 IR = Arrays(
     (
         GlobalTensor("A", ("M", "K"), (0, 1)),
@@ -193,6 +195,12 @@ CASES = {
         AsyncCopy("D", INDEX, 1, "shared_A", INDEX),
         [in_memory("global", "read", "D", INDEX, 1, along=1, when="completion"),
          in_memory("shared", "write", "shared_A", INDEX, 8, along=1, when="completion")],
+    ),
+    "an asynchronous copy whose lanes begin with other pieces": (
+        AsyncCopy("B", INDEX, 0, "shared_B", INDEX, turn=IndexMap((("lane", 32),), (("first", LANE // 8),))),
+        [in_memory("global", "read", "B", INDEX, 2, along=0, own=TURNED, when="completion", opcode="LDGSTS.32"),
+         in_memory("shared", "write", "shared_B", INDEX, 2, along=0, own=TURNED, when="completion",
+                   opcode="LDGSTS.32")],
     ),
     "a group of copies": (CommitCopies(), []),
     "a wait for copies": (WaitCopies(2), []),

@@ -111,15 +111,21 @@ def instruction(width: int, guarded: bool) -> DeviceFunction:
 
 
 @cache
-def copy(rank: int, align: int, guarded: bool) -> DeviceFunction:
-    """The copy of eight values of a matrix (rank 2) or a vector to a chunk, in accesses of `align` values."""
+def copy(rank: int, align: int, guarded: bool, pieces: IndexMap | None = None) -> DeviceFunction:
+    """The copy of eight values of a matrix (rank 2) or a vector to a chunk, in accesses of `align` values.
+
+    Parameters
+    ----------
+    pieces : { [lane, n] -> [value] }, the order of a lane's pieces: the function takes the lane; None: one after the
+        other.
+    """
     matrix = rank == 2
     array, at = ("matrix", "line * ld + run") if matrix else ("vector", "at")
     what, first = ("global", "run") if matrix else ("vector", "at")
     whole = "matrix[line, run .. run+7]" if matrix else "vector[at .. at+7]"
     name = f"copy_{what}_{global_memory.BITS[align]}{'_guarded' if guarded else ''}"
     parameters = ("half8 *chunk", *global_memory.parameters(rank, "const "),
-                  *(global_memory.extents(rank) if guarded else ()))  # fmt: skip
+                  *(global_memory.extents(rank) if guarded else ()), *(("int lane",) if pieces else ()))  # fmt: skip
     lines_apart = ", lines ld apart" if matrix else ""
     zeros = f", with zeros for what is outside of the {array}" if guarded else ""
     if align == 1:
@@ -137,11 +143,22 @@ def copy(rank: int, align: int, guarded: bool) -> DeviceFunction:
         body.append(f"{single.name}(chunk, {array} + {at}{bytes_});")
     else:
         bytes_ = f", {inside}{first} + i < length ? {width} : 0" if guarded else ""
-        body += ["#pragma unroll", f"for (int i = 0; i < {CHUNK}; i += {align})",
-                 f"  {single.name}((fp16 *)chunk + i, {array} + {at} + i{bytes_});"]  # fmt: skip
-    pieces = "one piece" if align == CHUNK else f"{CHUNK // align} pieces of {width} bytes"
-    about = f"{whole} to a chunk of shared memory{lines_apart}, in {pieces}{zeros}"
+        call = f"  {single.name}((fp16 *)chunk + i, {array} + {at} + i{bytes_});"
+        body += ["#pragma unroll", *_each(align, pieces, call)]
+    moved = "one piece" if align == CHUNK else f"{CHUNK // align} pieces of {width} bytes"
+    about = f"{whole} to a chunk of shared memory{lines_apart}, in {moved}{zeros}"
+    if pieces:
+        about += f"; the lanes' pieces lie in different banks:\n{pieces}"
     return DeviceFunction(name, "void", parameters, tuple(body), about, (single,))
+
+
+def _each(align: int, pieces: IndexMap | None, call: str) -> list[str]:
+    """A loop around a call, with i for the first value of each piece."""
+    if pieces is None:
+        return [f"for (int i = 0; i < {CHUNK}; i += {align})", call]
+    (value,) = pieces.exprs
+    return [f"for (int n = 0; n < {CHUNK // align}; n += 1) {{", f"  const int i = {c_expr(value, pieces.ranges)};",
+            call, "}"]  # fmt: skip
 
 
 COMMIT = DeviceFunction(

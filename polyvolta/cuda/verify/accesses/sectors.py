@@ -95,7 +95,7 @@ def reached(r: Requests, access: Access) -> Reached:
     run = tensor.order[-1]
     line = index[tensor.order[0]] if len(index) > 1 else np.zeros_like(index[0])
     multiple = int(np.gcd(known_multiple(split[run][0], r.ir), SECTOR))
-    vector = access.own is None and access.along == run
+    vector = access.along == run
     return Reached(r, access, tensor, line, index[run], multiple, vector)
 
 
