@@ -38,6 +38,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     Stmt,
+    StoreMatrix,
     TakeRun,
     WaitCopies,
     Wgmma,
@@ -54,8 +55,10 @@ from polyvolta.cuda.text.helpers import (
     async_copy,
     boxes,
     exchange,
+    global_fragment,
     global_memory,
     matrix_load,
+    matrix_store,
     mma,
     phases,
     pointwise,
@@ -399,6 +402,8 @@ class Printer:
                 t = self.ir.tile(tile)
                 function = shared.store(t, self.operands.get(tile, "tile"))
                 return self.call(function, self.buffer(tile, buffer), self.element(source), *self.place(index, t.order))
+            case StoreMatrix():
+                return self.matrix_store(op)
             case FragmentLoad() | LoadMatrix():
                 return self.fragment_load(op)
             case Mma(d, a, b, macro):
@@ -455,6 +460,9 @@ class Printer:
         self.need_kind(op.target, "half", f"a load of {op.tensor}")
         t = self.ir.tensor(op.tensor)
         rank = len(t.dims)
+        if op.own is not None:
+            function = global_fragment.load(op.own, t.order, op.width(self.ir), op.guarded)
+            return f"{self.element(op.target)} = {self.call(function, *self.access(op, t), 'lane')}"
         along = "one" if op.along is None else "run" if op.along == t.order[-1] else "line"
         function = global_memory.load(rank, along, t.align if along == "run" else 1, op.guarded)
         return f"{self.element(op.target)} = {self.call(function, *self.access(op, t))}"
@@ -531,6 +539,13 @@ class Printer:
         else:
             function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
         return self.call(function, self.element(op.target), start, *self.place(origin, tile.order), "lane")
+
+    def matrix_store(self, op: StoreMatrix) -> str:
+        tile, source = self.ir.tile(op.tile), self.ir.register(op.source.array)
+        steps = tuple(gcd(x, self.multiple(e)) for x, e in zip(shared.extents(op.ownership), op.origin))
+        function = matrix_store.store_matrix(tile, op, self.kinds[source.name], steps)
+        start = self.buffer(op.tile, op.buffer)
+        return self.call(function, start, *self.place(op.origin, tile.order), self.element(op.source), "lane")
 
     def multiple(self, e: Aff) -> int:
         """A number that an expression is known to be a multiple of; 0 for the number 0."""

@@ -24,6 +24,7 @@ from math import prod
 
 from polyvolta.cuda.build.promotion import pipeline, ring
 from polyvolta.cuda.build.promotion.boxed import boxed_pieces
+from polyvolta.cuda.build.promotion.boxed_epilogue import boxed_epilogue, pieces_of
 from polyvolta.cuda.build.promotion.epilogue import epilogue
 from polyvolta.cuda.build.promotion.footprints import instances, together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
@@ -43,6 +44,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.target.boxes import SWIZZLES
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.graph.plans.plans import Plan
@@ -94,7 +96,16 @@ def promote(
     extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
     name_of = _names([*nests, *(m.statement for p in loops.pieces for m in p.movements)])
-    end = epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers)
+    barriers = sum(b.bytes for b in loops.barriers)
+    room = shared_limit - barriers - CHUNK_BYTES * _taken(loops.pieces, BOX_ALIGN)
+    by_boxes = pieces_of(plan, tensors, loops.macros[0], makers, units, room)
+    closing, stored = None, fragments
+    if by_boxes is None:
+        end = epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers)
+    else:
+        end, closing, stored = boxed_epilogue(
+            plan, fragments, nests, tensors, by_boxes, units, macro.d, name_of, makers, context
+        )
 
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
@@ -103,7 +114,7 @@ def promote(
         elif c.factor != 1:
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
-    tiles, overlap = shared_places([*pieces, end], shared_limit - sum(b.bytes for b in loops.barriers))
+    tiles, overlap = shared_places([*pieces, end], shared_limit - barriers)
     if loops.producing:
         pieces.append(once(fragments, WgmmaWait(0, name_of("finish")), context))
     if overlap:
@@ -112,11 +123,14 @@ def promote(
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
-    barriers = behind(tiles, loops.barriers)
-    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()), barriers, loops.maps)
+    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()), behind(tiles, loops.barriers),
+                    (*loops.maps, *end.maps))  # fmt: skip
     tree = widened(contracted, nests.values(), _shapes(plan, macro_mma.shape, makers))
     if not plan.steps:
-        tree, pieces[-1] = with_result(tree, fragments, end, arrays)
+        tree, pieces[-1] = with_result(tree, stored, end, arrays)
+    if closing is not None:
+        pieces.append(closing)
+        movements |= {m.statement: m for m in closing.movements}
     return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing)
 
 
@@ -171,6 +185,10 @@ def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays
 
     There is a result where no instance of a product is: with a sum over nothing, K = 0. A pointwise statement is there,
     too, so this is for products that nothing follows.
+
+    Parameters
+    ----------
+    fragments : of the result, those of which that statement has an instance each.
     """
     touched = ((m.statement, a) for m in end.movements for op in operations(m.ops) for a in op.accesses(arrays))
     name = next(statement for statement, a in touched if a.space == "global" and a.writes)
@@ -208,11 +226,21 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     shared_A at 0 exchange at 0 True
     """
     *loops, end = pieces
-    size = max((t.start + t.bytes // CHUNK_BYTES for p in loops for t in p.tiles), default=0)
+    size = _taken(loops, BOX_ALIGN if end.maps else 1)
     own = max((t.start + t.bytes // CHUNK_BYTES for t in end.tiles), default=0)
     overlap = own > 0 and (size + own) * CHUNK_BYTES > limit
     moved = tuple(replace(t, start=t.start + (0 if overlap else size)) for t in end.tiles)
     return (*(t for p in loops for t in p.tiles), *moved), overlap
+
+
+BOX_ALIGN = max(s.align for s in SWIZZLES)
+"""Chunks that a tile of boxes starts at a multiple of."""
+
+
+def _taken(pieces: Sequence[Piece], align: int) -> int:
+    """Chunks of shared memory that tiles take from the beginning on, up to a multiple."""
+    chunks = max((t.start + t.bytes // CHUNK_BYTES for p in pieces for t in p.tiles), default=0)
+    return -(-chunks // align) * align
 
 
 def behind(tiles: Sequence[SharedTile], barriers: Sequence[PhaseBarriers]) -> tuple[PhaseBarriers, ...]:
