@@ -305,8 +305,8 @@ class _Builder:
         """A fragment into its piece."""
         boxes = self.pieces.boxes[output]
         stored = self.stored(boxes)
-        right = self.makers.columns * (self.fragments.place[1] % self.each)
-        origin = (self.makers.offset[0], right)
+        j = var(self.fragments.nest.iterators[1])
+        origin = (self.makers.offset[0], self.makers.offset[1] + j % self.pieces.columns)
         op = StoreMatrix(source, shared_name(output), origin, stored.own, stored.lines, stored.count, boxes.transposed,
                          self.slot, boxes.store, statement)  # fmt: skip
         self.fragment(statement, op, "accumulators -> pieces of the result")
