@@ -71,8 +71,9 @@ def write(folder: Path) -> None:
         (folder / f"kernel{number}.cubin").write_bytes(cubin.image)
         pointers = [a for t in direct_tensors(ir) for a in (["pointer", t.name], ["ld", t.name])]
         maps = [["map", m.tensor, *m.box.extents, m.box.swizzle.number] for m in ir.maps]
+        tile, zeros = "x".join(map(str, block)), "" if begins else " z"
         rows.append({
-            "name": f"{'x'.join(map(str, block))} w{groups} s{stages} {'.'.join(layouts)} {kind[:4]}{'' if begins else ' z'}",
+            "name": f"{tile} w{groups} s{stages} {'.'.join(layouts)} {kind[:4]}{zeros}",
             "entry": ir.name, "kind": kind,
             "block": block, "threads": ir.threads, "shared": ir.shared_bytes, "file": f"kernel{number}.cubin",
             "orders": {t.name: t.order for t in ir.tensors},

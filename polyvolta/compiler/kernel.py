@@ -76,9 +76,10 @@ class Kernel(Compiled):
             array itself is returned.
         patience : seconds that it may take; by default ten minutes. A run that would take longer ends after a second,
             with an error that says how long, and smaller sizes.
-        copies : when asynchronous copies arrive: "lazy", when they are waited for, which shows most of what is wrong
-            with a wait; "eager", at once; "random", or an int, the seed of random times. What is right with all of
-            them is for observers to say, and for proofs. A kernel that has no such copies doesn't care.
+        copies : when asynchronous copies arrive and asynchronous products are done: "lazy", when they are waited for,
+            which shows most of what is wrong with a wait; "eager", at once; "random", or an int, the seed of random
+            times. Roles of warps take turns likewise. What is right with all of them is for observers to say, and for
+            proofs. A kernel that has nothing of the kind doesn't care.
 
         Returns
         -------
@@ -91,7 +92,8 @@ class Kernel(Compiled):
         NothingToObserve : the kernel has nothing of the kind.
         BadHook, BadPatience : a hook that can't be called, a patience that is no number of seconds.
         BadCopies : no time at which copies could arrive.
-        OutOfBounds, Diverged, NotAChunk : the kernel is wrong, and no observer takes note of it.
+        OutOfBounds, Diverged, NotAChunk, BadPhase, Deadlock, LeftBehind : the kernel is wrong, and no observer takes
+            note of it.
         TooLong : all would take longer than the patience.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call.
         """

@@ -339,9 +339,14 @@ class GlobalStore(Operation):
 
 @dataclass(frozen=True, slots=True)
 class Barrier(Operation):
-    """All threads of the block, or of a warp, wait for one another and see one another's shared-memory writes."""
+    """All threads of a scope wait for one another and see one another's shared-memory writes.
 
-    scope: str = "block"  # or "warp"
+    Parameters
+    ----------
+    scope : "block", "role", "warpgroup" or "warp".
+    """
+
+    scope: str = "block"
     statement: str = ""
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:

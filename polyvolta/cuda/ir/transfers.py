@@ -15,8 +15,7 @@ from typing import Self
 from polyvolta.cuda.ir.accesses import CONVERT, Access, Operation, Work, of_element
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, ZERO, Element, Memories
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.matrix_load import LDMATRIX, LINES, MatrixLoad
-from polyvolta.cuda.target.matrix_store import STMATRIX, MatrixStore
+from polyvolta.cuda.target.matrix_load import LDMATRIX, LINES, STMATRIX, MatrixLoad, MatrixStore
 from polyvolta.sets import Aff, var, xor
 
 

@@ -59,8 +59,8 @@ def replaced(body: tuple[Stmt, ...], at: IrPath, new: tuple[Stmt, ...]) -> tuple
         changed = replace(s, orelse=replaced(s.orelse, tuple(below), new))
     elif isinstance(s, Roles):
         which, first = role_at(s, below[0])
-        body = replaced(s.roles[which].body, (below[0] - first, *below[1:]), new)
-        roles = (*s.roles[:which], replace(s.roles[which], body=body), *s.roles[which + 1 :])
+        own = replaced(s.roles[which].body, (below[0] - first, *below[1:]), new)
+        roles = (*s.roles[:which], replace(s.roles[which], body=own), *s.roles[which + 1 :])
         changed = replace(s, roles=roles)
     else:
         assert isinstance(s, Loop | When)

@@ -93,7 +93,7 @@ class Wgmma(Operation):
 
     def work(self, ir: Memories) -> Work:
         macro = self.macro
-        return Work({macro.instruction.opcode: macro.slots}, macro.flops)
+        return Work({macro.instruction.opcode: macro.slots}, macro.flops // WARPS)  # of each of the warps
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         *d, a, b = reads

@@ -19,6 +19,8 @@ MOST_COUNT = 2**20 - 1
 """Arrivals, and bytes, that a barrier can wait for."""
 MOST_PENDING = 2**16
 """Groups of copies, beyond what any kernel has; the wait is an instruction with a number in it."""
+MOST_PRODUCTS = 7
+"""Groups of products that a wait can let run."""
 
 
 # ---- the kernel as a whole
@@ -135,6 +137,9 @@ def _of_wgmma(ir: KernelIR, op: Wgmma) -> Iterator[str]:
     if macro.d.inputs[:1] != (("thread", WARPS * LANES),):
         yield f"the accumulators of {macro.name} are of {macro.d.inputs}, not of the threads of a warpgroup"
     yield from of_map("the accumulators' map", macro.d, 2, 2)
+    if not op.d:
+        yield "a product has no accumulators"
+        return
     first = op.d[0]
     if any(e.array != first.array or e.index != (*first.index[:-1], first.index[-1] + n) for n, e in enumerate(op.d)):
         yield f"accumulators are elements of {first.array} one behind the other"
@@ -157,9 +162,14 @@ def _of_operand(ir: KernelIR, name: str, x: SharedOperand, held: Any) -> Iterato
         yield f"the instruction reads operand {name} {held.major}-major, and its descriptor is {x.descriptor}"
 
 
-def _of_pending(ir: KernelIR, op: WgmmaWait | WaitStores) -> Iterator[str]:
+def _of_products(ir: KernelIR, op: WgmmaWait) -> Iterator[str]:
+    if not 0 <= op.pending <= MOST_PRODUCTS:
+        yield f"a warpgroup waits until 0 to {MOST_PRODUCTS} groups of products are running, not {op.pending}"
+
+
+def _of_stores(ir: KernelIR, op: WaitStores) -> Iterator[str]:
     if not 0 <= op.pending <= MOST_PENDING:
-        yield f"0 to {MOST_PENDING} groups may be left, not {op.pending}"
+        yield f"a thread waits until 0 to {MOST_PENDING} groups of stores are read, not {op.pending}"
 
 
 RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
@@ -170,7 +180,7 @@ RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     BoxCopy: _of_box,
     BoxStore: _of_box,
     Wgmma: _of_wgmma,
-    WgmmaWait: _of_pending,
-    WaitStores: _of_pending,
+    WgmmaWait: _of_products,
+    WaitStores: _of_stores,
 }
 """Of each kind of statement."""

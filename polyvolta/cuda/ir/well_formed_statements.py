@@ -50,6 +50,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 from polyvolta.cuda.ir.memories import NoSuchArray
 from polyvolta.cuda.ir.walk import elements
 from polyvolta.cuda.ir.well_formed_terms import MOST_INT, of_lanes, of_map, of_name, unknown
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sets import Aff
@@ -275,14 +276,19 @@ def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
 
 def _of_wait(ir: KernelIR, op: WaitCopies) -> Iterator[str]:
     if not 0 <= op.pending <= engines.MOST_PENDING:
-        yield f"a thread waits until 0 to {engines.MOST_PENDING} groups of copies are on their way, not {op.pending}"
+        most = engines.MOST_PENDING
+        yield f"a thread waits until 0 to {most} groups of copies are on their way, not {op.pending}"
 
 
 def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
     if op.macro.kind != ir.kind:
         yield f"{instruction.title} multiplies {op.macro.kind}, and the kernel's values are {ir.kind}"
-    for own in (op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d):
+    owned = op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d
+    if not all(isinstance(own, IndexMap) for own in owned):
+        yield f"{instruction.title} reads operands from shared memory, and this operation has them in registers"
+        return
+    for own in owned:
         yield from of_lanes("the ownership", own, 2, ("i", own.inputs[-1][1] if own.inputs else 0))
     sides = zip("abd", (op.a, op.b, op.d), (instruction.a, instruction.b, instruction.d), op.macro.values, strict=True)
     for name, e, own, values in sides:

@@ -23,8 +23,7 @@ from polyvolta.cuda.layouts.boxes import LayoutsDiffer, NoBoxes, difference
 from polyvolta.cuda.target.boxes import CHUNK, SWIZZLES, Box, Swizzle
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, I, Instruction, owned
-from polyvolta.cuda.target.matrix_load import LDMATRIX, lines_of
-from polyvolta.cuda.target.matrix_store import STMATRIX, MatrixStore
+from polyvolta.cuda.target.matrix_load import LDMATRIX, STMATRIX, MatrixStore, lines_of
 from polyvolta.sets import var
 
 WARP, N = var("warp"), var("n")
@@ -128,8 +127,8 @@ def plan_result(
         raise NoBoxes(f"a line of {run} values is no span of a swizzle", where=instruction.name,
                       hint=f"pieces of {', '.join(str(s.values) for s in SWIZZLES)} columns")  # fmt: skip
     box = Box(line, run, made)
-    place = box.layout.at(*(var(("row", "col")[d]) for d in order))
-    layout = IndexMap((("row", rows), ("col", width)), (("chunk", *place),)).simplified()
+    (place,) = box.layout.at(*(var(("row", "col")[d]) for d in order))
+    layout = IndexMap((("row", rows), ("col", width)), (("chunk", place),)).simplified()
     own = _of_piece(instruction, width)
     transposed = order[1] == 0
     count = max(c for c in store.counts if own.inputs[1][1] % (2 * c) == 0)
@@ -159,9 +158,9 @@ def _of_piece(instruction: Instruction, width: int) -> IndexMap:
 def _lines(instruction: Instruction, own: IndexMap, layout: IndexMap, count: int, transposed: bool) -> IndexMap:
     """{ [warp, lane, n] -> [chunk] }: where the line starts that a lane names."""
     named = lines_of(own, LDMATRIX, count, transposed)
-    chunk = layout.at(named["row"] + instruction.warp_rows * WARP, named["col"])
+    (chunk,) = layout.at(named["row"] + instruction.warp_rows * WARP, named["col"])
     inputs = (("warp", instruction.scope.threads // LANES), *named.inputs)
-    return IndexMap(inputs, (("chunk", *chunk),)).simplified()
+    return IndexMap(inputs, (("chunk", chunk),)).simplified()
 
 
 def misstored(plan: ResultBoxes, warp_rows: int) -> str | None:

@@ -18,7 +18,7 @@ has a number, how many groups its thread had closed before, and a wait is a comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +32,7 @@ from polyvolta.sets.errors import kind_of
 
 LONGEST = 10  # a delay at random is up to 2 ** LONGEST operations
 T = TypeVar("T")
+Seen = Callable[[SharedReach, Mask], None]
 Arrival = str | int
 """When copies arrive: "lazy", "eager", "random" (by seed 0), or a seed."""
 
@@ -154,10 +155,13 @@ class Copies:
     shape : (blocks, warps, 32).
     arrival : when copies arrive, see the module; a checked one.
     start : any numbers: with a seed they make each batch's delays its own.
+    seen : is told of all that has arrived, and of which threads.
     """
 
-    def __init__(self, shape: tuple[int, int, int], arrival: Arrival, start: tuple[int, ...] = ()) -> None:
-        self.shape, self.arrival = shape, arrival
+    def __init__(
+        self, shape: tuple[int, int, int], arrival: Arrival, start: tuple[int, ...] = (), seen: Seen | None = None
+    ) -> None:
+        self.shape, self.arrival, self.seen = shape, arrival, seen
         self.pending: Pending[_Copy] = Pending(shape)
         self.clock = 0  # operations taken, while delays are drawn
         self.random = None if isinstance(arrival, str) else np.random.default_rng((arrival, *start))
@@ -165,7 +169,7 @@ class Copies:
     def issue(self, m: Memories, read: GlobalReach, write: SharedReach) -> None:
         """Values from a tensor to a tile, by the threads of `write`."""
         if self.arrival == "eager":
-            _arrive(m, read, write, write.mask)
+            self._arrive(m, read, write, write.mask)
             return
         for instruction in range(len(write.units)):
             _put(m, write, instruction, m.poison, write.mask)
@@ -183,7 +187,7 @@ class Copies:
     def wait(self, m: Memories, newest: int, mask: Mask) -> None:
         """Some threads wait for all their groups but the newest."""
         for copy, arrived in self.pending.wait(newest, mask):
-            _arrive(m, copy.read, copy.write, arrived)
+            self._arrive(m, copy.read, copy.write, arrived)
 
     def tick(self, m: Memories) -> None:
         """An operation is about to be taken: what has come so far arrives."""
@@ -197,18 +201,19 @@ class Copies:
             arrived = copy.due <= self.clock
             arrived = arrived if one.left is None else arrived & one.left
             if arrived.any():
-                _arrive(m, copy.read, copy.write, arrived)
+                self._arrive(m, copy.read, copy.write, arrived)
                 self.pending.take(one, arrived)
             later = copy.due[copy.due > self.clock]
             copy.first = int(later.min()) if later.size else self.clock + 2**LONGEST
 
-
-def _arrive(m: Memories, read: GlobalReach, write: SharedReach, mask: Mask) -> None:
-    """The values of some threads arrive, zeros for what is outside of the tensor."""
-    values = _taken(m.tensors[read.access.array], read)
-    pieces = values.reshape(*values.shape[:-1], len(write.units), -1)
-    for instruction in range(len(write.units)):
-        _put(m, write, instruction, pieces[..., instruction, :], mask)
+    def _arrive(self, m: Memories, read: GlobalReach, write: SharedReach, mask: Mask) -> None:
+        """The values of some threads arrive, zeros for what is outside of the tensor."""
+        values = _taken(m.tensors[read.access.array], read)
+        pieces = values.reshape(*values.shape[:-1], len(write.units), -1)
+        for instruction in range(len(write.units)):
+            _put(m, write, instruction, pieces[..., instruction, :], mask)
+        if self.seen is not None:
+            self.seen(write, mask)
 
 
 def _taken(memory: Memory, at: GlobalReach) -> np.ndarray:

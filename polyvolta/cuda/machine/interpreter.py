@@ -14,12 +14,16 @@ guess.
 
 What lockstep can't show by itself is a race: a kernel that lacks a barrier may still compute the right values here.
 Observers (`polyvolta.cuda.machine.observe`) see it, and count what a run costs. Asynchronous copies arrive as late as
-they may, or when the caller says (`copies`).
+they may, or when the caller says (`copies`). Roles go at paces of their own (`strands`), and so do the copy engine and
+warpgroups' products (`asynchrony`); all of them as that one word says.
 
 Data are moved bit by bit. An instruction's products are summed in float64, where sums of so few products of 16-bit
 values are exact but for numbers more than 2^27 apart, so that their order makes no difference; the sum is rounded to
 fp32 once, then added onto the accumulator, and rounded again. Pointwise formulas are computed in fp32, operation by
 operation.
+
+Where warps of a kernel have roles, each role is in lockstep in all blocks of a batch, as long as blocks wait for the
+same in the same order; blocks of which that isn't so run one by one (`asynchrony.units.lockstep`).
 
 This module is the way in; `machine` has memories, names and control, `access` where each operation goes in memory,
 `operations` what it does there, `copies` what is on its way, `forecast` how long all of it takes.
@@ -36,6 +40,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.machine.asynchrony.units import lockstep
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival
 from polyvolta.cuda.machine.errors import BadCopies as BadCopies
 from polyvolta.cuda.machine.errors import BadHook as BadHook
@@ -54,7 +59,6 @@ from polyvolta.cuda.machine.machine import Hook, Machine, Step
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
-from polyvolta.cuda.machine.units import lockstep
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
 from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError
@@ -107,7 +111,8 @@ def interpret(
     watch : sees each operation after it was taken, with the threads that took part and where in memory, and takes note
         of what would be refused.
     patience : seconds that all may take; by default ten minutes.
-    copies : when asynchronous copies arrive: "lazy", "eager", "random" or the seed of random times; see `copies`.
+    copies : when asynchronous copies arrive, boxes come and products are done, and whose turn it is where there are
+        roles: "lazy", "eager", "random" or the seed of random times; see `copies` and `strands`.
 
     Raises
     ------
@@ -115,7 +120,7 @@ def interpret(
     BadCopies : `copies` is none of these.
     BadHook : the hook is no function.
     BadPatience : the patience is no number of seconds.
-    OutOfBounds, Diverged, NotAChunk : the kernel is wrong.
+    OutOfBounds, Diverged, NotAChunk, BadPhase, Deadlock, LeftBehind : the kernel is wrong.
     TooLong : after about a second, when all would take longer than `patience`; says how long, and smaller sizes.
 
     Warns

@@ -17,13 +17,13 @@ from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.warpgroups import WARPS
+from polyvolta.cuda.machine.asynchrony.units import Units, needed
 from polyvolta.cuda.machine.copies import Arrival, Copies
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, parts_of, weave
-from polyvolta.cuda.machine.units import Units, needed
 from polyvolta.sets import Aff, PolyvoltaError
 
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
@@ -44,12 +44,14 @@ class Step:
     mask : which threads [block, warp, lane] took part, None: all.
     reach : where in memory, without the threads that were refused: one for each access that is not to registers; ()
         for what touches registers alone, or was refused as a whole.
+    role : whose step it is, "" where there are no roles: a role, or a warpgroup of one with its number.
     """
 
     path: IrPath
     op: kir.Op
     mask: Mask
     reach: Reaches = ()
+    role: str = ""
 
 
 class Machine:
@@ -94,7 +96,6 @@ class Machine:
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
         first = tuple(int(x) for x in blocks[:, 0])
-        self.copies = Copies(self.shape, arrival, first)
         self.weaver, self.strand = Weaver(arrival, first), None
         self.poison = POISON[ir.kind].view(np.uint16)  # the bits of what nobody wrote in shared memory
         self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON[ir.kind])
@@ -102,6 +103,7 @@ class Machine:
         self.units = None
         if self.computes and needed(ir):
             self.units = Units(ir, self.shape, self.memory.shape[1], arrival, first)
+        self.copies = Copies(self.shape, arrival, first, self.units.proxies.wrote if self.units else None)
         self.registers = {}
         for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
             array = np.full((*r.shape, *self.shape, r.width), POISON[r.kind])
@@ -148,7 +150,7 @@ class Machine:
                     reach = self._effect(s, mask)
                 if self.hook is not None:
                     self.hook(self, s, self.values)
-                yield Step((*at, k), s, mask, reach)
+                yield Step((*at, k), s, mask, reach, "" if self.strand is None else self.strand.name)
 
     def _roles(self, s: kir.Roles, mask: Mask, at: IrPath) -> Iterator[Step]:
         """Each role's warps run its body; loop variables are their own."""

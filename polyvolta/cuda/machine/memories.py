@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from polyvolta.cuda.ir.accesses import Access, Operation
+from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.memories import CHUNK
+from polyvolta.sets import Aff, PolyvoltaError
 
 POISON = {"half": np.uint16(0xFEAD).view(np.float16), "bfloat16": np.uint16(0xFFAD),
           "float": np.uint32(0xFFC0DEAD).view(np.float32)}  # fmt: skip
@@ -45,3 +48,23 @@ class Memories(Protocol):
     tensors: Mapping[str, Memory]
     memory: np.ndarray
     poison: np.ndarray
+
+
+class Blocks(Memories, Protocol):
+    """A batch of blocks as those see it who work beside its threads: a `Machine`, whose attributes these are."""
+
+    ir: KernelIR
+    blocks: np.ndarray
+    values: dict[str, Any]
+    registers: dict[str, np.ndarray]
+    path: tuple[int, ...]
+
+    def refuse(self, wrong: PolyvoltaError, threads: np.ndarray | None) -> None: ...
+
+    def block(self, where: np.ndarray) -> tuple[int, ...]: ...
+
+    def accesses(self, op: Operation) -> tuple[Access, ...]: ...
+
+    def index(self, name: str, index: tuple[Aff, ...]) -> tuple[int, ...]: ...
+
+    def loops(self, block: int = 0, warp: int = 0) -> dict[str, int]: ...

@@ -13,14 +13,13 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
-from polyvolta.cuda.machine import units
 from polyvolta.cuda.machine.access import apply, further, reaches, which
+from polyvolta.cuda.machine.asynchrony import units
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.target.matrix_load import MatrixLoad
-from polyvolta.cuda.target.matrix_store import MatrixStore
+from polyvolta.cuda.target.matrix_load import MatrixLoad, MatrixStore
 from polyvolta.graph.functions.formats import cast, widened
 from polyvolta.graph.functions.meaning import evaluate
 

@@ -116,10 +116,14 @@ class EngineReach:
     ----------
     access : whose reach it is; it says where for each thread that asks.
     mask : which threads [block, warp, lane] ask; None: all.
+    bytes : how many it moves for all of them, without what is outside of a tensor.
+    sectors : of a tensor, how many pieces of 32 bytes that is.
     """
 
     access: Access
     mask: Mask
+    bytes: int = 0
+    sectors: int = 0
 
 
 Reach = GlobalReach | SharedReach | EngineReach

@@ -62,7 +62,9 @@ class TraceStep:
     block : blockIdx x, y, z.
     active : which threads took part, bool [warp, lane].
     values : for each register element that the operation touched, by its text such as "hmma_C[0][1]", the values
-        afterwards: [warp, lane, value] of fp16 or fp32, bf16's in fp32. What nobody has written yet is NaN.
+        afterwards: [warp, lane, value] of fp16 or fp32, bf16's in fp32. What nobody has written yet is NaN, and so is
+        what a warpgroup has products added to and hasn't waited for.
+    role : whose step it is, "" in a kernel without roles; one that has several warpgroups has its steps one by one.
     """
 
     number: int
@@ -76,6 +78,7 @@ class TraceStep:
     _machine: Machine = field(repr=False)
     _names: Mapping[str, Any] = field(repr=False)
     _reach: Reaches = field(repr=False)
+    role: str = ""
 
     @property
     def op(self) -> kir.Op:
@@ -126,9 +129,9 @@ class TraceStep:
 
     @property
     def title(self) -> str:
-        """Number, statement, loop variables."""
+        """Number, role, statement, loop variables."""
         loops = ", ".join(f"{n} = {v}" for n, v in self.loops.items())
-        return "  ".join(x for x in (f"step {self.number}", self.statement, loops) if x)
+        return "  ".join(x for x in (f"step {self.number}", self.role, self.statement, loops) if x)
 
     def __str__(self) -> str:
         lines = self.lines()
@@ -257,8 +260,8 @@ def _steps(machine: Machine, places: Places, block: tuple[int, int, int]) -> Ite
         place, node, cuda = found[step.path]
         active = np.ones(machine.shape[1:], bool) if step.mask is None else step.mask[0].copy()
         yield TraceStep(
-            number, place, node, cuda, machine.loops(), block, active, _registers(machine, step), machine,
-            dict(machine.values), step.reach,
+            number, place, node, cuda, machine.loops(0, int(np.argmax(active.any(1)))), block, active,
+            _registers(machine, step), machine, dict(machine.values), step.reach, step.role,
         )  # fmt: skip
 
 

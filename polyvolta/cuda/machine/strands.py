@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,10 @@ from polyvolta.cuda.ir.kernel_ir import Role
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.machine.errors import Deadlock
+from polyvolta.cuda.machine.memories import Blocks
 from polyvolta.cuda.machine.reach import Mask
 
-if TYPE_CHECKING:
-    from polyvolta.cuda.machine.machine import Machine, Step
+T = TypeVar("T")
 
 
 class Wait(ABC):
@@ -38,12 +38,12 @@ class Wait(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def over(self, m: Machine) -> bool:
+    def over(self, m: Blocks) -> bool:
         """Whether it need not wait any longer."""
 
 
 @dataclass(eq=False, slots=True)
-class Strand:
+class Strand(Generic[T]):
     """Some warps and their program.
 
     Parameters
@@ -66,7 +66,7 @@ class Strand:
     role: str
     mask: Mask
     values: dict[str, Any]
-    steps: Iterator[Step | Wait]
+    steps: Iterator[T | Wait]
     path: IrPath = ()
     wait: Wait | None = None
     ended: bool = False
@@ -83,7 +83,7 @@ class Meeting(Wait):
     others: tuple[Strand, ...]
     whole: bool
 
-    def over(self, m: Machine) -> bool:
+    def over(self, m: Blocks) -> bool:
         return self.whole and all(s.meetings[self.scope] >= self.times for s in self.others)
 
     def __str__(self) -> str:
@@ -115,7 +115,14 @@ class Weaver:
         return next(s for s in (*strands[after:], *strands[:after]) if s in ready)
 
 
-def weave(m: Machine, strands: Sequence[Strand], hasten: Callable[[], bool]) -> Iterator[Step]:
+class Woven(Blocks, Protocol):
+    """A batch of blocks whose threads take turns."""
+
+    strand: Strand | None
+    weaver: Weaver
+
+
+def weave(m: Woven, strands: Sequence[Strand[T]], hasten: Callable[[], bool]) -> Iterator[T]:
     """The steps of all strands.
 
     Parameters
@@ -149,14 +156,14 @@ def weave(m: Machine, strands: Sequence[Strand], hasten: Callable[[], bool]) -> 
     m.strand, m.values, m.path = outer
 
 
-def _goes_on(m: Machine, s: Strand) -> bool:
+def _goes_on(m: Woven, s: Strand) -> bool:
     if s.wait is None:
         return True
     m.strand, m.values, m.path = s, s.values, s.path
     return s.wait.over(m)
 
 
-def _deadlock(m: Machine, strands: Sequence[Strand]) -> Deadlock:
+def _deadlock(m: Woven, strands: Sequence[Strand]) -> Deadlock:
     texts = []
     for s in strands:
         if s.ended:
@@ -173,7 +180,7 @@ def _deadlock(m: Machine, strands: Sequence[Strand]) -> Deadlock:
     return Deadlock("nobody can go on: " + "; ".join(texts), where=blocks)
 
 
-def _statement(m: Machine) -> Any:
+def _statement(m: Blocks) -> Any:
     body, s = m.ir.body, None
     for number in m.path:
         s = body[number]

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, Access, KernelIR, Op, SharedTile
-from polyvolta.cuda.machine.access import owned
-from polyvolta.cuda.machine.reach import GlobalReach, Reaches, SharedReach
+from polyvolta.cuda.machine.reach import EngineReach, GlobalReach, Reach, Reaches, SharedReach
+from polyvolta.cuda.machine.tables import chunks_of, owned
 from polyvolta.sets import Aff
 
 FEW = 4  # ranges of one dimension that are listed
@@ -143,8 +143,10 @@ class _Warp:
         text = element_text(self.ir, a.array, [int(self.at(i)[0]) for i in a.index])
         return self.touch(a, text, a.values * a.item * len(self.lanes))
 
-    def memory(self, at: GlobalReach | SharedReach) -> list[Touch]:
+    def memory(self, at: Reach) -> list[Touch]:
         """What is reached of a tensor or of a tile; nothing where all is outside of the tensor."""
+        if isinstance(at, EngineReach):
+            return list(self.engine(at.access))
         if isinstance(at, GlobalReach):
             return list(self.tensor(at))
         return [self.tile(at) if at.access.places is None else self.slot(at)]
@@ -157,6 +159,24 @@ class _Warp:
             return
         text, count = _region(a.array, [np.broadcast_to(x, inside.shape)[inside] for x in self.index(a)])
         yield self.touch(a, text, a.item * count, cut=not inside.all())
+
+    def engine(self, a: Access) -> Iterator[Touch]:
+        """What an engine reaches for those who have asked it; nothing where all is outside of the tensor."""
+        index = np.broadcast_arrays(*self.index(a))
+        if a.space == "global":
+            dims = [self.names[d] if isinstance(d, str) else d for d in self.ir.tensor(a.array).dims]
+            inside = np.logical_and.reduce([(x >= 0) & (x < n) for x, n in zip(index, dims, strict=True)])
+            if inside.any():
+                text, count = _region(a.array, [x[inside] for x in index])
+                yield self.touch(a, text, a.item * count, cut=not inside.all())
+            return
+        text, count = _region(a.array, [x.reshape(-1) for x in index])
+        tile = self.ir.tile(a.array)
+        assert tile.layout is not None
+        chunks = tuple(np.unique(chunks_of(tile.layout)[tuple(index)]).tolist())
+        if tile.buffers > 1:
+            text += f" buffer {int(self.at(a.slot)[0])}"
+        yield self.touch(a, text, a.item * count, chunks)
 
     def index(self, a: Access) -> list[np.ndarray]:
         """The elements of a tensor or of a tile that each lane's values are, [lane, value] for each dimension."""

@@ -16,6 +16,7 @@ Source: CUDA driver API, "cuTensorMapEncodeTiled"; PTX ISA, "Tensor swizzling mo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import Rule, of, settle, whole
@@ -170,22 +171,29 @@ class Box:
         """{ [line, run] -> [chunk] } from the box's first chunk on, a multiple of `swizzle.align`."""
         return self._made(self.swizzle(self.plain["chunk"])).simplified()
 
-    def elements(self, order: tuple[int, int]) -> IndexMap:
-        """{ [lane, i] -> [+d0, +d1] }: what value i of the box, line by line, adds to the index of its first one.
+    def elements(self, order: tuple[int, ...]) -> IndexMap:
+        """{ [lane, i] -> [+d0, +d1] }: value i of the box, as elements of a matrix whose dimensions lie so in memory.
+
+        No lane moves it: whichever one asks, it is the same.
 
         Parameters
         ----------
-        order : the dimensions of its lines and of what lies side by side in them.
+        order : the matrix's dimensions, outermost first.
 
-        >>> print(*Box(16, 64, Swizzle(128)).elements((1, 0)).exprs)
-        i mod 64 floor(i/64)
+        >>> print(Box(4, 8).elements((1, 0)))
+        { [lane, i] -> [d0 = i mod 8, d1 = floor(i/8)] : 0 <= lane < 32 and 0 <= i < 32 }
         """
-        along = {order[0]: var("i") // self.run, order[1]: var("i") % self.run}
-        inputs = ("lane", LANES), ("i", self.lines * self.run)
-        return IndexMap(inputs, tuple((f"d{d}", along[d]) for d in (0, 1))).simplified()
+        return _elements(self.lines, self.run, tuple(order))
 
     def _made(self, chunk: Aff) -> IndexMap:
         return IndexMap((("line", self.lines), ("run", self.run)), (("chunk", chunk),))
+
+
+@lru_cache(maxsize=256)
+def _elements(lines: int, run: int, order: tuple[int, ...]) -> IndexMap:
+    place = dict(zip(order, (var("i") // run, var("i") % run), strict=True))
+    outputs = ("d0", place[0]), ("d1", place[1])
+    return IndexMap((("lane", LANES), ("i", lines * run)), outputs).simplified()
 
 
 _BOX_RULES = {

@@ -19,12 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from polyvolta.cuda.target.boxes import LANES as LANES
 from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, function, known_names, of, settle
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff, aff, var
 
-LANES = 32  # of a warp
 WARPS = 4  # of a warpgroup
 LAYOUTS = ("row", "col")
 LANE, THREAD, I = var("lane"), var("thread"), var("i")
@@ -248,7 +248,7 @@ class Instruction:
         return self.scope.units
 
     @property
-    def values(self) -> tuple[int, ...]:
+    def values(self) -> tuple[int, int, int]:
         """How many values of A, B and D a lane has; none of what is in shared memory."""
         return held_values(self.a, self.b, self.d)
 
@@ -278,9 +278,10 @@ class Instruction:
         return 2 * m * n * k * self.units
 
 
-def held_values(*operands: IndexMap | InShared) -> tuple[int, ...]:
+def held_values(a: IndexMap | InShared, b: IndexMap | InShared, d: IndexMap) -> tuple[int, int, int]:
     """How many values of each operand a lane has in registers."""
-    return tuple(0 if isinstance(x, InShared) else x.inputs[1][1] for x in operands)
+    first, second = (0 if isinstance(x, InShared) else x.inputs[1][1] for x in (a, b))
+    return first, second, d.inputs[1][1]
 
 
 @lru_cache(maxsize=256)

@@ -156,7 +156,7 @@ class MacroMma:
         return self.instruction.kind
 
     @property
-    def values(self) -> tuple[int, ...]:
+    def values(self) -> tuple[int, int, int]:
         """How many values of A, B and D each lane holds."""
         return held_values(self.a, self.b, self.d)
 
@@ -324,6 +324,10 @@ def _misfits(instructions: tuple[Instruction, ...], interleave: Interleave) -> I
         yield "a macro-MMA is made of an instruction, and there is none"
         return
     first, *others = instructions
+    for i in instructions:
+        if isinstance(i.a, InShared) or isinstance(i.b, InShared):
+            yield f"{i.name} reads operands from shared memory, where no lane holds values to interleave"
+            return
     common = lambda i: (i.shape, i.scope, i.types[2], i.values, i.d)  # noqa: E731
     for i in others:
         if common(i) != common(first):

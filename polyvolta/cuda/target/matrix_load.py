@@ -9,7 +9,10 @@ line and who gets its values are two things, and the relation between them is wh
 
 Followed by the lines that lanes name, a relation that a kernel chooses, it gives every lane's elements.
 
-Source: PTX ISA, "Warp-level matrix load instruction: ldmatrix".
+`stmatrix` is `ldmatrix` turned around: the same lanes name lines, and the same lane has the same value of a line. Its
+relation is the same, and so are the lines that lanes name for values that they own (`lines_of`).
+
+Source: PTX ISA, "Warp-level matrix load instruction: ldmatrix", "Warp-level matrix store instruction: stmatrix".
 """
 
 from __future__ import annotations
@@ -62,6 +65,44 @@ class MatrixLoad:
         return _distribution(count, transposed)
 
 
+@dataclass(frozen=True, slots=True)
+class MatrixStore:
+    """An instruction that stores 8x8 matrices of 16-bit values to shared memory, `stmatrix`: a load turned around.
+
+    Parameters
+    ----------
+    title : what people call it.
+    counts : how many matrices one instruction can store.
+    """
+
+    title: str = "stmatrix"
+    counts: tuple[int, ...] = (1, 2, 4)
+
+    def name(self, count: int, transposed: bool) -> str:
+        """The PTX instruction.
+
+        >>> MatrixStore().name(4, True)
+        'stmatrix.sync.aligned.m8n8.x4.trans.shared.b16'
+        """
+        return f"{self.title}.sync.aligned.m8n8.x{count}{'.trans' if transposed else ''}.shared.b16"
+
+    def opcode(self, count: int, transposed: bool) -> str:
+        """What disassemblers call the machine instruction that it becomes.
+
+        >>> MatrixStore().opcode(4, False)
+        'STSM.16.M88.4'
+        """
+        return MatrixLoad().opcode(count, transposed).replace("LDSM", "STSM")
+
+    def distribution(self, count: int, transposed: bool) -> IndexMap:
+        """{ [lane, i] -> [source, place] }: which value of which lane's chunk each of 2 * count values becomes.
+
+        >>> print(MatrixStore().distribution(1, True))
+        { [lane, i] -> [source = i + 2*(lane mod 4), place = floor(lane/4)] : 0 <= lane < 32 and 0 <= i < 2 }
+        """
+        return _distribution(count, transposed)
+
+
 @lru_cache(maxsize=8)
 def _distribution(count: int, transposed: bool) -> IndexMap:
     own = {"source": LANE // 4, "place": 2 * (LANE % 4) + I % 2}
@@ -108,3 +149,4 @@ def delivered(lines: IndexMap, load: MatrixLoad, count: int, transposed: bool, r
 
 
 LDMATRIX = MatrixLoad()
+STMATRIX = MatrixStore()

@@ -17,7 +17,7 @@ from polyvolta.cuda.ir.warpgroups import SharedOperand, Wgmma, WgmmaCommit, Wgmm
 from polyvolta.cuda.text.c_expr import in_steps, is_sum
 from polyvolta.cuda.text.helpers import boxes, phases, warpgroups
 from polyvolta.cuda.text.roles import warp_of
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, var
 from polyvolta.sets.values.simplify import simplify
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ def _init(p: Printer, op: InitBarriers) -> str:
 
 
 def _barrier(p: Printer, phase: Phase) -> str:
-    return _plus(phase.barriers, p.numbers.get(phase.slot) or p.c(phase.slot))
+    return _plus(phase.barriers, p.c(phase.slot))
 
 
 def _await(p: Printer, op: Await) -> str:
-    return p.call(phases.WAIT, _barrier(p, op.phase), p.numbers.get(op.phase.number % 2) or _parity(p, op.phase.number))
+    return p.call(phases.WAIT, _barrier(p, op.phase), _parity(p, op.phase.number))
 
 
 def _parity(p: Printer, number: Aff) -> str:
@@ -75,12 +75,7 @@ def _operand(p: Printer, x: SharedOperand) -> str:
     tile, warp = p.ir.tile(x.tile), warp_of(p.ir)
     if warp.names() != {"linearId"}:
         x = replace(x, start=simplify(x.start, p.speller.ranges, {"linearId": LANES * warp + var("lane")}))
-    number = p.numbers.get(x.buffer)
-    if number is None:
-        chunk = p.c(tile.chunks * x.buffer + x.start)
-    else:
-        chunk = f"{tile.chunks} * {number}" + ("" if x.start == aff(0) else f" + {p.c(x.start)}")
-    return p.call(warpgroups.descriptor(x.descriptor), x.tile, chunk)
+    return p.call(warpgroups.descriptor(x.descriptor), x.tile, p.c(tile.chunks * x.buffer + x.start))
 
 
 def _wgmma(p: Printer, op: Wgmma) -> str:

@@ -150,13 +150,15 @@ class Printer:
         self.sizes = dict(ir.context)
         self.speller = KernelSpeller(known(ir), BLOCKS)
         self.multiples: dict[str, int] = {}  # of loop variables, by the loops around
-        self.held = {e.array for op in operations(ir.body) if isinstance(op, Wgmma) for e in op.d}
+        products = [op for op in operations(ir.body) if isinstance(op, Wgmma)]
+        self.held = {e.array for op in products for e in op.d}
+        self.begun = {e.array for op in products for e in op.d if op.adds}
         self.kinds = {r.name: written(r.kind) for r in ir.registers}
         self.products = pointwise.products(ir)
         self.unrolled: frozenset[str] = frozenset()  # variables of the unrolled loops around
         self.moving: dict[Op, tuple[str, Place]] = {}  # in the loop around: pointer and place from there
         self.turning: dict[tuple[str, Aff], str] = {}  # in the loop around: tiles by their numbers in a ring
-        self.numbers: dict[Aff, str] = {}  # in the loop around: slots and parities that turn with it
+        self.whole = True  # whether all lanes of the warps that are here are
         self.role: tuple[Role, IrPath] | None = None  # around, and where it stands
         self.named_barriers = roles.NamedBarriers()
         self.warpgroups = any(op.together == "warpgroup" for op in operations(ir.body))
@@ -267,12 +269,17 @@ class Printer:
                 return self.strip(s, strip, pad, at) if strip else self.loop(s, depth, at)
             case When():
                 test = " && ".join(self.condition(e) for e in s.conditions)
+                if self.warpgroups and self.whole and roles.any_lane(self.ir, s):
+                    test = self.call(boxes.ELECTED)
                 above = comment(s.comment, pad)
                 lines = [*above, *_marked(wrapped(f"{pad}if ({test}) {{", f"{pad}    "), at)]
+                apart = any(e.names() & roles.own_names(self.ir) for e in s.conditions)
+                outer, self.whole = self.whole, self.whole and not apart
                 with self.knowing(ranges.of_conditions(s.conditions, self.speller.ranges)):
                     lines += self.body(s.body, depth, at)
                 if s.orelse:
                     lines += [pad + "} else {", *self.body(s.orelse, depth, at, len(s.body))]
+                self.whole = outer
                 return [*lines, pad + "}"]
             case Roles():
                 return self.roles(s, depth, at)
@@ -386,7 +393,7 @@ class Printer:
 
     def op(self, op: Op) -> str:
         match op:
-            case Zero(target) if target.array in self.held:
+            case Zero(target) if target.array in self.held - self.begun:
                 return self.call(warpgroups.zero(self.width(target)), self.element(target))
             case Zero(target):
                 return self.call(mma.zero(self.width(target)), self.element(target))

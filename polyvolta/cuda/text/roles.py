@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Role, Roles
+from polyvolta.cuda.ir.kernel_ir import LANES, Arrive, Await, BoxCopy, KernelIR, Role, Roles, When
+from polyvolta.cuda.ir.walk import operations, put
 from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.sets import Aff, aff, var
@@ -54,6 +55,35 @@ def within(ir: KernelIR, role: Role, known: Mapping[str, Range]) -> dict[str, Ra
             most if high is None else high if most is None else min(high, most),
         )
     return out
+
+
+def own_names(ir: KernelIR) -> frozenset[str]:
+    """The names that differ between the lanes of a warp."""
+    own = {"linearId"}
+    for name, e in ir.derived:
+        if e != WARP and e.names() & own:
+            own.add(name)
+    return frozenset(own)
+
+
+def any_lane(ir: KernelIR, s: When) -> bool:
+    """Whether a condition is for lane 0 alone, copies boxes, and does the same whichever lane it is that does it.
+
+    What it does is for barriers to count, not for the thread: groups that a thread waits for are its own, and so are
+    its registers. And it says nothing that differs between lanes.
+    """
+    lane = next((name for name, e in ir.derived if e == var("linearId") % LANES), None)
+    if lane is None or s.conditions != (-var(lane),) or s.orelse:
+        return False
+    done = {type(op) for op in operations(s.body)}
+    met: set[str] = set()
+
+    def note(e: Aff) -> Aff:
+        met.update(e.names())
+        return e
+
+    put(s.body, note)
+    return BoxCopy in done and done <= {BoxCopy, Await, Arrive} and not met & own_names(ir)
 
 
 @dataclass(slots=True)

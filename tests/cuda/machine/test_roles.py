@@ -1,5 +1,5 @@
-"""Roles, phases, boxes and products of warpgroups in the machine: right kernels are right whatever is first, broken ones
-are seen."""
+"""Roles, phases, boxes and products of warpgroups in the machine: what is right is right in any order, what is broken is
+seen."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
 )
 from polyvolta.cuda.ir.walk import put, walk
+from polyvolta.cuda.machine.asynchrony.units import lockstep
 from polyvolta.cuda.machine.errors import BadPhase, Deadlock, LeftBehind
 from polyvolta.cuda.machine.interpreter import interpret
-from polyvolta.cuda.machine.units import lockstep
 from polyvolta.cuda.target.boxes import Swizzle
 from polyvolta.sets import aff, var
 from tests.cuda.hopper_kernels import product

@@ -69,6 +69,13 @@ def test_a_box_is_a_relation_that_prints():
     assert Box(256, 64, Swizzle(128)).plain.relation.is_equal(flat) and not layout.relation.is_equal(flat)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_elements_of_a_box_are_its_lines_one_after_the_other(order):
+    i = np.arange(24 * 64)
+    found = Box(24, 64, Swizzle(128)).elements(order).evaluate({"lane": 7, "i": i})
+    assert (found[order[0]] * 64 + found[order[1]] == i).all() and found[order[1]].max() == 63
+
+
 def test_the_descriptor_of_k_major_128_bytes():
     """Bits 16 to 29 hold 1, 32 to 45 eight lines of 128 bytes in 16, 62 and 63 say 1."""
     made = Descriptor("k", Swizzle(128), 1, 64)

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.cuda.target import BadTarget, NoInstruction, UnknownTarget
+from polyvolta.cuda.target import BadTarget, Composition, Interleave, NoInstruction, UnknownTarget
 from polyvolta.cuda.target.ampere import M16N8K16
 from polyvolta.cuda.target.boxes import SWIZZLES, Swizzle
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.target.instruction import WARP, WARPGROUP, Scope, owned
-from polyvolta.cuda.target.matrix_store import STMATRIX
+from polyvolta.cuda.target.macro_mma import BadComposition
+from polyvolta.cuda.target.matrix_load import STMATRIX
 from polyvolta.cuda.target.warpgroup import A_FRAGMENT, WGMMA, Family, accumulator, wgmma
 from polyvolta.sets import UnknownName
 
@@ -129,3 +130,8 @@ def test_scopes_and_stores():
     assert wgmma(8, swizzles=(Swizzle(128),)).b.swizzles == SWIZZLES[:1]
     assert STMATRIX.name(2, False) == "stmatrix.sync.aligned.m8n8.x2.shared.b16"
     assert STMATRIX.opcode(4, True) == "STSM.16.MT88.4"
+
+
+def test_a_composition_interleaves_what_lanes_hold():
+    with pytest.raises(BadComposition, match="wgmma.* reads operands from shared memory"):
+        Composition((wgmma(64),), Interleave(*(tuple(f"r{b}" for b in range(n)) for n in (6, 6, 4))))

@@ -18,7 +18,7 @@ before the epilogue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -30,7 +30,7 @@ from polyvolta.cuda.build.promotion.footprints import instances, together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.makers import Makers, makers_of
 from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Nest, Operands, Piece, Promotion, Tiling, free_name
-from polyvolta.cuda.build.promotion.nests import level, members_of, nest_of, warps_of, widened
+from polyvolta.cuda.build.promotion.nests import conjunction, level, members_of, nest_of, warps_of, widened
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
@@ -51,7 +51,8 @@ from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, aff
+from polyvolta.sets import Set, Tuple, aff
+from polyvolta.sets.values.space import Space
 
 
 def promote(
@@ -109,14 +110,15 @@ def promote(
 
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
-        if c.factor is None:
+        if c.factor is None and not loops.producing:
             pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}")))
-        elif c.factor != 1:
+        elif c.factor not in (None, 1):
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
     tiles, overlap = shared_places([*pieces, end], shared_limit - barriers)
     if loops.producing:
         pieces.append(once(fragments, WgmmaWait(0, name_of("finish")), context))
+        pieces += _empty_sums(fragments, plan, name_of)
     if overlap:
         pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
     pieces.append(end)
@@ -152,6 +154,18 @@ def _loops(
     copied = tensors if asynchronous else {}
     loops = operand_pieces(products, plan, options, macro_mma, LANES * prod(units), context, copied)
     return loops, loops.macros[0]
+
+
+def _empty_sums(fragments: Fragments, plan: Plan, name_of: Callable[[str], str]) -> Iterator[Piece]:
+    """Zeros for accumulators to which nothing is added, for the sizes for which that is so: else the first step of the
+    first product that has one gives them their values."""
+    for array in dict.fromkeys(c.accumulator for c in plan.contractions):
+        depth = sum((aff(str(c.statement.extents[2])) for c in plan.contractions if c.accumulator == array), aff(0))
+        params = tuple(sorted(depth.names()))
+        pieces = conjunction(params, [("ge", -depth)])
+        if pieces:
+            where = Set._of(params, [(Space(None, Tuple(None, ())), pieces)])
+            yield zero(fragments, array, name_of(f"zero_{array}"), where)
 
 
 def _shapes(plan: Plan, shape: tuple[int, int, int], makers: Makers) -> dict[str, tuple[int, ...]]:

@@ -167,18 +167,20 @@ def boxed_pieces(
     CannotPromote : an operand that is computed on the way.
     """
     pieces, macros, maps, producing, before = [], [], {}, [], aff(0)
+    depths: dict[str, Aff] = {}
     for c in plan.contractions:
         nest = nests[c.statement.name]
         suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
         macro = macro_mma.of(c.left.layout, c.right.layout)
         both = ((c.left, "a"), (c.right, "b"))
         sides = tuple(boxed_side(nest, o, letter, macro.shape, tensors) for o, letter in both)
-        loop = _Loop(c, nest, sides, macro, options.buffers, before, suffix, context, makers.columns)
+        loop = _Loop(c, nest, sides, macro, options.buffers, before, depths.get(c.accumulator, aff(0)), suffix, context, makers.columns)
         macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()
         maps |= {s.map.name: s.map for s in sides}
         before = before + loop.count()
+        depths[c.accumulator] = depths.get(c.accumulator, aff(0)) + aff(str(c.statement.extents[2]))
     barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, warpgroups)
     return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing))
 
@@ -206,6 +208,7 @@ class _Loop:
     Parameters
     ----------
     before : how many tiles of the ring the products before have.
+    summed : the depths of those before that have the same accumulators.
     columns : of a fragment of the result.
     """
 
@@ -215,6 +218,7 @@ class _Loop:
     macro: MacroMma
     slots: int
     before: Aff
+    summed: Aff
     suffix: str
     context: Set
     columns: int
@@ -292,7 +296,9 @@ class _Loop:
         each = self.macro.shape[1] // self.columns
         array = accumulator_name(self.contraction.accumulator)
         d = tuple(Element(array, (m, each * n + f)) for f in range(each))
-        op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement)
+        # the first step of all products of a sum needs no accumulators before
+        adds = (var(nest.iterators[2]) + self.summed - 1,)
+        op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement, adds)
         return Movement(nest.statement, nest.iterators, (op,), (), "products of warpgroups")
 
     # ---- the piece

@@ -125,10 +125,13 @@ def twins_of(fragments: Fragments, statement: str) -> Set:
 # ---- accumulators
 
 
-def zero(fragments: Fragments, accumulator: str, statement: str) -> Piece:
-    """The accumulators of an array start at 0."""
+def zero(fragments: Fragments, accumulator: str, statement: str, where: Set | None = None) -> Piece:
+    """The accumulators of an array start at 0; for some sizes alone, if they are told."""
     op = Zero(Element(accumulator_name(accumulator), fragments.place), statement)
-    return _one(fragments, statement, op, "the accumulators start at 0")
+    piece = _one(fragments, statement, op, "the accumulators start at 0")
+    if where is None:
+        return piece
+    return replace(piece, extensions=tuple(e.intersect_params(where) for e in piece.extensions))
 
 
 def scale(fragments: Fragments, accumulator: str, factor: float, statement: str) -> Piece:

@@ -27,7 +27,7 @@ from polyvolta.cuda.machine.observe.coalescing import amount
 from polyvolta.cuda.machine.observe.observer import Finding, Observer
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
-from polyvolta.cuda.machine.reach import Mask
+from polyvolta.cuda.machine.reach import EngineReach, Mask
 from polyvolta.cuda.text.places import Places
 
 HMMA = "HMMA"
@@ -211,6 +211,10 @@ class CountObserver(Observer):
                 cycles += a.cycles
             else:
                 self.moved += SECTOR * a.times * int(a.sectors.sum())
+        for at in step.reach:
+            if isinstance(at, EngineReach):
+                self.traffic[at.access.space, at.access.kind] += at.bytes
+                self.moved += SECTOR * at.sectors
         self.instructions += counted
         self.cycles += cycles
         if (k := self.loop_of.get(step.path)) is not None:

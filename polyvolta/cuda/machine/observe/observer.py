@@ -91,6 +91,13 @@ class Observer:
         raise NotImplementedError
 
 
+def unordered(ir: KernelIR) -> str:
+    """Why what only barriers order has no meaning for a kernel, "" if it has."""
+    if any(a.proxy == "async" for op in operations(ir.body) for a in op.accesses(ir)):
+        return "phases and engines order its accesses, which proofs follow, and a run's poison; this observer doesn't"
+    return ""
+
+
 def slot_bytes(ir: KernelIR) -> int:
     """The widest pieces of shared memory that every access of a kernel takes whole."""
     shared = (a.bytes for op in operations(ir.body) for a in op.accesses(ir) if a.space == "shared")

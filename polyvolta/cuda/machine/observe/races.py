@@ -17,7 +17,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times, unordered
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
 from polyvolta.cuda.machine.reach import GlobalReach
@@ -139,6 +139,10 @@ class RaceObserver(Observer):
     """Keeps who touched what since the last barrier."""
 
     name = "races"
+
+    @classmethod
+    def no_meaning(cls, ir: KernelIR) -> str:
+        return unordered(ir)
 
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)

@@ -18,7 +18,7 @@ from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.machine.errors import Diverged
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times, unordered
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
 from polyvolta.cuda.machine.reach import GlobalReach, Mask
@@ -98,6 +98,10 @@ class UninitialisedObserver(Observer):
     """Keeps a flag for each element of a register array and each piece of shared memory."""
 
     name = "uninitialised"
+
+    @classmethod
+    def no_meaning(cls, ir: KernelIR) -> str:
+        return unordered(ir)
 
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
-from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, short
@@ -238,6 +238,12 @@ class ValueObserver(Observer):
     """
 
     name = "values"
+
+    @classmethod
+    def no_meaning(cls, ir: KernelIR) -> str:
+        stored = any(a.proxy == "async" and a.space == "global" and a.writes for op in operations(ir.body)
+                     for a in op.accesses(ir))  # fmt: skip
+        return "the copy engine stores its results, some time after it was asked to" if stored else ""
 
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)

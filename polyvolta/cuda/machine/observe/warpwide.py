@@ -18,7 +18,7 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.layouts import bank_model
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.reach import SharedReach, WarpAccess
+from polyvolta.cuda.machine.reach import EngineReach, SharedReach, WarpAccess
 
 SECTOR = 32  # bytes
 
@@ -91,9 +91,13 @@ class Accesses:
 
 
 def accesses_of(m: Machine, step: Step) -> tuple[Accesses, ...]:
-    """The accesses of a step; instructions of one width that follow one another in an array stand together."""
+    """The accesses of a step; instructions of one width that follow one another in an array stand together.
+
+    Those of engines are none of a warp's, and not among them.
+    """
     out: list[Accesses] = []
-    for _, some in groupby(step.reach, lambda at: (at.access.kind, at.access.array, at.width)):
+    by_lanes = [at for at in step.reach if not isinstance(at, EngineReach)]
+    for _, some in groupby(by_lanes, lambda at: (at.access.kind, at.access.array, at.width)):
         (first, *more) = some
         if isinstance(first, SharedReach):
             out.append(_shared(m, [first, *more]))  # type: ignore[list-item]

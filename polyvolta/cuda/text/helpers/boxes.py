@@ -4,6 +4,10 @@ What the engine knows of a matrix, its place, extents, stride, box and swizzle, 
 host has encoded: 128 bytes that nobody but the engine reads, a `TensorMap`, by its address. An instruction names the
 box's first value, the coordinate along the contiguous dimension first.
 
+An instruction takes its operands from registers of the warp. Where several lanes could be meant, compilers ask for
+one lane's box after the other's, in a loop around each instruction. So who is alone is not lane 0 but the lane that the
+warp elects, if it is all the same which one (`text.roles.any_lane`); that there is one alone is then known to them.
+
 Source: PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 """
 
@@ -18,6 +22,18 @@ TYPE = """\
 struct __align__(64) TensorMap {  // what the copy engine knows of a matrix; the driver encodes it
   unsigned long long opaque[16];
 };"""
+
+ELECTED = DeviceFunction(
+    "elected",
+    "bool",
+    (),
+    (
+        "unsigned one;",
+        'asm volatile("{.reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p;}" : "=r"(one));',
+        "return one;",
+    ),
+    "whether the lane is the one that all of the warp elect, always the same; compilers know that it is one alone",
+)
 
 PREFETCH = DeviceFunction(
     "prefetch_map",

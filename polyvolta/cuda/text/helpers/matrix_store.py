@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, SharedTile, StoreMatrix
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.matrix_store import MatrixStore
+from polyvolta.cuda.target.matrix_load import MatrixStore
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.matrix_load import MATRICES, SHARED_ADDRESS, chunks_named, lines_named, places_in_c
 from polyvolta.cuda.text.helpers.shared import LANE, extents, layout_name, shown

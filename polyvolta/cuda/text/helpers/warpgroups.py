@@ -6,7 +6,20 @@ constant in that sum.
 
 The accumulators are operands of every instruction. ptxas lets products run on side by side only where it sees that
 nobody else touches these registers from the first one to the wait, and says so where it can't ("wgmma.mma_async
-instructions are serialized").
+instructions are serialized", C7510 and its neighbours). What it takes:
+
+- What loops around products index registers by is unrolled; the loop over k tiles is not, for copies of its body have
+  their accumulators moved in between.
+- A sum begins with its first product (`Wgmma.adds`); zeros are for who has no product at all, best behind the last
+  wait. Zeros that products are added to are written by instructions that stay: a plain constant is put into the
+  registers at the loop's first trip, behind the fence. Even so, some ends of kernels make ptxas serialise them (C7514,
+  C7518).
+- The last wait changes the accumulators for all that compilers know. Without that they read them before it, since
+  nothing in the wait's assembly says whose end it waits for.
+- The number of a warp comes out of a shuffle, so that it is the same in all lanes to compilers, too: then descriptors
+  are computed once for a warp, in its uniform registers, and not moved there for each product (12 instructions less of
+  60 in a trip).
+- A commit without products before it has one injected (C7519, no loss): ptxas wants something to commit.
 
 Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 """
@@ -91,7 +104,7 @@ def _pieces(text: str, first: str, more: str, last: str, quoted: bool = True, wi
 
 @cache
 def zero(values: int) -> DeviceFunction:
-    """Accumulators become 0 by instructions that compilers leave where they stand."""
+    """Accumulators that products are added to become 0, by instructions that compilers leave where they stand."""
     return DeviceFunction(
         "wgmma_zero",
         "void",

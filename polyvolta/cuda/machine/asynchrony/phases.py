@@ -1,29 +1,29 @@
 """Barriers with phases, as a batch of blocks has them: what each phase still waits for, and who may say so.
 
-Of each barrier three numbers tell all: how many of its phases are complete, how many arrivals the current one wants, and
-how many bytes more than have come. When no arrival and no byte is missing, the phase is complete, and the next begins.
+Of each barrier three numbers tell all: how many of its phases are complete, how many arrivals the current one wants,
+and how many bytes more than have come. When no arrival and no byte is missing, the phase is complete, and the next
+begins.
 
 The hardware knows the parity of the current phase, and nothing else; here phases have numbers, so that what would be a
 lie is seen. Who waits for phase p waits while p is the current one, and goes on when p + 1 is. With any other phase
 current the parity answers another question: a wait for what is further ahead goes on at once, one for what is further
-behind waits for something else. And who arrives, or has bytes sent, must mean the phase that is current when it happens.
+behind waits for something else. And who arrives, or has bytes sent, must mean the phase that is current when it
+happens.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import LANES, PhaseBarriers
 from polyvolta.cuda.ir.phases import Phase
 from polyvolta.cuda.machine.errors import BadPhase, OutOfBounds
+from polyvolta.cuda.machine.memories import Blocks
 from polyvolta.cuda.machine.reach import Mask
 from polyvolta.cuda.machine.strands import Wait
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.machine.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Phases:
         self.maker = np.full(blocks, -1)  # the thread that has begun them; -1: nobody
         self.seen = np.zeros(blocks, bool)  # whether a barrier of the block came after
 
-    def begin(self, m: Machine, mask: Mask) -> None:
+    def begin(self, m: Blocks, mask: Mask) -> None:
         """A thread of each block begins all of its barriers."""
         block, thread = threads_of(m, mask)
         if len(np.unique(block)) < len(block):
@@ -93,7 +93,7 @@ class Phases:
         """The threads of some blocks have met: all of them see what its thread has begun."""
         self.seen |= (self.maker >= 0) & (True if mask is None else mask.any((1, 2)))
 
-    def at(self, m: Machine, phase: Phase, mask: Mask) -> PhaseAt:
+    def at(self, m: Blocks, phase: Phase, mask: Mask) -> PhaseAt:
         """A phase in the threads that take part.
 
         Raises
@@ -113,7 +113,7 @@ class Phases:
                            hint="one thread begins all barriers, then the block meets")  # fmt: skip
         return found
 
-    def arrive(self, m: Machine, at: PhaseAt, expected: int) -> None:
+    def arrive(self, m: Blocks, at: PhaseAt, expected: int) -> None:
         """Each thread arrives, and has its phase expect so many bytes.
 
         Raises
@@ -129,7 +129,7 @@ class Phases:
                            where=_who(m, at, n))  # fmt: skip
         self._settle(m, at)
 
-    def bring(self, m: Machine, at: PhaseAt, count: int) -> None:
+    def bring(self, m: Blocks, at: PhaseAt, count: int) -> None:
         """So many bytes have come, for each of some threads that had asked for them.
 
         Raises
@@ -140,13 +140,13 @@ class Phases:
         np.subtract.at(self.rows[at.row].bytes, (at.block, at.slot), count)
         self._settle(m, at)
 
-    def current(self, m: Machine, at: PhaseAt, does: str) -> None:
+    def current(self, m: Blocks, at: PhaseAt, does: str) -> None:
         """Refuse what names another phase than the current one."""
         complete = self.rows[at.row].complete[at.block, at.slot]
         for n in np.flatnonzero(complete != at.number)[:1]:
             raise BadPhase(f"it {does} {at.text(n)}, but phase {complete[n]} is current", where=_who(m, at, n))
 
-    def _settle(self, m: Machine, at: PhaseAt) -> None:
+    def _settle(self, m: Blocks, at: PhaseAt) -> None:
         """Phases that miss nothing are complete."""
         row = self.rows[at.row]
         here = np.unique(np.stack([at.block, at.slot]), axis=1)
@@ -161,7 +161,7 @@ class Phases:
         row.complete[block, slot] += 1
         row.missing[block, slot] = row.arrivals
 
-    def over(self, m: Machine, at: PhaseAt) -> bool:
+    def over(self, m: Blocks, at: PhaseAt) -> bool:
         """Whether the phases that threads wait for are complete, in all of them.
 
         Raises
@@ -192,7 +192,7 @@ class PhaseWait(Wait):
     phases: Phases
     at: PhaseAt
 
-    def over(self, m: Machine) -> bool:
+    def over(self, m: Blocks) -> bool:
         return self.phases.over(m, self.at)
 
     def __str__(self) -> str:
@@ -202,13 +202,13 @@ class PhaseWait(Wait):
 # ---- threads that take part, one by one
 
 
-def threads_of(m: Machine, mask: Mask) -> tuple[np.ndarray, np.ndarray]:
+def threads_of(m: Blocks, mask: Mask) -> tuple[np.ndarray, np.ndarray]:
     """The threads that take part, in order: which block of the batch, and linearId."""
     block, warp, lane = np.nonzero(np.ones(m.shape, bool) if mask is None else mask)
     return block, warp * LANES + lane
 
 
-def values_at(m: Machine, e: Any, block: np.ndarray, thread: np.ndarray) -> np.ndarray:
+def values_at(m: Blocks, e: Any, block: np.ndarray, thread: np.ndarray) -> np.ndarray:
     """An expression at the names' present values in some threads."""
     value = e.evaluate(m.values)
     if np.ndim(value) == 0:
@@ -216,9 +216,9 @@ def values_at(m: Machine, e: Any, block: np.ndarray, thread: np.ndarray) -> np.n
     return np.broadcast_to(value, m.shape)[block, thread // LANES, thread % LANES]
 
 
-def _block(m: Machine, number: int) -> str:
+def _block(m: Blocks, number: int) -> str:
     return f"block {tuple(int(x) for x in m.blocks[:, number])}"
 
 
-def _who(m: Machine, at: PhaseAt, n: int) -> str:
+def _who(m: Blocks, at: PhaseAt, n: int) -> str:
     return f"thread {at.thread[n]} of {_block(m, at.block[n])}"

@@ -1,37 +1,33 @@
 """Products of warpgroups: on their way from when they are issued until they are waited for.
 
-Each product is done at some moment between the two: then tensor cores read both operands from shared memory, where their
-descriptors say, swizzled by addresses, and no layout is asked. Products of a warpgroup on one accumulator are done in
-order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
+Each product is done at some moment between the two: then tensor cores read both operands from shared memory, where
+their descriptors say, swizzled by addresses, and no layout is asked. Products of a warpgroup on one accumulator are
+done in order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
 
-Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: an accumulator
-that isn't fenced starts as `POISON`. So do values of shared memory that threads wrote and haven't fenced.
+Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: a product on
+accumulators that aren't fenced gives `POISON`. So do values of shared memory that threads wrote and haven't fenced.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, KernelIR, SharedOperand, Wgmma
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.ir.warpgroups import WARPS
-from polyvolta.cuda.machine.tables import apply
+from polyvolta.cuda.machine.asynchrony.engine import Times, swizzled
+from polyvolta.cuda.machine.asynchrony.proxies import NOBODY, Proxies
 from polyvolta.cuda.machine.copies import Pending
-from polyvolta.cuda.machine.engine import Times, swizzled
 from polyvolta.cuda.machine.errors import Diverged, LeftBehind, OutOfBounds
-from polyvolta.cuda.machine.memories import POISON
-from polyvolta.cuda.machine.proxies import NOBODY
+from polyvolta.cuda.machine.memories import POISON, Blocks
 from polyvolta.cuda.machine.reach import Mask
+from polyvolta.cuda.machine.tables import apply
 from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formats import widened
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.machine.machine import Machine
 
 Index = tuple[int, ...]
 SIDES = ("a", "b")
@@ -46,6 +42,8 @@ class _Product:
     op : what is multiplied.
     array, indices : the accumulators' fragments.
     starts : of A and B the chunk at which the descriptor starts, [block, warpgroup].
+    adds : of which warpgroups it is added to what was there, [block, warpgroup].
+    spoiled : which warpgroups' registers were not fenced, likewise.
     left : of which warpgroups it isn't done yet, [block, warpgroup].
     due : when it is done, likewise.
     """
@@ -54,6 +52,8 @@ class _Product:
     array: str
     indices: tuple[Index, ...]
     starts: tuple[np.ndarray, np.ndarray]
+    adds: np.ndarray
+    spoiled: np.ndarray
     left: np.ndarray
     due: np.ndarray | None
 
@@ -68,8 +68,8 @@ class Products:
     touched : array -> [*shape, block, warp], whether threads have touched it since their last fence.
     """
 
-    def __init__(self, ir: KernelIR, shape: tuple[int, int, int], times: Times) -> None:
-        self.shape, self.times = shape, times
+    def __init__(self, ir: KernelIR, shape: tuple[int, int, int], times: Times, proxies: Proxies) -> None:
+        self.shape, self.times, self.proxies = shape, times, proxies
         self.groups = shape[1] // WARPS
         self.pending: Pending[_Product] = Pending(shape)
         self.last = np.zeros((shape[0], self.groups), np.int64)  # when a warpgroup's newest product is due
@@ -79,19 +79,21 @@ class Products:
         self.running = {n: np.zeros((*s, shape[0], self.groups), np.int64) for n, s in extents.items()}
         self.touched = {n: np.ones((*s, *shape[:2]), bool) for n, s in extents.items()}
 
-    def issue(self, m: Machine, op: Wgmma, mask: Mask) -> None:
+    def issue(self, m: Blocks, op: Wgmma, mask: Mask) -> None:
         """Some warpgroups, each whole, have a product made."""
         who = self._groups(mask)
         array, indices = op.d[0].array, tuple(m.index(e.array, e.index) for e in op.d)
         starts = tuple(self._start(m, op, x, who) for x in (op.a, op.b))
         if array not in self.sums:
             self.sums[array] = m.registers[array].copy()
+        spoiled = np.zeros(who.shape, bool)
         for index in indices:
-            self._begin(m, array, index, who)
+            spoiled |= self._begin(m, array, index, who)
         due = self.times.due(who.shape)
         if due is not None:
             due = self.last = np.where(who, np.maximum(due, self.last), self.last)
-        made = _Product(op, array, indices, starts, who, due)  # type: ignore[arg-type]
+        adds = self._adds(m, op, who)
+        made = _Product(op, array, indices, starts, adds, spoiled, who, due)  # type: ignore[arg-type]
         if self.times.eager:
             self._make(m, made, who)
         else:
@@ -100,15 +102,17 @@ class Products:
                 np.copyto(registers, POISON["float"], where=_threads(who)[..., None])
         self.pending.issue(made, mask)
 
-    def _begin(self, m: Machine, array: str, index: Index, who: np.ndarray) -> None:
-        """A product on a fragment of the accumulators begins; the first one with what the registers hold."""
+    def _begin(self, m: Blocks, array: str, index: Index, who: np.ndarray) -> np.ndarray:
+        """A product on a fragment of the accumulators begins; the first one with what the registers hold.
+
+        Returns which warpgroups haven't fenced it, [block, warpgroup].
+        """
         warps, registers = self.groups * WARPS, m.registers[array][:, :, :, *index]
         sums = registers if self.times.eager else self.sums[array][:, :, :, *index]
         fresh = _threads(who & (self.running[array][index] == 0))
-        untold = np.repeat(self.touched[array][index][:, :warps, None], LANES, 2)
         np.copyto(sums[:, :warps], registers[:, :warps], where=fresh[..., None])
-        np.copyto(sums[:, :warps], POISON["float"], where=(fresh & untold)[..., None])
         self.running[array][index] += who
+        return np.asarray(self.touched[array][index][:, :warps].reshape(*who.shape, WARPS).any(2))
 
     def fence(self, mask: Mask) -> None:
         """Some warpgroups' registers are ready."""
@@ -124,7 +128,7 @@ class Products:
         """Some warpgroups close a group."""
         self.pending.commit(mask)
 
-    def wait(self, m: Machine, newest: int, mask: Mask) -> None:
+    def wait(self, m: Blocks, newest: int, mask: Mask) -> None:
         """Some warpgroups wait for all their groups but the newest."""
         for product, arrived in self.pending.wait(newest, mask):
             who = self._groups(arrived)
@@ -137,7 +141,7 @@ class Products:
                     registers, sums = (x[array][:, :warps, :, *index] for x in (m.registers, self.sums))
                     np.copyto(registers, sums, where=done[..., None])
 
-    def tick(self, m: Machine) -> None:
+    def tick(self, m: Blocks) -> None:
         """An operation is about to be taken: what is due is done."""
         for one in self.pending.issued:
             product = one.what
@@ -162,7 +166,18 @@ class Products:
             return np.ones((self.shape[0], self.groups), bool)
         return np.asarray(mask[:, : self.groups * WARPS : WARPS, 0])
 
-    def _start(self, m: Machine, op: Wgmma, x: SharedOperand, who: np.ndarray) -> np.ndarray:
+    def _adds(self, m: Blocks, op: Wgmma, who: np.ndarray) -> np.ndarray:
+        """Which warpgroups' products are added to their accumulators, [block, warpgroup]."""
+        warps = self.groups * WARPS
+        holds = np.ones((self.shape[0], warps, LANES), bool)
+        for e in op.adds:
+            holds &= np.broadcast_to(np.asarray(e.evaluate(m.values)) >= 0, self.shape)[:, :warps]
+        holds = holds.reshape(self.shape[0], self.groups, WARPS * LANES)
+        if (who & (holds != holds[..., :1]).any(-1)).any():
+            raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup differ in whether accumulators count")
+        return np.asarray(holds[..., 0])
+
+    def _start(self, m: Blocks, op: Wgmma, x: SharedOperand, who: np.ndarray) -> np.ndarray:
         """The chunk of the blocks' shared memory at which a descriptor starts, [block, warpgroup]."""
         tile = m.ir.tile(x.tile)
         buffer, start = (np.broadcast_to(e.evaluate(m.values), self.shape) for e in (x.buffer, x.start))
@@ -173,31 +188,33 @@ class Products:
             raise Diverged(f"Wgmma {op.statement}: the threads of a warpgroup name several places of {x.tile}")
         outside = (buffer < 0) | (buffer >= tile.buffers)
         outside = outside[:, : self.groups * WARPS].reshape(first.shape).any(-1) & who
-        reads, first = _reads(x.descriptor, *_side(op, x)), first[..., 0]
-        memory = swizzled(x.descriptor.swizzle, m.memory.shape[1])
-        outside |= who & ((first < 0) | (first + reads.max() >= m.memory.shape[1]) | (first + reads.max() >= len(memory)))
+        last, first = int(_reads(x.descriptor, *_side(op, x)).max()), first[..., 0]
+        outside |= who & ((first < 0) | (first + last >= m.memory.shape[1]))
         if outside.any():
             raise OutOfBounds(f"Wgmma {op.statement}: a descriptor of {x.tile} leaves shared memory, or its "
                               f"{tile.buffers} buffers", where=f"block {m.block(outside[..., None])}")  # fmt: skip
         return np.where(who, first, 0)
 
-    def _make(self, m: Machine, one: _Product, who: np.ndarray) -> None:
+    def _make(self, m: Blocks, one: _Product, who: np.ndarray) -> None:
         """A product is done, of some warpgroups."""
         one.left = one.left & ~who
         block, group = np.nonzero(who)
         if not len(block):
             return
         op = one.op
-        a, b = (_operand(m, op, x, block, start[block, group])
+        a, b = (_operand(m, self.proxies.writer, op, x, block, start[block, group])
                 for x, start in zip((op.a, op.b), one.starts, strict=True))  # fmt: skip
         product = (a @ b.swapaxes(1, 2)).astype(np.float32)  # of [thread's warpgroup, 64, k] and [..., n, k]
         row, col = _owned(op.macro)
         added = product[:, row, col].reshape(len(block), WARPS, LANES, -1)
+        added[one.spoiled[block, group]] = POISON["float"]
         warp = WARPS * group[:, None] + np.arange(WARPS)
         arrays = m.registers if self.times.eager else self.sums
         parts = np.split(added, len(one.indices), axis=-1)
+        adds = one.adds[block, group][:, None, None, None]
         for index, part in zip(one.indices, parts, strict=True):
-            arrays[one.array][:, :, :, *index][block[:, None], warp] += part
+            sums, at = arrays[one.array][:, :, :, *index], (block[:, None], warp)
+            sums[at] = np.where(adds, sums[at] + part, part)
 
 
 def _threads(who: np.ndarray) -> np.ndarray:
@@ -218,7 +235,9 @@ def _reads(d: Descriptor, mn: int, k: int) -> np.ndarray:
     return np.asarray(np.broadcast_to(chunk, (mn, k)))
 
 
-def _operand(m: Machine, op: Wgmma, x: SharedOperand, block: np.ndarray, start: np.ndarray) -> np.ndarray:
+def _operand(
+    m: Blocks, writer: np.ndarray, op: Wgmma, x: SharedOperand, block: np.ndarray, start: np.ndarray
+) -> np.ndarray:
     """An operand as tensor cores read it now, [warpgroup, r, k] in fp64."""
     mn, k = _side(op, x)
     d = x.descriptor
@@ -226,8 +245,7 @@ def _operand(m: Machine, op: Wgmma, x: SharedOperand, block: np.ndarray, start: 
     value = (np.arange(k) if d.major == "k" else np.arange(mn)[:, None]) % CHUNK
     at = block[:, None, None], chunk, np.broadcast_to(value, (mn, k))
     bits = m.memory.view(np.uint16)[at]
-    assert m.units is not None
-    bits[m.units.proxies.writer[at] != NOBODY] = m.poison
+    bits[writer[at] != NOBODY] = m.poison
     return np.asarray(widened(bits.view(m.memory.dtype)).astype(np.float64))
 
 

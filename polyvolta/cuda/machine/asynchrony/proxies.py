@@ -2,7 +2,8 @@
 
 Copy engines and tensor cores reach shared memory by the async proxy, threads by the generic one. What a thread wrote is
 there for engines once that thread has fenced it (`ProxyFence`); before, they may read anything. So each value of shared
-memory has a note of the thread that wrote it and hasn't fenced it.
+memory has a note of the thread that wrote it and hasn't fenced it. What a thread copies asynchronously (`AsyncCopy`) it
+writes, too, when it arrives.
 """
 
 from __future__ import annotations

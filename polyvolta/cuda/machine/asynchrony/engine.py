@@ -3,8 +3,8 @@
 A box is one thread's request. From when it is issued until it arrives its place holds `POISON`; then all of its values
 are there, zeros for those outside of the tensor, and its bytes count for its phase. Where it lies is the engine's own
 affair: lines behind one another from the address of the box's first element on, 16-byte units swizzled by their
-addresses; the tile's layout is asked for that first element alone. A stored box is read at some time before its thread has
-waited for it.
+addresses; the tile's layout is asked for that first element alone. A stored box is read at some time before its thread
+has waited for it.
 
 When that is the kind of run says, as for `copies`. "lazy": boxes arrive when nobody can go on otherwise, one at a time,
 and stored ones are read when they are waited for. A block that ends before is refused.
@@ -14,22 +14,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, BoxCopy, BoxMap, BoxStore
+from polyvolta.cuda.ir.memories import TENSOR_ITEM
+from polyvolta.cuda.machine.asynchrony.phases import PhaseAt, Phases, threads_of, values_at
+from polyvolta.cuda.machine.asynchrony.proxies import NOBODY, Proxies
 from polyvolta.cuda.machine.copies import LONGEST, Arrival, Pending
 from polyvolta.cuda.machine.errors import LeftBehind, NotAChunk, OutOfBounds
-from polyvolta.cuda.machine.phases import PhaseAt, threads_of, values_at
-from polyvolta.cuda.machine.proxies import NOBODY
+from polyvolta.cuda.machine.memories import Blocks
 from polyvolta.cuda.machine.reach import Mask
 from polyvolta.cuda.machine.tables import chunks_of
 from polyvolta.cuda.target.boxes import CHUNK_BYTES, Box, Swizzle
 
-if TYPE_CHECKING:
-    from polyvolta.cuda.machine.machine import Machine
-
+SECTOR = 32  # bytes of global memory
+Moved = tuple[int, int, int]
+"""Bytes of tensors, how many sectors they lie in, bytes of shared memory."""
 LINE_CHUNKS = 8  # of 128 bytes, at a multiple of which a box starts
 
 
@@ -74,6 +76,14 @@ class _Places:
     element: np.ndarray
     inside: np.ndarray
 
+    @property
+    def moved(self) -> Moved:
+        first, last = (self.inside.argmax(-1), self.inside.shape[-1] - 1 - self.inside[..., ::-1].argmax(-1))
+        sector = [np.take_along_axis(self.element, x[..., None], -1) * TENSOR_ITEM // SECTOR for x in (first, last)]
+        lines = self.inside.any(-1, keepdims=True)
+        inside = TENSOR_ITEM * int(np.count_nonzero(self.inside))
+        return inside, int((sector[1] - sector[0] + 1)[lines].sum()), CHUNK_BYTES * self.chunk.size
+
     def some(self, which: np.ndarray) -> _Places:
         return _Places(self.block[which], self.chunk[which], self.element[which], self.inside[which])
 
@@ -98,18 +108,23 @@ class _Store:
 class Engine:
     """The boxes of a batch of blocks.
 
+    Parameters
+    ----------
+    shape : (blocks, warps, 32).
+    times, phases, proxies : those of the batch.
+
     Attributes
     ----------
     copies : those on their way to shared memory, in the order in which they were issued.
     stores : those on their way from there.
     """
 
-    def __init__(self, shape: tuple[int, int, int], times: Times) -> None:
-        self.times, self.shape = times, shape
+    def __init__(self, shape: tuple[int, int, int], times: Times, phases: Phases, proxies: Proxies) -> None:
+        self.times, self.shape, self.phases, self.proxies = times, shape, phases, proxies
         self.copies: list[_Copy] = []
         self.stores: Pending[_Store] = Pending(shape)
 
-    def copy(self, m: Machine, op: BoxCopy, mask: Mask, phase: PhaseAt) -> None:
+    def copy(self, m: Blocks, op: BoxCopy, mask: Mask, phase: PhaseAt) -> Moved:
         """Threads ask for boxes to come."""
         places, _, kept = _places(m, op, mask)
         phase = PhaseAt(phase.row, *(x[kept] for x in (phase.block, phase.thread, phase.slot, phase.number)))
@@ -117,11 +132,12 @@ class Engine:
         made = _Copy(m.ir.box_map(op.map), places, phase, np.ones(count, bool), self.times.due((count,)))
         if self.times.eager:
             self._arrive(m, made, made.left)
-            return
-        _bits(m)[places.block[:, None, None], places.chunk] = m.poison
-        self.copies.append(made)
+        else:
+            _bits(m)[places.block[:, None, None], places.chunk] = m.poison
+            self.copies.append(made)
+        return places.moved
 
-    def store(self, m: Machine, op: BoxStore, mask: Mask) -> None:
+    def store(self, m: Blocks, op: BoxStore, mask: Mask) -> Moved:
         """Threads ask for boxes to go."""
         places, threads, _ = _places(m, op, mask)
         due = self.times.due(())
@@ -132,18 +148,19 @@ class Engine:
             asking = np.zeros(self.shape, bool)
             asking[threads] = True
             self.stores.issue(made, asking)
+        return places.moved
 
     def commit(self, mask: Mask) -> None:
         """Some threads close a group of stores."""
         self.stores.commit(mask)
 
-    def wait(self, m: Machine, newest: int, mask: Mask) -> None:
+    def wait(self, m: Blocks, newest: int, mask: Mask) -> None:
         """Some threads wait for all their groups but the newest."""
         for store, arrived in self.stores.wait(newest, mask):
             assert arrived is not None  # each is some threads'
             self._read(m, store, arrived[store.thread])
 
-    def tick(self, m: Machine) -> None:
+    def tick(self, m: Blocks) -> None:
         """An operation is about to be taken: what is due has come."""
         for one in tuple(self.copies):
             if one.due is not None and (now := one.left & (one.due <= self.times.clock)).any():
@@ -154,7 +171,7 @@ class Engine:
                 self._read(m, issued.what, issued.left[issued.what.thread])
                 self.stores.take(issued, issued.left)
 
-    def hasten(self, m: Machine) -> bool:
+    def hasten(self, m: Blocks) -> bool:
         """Nobody can go on: a copy arrives, the one that is due first. Says whether there was any."""
         if not self.copies:
             return False
@@ -178,39 +195,38 @@ class Engine:
             raise LeftBehind(f"a block ends while a box of {maps[0]} is on its way",
                              where=f"{len(maps)} of them", hint="somebody waits for each")  # fmt: skip
 
-    def _arrive(self, m: Machine, one: _Copy, now: np.ndarray) -> None:
+    def _arrive(self, m: Blocks, one: _Copy, now: np.ndarray) -> None:
         places = one.places.some(now)
         memory = m.tensors[one.map.tensor].values.view(np.uint16)
         values = np.zeros(places.inside.shape, np.uint16)
         values[places.inside] = memory[places.element[places.inside]]
         block = places.block[:, None, None]
         _bits(m)[block, places.chunk] = values.reshape(*places.chunk.shape, CHUNK)
-        assert m.units is not None
-        m.units.proxies.writer[block, places.chunk] = NOBODY
+        self.proxies.writer[block, places.chunk] = NOBODY
         one.left = one.left & ~now
         if not one.left.any() and one in self.copies:
             self.copies.remove(one)
         p = one.phase
-        m.units.phases.bring(m, PhaseAt(p.row, *(x[now] for x in (p.block, p.thread, p.slot, p.number))), one.map.bytes)
+        arrived = PhaseAt(p.row, *(x[now] for x in (p.block, p.thread, p.slot, p.number)))
+        self.phases.bring(m, arrived, one.map.bytes)
 
-    def _read(self, m: Machine, one: _Store, now: np.ndarray) -> None:
+    def _read(self, m: Blocks, one: _Store, now: np.ndarray) -> None:
         places = one.places.some(now)
         block = places.block[:, None, None]
         values = _bits(m)[block, places.chunk].copy()
-        assert m.units is not None
-        unseen = m.units.proxies.writer[block, places.chunk] != NOBODY
+        unseen = self.proxies.writer[block, places.chunk] != NOBODY
         values[unseen] = m.poison
         values = values.reshape(places.inside.shape)
         m.tensors[one.map.tensor].values.view(np.uint16)[places.element[places.inside]] = values[places.inside]
 
 
-def _bits(m: Machine) -> np.ndarray:
+def _bits(m: Blocks) -> np.ndarray:
     """Shared memory, [block, chunk, 8] of bits."""
     return m.memory.view(np.uint16)
 
 
 def _places(
-    m: Machine, op: BoxCopy | BoxStore, mask: Mask
+    m: Blocks, op: BoxCopy | BoxStore, mask: Mask
 ) -> tuple[_Places, tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     """Where boxes are, checked; the threads that ask for them, and which of those that were to."""
     made, tile = m.ir.box_map(op.map), m.ir.tile(op.tile)
@@ -231,9 +247,10 @@ def _places(
     first = tile.start + buffer * tile.chunks + table[tuple(np.clip(x, 0, n - 1) for x, n in zip(place, extents))]
     memory = m.memory.shape[1]
     bad = kept & (first % LINE_CHUNKS != 0)
+    at = CHUNK_BYTES * int(first[bad][0]) if bad.any() else 0
     kept &= _without(m, block, thread, bad, NotAChunk(
-        f"{type(op).__name__} {op.statement}: a box starts at byte {CHUNK_BYTES * int(first[bad][0]) if bad.any() else 0}"
-        f" of shared memory, no multiple of {CHUNK_BYTES * LINE_CHUNKS}"))  # fmt: skip
+        f"{type(op).__name__} {op.statement}: a box starts at byte {at} of shared memory, no multiple of "
+        f"{CHUNK_BYTES * LINE_CHUNKS}"))  # fmt: skip
     chunk = swizzled(box.swizzle, memory)[(first[kept][:, None, None] + _plain(box)) % memory]
     line, run = (index[d][kept] for d in order)
     line, run = line[:, None, None] + np.arange(box.lines)[:, None], run[:, None, None] + np.arange(box.run)
@@ -244,7 +261,7 @@ def _places(
     return _Places(block[kept], chunk, element, inside), threads, kept
 
 
-def _without(m: Machine, block: np.ndarray, thread: np.ndarray, bad: np.ndarray, wrong: Any) -> np.ndarray:
+def _without(m: Blocks, block: np.ndarray, thread: np.ndarray, bad: np.ndarray, wrong: Any) -> np.ndarray:
     """Refuse some threads; which go on."""
     if bad.any():
         refused = np.zeros(m.shape, bool)

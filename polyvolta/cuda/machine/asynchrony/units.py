@@ -6,22 +6,22 @@ what a thread waits for before it takes one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from polyvolta.cuda.ir import boxes, phases, warpgroups
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import operations, walk
+from polyvolta.cuda.machine.asynchrony.engine import Engine, Moved, Times
+from polyvolta.cuda.machine.asynchrony.phases import Phases, PhaseWait
+from polyvolta.cuda.machine.asynchrony.products import Products
+from polyvolta.cuda.machine.asynchrony.proxies import Proxies
 from polyvolta.cuda.machine.copies import Arrival
-from polyvolta.cuda.machine.engine import Engine, Times
-from polyvolta.cuda.machine.phases import Phases, PhaseWait
-from polyvolta.cuda.machine.products import Products
-from polyvolta.cuda.machine.proxies import Proxies
+from polyvolta.cuda.machine.memories import Blocks
 from polyvolta.cuda.machine.reach import EngineReach, Mask, Reaches, SharedReach
 from polyvolta.cuda.machine.strands import Wait
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.machine.machine import Machine
 
 OPERATIONS = (*phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS)
 
@@ -29,6 +29,12 @@ OPERATIONS = (*phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS)
 def needed(ir: KernelIR) -> bool:
     """Whether a kernel speaks to any of them."""
     return any(isinstance(op, OPERATIONS) for op in operations(ir.body))
+
+
+class Served(Blocks, Protocol):
+    """A batch of blocks that has some."""
+
+    units: Units | None
 
 
 class Units:
@@ -47,22 +53,22 @@ class Units:
     ) -> None:
         self.times = Times(arrival, start)
         self.phases = Phases(shape[0], ir.barriers)
-        self.engine = Engine(shape, self.times)
-        self.products = Products(ir, shape, self.times)
         self.proxies = Proxies(shape, chunks)
+        self.engine = Engine(shape, self.times, self.phases, self.proxies)
+        self.products = Products(ir, shape, self.times, self.proxies)
 
-    def wait(self, m: Machine, op: kir.Op, mask: Mask) -> Wait | None:
+    def wait(self, m: Blocks, op: kir.Op, mask: Mask) -> Wait | None:
         """What threads wait for before they take an operation."""
         return PhaseWait(self.phases, self.phases.at(m, op.phase, mask)) if isinstance(op, kir.Await) else None
 
-    def tick(self, m: Machine) -> None:
+    def tick(self, m: Blocks) -> None:
         """An operation is about to be taken."""
         if self.times.random is not None:
             self.times.clock += 1
             self.engine.tick(m)
             self.products.tick(m)
 
-    def took(self, m: Machine, op: kir.Op, mask: Mask, reach: Reaches) -> None:
+    def took(self, m: Blocks, op: kir.Op, mask: Mask, reach: Reaches) -> None:
         """An operation was taken: what it means for those who work beside the threads."""
         if op.orders == "block":
             self.phases.met(mask)
@@ -83,74 +89,78 @@ class Units:
 # ---- effects
 
 
-def _units(m: Machine) -> Units:
+def _units(m: Served) -> Units:
     assert m.units is not None  # of a kernel with such operations
     return m.units
 
 
-def _reaches(m: Machine, op: kir.Op, mask: Mask) -> Reaches:
-    """What engines reach, without any lane's addresses."""
-    return tuple(EngineReach(a, mask) for a in m.accesses(op) if a.space != "registers")
+def _boxes(m: Served, op: kir.BoxCopy | kir.BoxStore, mask: Mask, moved: Moved) -> Reaches:
+    """What the copy engine reaches, without any lane's addresses."""
+    of_tensor, sectors, of_tile = moved
+    return tuple(
+        EngineReach(a, mask, of_tensor, sectors) if a.space == "global" else EngineReach(a, mask, of_tile)
+        for a in m.accesses(op)
+    )
 
 
-def _init(m: Machine, op: kir.InitBarriers, mask: Mask) -> Reaches:
+def _init(m: Served, op: kir.InitBarriers, mask: Mask) -> Reaches:
     _units(m).phases.begin(m, mask)
     return ()
 
 
-def _arrive(m: Machine, op: kir.Arrive, mask: Mask) -> Reaches:
+def _arrive(m: Served, op: kir.Arrive, mask: Mask) -> Reaches:
     rows = _units(m).phases
     rows.arrive(m, rows.at(m, op.phase, mask), op.bytes)
     return ()
 
 
-def _box_copy(m: Machine, op: kir.BoxCopy, mask: Mask) -> Reaches:
+def _box_copy(m: Served, op: kir.BoxCopy, mask: Mask) -> Reaches:
     units = _units(m)
-    units.engine.copy(m, op, mask, units.phases.at(m, op.phase, mask))
-    return _reaches(m, op, mask)
+    return _boxes(m, op, mask, units.engine.copy(m, op, mask, units.phases.at(m, op.phase, mask)))
 
 
-def _box_store(m: Machine, op: kir.BoxStore, mask: Mask) -> Reaches:
-    _units(m).engine.store(m, op, mask)
-    return _reaches(m, op, mask)
+def _box_store(m: Served, op: kir.BoxStore, mask: Mask) -> Reaches:
+    return _boxes(m, op, mask, _units(m).engine.store(m, op, mask))
 
 
-def _commit_stores(m: Machine, op: kir.CommitStores, mask: Mask) -> Reaches:
+def _commit_stores(m: Served, op: kir.CommitStores, mask: Mask) -> Reaches:
     _units(m).engine.commit(mask)
     return ()
 
 
-def _wait_stores(m: Machine, op: kir.WaitStores, mask: Mask) -> Reaches:
+def _wait_stores(m: Served, op: kir.WaitStores, mask: Mask) -> Reaches:
     _units(m).engine.wait(m, op.pending, mask)
     return ()
 
 
-def _proxy_fence(m: Machine, op: kir.ProxyFence, mask: Mask) -> Reaches:
+def _proxy_fence(m: Served, op: kir.ProxyFence, mask: Mask) -> Reaches:
     _units(m).proxies.fence(mask)
     return ()
 
 
-def _wgmma(m: Machine, op: kir.Wgmma, mask: Mask) -> Reaches:
+def _wgmma(m: Served, op: kir.Wgmma, mask: Mask) -> Reaches:
     _units(m).products.issue(m, op, mask)
-    return _reaches(m, op, mask)
+    threads = m.shape[0] * m.shape[1] * kir.LANES if mask is None else int(np.count_nonzero(mask))
+    read = (a for a in m.accesses(op) if a.space == "shared")
+    return tuple(EngineReach(a, mask, a.item * a.values * threads) for a in read)
 
 
-def _wgmma_fence(m: Machine, op: kir.WgmmaFence, mask: Mask) -> Reaches:
+def _wgmma_fence(m: Served, op: kir.WgmmaFence, mask: Mask) -> Reaches:
     _units(m).products.fence(mask)
     return ()
 
 
-def _wgmma_commit(m: Machine, op: kir.WgmmaCommit, mask: Mask) -> Reaches:
+def _wgmma_commit(m: Served, op: kir.WgmmaCommit, mask: Mask) -> Reaches:
     _units(m).products.commit(mask)
     return ()
 
 
-def _wgmma_wait(m: Machine, op: kir.WgmmaWait, mask: Mask) -> Reaches:
+def _wgmma_wait(m: Served, op: kir.WgmmaWait, mask: Mask) -> Reaches:
     _units(m).products.wait(m, op.pending, mask)
     return ()
 
 
-def _nothing(m: Machine, op: kir.Await, mask: Mask) -> Reaches:
+def _nothing(m: Served, op: kir.Await, mask: Mask) -> Reaches:
     return ()  # it was waited for
 
 
@@ -178,11 +188,15 @@ def lockstep(ir: KernelIR) -> bool:
 
     No loop and no condition around what waits or is waited for depends on which block it is. Blocks of which that isn't
     true run one by one: in lockstep one might wait for another one's phase, and so on in a circle that neither is in.
+    Without roles and phases nobody waits but for the own block, in the program's order.
     """
+    statements = [s for _, s in walk(ir.body)]
+    if not any(isinstance(s, (kir.Roles, *OPERATIONS)) for s in statements):
+        return True
     own = {"blockIdx.x", "blockIdx.y", "blockIdx.z"}
     for name, e in ir.derived:
         own |= {name} if e.names() & own else set()
-    for _, s in walk(ir.body):
+    for s in statements:
         bounds = s.conditions if isinstance(s, kir.When) else (*s.lower, *s.upper) if isinstance(s, kir.Loop) else ()
         if any(e.names() & own for e in bounds) and any(_speaks(op) for op in operations((s,))):
             return False
