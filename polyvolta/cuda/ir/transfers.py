@@ -25,7 +25,8 @@ class LoadMatrix(Operation):
     `origin + ownership(lane, i)`.
 
     In instruction n each lane names one chunk of the tile, at `origin + lines(lane, n)`, and gets 2 * `count` values,
-    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b".
+    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b", or "c" of what is where
+    accumulators are.
 
     Parameters
     ----------

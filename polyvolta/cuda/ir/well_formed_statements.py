@@ -235,8 +235,8 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
 def _of_load_matrix(ir: KernelIR, op: LoadMatrix) -> Iterator[str]:
     yield from _of_tile_index(ir, op.tile, op.origin)
     array = _array(ir, op.target)
-    if op.operand not in ("a", "b"):
-        yield f"an operand is a or b, not {op.operand!r}"
+    if op.operand not in ("a", "b", "c"):
+        yield f"an operand is a or b, or c, which is added, not {op.operand!r}"
     if op.count not in op.load.counts:
         yield f"{op.load.title} brings {' or '.join(map(str, op.load.counts))} matrices, not {op.count}"
     elif array.width % (2 * op.count):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, numbered
+from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, instances, numbered
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
 from polyvolta.cuda.build.promotion.nests import NAMES, beside, conjunction, level, members_of
 from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
@@ -176,3 +176,14 @@ def over_fragments(
     warps, points = ([k for k in says if k in part] for part in (nest.between(TILE, WARP), nest.below(WARP)))
     inner = Band(tuple(map(member, points)), child)
     return Band(tuple(map(member, warps)), inner) if warps else inner
+
+
+def once(fragments: Fragments, op: Op, context: Set, who: str = "") -> Piece:
+    """What is done once between two pieces, as by a barrier; by the threads whose number of that name is 0, or by all."""
+    nest, statement = fragments.nest, op.statement
+    named = level(nest, BLOCK)
+    dims = tuple(n for n, _ in named)
+    blocks = fragments.started.apply(members_of(nest, named)).coalesce()
+    extension = instances(statement, dims, nest.above(BLOCK), blocks, (), context)
+    node: Node = Band((Member(((statement, aff(0)),), True, who),)) if who else Leaf()
+    return Piece((statement,), node, (extension,), (Movement(statement, dims, (op,)),))
