@@ -369,7 +369,7 @@ class Barrier(Operation):
 
 @lru_cache(maxsize=256)
 def side_by_side(own: IndexMap, run: int) -> int:
-    """How many of a lane's eight values lie side by side along dimension `run`, from a multiple of so many on: 8, 4, 2, 1.
+    """How many of a lane's eight values are side by side along dimension `run`, from a multiple on: 8, 4, 2 or 1.
 
     >>> from polyvolta.cuda.target.instruction import I, LANE, owned
     >>> own = owned(8, row=LANE // 4 + 8 * (I // 2 % 2), col=2 * (LANE % 4) + I % 2 + 8 * (I // 4))

@@ -25,8 +25,8 @@ class LoadMatrix(Operation):
     `origin + ownership(lane, i)`.
 
     In instruction n each lane names one chunk of the tile, at `origin + lines(lane, n)`, and gets 2 * `count` values,
-    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b", or "c" of what is where
-    accumulators are.
+    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b", or "c" of what is
+    where accumulators are.
 
     Parameters
     ----------
@@ -83,14 +83,15 @@ class StoreMatrix(Operation):
     """The lanes of a warp store one fragment of a result together: the tile's element `origin + ownership(lane, i)`
     becomes value i, of a kernel's 16-bit kind. Of fp32 values it is rounded to nearest even.
 
-    It is `LoadMatrix` turned around: in instruction n each lane names one chunk of the tile, at `origin + lines(lane, n)`,
-    and gives 2 * `count` values, which `store` distributes over the chunks; the two together are the ownership map.
+    It is `LoadMatrix` turned around: in instruction n each lane names one chunk of the tile, at `origin +
+    lines(lane, n)`, and gives 2 * `count` values, which `store` distributes over the chunks; the two together are the
+    ownership map.
 
     Parameters
     ----------
     ownership : { [lane, i] -> [+d0, +d1] }.
-    lines : { [lane, n] -> [+d0, +d1] }, the first of eight values along the tile's contiguous dimension; what lanes from
-        8 * count on name doesn't count.
+    lines : { [lane, n] -> [+d0, +d1] }, the first of eight values along the tile's contiguous dimension; what lanes
+        from 8 * count on name doesn't count.
     count : matrices of an instruction, 1, 2 or 4.
     transposed : whether a lane's two values of a register go to two lines.
     """

@@ -108,7 +108,7 @@ def _load_matrix(m: Machine, op: kir.LoadMatrix, mask: Mask) -> Reaches:
 
 
 def _store_matrix(m: Machine, op: kir.StoreMatrix, mask: Mask) -> Reaches:
-    """What the instruction does: its own distribution over chunks that go where lanes say; no ownership map is asked."""
+    """What the instruction does: values over chunks by its own distribution, chunks to where lanes say."""
     (at,) = found = reaches(m, op, mask)
     who, each, lines = handed(op.store, op.count, op.transposed), 2 * op.count, 8 * op.count
     values = cast(m.element(op.source), POISON[m.ir.kind].dtype).view(np.uint16)

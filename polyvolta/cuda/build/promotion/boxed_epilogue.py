@@ -1,26 +1,27 @@
 """The epilogue of warpgroups: from accumulators through shared memory to the copy engine, piece by piece.
 
-A warpgroup's result, 64 rows of it, goes in *pieces* of as many columns as one box takes. For each of them
+    expect_D, box_bias   the producer has operands brought that are matrices of the result's shape
+    operands_D           until they have come
+    for each piece of 64 rows and as many columns as a box takes, see `result_pieces`:
+      read_bias          other operands of pointwise operations, each value where its accumulator is
+      drain_D            one thread waits until the engine has read what was in the piece's place before
+      free_D             and all of the warpgroup for that thread
+      take_bias, S2, put_D
+                         for each fragment of 16 columns: `ldmatrix`, pointwise operations in registers, `stmatrix`
+      fence_D            what was stored is there for the engine
+      sync_D             and so is what all others stored
+      write_D, commit_D  one thread has the box stored
+    end_D                until all has been read: shared memory must be there as long as that
 
-    read_bias    operands of pointwise operations, each value where its accumulator is
-    drain_D      one thread waits until the engine has read the piece's buffer
-    free_D       and all of the warpgroup for that thread
-    S2, put_D    for each fragment of 16 columns: pointwise operations in registers, `stmatrix`
-    fence_D      what was stored is there for the engine
-    sync_D       and so is what all others stored
-    write_D      one thread has the box stored
-    commit_D
-
-The tree has a band of pieces, and below it a sequence whose filters are about whole pieces or have a band of fragments of
-their own. All are twins of the result: instances of the former at the pieces' base points, of the latter at the
+The tree has a band of pieces, and below it a sequence whose filters are about whole pieces or have a band of fragments
+of their own. All are twins of the result: instances of the former at the pieces' base points, of the latter at the
 fragments'.
 
-A warpgroup has two buffers for each output, pieces take turns: the engine reads one while the other is filled. Where
-there isn't room, it has one. What of a box is outside of its tensor the engine leaves out, so that stores need no
-guards, and there are no versions for full and for partial tiles but where operands are loaded.
+What of a box is outside of its tensor the engine leaves out, or fills with zeros, so that nothing needs a guard, and
+there are no versions for full and for partial tiles but where threads load operands themselves.
 
-Which chunk is whose is `layouts.result_boxes`: the map by which fragments are stored is proved to be the one by which
-the box is read.
+Which value is whose is `layouts.result_boxes`: the map by which fragments are stored, or taken, is proved to be the one
+by which the box is read, or written.
 """
 
 from __future__ import annotations
@@ -361,7 +362,8 @@ class _Builder:
     def piece(self) -> Piece:
         """BAND of the warpgroups, BAND of the pieces, SEQUENCE of the groups."""
         nest, names = self.fragments.nest, [m.statement for _, ms in self.groups for m in ms]
-        warps = [replace(nest.members[k], exprs=tuple((s, n.members[k].of(n.statement)) for s, n in self.own_nests(names)))
+        own = self.own_nests(names)
+        warps = [replace(nest.members[k], exprs=tuple((s, n.members[k].of(n.statement)) for s, n in own))
                  for k in self.warps()]  # fmt: skip
         groups = tuple(Filter(tuple(m.statement for m in ms), self.below(kind, ms)) for kind, ms in self.groups)
         node = self.bands(names, [warps, self.over_pieces(names)], InOrder(groups))
@@ -371,8 +373,9 @@ class _Builder:
             extensions += [enters(of, m.statement) for m in movements if m.statement not in self.nests]
         movements = tuple(m for _, ms in self.groups for m in ms)
         barriers = (OPERANDS,) if self.pieces.operands else ()
-        return Piece(tuple(names), node, tuple(extensions), movements, self.pieces.tiles, tuple(self.registers.values()),
-                     self.pieces.maps, barriers)  # fmt: skip
+        registers = tuple(self.registers.values())
+        return Piece(tuple(names), node, tuple(extensions), movements, self.pieces.tiles, registers, self.pieces.maps,
+                     barriers)  # fmt: skip
 
     def own_nests(self, names: Sequence[str]) -> list[tuple[str, Nest]]:
         """Statements with their schedules; that of twins is the result's."""

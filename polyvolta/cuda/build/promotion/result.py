@@ -179,7 +179,7 @@ def over_fragments(
 
 
 def once(fragments: Fragments, op: Op, context: Set, who: str = "") -> Piece:
-    """What is done once between two pieces, as by a barrier; by the threads whose number of that name is 0, or by all."""
+    """What is done once between two pieces, as by a barrier; by who has 0 for a number of that name, or by all."""
     nest, statement = fragments.nest, op.statement
     named = level(nest, BLOCK)
     dims = tuple(n for n, _ in named)

@@ -1,13 +1,14 @@
-"""Pieces of a warpgroup's result: how many columns each has, where in shared memory it is on its way, how many are at once.
+"""Pieces of a warpgroup's result: how many columns each has, where in shared memory it is on its way, and how many are
+there at once.
 
 A warpgroup's result, 64 rows of it, goes to global memory in *pieces* of as many columns as one box takes, and so do
 the other operands of the epilogue come that are matrices of the result's shape. An operand that lies in memory as an
 output does shares its place: each warp takes the operand's values from where it puts the result's, no value is anybody
 else's. Others have a place of their own.
 
-Operands are brought while products are computed, all pieces of them. So each piece has its own place then. Where nothing
-is brought, or there isn't so much room, two places of a warpgroup take turns: the engine reads one while the other is
-filled. With room for one piece there is one.
+Operands are brought while products are computed, all pieces of them, so each piece has a place of its own then. Where
+nothing is brought, or there isn't so much room, two places of a warpgroup take turns: the engine reads one while the
+other is filled. With room for one piece there is one.
 """
 
 from __future__ import annotations
@@ -136,19 +137,18 @@ def pieces_of(
     columns = gcd(*(plan_result(macro.instruction, tensors[name].order).shape[1] for name in plan.outputs))
     if columns % makers.columns:
         return None
-    made = lambda name, tile: Boxed(  # noqa: E731
-        BoxMap(free_name(f"map_{name}", taken), name, boxes_of(name).box), boxes_of(name), tile
-    )
-    boxes_of = lambda name: plan_result(macro.instruction, tensors[name].order, columns)  # noqa: E731
-    outputs = {name: made(name, free_name(shared_name(name), taken)) for name in plan.outputs}
     whole = [name for name in dict.fromkeys(brought(plan)) if tensors[name].align >= CHUNK]
+    boxes = {name: plan_result(macro.instruction, tensors[name].order, columns) for name in (*plan.outputs, *whole)}
+    maps = {name: BoxMap(free_name(f"map_{name}", taken), name, b.box) for name, b in boxes.items()}
+    tiles = {name: free_name(shared_name(name), taken) for name in boxes}
+    outputs = {name: Boxed(maps[name], boxes[name], tiles[name]) for name in plan.outputs}
     shape, count = (macro.shape[0], columns), prod(counts) * makers.columns // columns
     for some in range(len(whole), -1, -1):
         operands: dict[str, Boxed] = {}
         for name in whole[:some]:
-            free = [m.tile for m in outputs.values() if m.tile not in {o.tile for o in operands.values()}
-                    and m.boxes.order == tensors[name].order]  # fmt: skip
-            operands[name] = made(name, free[0] if free else free_name(shared_name(name), taken))
+            used = {m.tile for m in operands.values()}
+            alike = (m.tile for m in outputs.values() if m.tile not in used and m.boxes.order == boxes[name].order)
+            operands[name] = Boxed(maps[name], boxes[name], next(alike, tiles[name]))
         for buffers in (count,) if some else range(min(BUFFERS, count), 0, -1):
             found = Pieces(outputs, operands, shape, count, buffers, prod(units))
             if found.bytes <= room:

@@ -1,8 +1,8 @@
 """Loads of eight values of a tensor that lie as a fragment's accumulators do, for operands of epilogues.
 
-A lane's values lie where its accumulators lie in the result: of a row-major matrix two are side by side and come with one
-access, others come one by one. The first one's place is computed, all others are so many lines and values further. What
-several of the values are, as those of a vector are in all rows, is loaded once.
+A lane's values lie where its accumulators lie in the result: of a row-major matrix two are side by side and come with
+one access, others come one by one. The first one's place is computed, all others are so many lines and values further.
+What several of the values are, as those of a vector are in all rows, is loaded once.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def load(own: IndexMap, order: tuple[int, ...], width: int, guarded: bool) -> De
     """
     rank = len(order)
     places = [tuple(simplify(own.exprs[d].subs({"i": aff(i)}), LANE) for d in order) for i in range(0, 8, width)]
-    further = [tuple((e - o) for e, o in zip(p, places[0], strict=True)) for p in places]
+    further = [tuple(e - o for e, o in zip(p, places[0], strict=True)) for p in places]
     if not all(e.is_constant for p in further for e in p):
         raise NotPrintable("values of a lane that are differently far apart in each", where=str(own))
     steps = [tuple(e.const for e in p) for p in further]
     distinct = list(dict.fromkeys(steps))
-    before, tests = _start(places[0], rank, guarded)
-    reads = {p: _read(p, width, rank, tests if guarded else None) for p in distinct}
+    before, names = _start(places[0], rank)
+    reads = {p: _read(p, width, rank, names if guarded else None) for p in distinct}
     kind = "unsigned" if width == 2 else "fp16"
-    named = [f"{kind} {', '.join(f'v{n} = {reads[p]}' for n, p in enumerate(distinct))};"]
+    named = [f"const {kind} v{n} = {reads[p]};" for n, p in enumerate(distinct)]
     values = [f"v{distinct.index(p)}" for p in steps]
     words = values if width == 2 else [f"{low} | {high} << 16" for low, high in zip(values[::2], values[1::2])]
     thing = "matrix" if rank == 2 else "vector"
@@ -67,12 +67,10 @@ def load(own: IndexMap, order: tuple[int, ...], width: int, guarded: bool) -> De
     )
 
 
-def _start(first: tuple[Aff, ...], rank: int, guarded: bool) -> tuple[list[str], tuple[str, ...]]:
-    """Lines that name the place of the first value, and the tests' coordinates."""
-    ranges = {**LANE, "line": (0, None), "run": (0, None), "at": (0, None)}
+def _start(first: tuple[Aff, ...], rank: int) -> tuple[list[str], tuple[str, ...]]:
+    """Lines that move to the first value, and what its coordinates are called."""
     names = ("line", "run") if rank == 2 else ("at",)
     lines = [f"{n} += {c_expr(e, LANE)};" for n, e in zip(names, first, strict=True) if e != aff(0)]
-    assert all(n in ranges for n in names)
     place = "matrix + line * ld + run" if rank == 2 else "vector + at"
     return [*lines, f"const fp16 *from = {place};"], names
 
@@ -97,6 +95,6 @@ def _read(more: tuple[int, ...], width: int, rank: int, names: tuple[str, ...] |
 def _shown(own: IndexMap, order: tuple[int, ...]) -> IndexMap:
     """The map in the names of the function's arguments."""
     (lane, (_, values)) = own.inputs
-    names = {d: n for d, n in zip(order, ("line", "run") if len(order) == 2 else ("at",))}
+    names = dict(zip(order, ("line", "run") if len(order) == 2 else ("at",), strict=True))
     exprs = [(f"+{names[d]}", e.subs({"i": var("n")})) for d, e in enumerate(own.exprs)]
     return IndexMap((lane, ("n", values)), tuple(exprs))

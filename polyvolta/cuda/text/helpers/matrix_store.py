@@ -74,7 +74,7 @@ def _store_matrix(
         ("half8 *tile", f"int {line}", f"int {run}", f"const float (&v)[{values}]" if float_ else f"const {given}",
          "int lane"),
         tuple(made),
-        f"the lane's part of the {size} fragment at [{', '.join(names)}]{', rounded to fp16' * float_}, value n of it at\n"
-        f"{shown(ownership, names)}\nfor it the lane names {where} that starts at\n{lines_named(lines, names)}",
+        f"the lane's part of the {size} fragment at [{', '.join(names)}]{', rounded to fp16' * float_}, value n of it"
+        f" at\n{shown(ownership, names)}\nfor it the lane names {where} that starts at\n{lines_named(lines, names)}",
         (SHARED_ADDRESS, *((ROUND_HALF2,) if float_ else ()), single),
     )  # fmt: skip
