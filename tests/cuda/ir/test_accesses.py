@@ -29,8 +29,8 @@ from polyvolta.cuda.ir.kernel_ir import (
     Runs,
     Scale,
     SharedStore,
-    StoreMatrix,
     SharedTile,
+    StoreMatrix,
     TakeRun,
     WaitCopies,
     Zero,
@@ -189,7 +189,8 @@ CASES = {
     "matrices stored two at a time, transposed, of fp32": (
         StoreMatrix(D, "shared_B", (8 * C, T), OWN, TWICE, 2, True),
         [single("read", "hmma_C", C, Z),
-         Access("shared", "write", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="STSM.16.MT88.2", lanes=16)],
+         Access("shared", "write", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="STSM.16.MT88.2",
+                lanes=16)],
     ),
     "a load of a fragment's values": (
         GlobalLoad(HALF, "C", INDEX, None, True, own=OWN),
