@@ -249,6 +249,7 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     The tiles of a piece stay as it placed them. The last piece's come behind all others', or at the start if that
     would be more than `limit` bytes.
 
+    >>> from polyvolta.sched.nodes import Leaf
     >>> pieces = [Piece((), Leaf(), (), (), (SharedTile(name, 0, 64),)) for name in ("shared_A", "exchange")]
     >>> for limit in (2048, 1024):
     ...     tiles, overlap = shared_places(pieces, limit)
