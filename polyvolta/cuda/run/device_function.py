@@ -40,8 +40,13 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
 
     Raises
     ------
-    NotADeviceFunction : more static shared memory than there is.
+    NotADeviceFunction : more static shared memory than there is; tensor maps among the arguments.
     """
+    if ir.maps:
+        raise NotADeviceFunction(
+            f"{ir.name} is given tensor maps, which are arguments of launches alone",
+            hint="another macro_mma, whose operands threads copy; Options(fragments=2) has one chosen",
+        )
     if shared not in ("auto", "static", "dynamic"):
         raise NotADeviceFunction(f"shared is {shared!r}", hint='"static", "dynamic" or "auto"')
     static = shared == "static" or (shared == "auto" and ir.shared_bytes <= STATIC_BYTES)
