@@ -1,4 +1,4 @@
-"""Operations of Turing and Ampere: matrices from shared memory to fragments, asynchronous copies to shared memory.
+"""Operations of Turing and later: matrices between shared memory and fragments, asynchronous copies to shared memory.
 
 A copy is *issued* by a thread and *complete* some time later: between the two its 16 bytes in shared memory are
 anything. The thread's copies since its last `CommitCopies` are a group; `WaitCopies(pending)` returns when all its
@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
-from polyvolta.cuda.ir.accesses import Access, Operation, Work, of_element
+from polyvolta.cuda.ir.accesses import CONVERT, Access, Operation, Work, of_element
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, ZERO, Element, Memories
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.target.matrix_load import LDMATRIX, LINES, MatrixLoad
+from polyvolta.cuda.target.matrix_load import LDMATRIX, LINES, STMATRIX, MatrixLoad, MatrixStore
 from polyvolta.sets import Aff, var, xor
 
 
@@ -25,7 +25,8 @@ class LoadMatrix(Operation):
     `origin + ownership(lane, i)`.
 
     In instruction n each lane names one chunk of the tile, at `origin + lines(lane, n)`, and gets 2 * `count` values,
-    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b".
+    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b", or "c" of what is
+    where accumulators are.
 
     Parameters
     ----------
@@ -75,6 +76,59 @@ class LoadMatrix(Operation):
     @property
     def together(self) -> str:
         return "warp"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMatrix(Operation):
+    """The lanes of a warp store one fragment of a result together: the tile's element `origin + ownership(lane, i)`
+    becomes value i, of a kernel's 16-bit kind. Of fp32 values it is rounded to nearest even.
+
+    It is `LoadMatrix` turned around: in instruction n each lane names one chunk of the tile, at `origin +
+    lines(lane, n)`, and gives 2 * `count` values, which `store` distributes over the chunks; the two together are the
+    ownership map.
+
+    Parameters
+    ----------
+    ownership : { [lane, i] -> [+d0, +d1] }.
+    lines : { [lane, n] -> [+d0, +d1] }, the first of eight values along the tile's contiguous dimension; what lanes
+        from 8 * count on name doesn't count.
+    count : matrices of an instruction, 1, 2 or 4.
+    transposed : whether a lane's two values of a register go to two lines.
+    """
+
+    source: Element
+    tile: str
+    origin: tuple[Aff, ...]
+    ownership: IndexMap
+    lines: IndexMap
+    count: int = 4
+    transposed: bool = False
+    buffer: Aff = ZERO
+    store: MatrixStore = STMATRIX
+    statement: str = ""
+
+    @property
+    def instructions(self) -> int:
+        """How many a fragment takes."""
+        return self.lines.inputs[1][1]
+
+    def accesses(self, ir: Memories) -> tuple[Access, ...]:
+        order = ir.tile(self.tile).order
+        run = order[-1] if order else 0  # of a tile without a layout, where nobody may store so
+        place = Access(
+            "shared", "write", self.tile, self.origin, CHUNK * self.instructions, CHUNK, TENSOR_ITEM,
+            own=_named(self.lines, run), slot=self.buffer, opcode=self.store.opcode(self.count, self.transposed),
+            lanes=LINES * self.count,
+        )  # fmt: skip
+        return of_element(ir, "read", self.source), place
+
+    @property
+    def together(self) -> str:
+        return "warp"
+
+    def work(self, ir: Memories) -> Work:
+        source = ir.register(self.source.array)
+        return Work({CONVERT: source.width} if source.kind == "float" else {})
 
 
 @lru_cache(maxsize=256)
@@ -205,5 +259,5 @@ class WaitCopies(Operation):
         return f"waits for {newest}"
 
 
-OPERATIONS = (LoadMatrix, AsyncCopy, CommitCopies, WaitCopies)
+OPERATIONS = (LoadMatrix, StoreMatrix, AsyncCopy, CommitCopies, WaitCopies)
 """Those of this module."""

@@ -35,7 +35,7 @@ from polyvolta.cuda.machine.reach import (
     WarpAccess,
     settled,
 )
-from polyvolta.cuda.machine.tables import added
+from polyvolta.cuda.machine.tables import added as added
 from polyvolta.cuda.machine.tables import apply as apply
 from polyvolta.cuda.machine.tables import chunks_of as chunks_of
 from polyvolta.cuda.machine.tables import further as further
@@ -346,9 +346,9 @@ def which(m: Machine, index: Index, extents: Any, more: Index, mask: Mask, value
     That is all that a kernel's text compares; who may be below 0 is a mistake (`_Tensor.guarded`).
     """
     inside: Any = True
-    for x, extent, ahead in zip(index, extents, more, strict=True):
+    for x, extent, o in zip(index, extents, more, strict=True):
         x, extent = (np.asarray(v)[..., None] for v in (x, extent))
-        inside = inside & (x + ahead < extent)
+        inside = inside & (x + o < extent)
     inside = np.broadcast_to(inside, (*m.shape, values))
     return inside if mask is None else inside & mask[..., None]
 

@@ -24,6 +24,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Pointwise,
     Scale,
     SharedStore,
+    StoreMatrix,
     TakeRun,
     WaitCopies,
     Zero,
@@ -34,8 +35,10 @@ from polyvolta.cuda.text.expression import literal
 from polyvolta.cuda.text.helpers import (
     async_copy,
     exchange,
+    global_fragment,
     global_memory,
     matrix_load,
+    matrix_store,
     mma,
     phases,
     pointwise,
@@ -77,6 +80,8 @@ def statement(scope: Scope, op: Op) -> str:
             t = scope.ir.tile(tile)
             function = shared.store(t, scope.operands.get(tile, "tile"))
             return scope.call(function, scope.buffer(tile, buffer), scope.element(source), *scope.place(index, t.order))
+        case StoreMatrix():
+            return _matrix_store(scope, op)
         case FragmentLoad() | LoadMatrix():
             return _fragment_load(scope, op)
         case Mma(d, a, b, macro):
@@ -128,6 +133,9 @@ def _global_load(scope: Scope, op: GlobalLoad) -> str:
     _need_kind(scope, op.target, "half", f"a load of {op.tensor}")
     t = scope.ir.tensor(op.tensor)
     rank = len(t.dims)
+    if op.own is not None:
+        function = global_fragment.load(op.own, t.order, op.width(scope.ir), op.guarded)
+        return f"{scope.element(op.target)} = {scope.call(function, *_access(scope, op, t), 'lane')}"
     along = "one" if op.along is None else "run" if op.along == t.order[-1] else "line"
     function = global_memory.load(rank, along, t.align if along == "run" else 1, op.guarded)
     return f"{scope.element(op.target)} = {scope.call(function, *_access(scope, op, t))}"
@@ -210,6 +218,14 @@ def _fragment_load(scope: Scope, op: FragmentLoad | LoadMatrix) -> str:
     else:
         function = shared.fragment_load(tile, op.operand, op.ownership, op.access, steps)
     return scope.call(function, scope.element(op.target), start, *scope.place(origin, tile.order), "lane")
+
+
+def _matrix_store(scope: Scope, op: StoreMatrix) -> str:
+    tile, source = scope.ir.tile(op.tile), scope.ir.register(op.source.array)
+    steps = tuple(gcd(x, scope.multiple(e)) for x, e in zip(shared.extents(op.ownership), op.origin))
+    function = matrix_store.store_matrix(tile, op, scope.kinds[source.name], steps)
+    start = scope.buffer(op.tile, op.buffer)
+    return scope.call(function, start, *scope.place(op.origin, tile.order), scope.element(op.source), "lane")
 
 
 def _exchange_load(scope: Scope, op: ExchangeLoad) -> str:

@@ -31,6 +31,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     SharedTile,
+    StoreMatrix,
     TakeRun,
     WaitCopies,
     Zero,
@@ -181,6 +182,21 @@ CASES = {
         [Access("shared", "read", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="LDSM.16.MT88.2", lanes=16),
          half("write", "hmma_B", Z)],
     ),
+    "matrices stored": (
+        StoreMatrix(A, "shared_A", (Z, 8 * C), OWN, LINES, buffer=C % 2),
+        [half("read", "hmma_A", C),
+         in_memory("shared", "write", "shared_A", (Z, 8 * C), 8, own=NAMED, slot=C % 2, opcode="STSM.16.M88.4")],
+    ),
+    "matrices stored two at a time, transposed, of fp32": (
+        StoreMatrix(D, "shared_B", (8 * C, T), OWN, TWICE, 2, True),
+        [single("read", "hmma_C", C, Z),
+         Access("shared", "write", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="STSM.16.MT88.2",
+                lanes=16)],
+    ),
+    "a load of a fragment's values": (
+        GlobalLoad(HALF, "C", INDEX, None, True, own=OWN),
+        [Access("global", "read", "C", INDEX, 8, 2, 2, own=OWN, guarded=True), half("write", "run_half", Z)],
+    ),
     "an asynchronous copy": (
         AsyncCopy("A", INDEX, 1, "shared_A", (T, 8 * C), C % 2),
         [in_memory("global", "read", "A", INDEX, 8, along=1, when="completion", opcode="LDGSTS.128"),
@@ -251,7 +267,8 @@ def test_arrays_touched_are_those_of_the_accesses(op, expected):
 def test_who_takes_part_together_and_what_is_ordered():
     together = {name: op.together for name, (op, _) in CASES.items()}
     warps = {"a product", "pieces of fp16", "pieces of fp32", "a run", "a run of three parts",
-             "matrices", "matrices two at a time, transposed"}  # fmt: skip
+             "matrices", "matrices two at a time, transposed", "matrices stored",
+             "matrices stored two at a time, transposed, of fp32"}  # fmt: skip
     assert {n for n, who in together.items() if who == "warp"} == warps
     assert {n for n, who in together.items() if who == "block"} == {"a barrier"}
     assert [Barrier(scope).together for scope in ("block", "warp")] == ["block", "warp"]
