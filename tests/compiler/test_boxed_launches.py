@@ -45,6 +45,13 @@ def compiled(a: str = "row", b: str = "col", c: str = "row", partial: str = "gua
     return pv.compile(pv.output(out, "C", layout=c), target=SM_90A, options=replace(OPTIONS, partial=partial))
 
 
+@cache
+def residual() -> pv.Kernel:
+    """relu(A @ B + R), all of it by boxes."""
+    D = pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col") + pv.tensor("R", (M, N)))
+    return pv.compile(pv.output(D, "D"), target=SM_90A, options=OPTIONS)
+
+
 class Driver(test_run_on_device.Driver):
     """Finds matrices where maps say, too."""
 
@@ -166,6 +173,27 @@ def test_a_vector_and_a_result_that_are_not_aligned_are_accessed_narrowly_beside
     assert {"A", "B"} <= mapped and len(driver.variants) == 1
     widths = {t.name: t.align for t in driver.variants[0].ir.tensors}
     assert widths["bias"] == 1 and ("C" in mapped or widths["C"] == 1)
+
+
+@pytest.mark.parametrize(("astray", "mapped"), [
+    ((), {"A", "B", "R", "D"}), (("D",), {"A", "B", "R"}), (("R",), {"A", "B", "D"}), (("R", "D"), {"A", "B"}),
+    (("A", "D"), set()),
+], ids=str)  # fmt: skip
+def test_what_an_epilogue_reads_and_writes_has_boxes_where_the_engine_takes_it(torch, driver, astray, mapped):
+    """Whatever is beside it; products keep their boxes as long as their operands have them."""
+    kernel = residual()
+    assert kernel.boxed == {"A", "B", "R", "D"}
+    for seed in range(2):
+        shapes = {"A": (70, 40), "B": (40, 56), "R": (70, 56), "D": (70, 56)}
+        a, b, r, d = (
+            values(s, "col" if n == "B" else "row", offset=3 * (n in astray), seed=seed) for n, s in shapes.items()
+        )
+        assert kernel(a, b, r, out=d) is d
+        exact = np.maximum(a.array.astype(np.float64) @ b.array + r.array, 0)
+        assert np.linalg.norm(d.array - exact) <= 5e-4 * np.linalg.norm(exact)
+    (variant,) = driver.variants
+    assert {m.tensor for m in variant.ir.maps} == mapped
+    assert kernel.variant(**dict.fromkeys(astray, 1)).boxed == mapped
 
 
 def test_padded_copies_are_taken_and_what_needs_none_may_lie_anywhere(torch, driver):
