@@ -30,8 +30,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler import warpgroups
-from polyvolta.compiler.blocks import blocks, count
+from polyvolta.compiler.rule import warpgroups
+from polyvolta.compiler.rule.blocks import blocks, count
 from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES

@@ -18,7 +18,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.compiler.blocks import blocks
+from polyvolta.compiler.rule.blocks import blocks
 from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
 from polyvolta.cuda.target.instruction import LANES, WARPGROUP
