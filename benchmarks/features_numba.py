@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -134,7 +133,8 @@ def device_function_and_what_follows() -> str:
     """By blocks in the plain order, and in groups of two rows, of which the last has one."""
     for target in _runnable():
         for group in (1, 2):
-            _followed(product(replace(SMALL, group=group), target=target, name="inner"), 320, 192, 160)
+            options = pv.Options(block_tile=(64, 64, 32), group=group)
+            _followed(product(options, target=target, name="inner"), 320, 192, 160)
     return f"in both orders of blocks, {', '.join(_runnable())}"
 
 

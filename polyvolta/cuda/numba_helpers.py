@@ -162,7 +162,7 @@ def place_of_block(order: BlockOrder) -> Any:
     require_numba()
     from numba import cuda
 
-    return _function("place_of_block", (), python_lines(order), {x: getattr(cuda, x) for x in ("gridDim", "blockIdx")})
+    return _function("place_of_block", (), python_lines(order), {"cuda": cuda})
 
 
 def macro_mma(macro: MacroMma) -> Any:

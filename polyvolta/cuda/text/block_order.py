@@ -33,6 +33,7 @@ class Unsigned:
     binds: int = ATOM
     floor: ClassVar[str] = "/"
     suffix: ClassVar[str] = "u"
+    home: ClassVar[str] = ""  # of the hardware's numbers
 
     def __str__(self) -> str:
         return self.text
@@ -57,7 +58,7 @@ class Unsigned:
 
 
 class Whole(Unsigned):
-    """The same in Python.
+    """The same in numba's Python.
 
     >>> x, y = Whole("x"), Whole("y")
     >>> print((x + 3 * y) // (2 * y), at_most(x, 8))
@@ -65,7 +66,7 @@ class Whole(Unsigned):
     """
 
     __slots__ = ()
-    floor, suffix = "//", ""
+    floor, suffix, home = "//", "", "cuda."
 
 
 @at_most.register
@@ -84,7 +85,8 @@ def _infix(operator: str, left: Unsigned | int, right: Unsigned | int, binds: in
 def _steps(order: BlockOrder, names: Sequence[Unsigned]) -> tuple[Sequence[Unsigned], ...]:
     """A block's group, its place there and the group's height; and column and row by the names of the three."""
     group, place, height = names
-    columns, rows, x, y = (type(group)(name) for name in ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y"))
+    numbers = ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y")
+    columns, rows, x, y = (type(group)(f"{group.home}{name}") for name in numbers)
     return (*order.grouped(columns * y + x, columns), order.height(group, rows)), order.placed(group, place, height)
 
 
@@ -92,13 +94,13 @@ def python_lines(order: BlockOrder) -> list[str]:
     """The body of a Python function that returns (column, row) of a block's place in the grid, as numba reads it.
 
     >>> print(*python_lines(BlockOrder(8)), sep="\\n")
-    group = (gridDim.x * blockIdx.y + blockIdx.x) // (8 * gridDim.x)
-    place = (gridDim.x * blockIdx.y + blockIdx.x) % (8 * gridDim.x)
-    height = min(8, gridDim.y - 8 * group)
+    group = (cuda.gridDim.x * cuda.blockIdx.y + cuda.blockIdx.x) // (8 * cuda.gridDim.x)
+    place = (cuda.gridDim.x * cuda.blockIdx.y + cuda.blockIdx.x) % (8 * cuda.gridDim.x)
+    height = min(8, cuda.gridDim.y - 8 * group)
     return place // height, 8 * group + place % height
     """
     if order.plain:
-        return ["return blockIdx.x, blockIdx.y"]
+        return ["return cuda.blockIdx.x, cuda.blockIdx.y"]
     names = [Whole(name) for name in ("group", "place", "height")]
     values, (column, row) = _steps(order, names)
     return [*(f"{name} = {value}" for name, value in zip(names, values)), f"return {column}, {row}"]
