@@ -21,6 +21,7 @@ from polyvolta.cuda.text.helpers.values import declared
 from polyvolta.cuda.text.kernel_head import banner, opening
 from polyvolta.cuda.text.scope import Scope, single
 from polyvolta.cuda.text.statements import MARK, statement
+from polyvolta.cuda.text.thread_numbers import numbers, numbers_again, renewed
 
 PRELUDE = """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction
@@ -92,9 +93,11 @@ def _kernel(scope: Scope) -> str:
         copies = f"{t.buffers} buffers of " if t.buffers > 1 else ""
         pointer = scope.typed("half8 *const")
         lines.append(f"  {pointer} {t.name} = shared_memory{start};  // {copies}{t.chunks} chunks of 8 values")
-    lines += ["", "  const int linearId = threadIdx.x;"]
-    lines += [f"  const int {name} = {scope.c(e)};" for name, e in ir.derived]
-    body = [line for k, s in enumerate(ir.body) for line in ["", *statement(scope, s, 1, (k,))]]
+    starts = renewed(ir)
+    lines += ["", *numbers(scope, variable=bool(starts))]
+    body = []
+    for k, s in enumerate(ir.body):
+        body += ["", *(numbers_again(scope) if k in starts else []), *statement(scope, s, 1, (k,))]
     lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free)
     lines.append("")
     for r in ir.registers:

@@ -114,6 +114,16 @@ def instruction(width: int, guarded: bool) -> DeviceFunction:
     )
 
 
+WIDE_PRODUCT = DeviceFunction(
+    "wide_product",
+    "long long",
+    ("int a", "int b"),
+    ("long long product;", 'asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));', "return product;"),
+    "a * b in 64 bits, by the instruction for it: the compiler would widen a factor outside of a loop, and have the\n"
+    "product of two wide ones inside",
+)
+
+
 @cache
 def copy(rank: int, align: int, guarded: bool, pieces: IndexMap | None = None) -> DeviceFunction:
     """The copy of eight values of a matrix (rank 2) or a vector to a chunk, in accesses of `align` values.
@@ -124,11 +134,14 @@ def copy(rank: int, align: int, guarded: bool, pieces: IndexMap | None = None) -
         other.
     """
     matrix = rank == 2
-    array, at = ("matrix", "line * ld + run") if matrix else ("vector", "at")
+    wide = matrix and align == CHUNK  # of several pieces the compiler keeps what they share, and lacks registers
+    place = "wide_product(line, ld) + run" if wide else "line * ld + run"
+    array, at = ("matrix", place) if matrix else ("vector", "at")
     what, first = ("global", "run") if matrix else ("vector", "at")
     whole = "matrix[line, run .. run+7]" if matrix else "vector[at .. at+7]"
     name = f"copy_{what}_{global_memory.BITS[align]}{'_guarded' if guarded else ''}"
-    parameters = ("half8 *chunk", *global_memory.parameters(rank, "const "),
+    source = ("const fp16 *__restrict__ matrix", "int line", "int run", "int ld")
+    parameters = ("half8 *chunk", *(source if wide else global_memory.parameters(rank, "const ")),
                   *(global_memory.extents(rank) if guarded else ()), *(("int lane",) if pieces else ()))  # fmt: skip
     lines_apart = ", lines ld apart" if matrix else ""
     zeros = f", with zeros for what is outside of the {array}" if guarded else ""
@@ -153,7 +166,8 @@ def copy(rank: int, align: int, guarded: bool, pieces: IndexMap | None = None) -
     about = f"{whole} to a chunk of shared memory{lines_apart}, in {moved}{zeros}"
     if pieces:
         about += f"; the lanes' pieces lie in different banks:\n{pieces}"
-    return DeviceFunction(name, "void", parameters, tuple(body), about, (single,))
+    needs = (WIDE_PRODUCT, single) if wide else (single,)
+    return DeviceFunction(name, "void", parameters, tuple(body), about, needs)
 
 
 def _each(align: int, pieces: IndexMap | None, call: str) -> list[str]:
