@@ -54,7 +54,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.registry import targets
-from polyvolta.cuda.text.block_order import python_lines
+from polyvolta.cuda.text.head.block_order import python_lines
 from polyvolta.sets import Aff, UnknownName, nearest
 from polyvolta.sets.values.aff import Floor, Xor
 

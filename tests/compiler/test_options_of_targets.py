@@ -12,7 +12,7 @@ from polyvolta.compiler.options import default_options
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.text.c_expr import NotPrintable
-from polyvolta.cuda.text.kernel_head import ONE_BLOCK
+from polyvolta.cuda.text.head.kernel_head import ONE_BLOCK
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 

@@ -22,8 +22,8 @@ from typing import Any
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR
 from polyvolta.cuda.numba_helpers import require_numba
+from polyvolta.cuda.text.head.kernel_head import opening
 from polyvolta.cuda.text.helpers.kinds import in_kind
-from polyvolta.cuda.text.kernel_head import opening
 
 STATIC_BYTES = 48 * 1024  # of shared memory that a function may have of its own
 
