@@ -1,1 +1,1 @@
-"""From the kernel IR to CUDA C++: control, expressions, names; `head`, what a kernel begins with; `helpers`, the device functions."""
+"""From the kernel IR to CUDA C++: control, expressions, names; `head` has its first lines, `helpers` device functions."""
