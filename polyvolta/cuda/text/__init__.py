@@ -1,1 +1,1 @@
-"""From the kernel IR to CUDA C++: control, expressions, names; `head` has its first lines, `helpers` device functions."""
+"""From the kernel IR to CUDA C++: control, expressions, names; first lines in `head`, device functions in `helpers`."""
