@@ -22,7 +22,7 @@ from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.run import gpu, launch, prepared
 from polyvolta.cuda.run.device_array import DeviceArray, read_interface
 from polyvolta.cuda.run.views import BadArray
-from polyvolta.cuda.text import kernel_head
+from polyvolta.cuda.text.head import kernel_head
 from polyvolta.graph.functions.formats import KINDS
 from tests.compiler.test_run import KERNEL, PADDING, error, made, operands, two_results
 from tests.cuda.ir.ir_example import matmul_ir
