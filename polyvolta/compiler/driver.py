@@ -137,7 +137,7 @@ def _made(
     fine, contracted = decompose(graph, options, macro.shape, context, reach, makers.result(macro.shape), makers.names)
     tensors = tensors_of(graph)
     limit, asynchronous = options.shared_limit(target), bool(target.copies)
-    reached = {n: replace(t, align=CHUNK // 2) if n in plain else t for n, t in tensors.items()}
+    reached = {n: replace(t, align=CHUNK // 2) if n in plain or _ends_within(t) else t for n, t in tensors.items()}
     promotion = promote(fine, contracted, idiom, reached, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
@@ -176,6 +176,12 @@ def _without_boxes(
         return _made(graph, target, options, name, plain=before | plain)
     others = complete(Options(accumulators=options.accumulators), needs_of(idiom), replace(target, families=()))
     return _made(graph, target, others, name)
+
+
+def _ends_within(t: GlobalTensor) -> bool:
+    """Whether a result's lines are known to end within a chunk, where boxes would be clipped further on."""
+    extent = t.dims[t.order[-1]]
+    return t.written and isinstance(extent, int) and extent % CHUNK > 0
 
 
 def _whole(t: GlobalTensor) -> GlobalTensor:

@@ -298,3 +298,15 @@ def test_another_gpu_is_refused_and_what_runs_there_named(gpu, why):
     with pytest.raises(WrongGpu, match=why) as found:
         check_block("kern0", "sm_90a", Limits(gpu, 1024, 232448, 65536), ir.threads, ir.shared_bytes)
     assert "of sm_80" in found.value.hint
+
+
+@pytest.mark.parametrize("sizes", [(100, 75, 99), (75, 72, 64), (72, 100, 40)])
+@pytest.mark.parametrize("layout", ["row", "col"])
+def test_results_of_a_known_size_have_boxes_if_lines_are_whole_chunks(sizes, layout):
+    """Boxes are clipped by chunks when they are stored, and by values when they are read."""
+    m, n, k = sizes
+    product = pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")
+    kernel = pv.compile(pv.output(product, "C", layout=layout), target=SM_90A, options=OPTIONS)
+    assert kernel.boxed == {"A", "B", *(["C"] if (n if layout == "row" else m) % 8 == 0 else [])}
+    a, b = values((m, k)).array, values((k, n), "col").array
+    assert error(kernel.interpret(a, b), a, b) <= 5e-4
