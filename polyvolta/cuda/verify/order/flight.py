@@ -18,16 +18,16 @@ are there for products behind a `WgmmaFence`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Element
-from polyvolta.cuda.ir.walk import IrPath, elements
+from polyvolta.cuda.ir.kernel_ir import Element
+from polyvolta.cuda.ir.walk import elements
 from polyvolta.cuda.verify.engine.addresses import byte_text
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.order.footprints import BLOCK, THREAD, WARP, Footprint, Footprints
+from polyvolta.cuda.verify.order.footprints import THREAD, WARP, Footprint, Footprints
 from polyvolta.cuda.verify.order.found import Case, Point, case, smallest, who
 from polyvolta.cuda.verify.order.program import FENCE, READ, STORE, Event
 from polyvolta.cuda.verify.order.relations import common, earlier, less, then, together
@@ -41,7 +41,6 @@ from polyvolta.cuda.verify.order.roles import (
     REGISTERS,
     TAKE,
     TOUCHING,
-    WAIT_BOXES,
     Party,
     Rows,
 )
@@ -62,22 +61,15 @@ class Meet:
     scope: str
 
 
-@dataclass(slots=True)
 class PartyFootprints(Footprints):
-    """Footprints that meet in parties instead of warps."""
-
-    rows: Rows
+    """Footprints that meet in parties of threads."""
 
     def __init__(self, rows: Rows) -> None:
-        self.ir, self.rows = rows.ir, rows
-        self._known, self._places, self._scoped, self._equal = {}, {}, {}, {}
-        Footprints.__post_init__(self)
-        number = np.zeros(self.ir.threads, np.int64)
+        Footprints.__init__(self, rows.ir)
+        self.rows = rows
+        self._number_of = np.zeros(self.ir.threads, np.int64)
         for p in rows.parties:
-            number[p.mask.ravel()] = p.number
-        self._number_of = number
-
-    _number_of: np.ndarray = None  # type: ignore[assignment]
+            self._number_of[p.mask.ravel()] = p.number
 
     def _made(self, key: tuple[str, Aff | None, int], rows: list) -> Footprint:
         name, slot, chunks = key
@@ -92,17 +84,10 @@ class PartyFootprints(Footprints):
                 a, b = one[mine == p], other[its == q]
                 first, second = self.rows.parties[p], self.rows.parties[q]
                 key = first.kind, second.kind, first.strand == second.strand, p == q
-                if (key in seen and p != q) or not len(np.intersect1d(a // threads, b // threads)):
-                    continue
-                scopes = Footprints._meet(self, a, b) if p == q else (self._apart(a, b),)
+                scopes = Footprints._meet(self, a, b) if len(np.intersect1d(a // threads, b // threads)) else ()
                 found += [Meet(first, second, s) for s in scopes if (*key, s) not in seen]
-                seen |= {key, *((*key, s) for s in scopes)}
+                seen |= {(*key, s) for s in scopes}
         return tuple(found)
-
-    def _apart(self, a: np.ndarray, b: np.ndarray) -> str:
-        """Whether threads of two parties meet in one warp alone."""
-        found = Footprints._meet(self, a, b)
-        return WARP if found == (WARP,) else BLOCK
 
 
 class Flight:
@@ -236,7 +221,7 @@ class Flight:
         if first.name in self.rows.loose:
             raise Undecided(f"{what}: so it seems, but it may be that this doesn't happen for these sizes")
         address = byte_text(self.rows.ir, self._reached(place, point, one) * self.footprints.piece, place.tile)
-        return Case(_with(found.case, address), found.at, found.other)
+        return replace(found, case=replace(found.case, address=address))
 
     def _instant(self, e: Event, values: tuple[int, ...]) -> tuple:
         numbers = iter(values)
@@ -370,9 +355,3 @@ def _trips(one: Sequence[tuple[int, str]], other: Sequence[tuple[int, str]]) -> 
             ways.append([*same, var(y + "'") - var(x) - 1])
             same = [*same, var(x) - var(y + "'"), var(y + "'") - var(x)]
     return [*ways, same]
-
-
-def _with(found, address: str):
-    from dataclasses import replace
-
-    return replace(found, address=address)
