@@ -27,6 +27,7 @@ from polyvolta.cuda.mutants import (
     pipeline,
     results,
     rings,
+    roles,
     transfers,
     trees,
 )
@@ -43,7 +44,7 @@ K = TypeVar("K")
 MUTANTS: dict[str, Mutant] = {
     m.name: m
     for module in (
-        arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, blocks, trees,
+        arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, roles, blocks, trees,
     )
     for m in module.MUTANTS
 }  # fmt: skip

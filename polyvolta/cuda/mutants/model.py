@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, SharedTile, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Roles, SharedTile, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
 from polyvolta.sched.tree import Schedule
 
@@ -159,6 +159,8 @@ def rewritten(body: tuple[Stmt, ...], change: Callable[[Op], tuple[Stmt, ...]]) 
             out.append(replace(s, body=rewritten(s.body, change)))
         elif isinstance(s, When):
             out.append(replace(s, body=rewritten(s.body, change), orelse=rewritten(s.orelse, change)))
+        elif isinstance(s, Roles):
+            out.append(replace(s, roles=tuple(replace(r, body=rewritten(r.body, change)) for r in s.roles)))
         else:
             out += change(s)
     return tuple(out)
