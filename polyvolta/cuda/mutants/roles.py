@@ -65,8 +65,8 @@ def _free(ir: KernelIR, *kinds: type) -> list[IrPath]:
 
 
 def _last_waits(ir: KernelIR) -> list[IrPath]:
-    """Waits for all of a warpgroup's products."""
-    return places(ir, WgmmaWait, where=lambda op: op.pending == 0)
+    """Waits for products behind the loops over k tiles."""
+    return [at for at in places(ir, WgmmaWait) if at not in _in_loops(ir, WgmmaWait)]
 
 
 # ---- changes
@@ -199,7 +199,7 @@ MUTANTS = (
     _m("free slots a phase before", "the producer waits for a release before the last one",
        ("not_overwritten", "phases"), ERROR, lambda ir: _of_phase(ir, _free(ir, Await), number=-1)),
     _m("a free slot that is another one", "the producer waits for the slot behind the one that it fills",
-       ("not_overwritten",), ERROR, lambda ir: _of_phase(ir, _free(ir, Await), slot=1)),
+       ("phases",), ERROR, lambda ir: _of_phase(ir, _free(ir, Await), slot=1)),
     _m("another slot is released", "warpgroups release the slot behind theirs",
        ("phases",), ERROR, lambda ir: _of_phase(ir, _free(ir, Arrive), slot=1)),
     _m("boxes count for another slot", "bytes of boxes are counted by the barrier of the slot behind theirs",

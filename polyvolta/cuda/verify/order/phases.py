@@ -22,7 +22,7 @@ import numpy as np
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.found import Case, case, smallest, who
 from polyvolta.cuda.verify.order.program import BARRIER, Event
-from polyvolta.cuda.verify.order.relations import common, less, then
+from polyvolta.cuda.verify.order.relations import common, less, then, together
 from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, INIT, Party, Rows, phase_of
 from polyvolta.cuda.verify.order.sync import Meetings
 from polyvolta.sets import Map, Set, var
@@ -178,12 +178,27 @@ class Phases:
         row = self.row(e)
         before = self._shifted(e, -self.slots[row], at_least=0)
         for party in self._parties(e):
-            point = smallest(less(before, self.meetings.arrived_before(e, party).reverse()))
+            left = less(before, self.meetings.arrived_before(e, party).reverse())
+            point = None if left.is_empty() else smallest(self._unknown(e, party, left))
             if point is not None:
                 does = {ARRIVE: "arrives in", BOX: "has bytes sent for", AWAIT: "waits for"}[e.kind]
                 phase = self.name(row, point.other[0] + self.slots[row])
                 return case(self.rows, point, f"{who(party)} {does} {phase}, {what}", e, party, point.one)
         return None
+
+    def _unknown(self, e: Event, party: Party, left: Map) -> Map:
+        """{ event -> phase }: those of some phases that nobody on the way to an event has waited for, of which not even
+        all arrivals come before it; where bytes are counted, too, arrivals alone say nothing."""
+        row = self.row(e)
+        if any(self.row(b) == row for b in self.rows.of(BOX)):
+            return left
+        found = [left.subtract_range(self.complete(row))]
+        for a in (a for a in self.rows.of(ARRIVE) if self.row(a) == row):
+            names = then(left, self.meetings.at(a).reverse())
+            for p in (p for p in self.rows.parties if p.takes(a)):
+                known = self.meetings.in_order(a, p, e, party, p is party and p.threads == 1)
+                found.append(then(less(names, known.reverse()), self.meetings.at(a)))
+        return together(found, left)
 
     def _parities(self) -> Case | None:
         """Who waits for a phase begins behind the one before it and goes on before the next one is complete."""

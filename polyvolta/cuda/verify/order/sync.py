@@ -159,8 +159,7 @@ class Meetings:
             own = self.enters(p)
             for left, at in self.leaves(p):
                 out = at.reverse()
-                found += [then(out, self.before(left, e), m) for e, m in own if e is not left]
-                found += [then(out, self.before(left, e), m) for e, m in own if e is left and e.dims]
+                found += [then(out, self.before(left, e), m) for e, m in own]
                 found.append(then(out, self._by_products(left, p)))
         return together([m for m in found if not m.is_empty()], self.relations.nothing()).coalesce()
 
@@ -213,10 +212,11 @@ class Meetings:
     # ---- questions
 
     def entered(self, event: Event, party: Party) -> Map:
-        """{ event -> meeting }: a party's event is before the meeting, which it enters itself, or its warpgroup."""
+        """{ event -> meeting }: a party's event is before the meeting, which it, the party, or its warpgroup enters."""
         key = "entered", event.name, party.kind, party.strand
         if key not in self._kept:
-            maps = [then(self.before(event, e), m) for e, m in self.enters(party) if e is not event or e.dims]
+            maps = [then(self.before(event, e), m) for e, m in self.enters(party)]
+            maps += [m for e, m in self.enters(party) if e is event]
             self._kept[key] = together([*maps, self._by_products(event, party)], self.relations.nothing()).coalesce()
         return self._kept[key]
 
@@ -224,7 +224,7 @@ class Meetings:
         """{ meeting -> event }: a meeting is before a party's event, since the party, or its warpgroup, has left it."""
         key = "left", event.name, party.kind, party.strand
         if key not in self._kept:
-            maps = [then(m.reverse(), self.before(e, event)) for e, m in self.leaves(party) if e is not event or e.dims]
+            maps = [then(m.reverse(), self.before(e, event)) for e, m in self.leaves(party)]
             products, waits = self._products(party)
             if products:
                 behind = then(self.covers(party), self._between(waits, [event]))
