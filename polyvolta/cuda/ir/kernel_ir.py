@@ -7,9 +7,9 @@ tiles in shared memory, arrays in registers. Every place that an operation touch
 expressions, the interpreter evaluates them for all threads at once, the verifier reads them as relations; no
 reader has index arithmetic of its own.
 
-The memories are those of `ir.memories`, the operations those of `ir.operations`, `ir.transfers`, `ir.phases`, `ir.boxes`
-and `ir.warpgroups`, and what an operation says of itself is told in `ir.accesses`; here are control and the kernel as a
-whole, and all names of these.
+The memories are those of `ir.memories`, the operations those of `ir.operations`, `ir.transfers`, `ir.phases`,
+`ir.boxes` and `ir.warpgroups`, and what an operation says of itself is told in `ir.accesses`; here are control and the
+kernel as a whole, and all names of these.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ from polyvolta.sets import Aff
 Op = Operation
 """Any operation, of this package or of another."""
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
-              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers, Arrive, Await,
-              BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait)  # fmt: skip
+              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers, Arrive,
+              Await, BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit,
+              WgmmaWait)  # fmt: skip
 """Those of this package."""
 
 

@@ -341,10 +341,12 @@ class Barrier(Operation):
         return self.scope
 
     def work(self, ir: Memories) -> Work:
-        return Work({"BAR.SYNC" if self.scope == "block" else "WARPSYNC": 1})
+        return Work({"WARPSYNC" if self.scope == "warp" else "BAR.SYNC": 1})
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
-        return "waits for all warps of the block" if self.scope == "block" else "its lanes wait for one another"
+        if self.scope == "warp":
+            return "its lanes wait for one another"
+        return f"waits for all warps of {'the block' if self.scope == 'block' else f'its {self.scope}'}"
 
 
 def _of_tensor(ir: Memories, kind: str, op: GlobalLoad | GlobalStore) -> Access:

@@ -314,7 +314,8 @@ class Worded(Operation):
     ({"words": (("slot", var("nobody")),)}, "the place in back is nobody, and nobody has no value there"),
     ({"waits": "grid"}, "it has together 'grid', where 'thread' or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
     ({"waits": None}, "it has together None"),
-    ({"fences": "cluster"}, "it has orders 'cluster', where None or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
+    ({"fences": "cluster"},
+     "it has orders 'cluster', where None or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
 ])  # fmt: skip
 def test_words_that_nobody_knows_are_refused(changes, said):
     """A store of the kind "store" would count as a read, and its missing barrier as one that nobody needs."""
