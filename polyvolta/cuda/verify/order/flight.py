@@ -30,7 +30,7 @@ from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.footprints import THREAD, WARP, Footprint, Footprints
 from polyvolta.cuda.verify.order.found import Case, Point, case, smallest, who
 from polyvolta.cuda.verify.order.program import FENCE, READ, STORE, Event
-from polyvolta.cuda.verify.order.relations import common, earlier, less, then, together
+from polyvolta.cuda.verify.order.relations import common, less, then, together
 from polyvolta.cuda.verify.order.roles import (
     BOX,
     DONE,
@@ -172,18 +172,22 @@ class Flight:
 
     def _first(self, late: bool) -> Case | None:
         for one, other, meet, place, left in self._unordered:
-            for reads, bad in self._by_trips(one, other, left):
+            for reads, bad in self._by_trips(one, other, meet, left):
                 if reads == late and (point := smallest(bad)) is not None:
                     return self._case(one, other, meet, place, point, bad)
         return None
 
-    def _by_trips(self, one: Event, other: Event, bad: Map) -> Iterator[tuple[bool, Map]]:
-        """Whether pairs are a write and a read of it, or one that overwrites: by the trips that they belong to."""
+    def _by_trips(self, one: Event, other: Event, meet: Meet, bad: Map) -> Iterator[tuple[bool, Map]]:
+        """Whether pairs are a write and a read of it, or one that overwrites: by the program of a role, or the trips of
+        two that they belong to."""
         if one.kind in WRITES and other.kind in WRITES:
             yield False, bad
             return
         write, read, flip = (one, other, False) if one.kind in WRITES else (other, one, True)
-        ahead = self.relations.pairs(write, read, _trips(self._trip(write), self._trip(read)))
+        if meet.one.role == meet.other.role:
+            ahead = self.relations.before(write, read)
+        else:
+            ahead = self.relations.pairs(write, read, _trips(self._trip(write), self._trip(read)))
         ahead = ahead.reverse() if flip else ahead
         yield True, common(bad, ahead)
         yield False, less(bad, ahead)
@@ -210,7 +214,8 @@ class Flight:
     def _case(self, one: Event, other: Event, meet: Meet, place: Footprint, point: Point, bad: Map) -> Case:
         """The second of two accesses, in the program's trips, with the first as the other place."""
         instants = (self._instant(one, point.one), self._instant(other, point.other))
-        swap = instants[1] < instants[0] or (instants[0] == instants[1] and other.kind in WRITES)
+        tie = one.at > other.at if meet.one.role == meet.other.role else other.kind in WRITES
+        swap = instants[1] < instants[0] or (instants[0] == instants[1] and tie)
         pair = [(one, meet.one, point.one), (other, meet.other, point.other)]
         (first, mine, at), (last, its, there) = reversed(pair) if swap else pair
         trips = ", ".join(f"{d} = {v}" for d, v in zip(first.dims, at))

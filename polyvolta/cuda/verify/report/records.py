@@ -252,3 +252,5 @@ PROOFS = {
     "barriers_reached": "every barrier is reached by all threads of its block, or warp",
 }
 """Every kind of proof, in the order of the report, in words."""
+OF_PHASES = ("phases", "deadlock", "in_flight", "proxies")
+"""Those that kernels have a use for which have roles, or barriers in memory."""

@@ -71,7 +71,7 @@ class Instances:
 
     Parameters
     ----------
-    threads : those that are looked at: of each kind one in each warpgroup.
+    threads : those that are looked at: of each kind one in each warpgroup, of a warp's lanes one of the first two.
     """
 
     def __init__(self, ir: KernelIR, sizes: dict[str, int], threads: list[int]) -> None:
@@ -82,22 +82,24 @@ class Instances:
         self.bytes: dict[tuple, list[int]] = defaultdict(lambda: [0, 0])
         self.awaited: set[tuple] = set()
         self.touches: list[tuple] = []  # (writes, tile, buffer, begin, over)
-        self.programs = {t: program(ir, t, sizes) for t in range(ir.threads)}
-        for t, ops in self.programs.items():
-            for path, op, values in ops:
-                self.count(op, values)
+        self.programs = {}
+        for t in range(ir.threads):
+            if t % 32 < 2:  # the other lanes of a warp do what its second one does
+                self.programs[t] = program(ir, t, sizes)
+                for _, op, values in self.programs[t]:
+                    self.count(op, values, 1 if t % 32 == 0 else 31)
             if t in threads:
-                self.thread(t, ops)
+                self.thread(t, self.programs[t])
 
     def phase(self, p, values) -> tuple:
         return "phase", p.barriers, p.slot.evaluate(values), p.number.evaluate(values)
 
-    def count(self, op, values) -> None:
+    def count(self, op, values, threads: int) -> None:
         if isinstance(op, Arrive):
-            self.arrivals[self.phase(op.phase, values)] += 1
-            self.bytes[self.phase(op.phase, values)][0] += op.bytes
+            self.arrivals[self.phase(op.phase, values)] += threads
+            self.bytes[self.phase(op.phase, values)][0] += threads * op.bytes
         elif isinstance(op, BoxCopy):
-            self.bytes[self.phase(op.phase, values)][1] += self.ir.box_map(op.map).bytes
+            self.bytes[self.phase(op.phase, values)][1] += threads * self.ir.box_map(op.map).bytes
 
     def thread(self, t: int, ops: list[tuple]) -> None:
         last, groups, open_, meetings, products = None, [], [], 0, 0
