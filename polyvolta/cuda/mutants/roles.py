@@ -32,7 +32,6 @@ from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, differing, edited, places, without
 from polyvolta.sets import var
 
-
 # ---- what there is
 
 
@@ -76,7 +75,8 @@ def _of_phase(ir: KernelIR, at: list[IrPath], slot: int = 0, number: int = 0) ->
     """Operations name another slot, or another phase."""
     def change(op: Any) -> tuple[Stmt, ...]:
         p, slots = op.phase, ir.phases(op.phase.barriers).slots
-        return (replace(op, phase=replace(p, slot=(p.slot + slot) % slots if slot else p.slot, number=p.number + number)),)
+        other = (p.slot + slot) % slots if slot else p.slot
+        return (replace(op, phase=replace(p, slot=other, number=p.number + number)),)
 
     return edited(ir, at, change)
 
@@ -173,7 +173,7 @@ REFUSED, OTHER = ("refused",), ("values",)
 """What a run shows under some order of events: the machine refuses it, or something else is computed."""
 
 MUTANTS = (
-    _m("boxes are not waited for", "products begin when their warpgroup comes to them, whether boxes have arrived or not",
+    _m("boxes are not waited for", "products begin when their warpgroup comes to them, whatever has arrived",
        ("barriers_between",), REFUSED, _dropped(lambda ir: _full(ir, Await))),
     _m("free slots are not waited for", "the producer has boxes copied to slots that products still read",
        ("not_overwritten", "phases"), REFUSED, _dropped(lambda ir: _free(ir, Await))),
@@ -214,7 +214,8 @@ MUTANTS = (
        ("phases",), REFUSED, lambda ir: _wanted(ir, False, -1)),
     _m("each warp releases", "one thread of each warp releases a slot, four times as many as its phase waits for",
        ("phases",), REFUSED, _each_warp),
-    _m("bytes short", "phases expect 16 bytes less than boxes bring", ("phases",), REFUSED, lambda ir: _expected(ir, -16)),
+    _m("bytes short", "phases expect 16 bytes less than boxes bring",
+       ("phases",), REFUSED, lambda ir: _expected(ir, -16)),
     _m("bytes long", "phases expect 16 bytes more than boxes bring",
        ("phases", "deadlock"), REFUSED, lambda ir: _expected(ir, 16)),
     _m("the producer leaves early", "the last tile is never brought", ("deadlock",), REFUSED,
@@ -230,6 +231,6 @@ MUTANTS = (
        _dropped(lambda ir: places(ir, ProxyFence))),
     _m("no barrier before boxes are stored", "a thread has a box stored that others of its warpgroup still write",
        ("barriers_between",), (), _dropped(_before_stores)),
-    _m("stored boxes are not waited for", "the program ends while boxes are read from shared memory", ("in_flight",), REFUSED,
-       _dropped(lambda ir: places(ir, WaitStores))),
+    _m("stored boxes are not waited for", "the program ends while boxes are read from shared memory",
+       ("in_flight",), REFUSED, _dropped(lambda ir: places(ir, WaitStores))),
 )  # fmt: skip

@@ -98,8 +98,8 @@ class Barriers(Stateless):
         relation = f"{listed(counts)}; each is reached by all of its threads or by none of them"
         scopes = {op.together for op in operations(self.ir.body)}
         more = "".join(f", or all of its {scope}" for scope in ("warpgroup", "role") if scope in scopes)
-        text = f"every barrier is reached by all {self.ir.threads} threads of its block, or 32 of its warp{more}, or by none"
-        return Verdict(text, relation)
+        all_of = f"all {self.ir.threads} threads of its block, or 32 of its warp{more}"
+        return Verdict(f"every barrier is reached by {all_of}, or by none", relation)
 
 
 def together(op: Operation) -> str | None:

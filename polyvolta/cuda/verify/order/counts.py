@@ -1,12 +1,13 @@
 """Numbers of k tiles in place of sizes: what orders a ring counts tiles, and no proof about it needs to know of what.
 
-A loop over k tiles ends at floor((K + 63)/64) - 1, a second one's tiles have numbers c2 + floor((K + 63)/64), and a slot
-is floor((K + 64*c2 + 63)/192). With a parameter T for floor((K + 63)/64) these are T - 1, c2 + T and floor((T + c2)/3):
+A loop over k tiles ends at floor((K + 63)/64) - 1, a second one's tiles have numbers c2 + floor((K + 63)/64), and the
+phase of one is floor((K + 64*c2 + 63)/192). With a parameter T for floor((K + 63)/64) these are T - 1, c2 + T and
+floor((T + c2)/3):
 
     floor(b/d) = T:     floor((b + d*x)/(d*q)) = floor((T + x)/q),     b + d*x >= 0  <=>  T + x >= 0
 
-for every integer x, so nothing is lost; every T from its least value on is that of some size. Where a size is left beside
-its T, the two stay tied together by d*T <= b < d*T + d.
+for every integer x, so nothing is lost; every T from its least value on is that of some size. Where a size is left
+beside its T, the two stay tied together by d*T <= b < d*T + d.
 """
 
 from __future__ import annotations

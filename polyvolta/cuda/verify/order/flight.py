@@ -1,18 +1,18 @@
 """What is in flight is left alone: stages of a ring, accumulators of running products, boxes that are being stored.
 
-The copy engine writes a stage at some time between the issue of a box and the completion of the phase that counts it; a
-product reads stages, reads and writes its accumulators, between its issue and a wait of its warpgroup that covers it; a
-stored box is read until its thread's wait. All others are done when the thread goes on. Of two accesses to one place one
-of which writes, the one must be over before the other begins, in one way or the other, whatever threads make them:
+The copy engine writes a stage at some time between the issue of a box and the completion of the phase that counts it;
+a product reads stages, reads and writes its accumulators, between its issue and a wait of its warpgroup that covers it;
+a stored box is read until its thread's wait. All others are done when the thread goes on. Of two accesses to one place
+one of which writes, the one must be over before the other begins, in one way or the other, whatever threads make them:
 
     over(x) before begin(y),  or  over(y) before begin(x)
 
-by program order, phases, barriers and waits (`sync`), for each pair of instances that meet in a slot. Where nothing says
-so, the one that belongs to the earlier trip is taken for the first: a read of what was written is too early, a write over
-what was to be read, or written, before is too early, too. These are two statements.
+by program order, phases, barriers and waits (`sync`), for each pair of instances that meet in a slot. Where nothing
+says so, the one that belongs to the earlier trip is taken for the first: a read of what was written is too early, a
+write over what was to be read, or written, before is too early, too. These are two statements.
 
-What threads write the engines see behind a `ProxyFence` of the writing threads alone; and registers that threads touched
-are there for products behind a `WgmmaFence`.
+What threads write the engines see behind a `ProxyFence` of the writing threads alone; and registers that threads
+touched are there for products behind a `WgmmaFence`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from functools import cached_property
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import Element
+from polyvolta.cuda.ir.kernel_ir import LANES, Element
 from polyvolta.cuda.ir.walk import elements
 from polyvolta.cuda.verify.engine.addresses import byte_text
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.order.footprints import THREAD, WARP, Footprint, Footprints
+from polyvolta.cuda.verify.order.footprints import THREAD, WARP, Footprint, Footprints, threads_at
 from polyvolta.cuda.verify.order.found import Case, Point, case, smallest, who
 from polyvolta.cuda.verify.order.program import FENCE, READ, STORE, Event
 from polyvolta.cuda.verify.order.relations import common, less, then, together
@@ -107,11 +107,11 @@ class Flight:
     # ---- shared memory
 
     @cached_property
-    def _unordered(self) -> tuple[tuple[Event, Event, Meet, Footprint, Map], ...]:
+    def _unordered(self) -> tuple[tuple[Event, Event, Meet, tuple[Footprint, Footprint], Map], ...]:
         """Pairs of events that meet, and the instances of which nothing says that the one is over before the other."""
         return tuple(self._pairs())
 
-    def _pairs(self) -> Iterator[tuple[Event, Event, Meet, Footprint, Map]]:
+    def _pairs(self) -> Iterator[tuple[Event, Event, Meet, tuple[Footprint, Footprint], Map]]:
         events = self.rows.of(*TOUCHING)
         for k, one in enumerate(events):
             for other in events[k:]:
@@ -121,9 +121,10 @@ class Flight:
                     self._checked.append((one, other, a.tile))
                     if self._plainly(one, other, meet):  # type: ignore[arg-type]
                         continue
-                    left = less(self._meeting(one, other, when, meet), self._ordered(one, other, meet))  # type: ignore[arg-type]
+                    left = self._meeting(one, other, when, meet)  # type: ignore[arg-type]
+                    left = less(left, self._ordered(one, other, meet))  # type: ignore[arg-type]
                     if not left.is_empty():
-                        yield one, other, meet, a, left  # type: ignore[misc]
+                        yield one, other, meet, (a, b), left  # type: ignore[misc]
 
     def _meeting(self, one: Event, other: Event, when: list[Aff], meet: Meet) -> Map:
         ways = [when]
@@ -171,10 +172,10 @@ class Flight:
         return self._first(False)
 
     def _first(self, late: bool) -> Case | None:
-        for one, other, meet, place, left in self._unordered:
+        for one, other, meet, places, left in self._unordered:
             for reads, bad in self._by_trips(one, other, meet, left):
                 if reads == late and (point := smallest(bad)) is not None:
-                    return self._case(one, other, meet, place, point, bad)
+                    return self._case(one, other, meet, places, point)
         return None
 
     def _by_trips(self, one: Event, other: Event, meet: Meet, bad: Map) -> Iterator[tuple[bool, Map]]:
@@ -211,33 +212,41 @@ class Flight:
         masks = [t.mask for t in e.touches] or [e.mask]
         return any(m is None or bool((m & p.mask).any()) for m in masks)
 
-    def _case(self, one: Event, other: Event, meet: Meet, place: Footprint, point: Point, bad: Map) -> Case:
+    def _case(self, one: Event, other: Event, meet: Meet, places: tuple[Footprint, Footprint], point: Point) -> Case:
         """The second of two accesses, in the program's trips, with the first as the other place."""
         instants = (self._instant(one, point.one), self._instant(other, point.other))
         tie = one.at > other.at if meet.one.role == meet.other.role else other.kind in WRITES
         swap = instants[1] < instants[0] or (instants[0] == instants[1] and tie)
-        pair = [(one, meet.one, point.one), (other, meet.other, point.other)]
-        (first, mine, at), (last, its, there) = reversed(pair) if swap else pair
+        piece, *threads = self._reached(one, other, meet, places, point)
+        pair = [(one, meet.one, point.one, places[0], threads[0]), (other, meet.other, point.other, places[1], threads[1])]
+        (first, mine, at, _, its_first), (last, its, there, place, its_last) = reversed(pair) if swap else pair
         trips = ", ".join(f"{d} = {v}" for d, v in zip(first.dims, at))
-        does = f"{who(its)} {VERBS[last.kind]} {place.tile}"
-        did = f"{who(mine)} {VERBS[first.kind]} there{f' at {trips}' if trips else ''}"
+        does = f"{who(its, its_last)} {VERBS[last.kind]} {place.tile}"
+        did = f"{who(mine, its_first)} {VERBS[first.kind]} there{f' at {trips}' if trips else ''}"
         what = f"{does}, and nothing says that what {did} is over"
-        found = case(self.rows, point, what, last, its, there, other=first.touches[0].path, path=last.touches[0].path)
         if first.name in self.rows.loose:
             raise Undecided(f"{what}: so it seems, but it may be that this doesn't happen for these sizes")
-        address = byte_text(self.rows.ir, self._reached(place, point, one) * self.footprints.piece, place.tile)
-        return replace(found, case=replace(found.case, address=address))
+        found = case(self.rows, point, what, last, its, there, other=first.touches[0].path, path=last.touches[0].path)
+        address = byte_text(self.rows.ir, piece * self.footprints.piece, place.tile)
+        warp, lane = divmod(its_last, LANES)
+        return replace(found, case=replace(found.case, address=address, warp=warp, lane=lane))
+
+    def _reached(
+        self, one: Event, other: Event, meet: Meet, places: tuple[Footprint, Footprint], point: Point
+    ) -> tuple[int, int, int]:
+        """A piece of memory that two accesses reach in a case, and by which thread each."""
+        threads, found = self.rows.ir.threads, []
+        for e, f, values, party in zip((one, other), places, (point.one, point.other), (meet.one, meet.other)):
+            mine = f.pairs[party.mask.ravel()[f.pairs % threads]]
+            if f.slot is not None:
+                slot = f.slot.evaluate({**point.params, **dict(zip(e.dims, values))})
+                mine = mine + int(slot) * f.size * threads  # type: ignore[call-overload]
+            found.append(mine)
+        return threads_at(found[0], found[1], threads, meet.scope)
 
     def _instant(self, e: Event, values: tuple[int, ...]) -> tuple:
         numbers = iter(values)
         return tuple((n, next(numbers) if name else 0) for n, name in self._trip(e))
-
-    def _reached(self, f: Footprint, point: Point, one: Event) -> int:
-        """A piece of memory that a footprint reaches."""
-        piece = int(f.pairs[0]) // self.rows.ir.threads
-        if f.slot is None:
-            return piece
-        return piece + f.size * int(f.slot.evaluate({**point.params, **dict(zip(one.dims, point.one))}))  # type: ignore[call-overload]
 
     # ---- proxies
 
@@ -256,8 +265,8 @@ class Flight:
                         fenced = then(self.meetings.before(one, f), self.meetings.in_order(f, mine, other, its, same))
                         needs = less(needs, fenced)
                     if (point := smallest(needs)) is not None:
-                        what = (f"{who(its)} {VERBS[other.kind]} {a.tile}, which {who(mine)} has written, and no fence of "
-                                "that thread makes it seen past the threads")  # fmt: skip
+                        what = (f"{who(its)} {VERBS[other.kind]} {a.tile}, which {who(mine)} has written, and no fence "
+                                "of that thread makes it seen past the threads")  # fmt: skip
                         return case(self.rows, point, what, other, its, point.other, other=one.touches[0].path)
         return None
 
@@ -265,11 +274,12 @@ class Flight:
 
     @cached_property
     def running(self) -> Case | None:
-        """Registers that are touched while products run that have them, or before a fence; or an end before all is over."""
+        """Registers that are touched while products run that have them, or unfenced; or an end before all is over."""
         for strand in self.rows.strands.values():
             party = strand[0]
             for product in (e for e in self.rows.of(PRODUCT) if party.takes(e)):
-                found = self._left_running(product, party, self.meetings.covers(party), "the program ends while it runs")
+                covers = self.meetings.covers(party)
+                found = self._left_running(product, party, covers, "the program ends while it runs")
                 found = found or self._touched(product, party) or self._ready(product, party)
                 if found is not None:
                     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from polyvolta.cuda.ir.kernel_ir import LANES
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.program import Event
@@ -80,7 +81,7 @@ def case(
     return Case(found, event.path if path is None else path, other)
 
 
-def who(party: Party) -> str:
-    """A party in words: its role, and the thread that stands for it."""
-    warp, lane = party.first
+def who(party: Party, thread: int | None = None) -> str:
+    """A party in words: its role, and the thread, or one that stands for it."""
+    warp, lane = party.first if thread is None else divmod(thread, LANES)
     return f"{party.role or 'the block'}'s warp {warp}, lane {lane}"

@@ -71,7 +71,8 @@ class Phases:
             split: list[tuple[Set, tuple[int, int, int]]] = []
             for phases, got in pieces:
                 more = phases & image
-                split += [(more, tuple(a + b for a, b in zip(got, gets))), (phases - image, got)]  # type: ignore[list-item]
+                both = (got[0] + gets[0], got[1] + gets[1], got[2] + gets[2])
+                split += [(more, both), (phases - image, got)]
                 image = image - phases
             pieces = [(p, g) for p, g in (*split, (image, gets)) if not p.is_empty()]
         for phases, got in pieces:
@@ -123,7 +124,7 @@ class Phases:
         if len(begins) > 1 or begins[0].dims or begins[0].mask is None or np.count_nonzero(begins[0].mask) != 1:
             point = smallest(self.meetings.relations.instances(begins[0]))
             return point and case(self.rows, point, "the barriers begin more than once", begins[0], None, point.one)
-        (begin,), meets = begins, [b for b in self.rows.of(BARRIER)]
+        (begin,), meets = begins, self.rows.of(BARRIER)
         before = [self.meetings.before(begin, b) for b in meets]
         for e in uses:
             behind = Set._of(self.meetings.relations.params, [])
@@ -154,15 +155,16 @@ class Phases:
             if (t.arrivals, t.announced) != (wanted, t.sent):
                 got = f"gets {t.arrivals} arrivals and {t.sent} bytes"
                 need = f"it waits for {wanted} and {t.announced}"
-                return self._of_phase(t.row, t.phases, lambda name: f"{name} {got}; {need}")
+                return self._of_phase(t.row, t.phases, f"{got}; {need}")
         return None
 
-    def _of_phase(self, row: str, phases: Set, what) -> Case | None:
-        """A case of one of some phases, at who arrives there, has bytes sent, or waits."""
+    def _of_phase(self, row: str, phases: Set, what: str) -> Case | None:
+        """A case of one of some phases, at who arrives there, has bytes sent, or waits: what is said of it."""
         for e in (e for kind in (ARRIVE, BOX, AWAIT) for e in self.rows.of(kind) if self.row(e) == row):
             point = smallest(self.meetings.at(e).intersect_range(phases))
             if point is not None:
-                return case(self.rows, point, what(self.name(row, point.other[0])), e, self._parties(e)[0], point.one)
+                said = f"{self.name(row, point.other[0])} {what}"
+                return case(self.rows, point, said, e, self._parties(e)[0], point.one)
         return None
 
     def _current(self) -> Case | None:
@@ -250,7 +252,7 @@ class Phases:
             same = self.meetings.relations.pairs(node, node, [[var("n") - var("n'"), var("n'") - var("n")]])
             itself = common(same, closure)
             if not itself.is_empty():
-                return self._of_phase(row, itself.domain(), lambda name: f"{name} is complete only behind itself")
+                return self._of_phase(row, itself.domain(), "is complete only behind itself")
         return None
 
     # ---- parts
@@ -277,7 +279,7 @@ class Phases:
     def relation(self) -> str:
         """What each row's phases get."""
         said = [f"{t.arrivals} arrivals and {t.sent} bytes: {t.phases.coalesce()}" for t in self.tallies]
-        rows = [f"{name}[n], n = {s}*phase + slot" if s > 1 else f"{name}[n], n = phase" for name, s in self.slots.items()]
+        rows = [f"{row}[n], n = {f'{s}*phase + slot' if s > 1 else 'phase'}" for row, s in self.slots.items()]
         return "; ".join([*rows, *said, self.numbers])
 
     @property

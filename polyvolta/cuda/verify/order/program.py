@@ -153,8 +153,10 @@ class Reader:
                         out += self.when(s, path, loops, mask)
                     case Roles():
                         out += self.roles(s, path, loops, mask)
-                    case _:
+                    case Operation():
                         out += self.operation(s, path, loops, mask)
+                    case _:
+                        raise Undecided(f"{type(s).__name__}: the order of what is in it is not known here")
             except Undecided as undecided:
                 undecided.path = undecided.path or path
                 raise
@@ -311,7 +313,8 @@ def _events(
         ops = [node.op] if node.op is not None else []
         while touches and k < len(nodes) and _follows(node, nodes[k]):
             touches.append(nodes[k].touch)  # type: ignore[union-attr, arg-type]
-            ops += [nodes[k].op] if nodes[k].op is not None and nodes[k].op is not ops[-1] else []  # type: ignore[union-attr]
+            further = nodes[k].op  # type: ignore[union-attr]
+            ops += [further] if further is not None and further is not ops[-1] else []
             k += 1
         counts[node.kind] = counts.get(node.kind, 0) + 1
         name = f"{node.kind.replace(' ', '_')}{counts[node.kind]}"

@@ -75,9 +75,9 @@ def phases(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Phases are what they are called."""
     of = order_of(ir).phases
     text = (
-        "every phase gets exactly the arrivals and bytes that it waits for, each behind the phase before it in its slot; "
-        "who waits for one is never two phases behind, so that parities tell them apart; barriers begin before their use, "
-        "and every box is waited for"
+        "every phase gets exactly the arrivals and bytes that it waits for, each behind the phase before it in its "
+        "slot; who waits for one is never two phases behind, so that parities tell them apart; barriers begin before "
+        "their use, and every box is waited for"
     )
     return _verdict(text, of.relation, of.wrong)
 
@@ -93,11 +93,12 @@ def in_flight(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Registers of products."""
     of = order_of(ir)
     text = (
-        "accumulators are touched behind a wait that covers their products, and a fence is between that and the products "
-        "to come; at the end no product and no stored box is on its way"
+        "accumulators are touched behind a wait that covers their products, and a fence is between that and the "
+        "products to come; at the end no product and no stored box is on its way"
     )
     covers = [str(m) for p in of.flight.rows.parties if (m := of.meetings.covers(p)).parts]
-    return _verdict(text, f"waits cover {covers[0]}; {of.phases.numbers}" if covers else "no products", of.flight.running)
+    relation = f"waits cover {covers[0]}; {of.phases.numbers}" if covers else "no products"
+    return _verdict(text, relation, of.flight.running)
 
 
 def proxies(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
@@ -111,8 +112,8 @@ def between(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Reads behind what they read."""
     of = order_of(ir)
     text = (
-        "what is read from shared memory has arrived: boxes behind the phase that counts their bytes, what threads write "
-        "behind a barrier of those who read it"
+        "what is read from shared memory has arrived: boxes behind the phase that counts their bytes, what threads "
+        "write behind a barrier of those who read it"
     )
     return _verdict(text, f"{of.flight.relation}; {of.relation}", of.flight.late)
 
@@ -121,8 +122,8 @@ def overwritten(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Writes behind what they overwrite."""
     of = order_of(ir)
     text = (
-        "nothing is written over before all who read it are done: products behind a wait that covers them, threads behind "
-        "their release of the slot, or a barrier"
+        "nothing is written over before all who read it are done: products behind a wait that covers them, threads "
+        "behind their release of the slot, or a barrier"
     )
     return _verdict(text, f"{of.flight.relation}; {of.relation}", of.flight.early)
 

@@ -5,8 +5,8 @@ program is read as events (`program`), and the threads of a block are told apart
 and there by what they take part in, as the one that releases slots and those that only multiply. All threads of such a
 *party* run the same; the order of a program is that of each of them.
 
-Beside accesses there are the events of what orders roles: arrivals in phases of barriers and waits for these, boxes that
-are asked for, products with their groups and waits, boxes that are stored with theirs, fences.
+Beside accesses there are the events of what orders roles: arrivals in phases of barriers and waits for these, boxes
+that are asked for, products with their groups and waits, boxes that are stored with theirs, fences.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class RoleReader(Reader):
         kind = OF_ENGINES.get(type(op))
         for access in op.accesses(self.ir):
             if access.space == "shared":
-                yield Leaf(self.kind(access, kind), path, mask, Touch(path, access, loops, mask), 0, op=own if kind else None)
+                touch = Touch(path, access, loops, mask)
+                yield Leaf(self.kind(access, kind), path, mask, touch, op=own if kind else None)
         if kind is None and any(e.array in self.accumulators for e in elements(op)):
             yield Leaf(REGISTERS, path, mask, op=own)
         if type(op) in PLAIN:
@@ -163,7 +164,10 @@ class Rows:
 
     def _phased(self, op: Operation) -> Operation:
         p = phase_of(op)
-        return op if p is None else replace(op, phase=Phase(p.barriers, self.counts(p.slot), self.counts(p.number)))  # type: ignore[call-arg]
+        if p is None:
+            return op
+        told = Phase(p.barriers, self.counts(p.slot), self.counts(p.number))
+        return replace(op, phase=told)  # type: ignore[call-arg]
 
     def of(self, *kinds: str) -> list[Event]:
         """The events of some kinds."""

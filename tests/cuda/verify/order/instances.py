@@ -1,7 +1,7 @@
 """A kernel with roles as a graph of instances, for sizes that are numbers: an oracle without any relation.
 
-Every thread's program is written out: its operations in their order, with the values of loops. Each operation begins and
-ends; an edge says that the one is before the other in whatever order things happen:
+Every thread's program is written out: its operations in their order, with the values of loops. Each operation begins
+and ends; an edge says that the one is before the other in whatever order things happen:
 
     end -> begin               of a thread's next operation
     begin -> phase             of an arrival, or a box, that a phase needs; phase -> end of who waits for it
@@ -144,7 +144,7 @@ class Instances:
     @cached_property
     def order(self) -> tuple[dict, np.ndarray] | None:
         """Numbers of nodes, and bool [node, node]: the one is before the other; None: there is a cycle."""
-        nodes = {n: None for n in self.edges} | {m: None for s in self.edges.values() for m in s}
+        nodes = dict.fromkeys([*self.edges, *(m for s in self.edges.values() for m in s)])
         number = {n: k for k, n in enumerate(nodes)}
         into = [0] * len(number)
         for s in self.edges.values():
@@ -183,9 +183,8 @@ class Instances:
     @property
     def stuck(self) -> bool:
         """Whether somebody waits for ever."""
-        short = any(
-            self.arrivals[p] < self.ir.phases(p[1]).arrivals or self.bytes[p][0] > self.bytes[p][1] for p in self.awaited
-        )
+        wanted = lambda p: self.ir.phases(p[1]).arrivals  # noqa: E731
+        short = any(self.arrivals[p] < wanted(p) or self.bytes[p][0] > self.bytes[p][1] for p in self.awaited)
         return short or self.order is None
 
     @property

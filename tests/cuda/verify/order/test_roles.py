@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,14 +10,15 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.kernel_ir import Barrier, KernelIR, ProxyFence, When
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.mutants import MUTANTS, NothingToBreak, roles
+from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.verify.order.proofs import OF_ROLES, PROVERS, RoleOrder
 from polyvolta.cuda.verify.order.roles import BOX, PRODUCT
 from polyvolta.cuda.verify.report.records import NoMeaning
-from polyvolta.sets import Map
+from polyvolta.sets import Map, var
 from tests.cuda.hopper_kernels import product
 from tests.cuda.ir.ring_example import exact, problem
 from tests.cuda.verify.order.instances import Instances
@@ -52,7 +54,7 @@ KERNELS = ("two", "three", "sum", *(f"by hand, {n}" for n in (1, 2, 4)))
 
 def sizes(ir: KernelIR, most: int = 6) -> list[dict[str, int]]:
     """Sizes with few tiles, of a sum all pairs."""
-    ones = {n: 1 for n in ir.sizes}
+    ones = dict.fromkeys(ir.sizes, 1)
     some = (0, 1, 3) if "L" in ir.sizes else range(most + 1)
     found = [{**ones, "K": 64 * k} for k in some]
     return [{**s, "L": 64 * n} for s in found for n in some] if "L" in ir.sizes else found
@@ -129,7 +131,7 @@ def _in_order(graph: Instances, one, t: int, other, u: int) -> set[tuple]:
 def _of(graph: Instances, event, thread: int) -> dict[tuple, tuple]:
     """An event's instances in a thread: values of its loops -> where it begins, and what says that it is over."""
     out = {}
-    for path, op, values in graph.programs[thread]:
+    for path, _, values in graph.programs[thread]:
         if path == event.path and all(values.get(t, 0) == v for t, v in event.touches[0].loops.items()):
             loops = tuple(values[d] for d in event.dims)
             begin = next(b for _, _, _, b, _, place in graph.touches
@@ -155,6 +157,37 @@ def test_whole_kernels_are_proved(name):
 @pytest.mark.parametrize("reuse", [False, True])
 def test_rings_of_all_lengths_are_proved(stages, reuse):
     assert refuted(product(stages, 2, (256, 64, 32), reuse=reuse)) == {}
+
+
+def without(ir: KernelIR, statement: str) -> KernelIR:
+    return edited(ir, places(ir, Barrier, where=lambda op: op.statement == statement), lambda s: ())
+
+
+def test_an_exchange_where_the_ring_was_waits_for_all_warpgroups():
+    ir = product(3, 2, (128, 64, 32), reuse=True)
+    assert refuted(ir) == {}
+    case = refuted(without(ir, "ring_read"))["not_overwritten"]
+    assert "consumer's warp" in case.what and "multiplies there" in case.what and "exchange" in case.address
+    own = product(3, 2, (128, 64, 64), reuse=True)  # where each warpgroup's rows of A were
+    assert refuted(without(own, "ring_read")) == {}
+    apart = product(3, 2, (128, 64, 64))
+    assert set(refuted(without(apart, "wait_C"))) == {"barriers_between"}
+    assert set(refuted(without(ir, "wait_C"))) == {"barriers_between"}
+
+
+def test_what_is_written_where_boxes_come_next_is_fenced():
+    """The exchange stands before the ring: threads write where boxes are copied to, behind a barrier and no fence."""
+    ir = product(3, 2, (128, 64, 64), reuse=True)
+    *before, split = ir.body
+    consumer, producer = split.roles
+    stores = consumer.body[-1:]
+    early = replace(split, roles=(replace(consumer, body=consumer.body[:-1]), producer))
+    every = tuple(When((32 * 8 - 1 - var("linearId"),), stores, uniform=False) for _ in (0,))
+    moved = replace(ir, body=(*before[:1], *every, *before[1:], early))
+    found = refuted(moved)
+    assert "proxies" in found and "no fence of that thread" in found["proxies"].what
+    fenced = replace(moved, body=(*before[:1], *every, ProxyFence(), *before[1:], early))
+    assert "proxies" not in refuted(fenced)
 
 
 def test_the_report_has_what_is_proved():
@@ -232,7 +265,7 @@ CASES = {
     "free slots a phase later": ("deadlock", {"K": 1}, "phase 0 of full[0] is complete only behind itself"),
     "the producer leaves early": ("deadlock", {"K": 1}, "waits for phase 0 of full[0]"),
     "no barrier behind the beginning": ("phases", {"K": 1}, "no barrier of the block is between"),
-    "a free slot that is another one": ("phases", {"K": 129}, "phase 0 of empty[0] may be complete before it sees that"),
+    "a free slot that is another one": ("phases", {"K": 129}, "phase 0 of empty[0] may be complete before it"),
 }
 
 
