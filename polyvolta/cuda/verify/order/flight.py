@@ -218,7 +218,8 @@ class Flight:
         tie = one.at > other.at if meet.one.role == meet.other.role else other.kind in WRITES
         swap = instants[1] < instants[0] or (instants[0] == instants[1] and tie)
         piece, *threads = self._reached(one, other, meet, places, point)
-        pair = [(one, meet.one, point.one, places[0], threads[0]), (other, meet.other, point.other, places[1], threads[1])]
+        mine, its = (one, meet.one, point.one), (other, meet.other, point.other)
+        pair = [(*mine, places[0], threads[0]), (*its, places[1], threads[1])]
         (first, mine, at, _, its_first), (last, its, there, place, its_last) = reversed(pair) if swap else pair
         trips = ", ".join(f"{d} = {v}" for d, v in zip(first.dims, at))
         does = f"{who(its, its_last)} {VERBS[last.kind]} {place.tile}"
