@@ -28,9 +28,11 @@ from polyvolta.cuda.verify.engine.rings import Turn, places
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.cuda.verify.values import sums
-from polyvolta.cuda.verify.values.effects import Knowledge, apply
+from polyvolta.cuda.verify.values.effects import apply
 from polyvolta.cuda.verify.values.empty_sums import Finished, Waiting
 from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
+from polyvolta.cuda.verify.values.knowledge import Knowledge
+from polyvolta.cuda.verify.values.phases import entered, said_with
 from polyvolta.cuda.verify.values.products import Products
 from polyvolta.cuda.verify.values.values import UNKNOWN, Computed, Load, Skeleton, Sum, Table, Tags, leaves_of
 from polyvolta.graph.dag import Graph
@@ -68,6 +70,7 @@ class Contents:
         At c2 = 0 an element A[i, k] is A[i, 64*c2 + k]; so it can be compared with what a later trip loads.
         """
         since = var(loop.var) - start
+        state.phases = entered(state.phases, loop, start)
         if here.path not in self.moves:
             self.moves[here.path] = moves_of(loop, self.ir)
         for name, moves in self.moves[here.path].items():
@@ -93,6 +96,7 @@ class Contents:
             return substituted(skeleton, loop.var, replaced)
 
         state.own()
+        state.phases = said_with(state.phases, loop.var, replaced)
         self._rename(state.arrays(), moved)
 
     def turn(self, state: Memories, by: Turn) -> None:
@@ -107,6 +111,7 @@ class Contents:
         past = here.condition.value(var(loop.var)) if here.exact else None
         if past is None:
             self._forget(state, loop)
+        state.phases = said_with(state.phases, loop.var, last if past is None else aff(past))
         over: list[bool] = []
 
         def moved(skeleton: Skeleton) -> Moved | None:

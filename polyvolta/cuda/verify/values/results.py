@@ -91,7 +91,30 @@ def check_store(table: Table, meaning: Meaning, here: Here, access: Access, valu
     parts = [here.split(e) for e in access.index]
     numbers = (x[..., None] + more for (_, x), more in zip(parts, offsets(access), strict=True))
     places = tuple(np.broadcast_to(x, values.kind.shape) for x in numbers)
-    stored = _Stored(access.array, tuple(b for b, _ in parts), places)
+    _check(table, meaning, here, values, _Stored(access.array, tuple(b for b, _ in parts), places), notes)
+
+
+def check_box(
+    table: Table, meaning: Meaning, here: Here, output: str, bases: tuple[Aff, ...], numbers: tuple[np.ndarray, ...],
+    values: Tags, notes: Notes,
+) -> None:  # fmt: skip
+    """Hold a box that is stored against the graph.
+
+    Parameters
+    ----------
+    here : with the one thread that asks for it.
+    bases, numbers : the elements, in each dimension a symbolic part and numbers [line, value].
+    values : [line, value].
+    """
+    if output not in meaning.outputs:
+        here.refute("result", f"{output} is stored to, which is no output of the graph")
+        return
+    stored = _Stored(output, bases, tuple(x[None] for x in numbers))
+    _check(table, meaning, here, Tags(values.kind[None], values.at[None]), stored, notes)
+
+
+def _check(table: Table, meaning: Meaning, here: Here, values: Tags, stored: _Stored, notes: Notes) -> None:
+    """Hold stored values [warp, lane, value] against the graph."""
     for (kind,), where in combinations([values.kind], here.mask):
         if kind == UNKNOWN:
             warp, lane, value = _first(values.kind == UNKNOWN, here)
