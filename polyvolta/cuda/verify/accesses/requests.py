@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Roles, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -137,7 +137,7 @@ class Case:
 
 def requests(ir: KernelIR, *spaces: str) -> Iterator[Requests]:
     """The requests of every operation that touches some memories, in program order; of one that never runs there are
-    none.
+    none. What copy engines and tensor cores touch is no warp's request.
 
     Parameters
     ----------
@@ -169,8 +169,15 @@ def _below(
             case When():
                 yield from _below(ir, spaces, s.body, (*at, k), (*above, (s, True)), threads)
                 yield from _below(ir, spaces, s.orelse, (*at, k), (*above, (s, False)), threads, len(s.body))
+            case Roles():
+                at_first = 0
+                for role in s.roles:
+                    warp = var("linearId") // LANES
+                    mine = When((warp - role.first, role.first + role.warps - 1 - warp), role.body, uniform=False)
+                    yield from _below(ir, spaces, role.body, (*at, k), (*above, (mine, True)), threads, at_first)
+                    at_first += len(role.body)
             case _:
-                accesses = tuple(a for a in s.accesses(ir) if a.space in spaces)
+                accesses = tuple(a for a in s.accesses(ir) if a.space in spaces and a.proxy == "generic")
                 if accesses:
                     yield _placed(ir, (*at, k), s, accesses, above, threads)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR, Loop, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR, Op, Stmt
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.graph.dag import Graph
@@ -35,7 +35,7 @@ def arguments(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
 
 def _tensors(ir: KernelIR, s: Stmt) -> tuple[str, ...]:
     """The tensors that a statement touches by itself."""
-    return () if isinstance(s, Loop | When) else tuple(a.array for a in s.accesses(ir) if a.space == "global")
+    return tuple(a.array for a in s.accesses(ir) if a.space == "global") if isinstance(s, Op) else ()
 
 
 def asked(graph: Graph) -> tuple[GlobalTensor, ...]:

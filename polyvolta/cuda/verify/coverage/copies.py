@@ -4,6 +4,8 @@ A copy into shared memory is a loop over rounds in which each thread stores a ch
 is right if that is a bijection onto the chunks of the tile's box: a chunk that nobody stores keeps the last k tile's
 values, one that two threads store is a race, one outside of the box belongs to somebody else.
 
+What boxes bring is counted likewise, where the copy engine puts it.
+
 The stores are counted, chunk by chunk and buffer by buffer. A copy is looked at when its first fragment is loaded: each
 chunk of the box has one store by then, and the count starts again. A tile to which nothing was ever stored has no copy
 that could be loaded; whether a later copy is the one that is due is said by `fresh`. What has been stored and
@@ -12,16 +14,17 @@ not loaded where nothing comes to the tile any more must be a whole copy too, or
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR, Loop, SharedTile
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
+from polyvolta.cuda.verify.engine.past_threads import Reach
 from polyvolta.cuda.verify.engine.rings import Turn
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
@@ -81,19 +84,41 @@ class Copies(Watching):
         """What an operation loads of tiles, and stores to them."""
         if not any(self.by_elements(a) for a in here.accesses):
             return
+        for reach in here.reaches:
+            self.past_threads(state, here, reach)
         for x in here.addresses:
             if not self.by_elements(x.access):
                 continue
             if x.access.writes:
                 self.store(state, here, x)
-                continue
-            if x.access.array not in state.begun:
-                self.refute(here, f"{x.access.array} is loaded, and nothing was ever stored there")
-            for tile, buffer in self.places.get((x.access.array, here.number(x.access.slot)), ()):
-                counts = state.counts[tile][buffer]
-                if counts.any():
-                    self.whole(counts, here, tile, buffer)
-                    counts[:] = 0
+            else:
+                self.loaded(state, here, x.access.array, here.number(x.access.slot))
+
+    def loaded(self, state: Stored, here: Here, array: str, buffer: int) -> None:
+        """A buffer of a tile is loaded: a copy to it is over."""
+        if array not in state.begun:
+            self.refute(here, f"{array} is loaded, and nothing was ever stored there")
+        for tile, number in self.places.get((array, buffer), ()):
+            counts = state.counts[tile][number]
+            if counts.any():
+                self.whole(counts, here, tile, number)
+                counts[:] = 0
+
+    def past_threads(self, state: Stored, here: Here, x: Reach) -> None:
+        """A box that comes to a tile, or goes from it, or an operand that is read."""
+        if not x.writes:
+            self.loaded(state, here, x.tile.name, x.buffer)
+            return
+        if x.outside is not None:
+            what = f"a box reaches elements or chunks of buffer {x.buffer} that {x.tile.name} doesn't have"
+            self.refute(here, what, warp=x.warp, lane=x.lane, address=x.tile.name)
+            return
+        (access,) = (a for a in here.accesses if self.by_elements(a))
+        self.stores[x.tile.name] = here.path, access
+        self.rounds[x.tile.name][here.instance] = 1
+        per_chunk = CHUNK_BYTES // self.size
+        chunks = x.own_chunks[:, ::CHUNK].reshape(-1, 1) * per_chunk + np.arange(per_chunk)
+        self.counted(state, here, x.tile, x.buffer, chunks.ravel(), lambda number: (x.warp, x.lane))
 
     def by_elements(self, access: Access) -> bool:
         """Whether an access is to elements of a tile, and not to places in it, as an exchange's is."""
@@ -111,13 +136,24 @@ class Copies(Watching):
             return
         self.stores[tile.name] = here.path, access
         self.rounds[tile.name][here.instance] = int(np.count_nonzero(mask))
+        pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
+
+        def who(number: int) -> tuple[int, int]:
+            return thread_of(mask & (pieces == number).any(-1))
+
+        self.counted(state, here, tile, buffer, pieces[mask].ravel(), who)
+
+    def counted(
+        self, state: Stored, here: Here, tile: SharedTile, buffer: int, pieces: np.ndarray,
+        who: Callable[[int], tuple[int, int]],
+    ) -> None:  # fmt: skip
+        """Pieces of a buffer are stored, each by somebody."""
         state.begun |= self.shared[tile.name]
         counts = state.counts[tile.name][buffer]
-        pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
-        new = np.bincount(pieces[mask].ravel(), minlength=len(counts))
+        new = np.bincount(pieces, minlength=len(counts))
         if (twice := (new + counts > 1) & (new > 0)).any():
             number = int(np.flatnonzero(twice)[0])
-            warp, lane = thread_of(mask & (pieces == number).any(-1))
+            warp, lane = who(number)
             chunk = number * self.size // CHUNK_BYTES
             what = f"chunk {chunk} is stored a second time before anybody loads it, by warp {warp}, lane {lane}"
             self.refute(here, what, warp=warp, lane=lane, address=self.address(tile.name, number, buffer))
@@ -192,6 +228,8 @@ class Copies(Watching):
         if tile not in self.stores:
             return f"{tile}: nothing is stored"
         path, access = self.stores[tile]
+        if access.proxy != "generic":
+            return f"{tile}: boxes of {access.instructions} lines of {access.width} values are {onto}"
         around = [s for s in loops_around(self.ir, path) if s.unroll]
         names = ", ".join(["linearId", *(loop.var for loop in around)])
         bounds = [f"0 <= linearId < {max(rounds)}"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polyvolta.cuda.ir.kernel_ir import Access, Exchange, KernelIR, Loop, Op, When
+from polyvolta.cuda.ir.kernel_ir import LANES, Access, Exchange, KernelIR, Op, SharedOperand
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.engine.symbolic import Undecided
@@ -47,7 +47,7 @@ class Exchanged:
 
 def statements(ir: KernelIR) -> Iterator[tuple[IrPath, Op]]:
     """Every operation with its path, in program order."""
-    return ((at, s) for at, s in walk(ir.body) if not isinstance(s, Loop | When))
+    return ((at, s) for at, s in walk(ir.body) if isinstance(s, Op))
 
 
 def operands(op: Op, accesses: Sequence[Access]) -> tuple[MacroMma, tuple[Access, Access, Access]]:
