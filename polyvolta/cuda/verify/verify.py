@@ -157,9 +157,9 @@ def provers() -> Mapping[str, Prover]:
     """The functions, by the names of the proofs that they decide."""
     from polyvolta.cuda.verify.accesses import single as accesses
     from polyvolta.cuda.verify.coverage import arguments, schedule
-    from polyvolta.cuda.verify.values import ownership
+    from polyvolta.cuda.verify.values import layouts, ownership
 
-    return {**arguments.PROVERS, **schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
+    return {**arguments.PROVERS, **schedule.PROVERS, **layouts.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
 
 
 @cache

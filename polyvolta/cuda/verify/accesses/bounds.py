@@ -242,7 +242,8 @@ class Bounds(Stateless):
         """What is shown, with the indices of every tensor and the boxes of tiles and registers."""
         ir = self.ir
         parts = []
-        for t in ir.tensors:
+        boxed = {m.tensor for m in ir.maps}
+        for t in (t for t in ir.tensors if t.name not in boxed or any(n == t.name for n, _ in self.extremes.spans)):
             index = ", ".join(self.extremes.spoken(t.name, d) for d in range(len(t.dims)))
             parts.append(f"{t.name}[{', '.join(map(str, t.dims))}] at [{index}]{guards(ir, t.name)}")
         parts += [f"{m.name}: boxes of {m.tensor}, which may hang over it" for m in ir.maps]

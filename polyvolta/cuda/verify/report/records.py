@@ -239,6 +239,7 @@ PROOFS = {
     "not_overwritten": "nothing in shared memory is overwritten before its last read",
     "sums": "every sum takes each k from 0 to K once; the parts of a split K are disjoint and cover it",
     "result": "what is stored at an element is the graph's expression of that element",
+    "layouts": "what boxes write and what descriptors read is the layout of their tile",
     "ownership": "ownership maps give each element of a fragment one place, or one in each quad-pair that needs it",
     "exchange": "the accumulator map, the exchange through shared memory and the 128-bit pieces stored fit together",
     "bank_conflicts": "no access to shared memory has a bank conflict",
