@@ -28,6 +28,7 @@ def arguments(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     said = [f"sizes ({', '.join(graph.params)})"] * bool(graph.params)
     said += [f"scalars ({', '.join(graph.scalars)})"] * bool(graph.scalars)
     said += [_text(t) for t in asked(graph)]
+    said += [f"{m.name}, of {m.tensor}: {m.box.lines} lines of {m.box.run} values, {m.box.swizzle}" for m in ir.maps]
     what, tensor = next(_differences(ir, graph), ("", ""))
     at = next((at for at, s in walk(ir.body) if tensor and tensor in _tensors(ir, s)), None)
     return Verdict(STATEMENT, "; ".join(said), CounterExample(what, address=tensor) if what else None, at)

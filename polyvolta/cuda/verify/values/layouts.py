@@ -20,23 +20,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import (
-    CHUNK,
-    CHUNK_BYTES,
-    BoxCopy,
-    BoxStore,
-    KernelIR,
-    SharedOperand,
-    SharedTile,
-    Wgmma,
-)
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, BoxCopy, BoxStore, KernelIR, Wgmma
 from polyvolta.cuda.ir.memories import TENSOR_ITEM
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.target.boxes import Box, Swizzle
 from polyvolta.cuda.target.descriptors import Descriptor, InShared
+from polyvolta.cuda.verify.accesses.engines import ENGINES, At, boxes, operands
 from polyvolta.cuda.verify.accesses.requests import Requests, placed
 from polyvolta.cuda.verify.engine.addresses import layout_of, table
-from polyvolta.cuda.verify.engine.past_threads import Reach, of_box, of_operand, swizzled
+from polyvolta.cuda.verify.engine.past_threads import Reach, swizzled
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
@@ -47,7 +39,6 @@ STATEMENT = (
     "what boxes write under their swizzle is the layout of their tile, and what descriptors lead to is it, too: each "
     "element of each operand in each k step, part and slot is read where it was written"
 )
-ENGINES = BoxCopy, BoxStore, Wgmma
 
 
 def layouts(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Verdict:
@@ -80,7 +71,7 @@ def _checked(r: Requests) -> Iterator[Checked]:
         tile, box = r.ir.tile(op.tile), r.ir.box_map(op.map).box
         what = f"{box.swizzle} of {box.plain} from {_names(op.place)} on"
         text = f"{op.map} and {tile.name}: {what} is {tile.layout}"
-        yield text, _first(r, strange_box(box), _boxes(r, tile, box))
+        yield text, _first(r, strange_box(box), boxes(r))
     elif isinstance(op, Wgmma):
         m, n, depth = op.macro.shape
         for letter, x, mn, own in (("a", op.a, m, op.macro.a), ("b", op.b, n, op.macro.b)):
@@ -91,52 +82,18 @@ def _checked(r: Requests) -> Iterator[Checked]:
             reads = f"{x.descriptor.swizzle} of {x.descriptor.reads(mn, depth)}"
             at = f"{tile.layout} at {_names(x.origin)}"
             text = f"{letter} of {op.macro.name}: {reads} from chunk {x.start} on is {at}"
-            yield text, _first(r, strange, _operands(r, tile, x, letter, (mn, depth)))
+            yield text, _first(r, strange, operands(r, letter))
 
 
 def _names(index: tuple[Aff, ...]) -> str:
     return f"[{', '.join(map(str, index))}]"
 
 
-# ---- all times that an operation is come to
-
-
-def _times(r: Requests, *of: Aff) -> Iterator[tuple[tuple[int, int, int], tuple[int, ...]]]:
-    """The different values of some expressions, each with the combination, warp and lane that has them first.
-
-    Raises
-    ------
-    Undecided : one depends on sizes or k tiles.
-    """
-    values = np.stack([np.broadcast_to(r.values(e), r.shape) for e in of], -1)
-    where = np.argwhere(np.ones(r.shape, bool) if r.active is None else r.active)
-    if len(where):
-        _, first = np.unique(values[tuple(where.T)], axis=0, return_index=True)
-        for at in where[np.sort(first)]:
-            combination, warp, lane = (int(x) for x in at)
-            yield (combination, warp, lane), tuple(int(x) for x in values[combination, warp, lane])
-
-
-def _boxes(r: Requests, tile: SharedTile, box: Box) -> Iterator[tuple[tuple[int, int, int], Reach]]:
-    """Every place of a box, in every slot."""
-    op = r.op
-    assert isinstance(op, BoxCopy | BoxStore)
-    for at, (d0, d1) in _times(r, *op.place):
-        for slot in range(tile.buffers):
-            yield at, of_box(tile, box, (d0, d1), slot, at[1:], isinstance(op, BoxCopy))
-
-
-def _operands(
-    r: Requests, tile: SharedTile, x: SharedOperand, letter: str, shape: tuple[int, int]
-) -> Iterator[tuple[tuple[int, int, int], Reach]]:
-    """Every start of an operand, in every slot."""
-    for at, (d0, d1, start) in _times(r, *x.origin, x.start):
-        for slot in range(tile.buffers):
-            yield at, of_operand(tile, x, letter, shape, (d0, d1), slot, start, at[1])
+# ---- element by element
 
 
 def _first(
-    r: Requests, strange: str | None, found: Iterator[tuple[tuple[int, int, int], Reach]]
+    r: Requests, strange: str | None, found: Iterator[tuple[At, Reach]]
 ) -> tuple[CounterExample, IrPath] | None:
     """The first of some reaches that leads elsewhere than the layout says."""
     if strange is not None:
