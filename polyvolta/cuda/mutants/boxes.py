@@ -236,11 +236,9 @@ MUTANTS = (
            ("values",), (GlobalStore,), _swapped_fragments),
     Mutant("fragment in its neighbour's place", "runs are stored a fragment further on", ("written_once", "result"),
            ("values",), (GlobalStore,), _neighbour),
-    Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), ("uninitialised",), (GlobalStore,),
+    Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), ("values",), (GlobalStore,),
            _no_zeros),
     Mutant("tensors of boxes transposed", "arguments are said to have their extents the other way round", ("arguments",),
            (), (), lambda ir: _tensors(ir, lambda t: replace(t, dims=t.dims[::-1]))),
-    Mutant("boxes of arrays that begin anywhere", "arrays may begin where no box does", ("alignment",), (), (),
-           lambda ir: _tensors(ir, lambda t: replace(t, align=4))),
 )  # fmt: skip
 """All of this module."""

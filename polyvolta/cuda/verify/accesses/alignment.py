@@ -6,8 +6,9 @@ coefficients, whatever the sizes and blocks are, its numbers by looking at all o
 asynchronously has lines of such a length, too (`GlobalTensor.whole`). In shared memory a store starts where a chunk
 does, and what one access of a fragment load brings are values of one chunk, side by side and in order.
 
-A box starts at a multiple of its swizzle's pattern, 1024 bytes of the widest one, and its tensor's address and leading
-dimension are multiples of 16 bytes. A descriptor starts at such a multiple, or within the first span of one.
+A box starts at a multiple of its swizzle's pattern, 1024 bytes of the widest one; a well-formed kernel has maps of such
+tensors alone whose lines start at multiples of 16 bytes. A descriptor starts at such a multiple, or within the first
+span of one.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def alignment(ir: KernelIR) -> Verdict:
             if found is not None and case is None:
                 case, path = found.counter_example, r.path
     if case is None:
-        case = _chunks(ir) or _unaligned(ir)
+        case = _chunks(ir)
     wide = [t for t in ir.tensors if t.align > 1]
     statement = "every vector access starts at a multiple of its width"
     if wide:
@@ -180,15 +181,6 @@ def _off(r: Requests, found: Iterator[tuple[At, Reach]], pattern: int, span: int
             case = r.case(f"{words}: {CHUNK_BYTES * (x.start % pattern)} bytes into a pattern", at, address=x.tile.name)
             if case is not None:
                 return case
-    return None
-
-
-def _unaligned(ir: KernelIR) -> CounterExample | None:
-    """A tensor that copy engines reach, whose arrays may begin anywhere."""
-    for m in ir.maps:
-        if (align := ir.tensor(m.tensor).align) % CHUNK:
-            what = f"{m.name} is of {m.tensor}, whose address and lines begin at multiples of {align} values, not {CHUNK}"
-            return CounterExample(what, address=m.tensor)
     return None
 
 
