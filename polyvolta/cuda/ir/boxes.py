@@ -1,4 +1,4 @@
-"""Boxes: rectangles of a matrix that the copy engine moves between global and shared memory, one thread asking for each.
+"""Boxes: rectangles of a matrix that the copy engine moves to shared memory and back, one thread asking for each.
 
 A `BoxMap` says of what tensor, how large, and how 16-byte units are permuted in shared memory; the host encodes it
 once for an array, as the kernel's argument. A box that is partly outside of its tensor is filled up with zeros, and all

@@ -7,9 +7,9 @@ tiles in shared memory, arrays in registers. Every place that an operation touch
 expressions, the interpreter evaluates them for all threads at once, the verifier reads them as relations; no
 reader has index arithmetic of its own.
 
-The memories are those of `ir.memories`, the operations those of `ir.operations`, `ir.transfers`, `ir.phases`, `ir.boxes`
-and `ir.warpgroups`, and what an operation says of itself is told in `ir.accesses`; here are control and the kernel as a
-whole, and all names of these.
+The memories are those of `ir.memories`, the operations those of `ir.operations`, `ir.transfers`, `ir.phases`,
+`ir.boxes` and `ir.warpgroups`, and what an operation says of itself is told in `ir.accesses`; here are control and the
+kernel as a whole, and all names of these.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ from polyvolta.cuda.ir.runs import TakeRun as TakeRun
 from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
 from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
 from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
+from polyvolta.cuda.ir.transfers import StoreMatrix as StoreMatrix
 from polyvolta.cuda.ir.transfers import WaitCopies as WaitCopies
 from polyvolta.cuda.ir.warpgroups import SharedOperand as SharedOperand
 from polyvolta.cuda.ir.warpgroups import Wgmma as Wgmma
@@ -74,8 +75,9 @@ from polyvolta.sets import Aff
 Op = Operation
 """Any operation, of this package or of another."""
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
-              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers, Arrive, Await,
-              BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait)  # fmt: skip
+              GlobalStore, Barrier, LoadMatrix, StoreMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers,
+              Arrive, Await, BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit,
+              WgmmaWait)  # fmt: skip
 """Those of this package."""
 
 

@@ -3,8 +3,8 @@
 An `mbarrier` waits, in each of its *phases*, for so many arrivals and so many bytes; when all have come, the phase is
 complete and the next one begins. A ring of S slots has a barrier for each slot, phase p of which belongs to the p-th
 tile in that slot: tile k to phase floor(k/S). Phases are integers here, from 0 on, and phase -1 counts as complete from
-the start, so that who waits for a slot to be free passes the first time. The hardware knows a phase's parity alone; that
-a waiting thread is never two phases behind, so that parities tell them apart, is for the proofs to show.
+the start, so that who waits for a slot to be free passes the first time. The hardware knows a phase's parity alone;
+that a waiting thread is never two phases behind, so that parities tell them apart, is for the proofs to show.
 
 Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 """

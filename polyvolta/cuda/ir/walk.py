@@ -1,8 +1,8 @@
 """Walks over the kernel IR: all operations of a body, where they stand, expressions put in, what an operation touches.
 
 A statement of a body has a *path*: its number in the body, then its number in that loop's or condition's body, and so
-on down; the numbers of a condition's `orelse` go on behind those of its `body`, and so do those of roles. One operation object may stand at
-several places, such as in the versions for full and for partial tiles; a path names one.
+on down; the numbers of a condition's `orelse` go on behind those of its `body`, and so do those of roles. One operation
+object may stand at several places, such as in the versions for full and for partial tiles; a path names one.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ otherwise, and so must the operands' tiles stay as they are until then. What a w
 group, and a wait lets its newest groups run on. Products on one accumulator follow one another without a wait.
 
 What is read from shared memory a *descriptor* names: where the operand starts, how its 8x16-byte cores lie from there
-on, and how 16-byte units are permuted. It reads by the async proxy, as the copy engine writes; what threads wrote must be
-fenced before (`ir.boxes.ProxyFence`). Registers that threads wrote, the accumulators at the beginning, too, are there for
-the tensor cores after a `WgmmaFence`.
+on, and how 16-byte units are permuted. It reads by the async proxy, as the copy engine writes; what threads wrote must
+be fenced before (`ir.boxes.ProxyFence`). Registers that threads wrote, the accumulators at the beginning, too, are
+there for the tensor cores after a `WgmmaFence`.
 
 Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 """

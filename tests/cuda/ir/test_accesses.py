@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, dataclass, fields
 
 import pytest
 
+from polyvolta.cuda.ir import boxes, phases, warpgroups
 from polyvolta.cuda.ir.accesses import Access, Operation, Work
 from polyvolta.cuda.ir.kernel_ir import (
     OPERATIONS,
@@ -30,6 +31,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     SharedTile,
+    StoreMatrix,
     TakeRun,
     WaitCopies,
     Zero,
@@ -38,7 +40,7 @@ from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import arrays_of, elements, put
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.functions.formula import Call, Input, Number
-from polyvolta.sets import aff, var
+from polyvolta.sets import aff, var, xor
 from tests.cuda.macros import macro_mma
 
 T, C, LANE, I, R, Z = var("linearId"), var("c2"), var("lane"), var("i"), var("round"), aff(0)
@@ -55,8 +57,10 @@ FLOATS = Exchange("float", ((0, 1), (2, 3), (4, 5), (6, 7)), PAIRS, TWO, tuple(r
 LINES = IndexMap((("lane", 32), ("n", 1)), (("row", LANE % 16), ("k", 8 * (LANE // 16))))
 NAMED = IndexMap((("lane", 32), ("i", 8)), (("row", LANE % 16), ("k", 8 * (LANE // 16) + I)))
 TWICE = IndexMap((("lane", 32), ("n", 2)), (("row", 8 * (LANE // 8 % 2) + 16 * var("n")), ("k", 8 * (LANE % 8))))
-NAMED_TWICE = IndexMap((("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8),
-                                                   ("k", 8 * (LANE % 8))))
+NAMED_TWICE = IndexMap(
+    (("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8), ("k", 8 * (LANE % 8)))
+)
+TURNED = IndexMap((("lane", 32), ("i", 8)), (("d0", 2 * xor(I // 2, LANE // 8, 2) + I % 2), ("d1", Z)))
 IR = Arrays(
     (
         GlobalTensor("A", ("M", "K"), (0, 1)),
@@ -178,6 +182,21 @@ CASES = {
         [Access("shared", "read", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="LDSM.16.MT88.2", lanes=16),
          half("write", "hmma_B", Z)],
     ),
+    "matrices stored": (
+        StoreMatrix(A, "shared_A", (Z, 8 * C), OWN, LINES, buffer=C % 2),
+        [half("read", "hmma_A", C),
+         in_memory("shared", "write", "shared_A", (Z, 8 * C), 8, own=NAMED, slot=C % 2, opcode="STSM.16.M88.4")],
+    ),
+    "matrices stored two at a time, transposed, of fp32": (
+        StoreMatrix(D, "shared_B", (8 * C, T), OWN, TWICE, 2, True),
+        [single("read", "hmma_C", C, Z),
+         Access("shared", "write", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="STSM.16.MT88.2",
+                lanes=16)],
+    ),
+    "a load of a fragment's values": (
+        GlobalLoad(HALF, "C", INDEX, None, True, own=OWN),
+        [Access("global", "read", "C", INDEX, 8, 2, 2, own=OWN, guarded=True), half("write", "run_half", Z)],
+    ),
     "an asynchronous copy": (
         AsyncCopy("A", INDEX, 1, "shared_A", (T, 8 * C), C % 2),
         [in_memory("global", "read", "A", INDEX, 8, along=1, when="completion", opcode="LDGSTS.128"),
@@ -194,6 +213,12 @@ CASES = {
         [in_memory("global", "read", "D", INDEX, 1, along=1, when="completion"),
          in_memory("shared", "write", "shared_A", INDEX, 8, along=1, when="completion")],
     ),
+    "an asynchronous copy whose lanes begin with other pieces": (
+        AsyncCopy("B", INDEX, 0, "shared_B", INDEX, turn=IndexMap((("lane", 32),), (("first", LANE // 8),))),
+        [in_memory("global", "read", "B", INDEX, 2, along=0, own=TURNED, when="completion", opcode="LDGSTS.32"),
+         in_memory("shared", "write", "shared_B", INDEX, 2, along=0, own=TURNED, when="completion",
+                   opcode="LDGSTS.32")],
+    ),
     "a group of copies": (CommitCopies(), []),
     "a wait for copies": (WaitCopies(2), []),
 }  # fmt: skip
@@ -206,7 +231,9 @@ def test_an_operation_touches_what_is_written_here(name):
 
 
 def test_no_operation_is_left_out():
-    assert {type(op) for op, _ in CASES.values()} == set(OPERATIONS)
+    """Those of engines and phases stand in `test_engine_accesses`."""
+    engines = {*phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS}
+    assert {type(op) for op, _ in CASES.values()} == set(OPERATIONS) - engines
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -240,7 +267,8 @@ def test_arrays_touched_are_those_of_the_accesses(op, expected):
 def test_who_takes_part_together_and_what_is_ordered():
     together = {name: op.together for name, (op, _) in CASES.items()}
     warps = {"a product", "pieces of fp16", "pieces of fp32", "a run", "a run of three parts",
-             "matrices", "matrices two at a time, transposed"}  # fmt: skip
+             "matrices", "matrices two at a time, transposed", "matrices stored",
+             "matrices stored two at a time, transposed, of fp32"}  # fmt: skip
     assert {n for n, who in together.items() if who == "warp"} == warps
     assert {n for n, who in together.items() if who == "block"} == {"a barrier"}
     assert [Barrier(scope).together for scope in ("block", "warp")] == ["block", "warp"]
@@ -280,7 +308,9 @@ def test_the_work_of_a_warp():
     assert ExchangeLoad(RUN, "exchange", Z, FLOATS, Z, 3, 2).work(IR) == Work({"FP32": 16})
     assert GlobalStore(RUN, "C", INDEX, 1).work(IR) == Work({"F2F": 8})
     assert GlobalStore(HALF, "C", INDEX, 1).work(IR) == Work()
-    assert [Barrier(s).work(IR).instructions for s in ("block", "warp")] == [{"BAR.SYNC": 1}, {"WARPSYNC": 1}]
+    assert [Barrier(s).work(IR).instructions for s in ("block", "warp", "role")] == [
+        {"BAR.SYNC": 1}, {"WARPSYNC": 1}, {"BAR.SYNC": 1},
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("op", "reads", "writes", "words"), [
@@ -292,6 +322,8 @@ def test_the_work_of_a_warp():
     (GlobalLoad(STAGING, "A", INDEX, 1), ("A[0, 0:8]",), ("r",), "r = A[0, 0:8]"),
     (Barrier(), (), (), "waits for all warps of the block"),
     (Barrier("warp"), (), (), "its lanes wait for one another"),
+    (Barrier("role"), (), (), "waits for all warps of its role"),
+    (Barrier("warpgroup"), (), (), "waits for all warps of its warpgroup"),
     (CASES["an asynchronous copy"][0], ("A[0, 0:8]",), ("t",), "t = A[0, 0:8]"),
     (CASES["matrices"][0], ("t",), ("r",), "r = t"),
     (CommitCopies(), (), (), "its copies since the last commit become a group"),

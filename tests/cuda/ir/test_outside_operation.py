@@ -38,8 +38,9 @@ from polyvolta.cuda.machine.stepping import trace
 from polyvolta.cuda.pictures.banks import shared_tile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text.c_expr import NotPrintable
+from polyvolta.cuda.text.operations import TEXTS
 from polyvolta.cuda.text.places import Places
-from polyvolta.cuda.text.printer import TEXTS, print_cuda
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.cuda.verify.accesses.races import RaceWatch
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -314,7 +315,8 @@ class Worded(Operation):
     ({"words": (("slot", var("nobody")),)}, "the place in back is nobody, and nobody has no value there"),
     ({"waits": "grid"}, "it has together 'grid', where 'thread' or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
     ({"waits": None}, "it has together None"),
-    ({"fences": "cluster"}, "it has orders 'cluster', where None or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
+    ({"fences": "cluster"},
+     "it has orders 'cluster', where None or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
 ])  # fmt: skip
 def test_words_that_nobody_knows_are_refused(changes, said):
     """A store of the kind "store" would count as a read, and its missing barrier as one that nobody needs."""

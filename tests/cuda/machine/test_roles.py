@@ -1,5 +1,4 @@
-"""Roles, phases, boxes and products of warpgroups in the machine: what is right is right in any order, what is broken is
-seen."""
+"""Roles, phases, boxes and products of warpgroups in the machine: right in any order, and what is broken is seen."""
 
 from __future__ import annotations
 

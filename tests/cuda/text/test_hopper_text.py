@@ -6,6 +6,7 @@ from itertools import product as cross
 
 import pytest
 
+import polyvolta as pv
 from polyvolta.cuda.ir.arguments import direct_tensors
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
@@ -28,6 +29,7 @@ from polyvolta.cuda.ir.walk import operations, replaced, walk
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.boxes import Box, Swizzle
 from polyvolta.cuda.target.descriptors import Descriptor
+from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text import roles
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.helpers import warpgroups
@@ -35,6 +37,8 @@ from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
 from polyvolta.cuda.text.printer import print_cuda, printed
 from polyvolta.sets import aff, var
 from tests.cuda.hopper_kernels import product
+from tests.cuda.text.golden_texts import L, gelu_residual
+from tests.cuda.text.golden_texts import product as matmul
 from tests.cuda.text.hopper_variants import beginning, of_kind
 
 
@@ -332,3 +336,23 @@ def test_shared_memory_starts_at_a_multiple_of_1024_bytes():
     text = print_cuda(ir)
     assert "extern __shared__ __align__(1024) half8 shared_memory[];" in text
     assert compile_cubin(text, "sm_90a", name="product").resources("product").shared_bytes == 0
+
+
+PLANNED = [  # block tile, warpgroup's tile, buffers, a graph
+    ((128, 256, 64), (64, 256, 64), 4, matmul),
+    ((256, 128, 64), (128, 128, 64), 3, lambda: matmul("col", "row", dtype="bfloat16")),
+    ((128, 192, 64), (64, 192, 64), 4, gelu_residual),
+    ((64, 64, 64), (64, 64, 64), 6, lambda: matmul() + matmul(left="P", right="Q", depth=L)),
+]
+
+
+@pytest.mark.parametrize("case", PLANNED, ids=lambda c: "x".join(map(str, c[0])))
+def test_kernels_that_passes_make_have_no_serialized_products(case):
+    block, part, buffers, graph = case
+    options = pv.Options(block_tile=block, warp_tile=part, macro_mma=f"m64n{part[1]}k16", buffers=buffers, fragments=1,
+                         prefetch=0, split_k=1, group=8)  # fmt: skip
+    kernel = pv.compile(graph(), target=SM_90A, options=options)
+    cubin = compile_cubin(print_cuda(kernel.ir), "sm_90a", name=kernel.ir.name)
+    assert "serialized" not in cubin.log, cubin.log
+    used = cubin.resources(kernel.ir.name)
+    assert (used.spill_stores, used.spill_loads, used.local_bytes) == (0, 0, 0)

@@ -64,6 +64,29 @@ def test_variants_for_narrower_accesses_are_proved_too(small, align, said):
     assert report["alignment"].statement.endswith(said)
 
 
+@pytest.mark.parametrize("layouts", [("row", "col"), ("col", "row"), ("row", "row")])
+@pytest.mark.parametrize("depth", [16, 32, 64])
+@pytest.mark.parametrize("align", [4, 2, 1])
+def test_copies_in_pieces_are_free_of_conflicts(layouts, depth, align):
+    """Neighbouring lanes' chunks are 16 bytes apart, and their pieces take turns with the banks between."""
+    tiles = {"block_tile": (64, 64, depth), "warp_tile": (32, 32, depth)}
+    kernel = pv.compile(idiom("matmul", layouts), target="sm_80", options=pv.Options(**tiles)).variant(A=align, B=align)
+    report = kernel.verify()
+    assert report.ok, report
+    assert report["bank_conflicts"].relation.count(f"{16 * align if align > 1 else 128} bits a lane, 1-way") >= 2
+
+
+@pytest.mark.parametrize(("depth", "bits"), [(20, 64), (22, 32)])
+def test_copies_of_lines_of_a_known_length_are_proved(depth, bits):
+    """A length that is a multiple of 4 or 2 values, and not of 8."""
+    M, N = pv.sizes("M N")
+    product = pv.tensor("A", (M, depth)) @ pv.tensor("B", (depth, N), layout="col")
+    report = pv.compile(product, target="sm_80").verify()
+    assert report.ok, report
+    copied = [x for x in report["bank_conflicts"].relation.split("; ") if x.startswith("copy_")]
+    assert len(copied) == 2 and all(x.endswith(f"{bits} bits a lane, 1-way") for x in copied)
+
+
 def test_known_sizes_are_the_ones_that_a_proof_covers():
     N = pv.sizes("N")
     product = pv.tensor("A", (40, 24)) @ pv.tensor("B", (24, N), layout="col")

@@ -1,7 +1,7 @@
 """Sectors of global memory: how many of its 32-byte pieces a warp's request takes, and whether fewer would do.
 
-Memory moves in sectors of 32 bytes, sixteen fp16 values. Which values a warp wants is given; how many sectors they lie
-in depends on how they are gathered:
+Memory moves in sectors of 32 bytes, sixteen values of 16 bits. Which values a warp wants is given; how many sectors
+they lie in depends on how they are gathered:
 
 - Within a *line* of a tensor, which is contiguous, the warp's values should be next to each other: then a line takes as
   few sectors as its bytes fill, and one more where it starts inside of one. Lines lie a leading dimension apart, so
@@ -98,7 +98,7 @@ def reached(r: Requests, access: Access) -> Reached:
     run = tensor.order[-1]
     line = index[tensor.order[0]] if len(index) > 1 else np.zeros_like(index[0])
     multiple = int(np.gcd(known_multiple(split[run][0], r.ir), SECTOR))
-    vector = access.own is None and access.along == run
+    vector = access.along == run
     return Reached(r, access, tensor, line, index[run], multiple, vector)
 
 

@@ -10,8 +10,8 @@ sums    every sum takes each k from 0 to K once (`products`, `sums`).
 result  what is stored at an element is the graph's expression of that element (`results`).
 
 What other kinds of proof decide is taken for granted here: that accesses are within bounds, that barriers separate
-writes from reads. Values are real numbers, and fp32 is taken for them. fp16 isn't: what was rounded to it may be stored
-or multiplied by the tensor cores, and computed with no more.
+writes from reads. Values are real numbers, and fp32 is taken for them. fp16 and bf16 aren't: what was rounded to one
+of them may be stored or multiplied by the tensor cores, and computed with no more.
 """
 
 from __future__ import annotations
