@@ -17,6 +17,7 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import CHUNK
 from polyvolta.cuda.verify.engine.addresses import byte_text, layout_of, offsets
 from polyvolta.cuda.verify.engine.memories import HIGH, LOW, SLOT, WHOLE, Memories
+from polyvolta.cuda.verify.engine.past_threads import SIDES
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.fragments.transfers import loaded
@@ -255,10 +256,18 @@ def _fragment(
         if halves[spot] != WHOLE:
             why = "where half of an fp32 value lies"
         read.refute(here, spot, why, writer)
-    else:
+    elif op.operand in SIDES:  # what else is loaded is looked at where it is stored
         for spot, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
             read.refute(here, spot, why, state.writer(int(writers[spot])), proofs, when)
     state.write(op.target, values, here)
+
+
+def _store_matrix(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.StoreMatrix)
+    values = state.element(op.source, here)
+    slots, _ = loaded(here, op, values.kind.shape[-1])
+    state.store(slots, _rounded(known, values), here)
 
 
 def _async_copy(known: Knowledge, state: Memories, here: Here) -> None:
@@ -387,6 +396,7 @@ EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
     kir.TakeRun: _take_run,
     kir.Barrier: _orders,
     kir.LoadMatrix: _load_matrix,
+    kir.StoreMatrix: _store_matrix,
     kir.AsyncCopy: _async_copy,
     kir.CommitCopies: _orders,
     kir.WaitCopies: _orders,

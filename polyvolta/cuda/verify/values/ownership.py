@@ -278,7 +278,7 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     if not macros:
         raise NoMeaning("the kernel has no matrix product")
     if all(p.of_warpgroup for p in of):
-        return _warpgroups(of, macros)
+        return _warpgroups(ir, of, macros)
     if any(p.of_warpgroup for p in of):
         raise Undecided("products of warps and of warpgroups in one kernel")
     wrong = ((p, fault) for p in of if (fault := wrong_macro(p.macro)) is not None)
@@ -301,7 +301,7 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     return Verdict(statement, relation, case, at)
 
 
-def _warpgroups(of: list[Product], macros: list[MacroMma]) -> Verdict:
+def _warpgroups(ir: KernelIR, of: list[Product], macros: list[MacroMma]) -> Verdict:
     """The same of products that warpgroups make."""
     names = " and ".join(dict.fromkeys(m.name for m in macros))
     statement = (
@@ -309,8 +309,12 @@ def _warpgroups(of: list[Product], macros: list[MacroMma]) -> Verdict:
         "one of 128 threads, and these values are the accumulators in order"
     )
     relation = "; ".join(f"{m.name}: D {m.d}" for m in macros)
+    if matrices := relations(ir):
+        statement += "; what a matrix load or store distributes of the lines that lanes name is what its lanes own"
+        relation = "; ".join((relation, *matrices))
     wrong = ((p, fault) for p in of if (fault := wrong_warpgroup(p.macro) or _out_of_order(p)) is not None)
-    case, at = next(((CounterExample(what, lane=lane), p.path) for p, (what, lane) in wrong), (None, None))
+    found = next(((CounterExample(what, lane=lane), p.path) for p, (what, lane) in wrong), None) or undelivered(ir)
+    case, at = found if found is not None else (None, None)
     return Verdict(statement, relation, case, at)
 
 
