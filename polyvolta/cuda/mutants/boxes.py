@@ -10,13 +10,13 @@ from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     BoxCopy,
     BoxMap,
-    ExchangeStore,
-    GlobalStore,
+    BoxStore,
     GlobalTensor,
     KernelIR,
     Loop,
     SharedOperand,
     SharedTile,
+    StoreMatrix,
     Wgmma,
     Zero,
 )
@@ -143,17 +143,21 @@ def _first_warpgroup(ir: KernelIR) -> KernelIR:
     return _operands(ir, lambda x: replace(x, start=x.start.subs(dict.fromkeys(names, aff(0)))))
 
 
-def _swapped_fragments(ir: KernelIR) -> KernelIR:
-    """Fragments of the result that go back in the opposite order."""
-    if not places(ir, Wgmma):
-        raise NothingToBreak(f"{ir.name} has no products of warpgroups", where=ir.about)
+def _matrices(ir: KernelIR, change: Callable[[Any], Any]) -> KernelIR:
+    """The stores of matrices changed."""
+    return edited(ir, places(ir, StoreMatrix), lambda s: (change(s),))
 
-    def change(s: ExchangeStore) -> tuple[ExchangeStore]:
-        *outer, last = s.source.index
-        index = (*outer, ir.register(s.source.array).shape[-1] - 1 - last)
-        return (replace(s, source=replace(s.source, index=index)),)
 
-    return edited(ir, places(ir, ExchangeStore), change)
+def _swapped_matrices(s: StoreMatrix) -> StoreMatrix:
+    """A matrix whose halves of eight columns are in each other's place."""
+    (row, line), (col, e) = s.lines.outputs
+    return replace(s, lines=replace(s.lines, outputs=((row, line), (col, 8 - e))))
+
+
+def _first_rows(ir: KernelIR) -> KernelIR:
+    """Matrices that all warps store to the first one's rows."""
+    names = dict.fromkeys(("warp", "linearId"), aff(0))
+    return _matrices(ir, lambda s: replace(s, origin=tuple(e.subs(names) for e in s.origin)))
 
 
 def _swapped_rows(s: Wgmma) -> Wgmma:
@@ -178,19 +182,20 @@ def _no_zeros(ir: KernelIR) -> KernelIR:
     return edited(ir, places(ir, Zero), without)
 
 
+def _pieces(ir: KernelIR, change: Callable[[BoxStore], BoxStore]) -> KernelIR:
+    """Pieces of the result stored otherwise."""
+    return edited(ir, places(ir, BoxStore), lambda s: (change(s),))
+
+
 def _neighbour(ir: KernelIR) -> KernelIR:
-    """Runs of the result stored eight columns further on, in rounds of the loop over fragments."""
-    if not places(ir, Wgmma):
-        raise NothingToBreak(f"{ir.name} has no products of warpgroups", where=ir.about)
-    written = {t.name: t.order for t in ir.tensors if t.written}
-    loops = {s.var for _, s in walk(ir.body) if isinstance(s, Loop)}
+    """Pieces of the result stored where the next ones are, along their lines."""
 
-    def change(s: GlobalStore) -> tuple[GlobalStore]:
-        along = [d for d, e in enumerate(s.index) if e.names() & loops]
-        d = along[0] if along else written[s.tensor][-1]
-        return (replace(s, index=tuple(e + 16 * (n == d) for n, e in enumerate(s.index))),)
+    def change(s: BoxStore) -> BoxStore:
+        m = ir.box_map(s.map)
+        run = ir.tensor(m.tensor).order[-1]
+        return replace(s, index=tuple(e + m.box.run * (d == run) for d, e in enumerate(s.index)))
 
-    return edited(ir, places(ir, GlobalStore), change)
+    return _pieces(ir, change)
 
 
 def _tensors(ir: KernelIR, change: Callable[[GlobalTensor], GlobalTensor]) -> KernelIR:
@@ -206,12 +211,12 @@ MUTANTS = (
            (), (BoxCopy, Wgmma), _plain_tiles),
     Mutant("shared memory from a line further on", "tiles start at no multiple of the swizzle's pattern",
            ("layouts", "alignment"), (), (BoxCopy, Wgmma), _shifted_tiles),
-    Mutant("map without swizzle", "boxes arrive unpermuted", ("layouts", "fresh"), ("values",), (BoxCopy, Wgmma),
+    Mutant("map without swizzle", "boxes arrive unpermuted", ("layouts", "fresh"), ("values",), (BoxCopy, BoxStore, Wgmma),
            lambda ir: _with_boxes(ir, lambda box: replace(box, swizzle=Swizzle(0)))),
     Mutant("map of half the lines", "boxes have half their lines, and that many bytes are waited for", ("copies", "fresh"),
            ("values",), (BoxCopy, Wgmma), _half_boxes),
     Mutant("box a row block further on", "the left operand's tiles come from the rows of the next block", ("result",),
-           ("values",), (GlobalStore,), lambda ir: _elsewhere(ir, 0, lambda box: 128)),
+           ("values",), (BoxStore,), lambda ir: _elsewhere(ir, 0, lambda box: 128)),
     Mutant("box a k tile further on", "the left operand's tiles are those of the next step", ("fresh", "sums"),
            ("values",), PRODUCT, lambda ir: _elsewhere(ir, 1, lambda box: _k_tile(ir))),
     Mutant("box beside its place", "boxes arrive half of themselves further on", ("copies", "bounds", "layouts"), (), BOX,
@@ -229,15 +234,17 @@ MUTANTS = (
            lambda ir: _products(ir, lambda s: replace(s, adds=()))),
     Mutant("products that never add", "sums begin with every step", ("sums",), ("values",), (Wgmma, Loop),
            lambda ir: _products(ir, lambda s: replace(s, adds=(aff(-1),)))),
-    Mutant("accumulators of other rows", "threads take their accumulators for those of other rows",
-           ("ownership", "exchange", "result"), ("values",), (Wgmma, GlobalStore, ExchangeStore),
-           lambda ir: _products(ir, _swapped_rows)),
-    Mutant("fragments the other way round", "fragments of the result are taken for those of other columns", ("result",),
-           ("values",), (GlobalStore,), _swapped_fragments),
-    Mutant("fragment in its neighbour's place", "runs are stored a fragment further on", ("written_once", "result"),
-           ("values",), (GlobalStore,), _neighbour),
-    Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), ("values",), (GlobalStore,),
-           _no_zeros),
+    Mutant("accumulators of other rows", "threads take their accumulators for those of other rows", ("ownership", "result"),
+           ("values",), (Wgmma, BoxStore), lambda ir: _products(ir, _swapped_rows)),
+    Mutant("halves of matrices swapped", "eight columns of each matrix are stored in the place of the next eight",
+           ("ownership", "result"), ("values",), (StoreMatrix, BoxStore), lambda ir: _matrices(ir, _swapped_matrices)),
+    Mutant("matrices of all warps in one place", "a piece of the result has the rows of one warp", ("copies", "result"),
+           ("values",), (StoreMatrix, BoxStore), _first_rows),
+    Mutant("piece in its neighbour's place", "pieces of the result are stored one further on", ("written_once", "result"),
+           ("values",), (BoxStore,), _neighbour),
+    Mutant("piece of the first buffer", "all pieces of the result are stored from one buffer", ("result",),
+           ("values",), (StoreMatrix, BoxStore), lambda ir: _pieces(ir, lambda s: replace(s, buffer=aff(0)))),
+    Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), (), (BoxStore,), _no_zeros),
     Mutant("tensors of boxes transposed", "arguments are said to have their extents the other way round", ("arguments",),
            (), (), lambda ir: _tensors(ir, lambda t: replace(t, dims=t.dims[::-1]))),
 )  # fmt: skip

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, KernelIR, Loop
+from polyvolta.cuda.ir.kernel_ir import CHUNK, KernelIR, Loop, StoreMatrix
 from polyvolta.cuda.ir.walk import IrPath, arrays_of, operations
 from polyvolta.cuda.verify.engine.memories import SHARED, SLOT, Memories
 from polyvolta.cuda.verify.engine.rings import Turn, places
@@ -148,7 +148,8 @@ class Contents:
         """
         names, known = self.meaning.names, self.known
         if proof == "fresh":
-            tiles = [t.name for t in self.ir.tiles if t.layout is not None]
+            results = {op.tile for op in operations(self.ir.body) if isinstance(op, StoreMatrix)}
+            tiles = [t.name for t in self.ir.tiles if t.layout is not None and t.name not in results]
             statement = f"what fragments read of {' and '.join(tiles)} was written there, for the k tile that is due"
             return Verdict(statement, "; ".join(n for t in tiles for n in known.tiles.get(t, ())))
         if proof == "sums":
