@@ -15,9 +15,6 @@ import numpy as np
 from arrays import PRECISIONS, Library, Verdict, guarded, judge, random_values
 from combinations import Combination, expected
 
-from polyvolta.cuda.ir.memories import CHUNK_BYTES
-from polyvolta.cuda.ir.transfers import AsyncCopy
-
 ODD = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 200, 255, 257, 500, 513, 1000, 1023, 1025, 2049, 4095)
 FEW = 4096  # results with fewer values are computed from coarse numbers: one rounding more would show in their error
 
@@ -145,18 +142,7 @@ def interpret(
     def call(kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
         with np.errstate(all="ignore"):
             seen = kernel.interpret(**inputs, **scalars, out=out, observe="all" if observe else (), copies=copies)
-        if observe and (found := [str(f) for f in findings(seen)]):
+        if observe and (found := [str(f) for f in seen.findings]):
             raise RuntimeError("\n".join(found))
 
     return run(kernel, combination, case, Library(), call, lambda a: a)
-
-
-def findings(seen: Any) -> list[Any]:
-    """What observers found, but for what no kernel can help.
-
-    Asynchronous copies of tensors that aren't aligned to 16 bytes go in pieces, and lanes write theirs 16 bytes apart:
-    conflicts. All other conflicts, and all of whole chunks, count.
-    """
-    narrow = [r.place for r in seen.bank_conflicts.rows if r.width < CHUNK_BYTES]
-    pieces = {place for place in narrow if isinstance(place.stmt, AsyncCopy)}
-    return [f for f in seen.findings if f.observer != "bank_conflicts" or not pieces.issuperset(f.places)]

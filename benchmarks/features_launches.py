@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from features_common import ROOT, SIZES, check, close, environment, exact_of, need, operands, product
+from features_common import ROOT, SIZES, Within, check, close, environment, exact_of, need, operands, product
 
 import polyvolta as pv
 
@@ -37,6 +37,87 @@ def bind_is_the_call_and_costs_microseconds() -> str:
             best = min(best, (time.perf_counter() - start) / 50)
         times[name] = best * 1e6
     return ", ".join(f"{name} {t:.1f} us" for name, t in times.items())
+
+
+@check
+def calls_again_are_right_and_refuse_the_same() -> str:
+    """Each kind of call twice, the second from its plan; what is wrong is refused then, too."""
+    import torch
+
+    kernel, worst = product(), 0.0
+    for m, n, k in SIZES * 3:
+        a, b = operands(m, n, k, m + n)
+        for ld, offset in ((k, 0), (k + 8, 8), (k + 1, 3)):
+            left, right = Within(a, "C", ld, offset), Within(b, "F", ld, offset)
+            out = Within((m, n), "C", n + 5, offset)
+            kernel(left.inner, right.inner, out=out.inner)
+            worst = max(worst, close(out.numpy(), exact_of(a, b)))
+            worst = max(worst, close(kernel(left.inner, right.inner).cpu(), exact_of(a, b)))
+            for array in (left, right, out):
+                array.intact()
+    plans = len(kernel._plans)
+    assert plans <= 6 * len(SIZES), plans
+    t = torch.ones((64, 64), dtype=torch.float16, device="cuda")
+    assert (kernel(t, t.T, out=torch.zeros_like(t)) == 64).all()
+    assert (kernel(t, torch.nn.Parameter(t.T, False)) == 64).all()
+    for wrong in (
+        lambda: kernel(t, t.T, out=t), lambda: kernel(t, t.clone().requires_grad_().T), lambda: kernel(t, t.float().T),
+        lambda: kernel(t, t), lambda: kernel(t, t.T.cpu()), lambda: kernel(t, t.T[:-1]),
+    ):  # fmt: skip
+        try:
+            wrong()
+        except pv.PolyvoltaError:
+            continue
+        raise AssertionError("not refused")
+    assert len(kernel._plans) <= plans + 2
+    return f"{plans} plans, worst error {worst:.1e}"
+
+
+@check
+def calls_again_on_other_streams_wait() -> str:
+    import torch
+
+    kernel, side = product(), torch.cuda.Stream()
+    a = torch.zeros((64, 64), dtype=torch.float16, device="cuda")
+    c = torch.zeros_like(a)
+    for turn in range(1, 4):  # torch works on its default stream, the kernel elsewhere
+        torch.cuda._sleep(100_000_000)
+        a += 1
+        kernel(a, a.T, out=c, stream=side)
+        side.synchronize()
+        assert (c == 64 * turn * turn).all(), (turn, c.flatten()[:4])
+    with torch.cuda.stream(side):
+        for turn in range(4, 7):
+            torch.cuda._sleep(100_000_000)
+            a += 1
+            d = kernel(a, a.T) + 1
+            assert (d == 64 * turn * turn + 1).all()
+    return None
+
+
+@check
+def calls_again_with_arrays_of_cupy_and_numba() -> str:
+    from numba import cuda
+
+    kernel = product()
+    a, b = operands(100, 60, 40)
+    da, db, dc = cuda.to_device(a), cuda.to_device(b), cuda.device_array((100, 60), np.float16)
+    worst = 0.0
+    for _ in range(3):
+        kernel(da, db, out=dc)
+        results = dc, kernel(da, db)
+        worst = max(worst, *(close(c.copy_to_host(), exact_of(a, b)) for c in results))
+    assert len(kernel._plans) == 2, kernel._plans._plans
+    need("cupy")
+    import cupy
+
+    ca, cb = cupy.asarray(a), cupy.asfortranarray(cupy.asarray(b))
+    for _ in range(3):
+        worst = max(worst, close(kernel(ca, cb).get(), exact_of(a, b)))
+        kernel(ca, cb, out=dc)
+        worst = max(worst, close(dc.copy_to_host(), exact_of(a, b)))
+    assert len(kernel._plans) == 4, kernel._plans._plans
+    return f"worst error {worst:.1e}"
 
 
 @check

@@ -3,10 +3,10 @@
     python benchmarks/gpu_features.py [--jobs 4] [--only views,bind] [--seconds 120]
 
 Views and misaligned arrays with everything around them poisoned; arrays of torch, cupy, numba and numpy; several
-results, scalars, empty dimensions, padding; refusals; bound launches on streams, in threads and in CUDA graphs; device
-functions and tensor-core helpers in `@cuda.jit` kernels; the cache of cubins. A check that fails, crashes or hangs
-doesn't stop the others; tracebacks follow the table. The exit status is 1 when any check failed. A library that isn't
-installed makes a check "skipped".
+results, scalars, empty dimensions, padding; refusals; second calls; bound launches on streams, in threads and in CUDA
+graphs; tensor maps; device functions and tensor-core helpers in `@cuda.jit` kernels; the cache of cubins. A check that
+fails, crashes or hangs doesn't stop the others; tracebacks follow the table. The exit status is 1 when any check
+failed. A library that isn't installed makes a check "skipped".
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import features_arrays
+import features_boxes
 import features_launches
 import features_numba
 from features_common import CHECKS, SKIPPED, environment
 
 from polyvolta.cuda.run import launch
 
-GROUPS = (features_arrays, features_launches, features_numba)  # importing them registers their checks
+GROUPS = (features_arrays, features_boxes, features_launches, features_numba)  # importing them registers their checks
 
 
 def alone(name: str) -> int:

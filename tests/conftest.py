@@ -33,8 +33,31 @@ SAMPLED = {
     "cuda/target/test_widths.py": 2,
     "cuda/verify/engine/test_fills.py": 2,
     "cuda/machine/test_copies.py": 2,
+    "cuda/mutants/test_mutants.py": 2,
+    "cuda/build/test_rings.py": 2,
+    "cuda/build/promotion/test_operands.py": 2,
+    "cuda/build/promotion/test_levels.py": 2,
+    "cuda/build/promotion/test_direct_stores.py": 2,
+    "cuda/host/test_bfloat16_on_host.py": 2,
+    "compiler/test_kernel.py::test_users_may_name_things_as_parts_of_the_kernel_are": 2,
+    "cuda/verify/values/test_contents.py::test_the_gallery_is_proved": 2,
+    "cuda/verify/values/test_contents.py::test_a_sample_of_the_matrix_is_proved": 2,
+    "cuda/text/test_golden_texts.py::test_it_compiles_for_its_target_without_spills": 2,
+    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": 3,
+    "compiler/test_options_of_targets.py::test_what_fits_alone_and_not_eight_times_is_refused_for_that_reason": 5,
+    "compiler/test_bfloat16.py": 2,
+    "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 2,
+    "cli/test_cli.py::test_nobody_reads_on": 2,
+    "sched/loops/test_scan_passes.py::test_everything_in_the_loops_of_polybench_does_something": 2,
+    "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills": 2,
+    "test_matrix.py::test_interpreted_on_sizes_that_nothing_divides": 2,
+    "test_matrix.py::test_interpreted_for_later_chips": 2,
+    "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 2,
+    "test_matrix.py::test_machine_code": 2,
+    "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
+    "test_provable.py::test_random_kernels_are_proved": 3,
 }
-"""File -> of how many cases of a test one runs."""
+"""File, or one test of it -> of how many cases of a test one runs."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,8 +71,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen: Counter[str] = Counter()
     kept, left = [], []
     for item in items:
-        step = next((n for file, n in SAMPLED.items() if item.path.as_posix().endswith(f"tests/{file}")), 1)
         name = item.nodeid.partition("[")[0]
+        file, _, function = name.partition("tests/")[2].partition("::")
+        step = SAMPLED.get(file, SAMPLED.get(f"{file}::{function}", 1))
         (left if seen[name] % step else kept).append(item)
         seen[name] += 1
     items[:] = kept

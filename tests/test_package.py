@@ -130,9 +130,14 @@ def imports(path: Path) -> set[str]:
             above = package.rsplit(".", node.level - 1)[0] + "." if node.level else ""
             base = f"{above}{node.module or ''}".rstrip(".")
             found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+        elif isinstance(node, ast.Call) and _called(node.func) in ("import_module", "__import__"):
             found |= {a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)}
     return found
+
+
+def _called(function: ast.expr) -> str:
+    """The last word of what is called."""
+    return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def is_at(name: str, module: str) -> bool:

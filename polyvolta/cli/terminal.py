@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
     from rich.text import Text
 
     from polyvolta.compiler.kernel import Kernel
@@ -44,6 +47,25 @@ def discard_stdout() -> None:
     """Have what is still printed go nowhere, for Python flushes stdout when it ends."""
     if sys.stdout is not None:  # which it is where it was closed before
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def warnings_as_notes(status: Status) -> Iterator[None]:
+    """Python's warnings as lines on stderr, without the place in this package at which each was issued.
+
+    Parameters
+    ----------
+    status : what turns meanwhile; it makes room for a line.
+    """
+
+    def note(message: Warning | str, *_: object) -> None:
+        status.stop()
+        console(stderr=True).print(f"note: {message}", style="yellow")
+        status.start()
+
+    with warnings.catch_warnings():
+        warnings.showwarning = note
+        yield
 
 
 def write(text: str) -> None:

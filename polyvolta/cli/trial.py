@@ -1,6 +1,7 @@
 """Trying a kernel on random data: where it ran, its error against float64, and how long it took.
 
-What a run takes is estimated first: one that doesn't fit into memory is refused, and one that takes long is announced.
+A run whose data don't fit into memory is refused first. How long interpreting takes is the interpreter's to say, which
+measures it; here its warning is a line like the others.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 TOLERANCE = {"float16": 5e-4, "bfloat16": 4e-3}
 """Relative L2 error against float64, by element type: 2^-11 and 2^-8, what the results' rounding may come to at most.
 On normal data it comes to less than half of that, which leaves room for the roundings of sums and prologues."""
-PATIENCE = 30  # seconds of interpreting that need no word beforehand
-MULTIPLY_ADD = 2e-9  # seconds that interpreting one takes
 VALUE_BYTES = 30  # that a run takes for each value: random in fp32, 16 bits, and float64 with what is in between
 
 
@@ -74,14 +73,6 @@ def check_memory(kernel: Kernel, sizes: dict[str, int]) -> None:
         )
 
 
-def interpreting(kernel: Kernel, sizes: dict[str, int]) -> float:
-    """About how many seconds the interpreter takes: its time goes with the whole tiles that a kernel computes."""
-    blocks = prod(kernel.launch_config(**sizes).grid)
-    m, n, depth = kernel.options.step
-    products = sum(s.is_matmul for s in kernel.graph.statements)
-    return blocks * m * n * depth * -(-sizes["K"] // depth) * products * MULTIPLY_ADD
-
-
 def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, interpret: bool) -> None:
     """Run on standard normal data; print where, the error against float64 and the time.
 
@@ -99,19 +90,13 @@ def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, i
 
     gpu = launch.gpu_available()
     on_gpu = gpu and not interpret
-    if not on_gpu and (long := interpreting(kernel, sizes)) > PATIENCE:
-        amount, unit = next(
-            (long / s, u) for s, u in ((3600, "hours"), (60, "minutes"), (1, "seconds")) if long >= 2 * s
-        )
-        note = f"note: interpreting this takes about {amount:.0f} {unit}; a smaller --size takes less."
-        terminal.console(stderr=True).print(note, style="yellow")
     arrays = random_arrays(kernel, sizes, seed)
     where = f"GPU, {launch.device_arch()}" if on_gpu else "interpreter" if gpu else "interpreter (no GPU)"
     names = ", ".join(t.name for t in kernel.graph.inputs)
     form = FORMATS[kernel.graph.dtype]
     line = f"{names}: standard normal {form.short} data, seed {seed}."
     terminal.heading(out, f"run {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
-    with out.status(f"running on the {where}"):
+    with out.status(f"running on the {where}") as status, terminal.warnings_as_notes(status):
         call = kernel if on_gpu else kernel.interpret
         if on_gpu:
             call(*arrays)  # compiles and loads

@@ -8,7 +8,7 @@ or another output.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -138,8 +138,13 @@ def _argument(array: Any, tensor: GlobalTensor, name: str, ptr: int, strides: Se
         raise TooLarge(f"{name} has a leading dimension of {ld}, at most {LARGEST} fits")
     if ptr % ITEM:
         raise BadArray(f"{name} starts at an odd address", hint="copy it to an array of its own")
-    whole = array.shape[tensor.order[-1]] if tensor.whole else 0
-    return Argument(tensor, array, ptr, ld, gcd(widest(ptr, ld), whole))
+    return fitting(Argument(tensor, array, ptr, ld, 1), tensor)
+
+
+def fitting(a: Argument, tensor: GlobalTensor) -> Argument:
+    """The same array for a tensor that differs in how it is copied."""
+    whole = a.shape[tensor.order[-1]] if tensor.whole else 0
+    return replace(a, tensor=tensor, align=gcd(widest(a.ptr, a.ld), whole))
 
 
 def check_output(output: Argument, shape: tuple[int, ...], name: str) -> None:
@@ -224,8 +229,8 @@ def overlap(one: Argument, other: Argument) -> bool:
     """Whether two arrays have a value in common; True, too, where that would take long to find out."""
     if 0 in one.shape or 0 in other.shape:
         return False
-    first, last = _span(one)
-    start, end = _span(other)
+    first, last = span(one)
+    start, end = span(other)
     if last <= start or end <= first:
         return False
     import numpy as np
@@ -236,7 +241,7 @@ def overlap(one: Argument, other: Argument) -> bool:
         return True
 
 
-def _span(a: Argument) -> tuple[int, int]:
+def span(a: Argument) -> tuple[int, int]:
     """The first address of an array, and the first behind it."""
     lines = a.shape[a.tensor.order[0]] if len(a.shape) == 2 else 1
     return a.ptr, a.ptr + ITEM * ((lines - 1) * a.ld + a.shape[a.tensor.order[-1]])

@@ -16,6 +16,7 @@ from polyvolta.compiler.arguments import (
     check_overlaps,
     dtype_of,
     empty_on_host,
+    fitting,
     for_output,
     memory_order,
     on_device,
@@ -23,7 +24,8 @@ from polyvolta.compiler.arguments import (
 )
 from polyvolta.compiler.compiled import Compiled, padded_sizes
 from polyvolta.cuda.run import launch
-from polyvolta.cuda.run.views import BadArray, extents, narrowed
+from polyvolta.cuda.run.tensor_maps import takes
+from polyvolta.cuda.run.views import ITEM, BadArray, extents, narrowed
 
 if TYPE_CHECKING:
     from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
@@ -53,6 +55,16 @@ class Call:
     def arguments(self) -> tuple[Argument, ...]:
         return *self.inputs, *self.outputs
 
+    def fitted(self) -> Call:
+        """The call of the kernel for its arrays: one that copies otherwise, where the copy engine doesn't take them."""
+        plain = [a.tensor.name for a in self.arguments if a.tensor.name in self.kernel.boxed and not _boxes(a)]
+        kernel = self.kernel.taking(plain)
+        if kernel is self.kernel:
+            return self
+        tensors = {t.name: t for t in kernel.ir.tensors}
+        inputs, outputs = ([fitting(a, tensors[a.tensor.name]) for a in side] for side in (self.inputs, self.outputs))
+        return replace(self, kernel=kernel, inputs=tuple(inputs), outputs=tuple(outputs))
+
     @property
     def ir(self) -> KernelIR:
         """The kernel's IR for accesses as wide as these arrays allow."""
@@ -66,6 +78,12 @@ class Call:
     @property
     def result(self) -> Any:
         return self.results[0] if len(self.results) == 1 else self.results
+
+
+def _boxes(a: Argument) -> bool:
+    """Whether the copy engine takes an array."""
+    lines, run = (a.shape[d] for d in a.tensor.order)
+    return takes(a.ptr, (lines, run), ITEM * a.ld)
 
 
 def written(kernel: Compiled) -> tuple[GlobalTensor, ...]:
@@ -211,5 +229,5 @@ def padded_on_host(call: Call) -> Call:
 def cropped(padded: Call, call: Call) -> None:
     """The results out of the padded ones."""
     for large, small in zip(padded.outputs, call.outputs, strict=True):
-        if large is not small:
+        if large.array is not small.array:
             small.array[...] = large.array[tuple(slice(n) for n in small.shape)]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.options import Options
+from polyvolta.compiler.plans import Plans
 from polyvolta.compiler.stages import Stages
 from polyvolta.cuda.errors import UnsupportedArch
+from polyvolta.cuda.ir.arguments import Parameters, parameters
 from polyvolta.cuda.ir.block_order import MOST_BLOCKS
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.target.target import Target
@@ -52,7 +54,8 @@ class Compiled:
 
     It takes arrays of any sizes, and views into larger arrays. Its text moves eight values of a tensor at once; for
     arrays whose address or leading dimension doesn't allow that, `variant` has the text with narrower accesses,
-    printed and compiled when it is needed.
+    printed and compiled when it is needed. A copy engine that moves boxes takes no other arrays at all: `taking` is the
+    kernel for those, whose threads copy.
 
     Parameters
     ----------
@@ -60,6 +63,7 @@ class Compiled:
     stages : every intermediate schedule tree by stage name, in order.
     ir : the kernel IR, its definition.
     source : CUDA C++, one self-contained text.
+    without_boxes : makes the kernel for arrays that the copy engine doesn't take; None where it copies nothing.
     """
 
     graph: Graph
@@ -68,9 +72,16 @@ class Compiled:
     stages: Stages = field(hash=False)
     ir: KernelIR = field(hash=False)
     source: str
+    without_boxes: Callable[[], Compiled] | None = field(default=None, compare=False, repr=False)
     _variants: dict[tuple[int, ...], Compiled] = field(default_factory=dict, compare=False, repr=False)
     _loaded: dict[tuple, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
     _configs: dict[tuple[int, ...], LaunchConfig] = field(default_factory=dict, compare=False, repr=False)
+    _plans: Plans = field(init=False, compare=False, repr=False)
+    parameters: Parameters = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_plans", Plans(self.graph, self.ir))
+        object.__setattr__(self, "parameters", parameters(self.ir))
 
     @property
     def name(self) -> str:
@@ -149,6 +160,8 @@ class Compiled:
     def variant(self, /, **align: int) -> Self:
         """The kernel for narrower accesses to some of its tensors, as a call makes it for arrays that need it.
 
+        Where boxes bring such a tensor it is one that copies otherwise: see `taking`.
+
         Parameters
         ----------
         align : by tensor name how many values one access moves: 8, 4, 2 or 1. The others have what this kernel has.
@@ -173,11 +186,43 @@ class Compiled:
         wanted = {**now, **align}
         if wanted == now:
             return self
+        if (other := self.taking([name for name, width in wanted.items() if width < 8])) is not self:
+            return other.variant(**wanted)  # type: ignore[return-value]  # made by whoever made this one
         key = tuple(wanted.values())
         if key not in self._variants:
             ir = narrowed(self.ir, wanted)
             self._variants[key] = replace(self, ir=ir, source=print_cuda(ir), _variants={}, _loaded={})
         return self._variants[key]  # type: ignore[return-value]  # replace keeps the class
+
+    @property
+    def boxed(self) -> frozenset[str]:
+        """The tensors that the copy engine brings or stores."""
+        return frozenset(m.tensor for m, _ in self.parameters.maps)
+
+    def taking(self, plain: Collection[str]) -> Compiled:
+        """The kernel for arrays of which the copy engine doesn't take some; itself where it doesn't have to.
+
+        Parameters
+        ----------
+        plain : the tensors that these are for.
+
+        Raises
+        ------
+        BadTensorMap : the kernel was made by hand, and there is none that copies otherwise.
+
+        Cost: that of a compilation, once.
+        """
+        from polyvolta.cuda.run.tensor_maps import BadTensorMap
+
+        if self.boxed.isdisjoint(plain):
+            return self
+        if self.without_boxes is None:
+            raise BadTensorMap(f"the copy engine doesn't take {', '.join(sorted(self.boxed.intersection(plain)))}",
+                               where=self.name, hint="arrays that start at a multiple of 16 bytes, and whose lines are "
+                                                     "multiples of 16 bytes apart")  # fmt: skip
+        if () not in self._variants:
+            self._variants[()] = self.without_boxes()
+        return self._variants[()].taking(plain)
 
     def compiled(self, arch: str | None = None) -> Cubin:
         """Machine code with the compiler's log, for the kernel's target or a later architecture.
@@ -186,15 +231,16 @@ class Compiled:
         ------
         UnsupportedArch : an architecture that has not all of the target's instructions; as `cubin` does.
         """
-        from polyvolta.cuda.arch import runs_on
+        from polyvolta.cuda.arch import code_for, runs_on
         from polyvolta.cuda.run.nvrtc import compile_cubin
+        from polyvolta.cuda.target.registry import targets
 
         if arch is not None and not runs_on(self.target.name, arch):
             raise UnsupportedArch(
                 f"{self.name} is made for {self.target.name}, whose instructions {arch} doesn't have",
-                hint=f"compile(..., target={arch!r}), or an earlier target",
+                hint=targets.instead(arch),
             )
-        return compile_cubin(self.source, arch or self.target.name, name=self.name)
+        return compile_cubin(self.source, code_for(self.target.name, arch or self.target.name), name=self.name)
 
     def cubin(self) -> bytes:
         """Machine code for the kernel's target; needs NVRTC, no GPU.
@@ -221,6 +267,8 @@ class Compiled:
         from polyvolta.cuda.run import launch
 
         align = align or {}
+        if (other := self.taking([name for name, width in align.items() if width < 8])) is not self:
+            return other.loaded(align)
         key = (launch.current_device(), *[align.get(t.name, t.align) for t in self.ir.tensors])
         if key not in self._loaded:
             limits, threads = launch.device_limits(key[0]), self.ir.threads

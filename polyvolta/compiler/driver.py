@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
@@ -138,7 +139,15 @@ def compile(  # noqa: A001
     copied = {op.tensor for op in operations(ir.body) if isinstance(op, AsyncCopy)}
     ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
-    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir))
+    copying = partial(_copying, graph, target, options, name) if ir.maps else None
+    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), copying)
+
+
+def _copying(graph: Graph, target: Target, options: Options, name: str) -> Kernel:
+    """The kernel of the same graph for arrays that the copy engine doesn't take: by the target's other instructions."""
+    needs = needs_of(plan(graph, options.accumulators))
+    others = complete(Options(accumulators=options.accumulators), needs, replace(target, families=()))
+    return compile(graph, target, others, name=name)
 
 
 def _whole(t: GlobalTensor) -> GlobalTensor:

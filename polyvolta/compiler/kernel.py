@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.compiled import Compiled
+from polyvolta.compiler.run import run
 from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
@@ -48,10 +49,15 @@ class Kernel(Compiled):
             that overlaps another array.
         TooLarge : more than 32-bit sizes or the target's grid hold.
         TooLong : there is no GPU, and the interpreter would take more than ten minutes; see `interpret`.
-        """
-        from polyvolta.compiler.run import run
 
-        return run(self, bind(self.graph, arrays, named), out, stream)
+        Notes
+        -----
+        Cost, of the host: some hundred microseconds for the first call with arrays of such shapes, strides, types and
+        alignment on a stream, where the machine code is there; ten to twenty for each one after it with arrays of
+        torch, cupy or numba (`polyvolta.compiler.plans`), most of it the library's and the driver's. `bind` does with
+        less.
+        """
+        return run(self, arrays, named, out, stream)
 
     def interpret(
         self,

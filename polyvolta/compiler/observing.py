@@ -31,8 +31,8 @@ def observed(
     ------
     UnknownName, NothingToObserve : of the observers' names.
     """
-    padded = call if call.is_empty else padded_on_host(call)
-    kernel, ir = call.kernel, padded.ir
+    padded = call if call.is_empty else padded_on_host(call).fitted()
+    kernel, ir = padded.kernel, padded.ir
     watch = Watch(ir, names_of(observe, ir))
     if not call.is_empty:
         arrays = {a.tensor.name: a.array for a in padded.arguments}
@@ -48,7 +48,7 @@ def observed(
     seen: dict[str, Any] = watch.seen(Places(ir, kernel.schedule))
     made = ", ".join(f"{t.name} = {e}" for t, e in zip(kernel.graph.outputs, kernel.graph.roots, strict=True))
     sizes = ", ".join(f"{n} = {v}" for n, v in call.sizes.items())
-    wide = {t.name: t.align for t in kernel.ir.tensors}
+    wide = {t.name: t.align for t in call.kernel.ir.tensors}
     if narrow := ", ".join(f"{t.name}={t.align}" for t in ir.tensors if t.align != wide[t.name]):
         sizes += f"; lines are those of kernel.variant({narrow})"
     return Observations(f"{kernel.name}: {made}", sizes, call.result, ir, **seen)

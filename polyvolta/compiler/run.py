@@ -23,9 +23,11 @@ from polyvolta.compiler.calls import (
     stream_of,
 )
 from polyvolta.compiler.compiled import Compiled, NotAMultiple, padded_sizes
+from polyvolta.compiler.plans import Packing, Seen, map_of
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.views import BadArray as BadArray
 from polyvolta.cuda.run.views import extents
+from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
     from polyvolta.cuda.machine.stepping import TraceStep
@@ -33,15 +35,26 @@ if TYPE_CHECKING:
     from polyvolta.graph.binding import Bound
 
 
-def run(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Any:
+def run(kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Any:
     """See `Kernel.__call__`."""
+    seen, plan = kernel._plans.look(arrays, named, out, stream)
+    if seen is not None and plan is not None:
+        results = plan.run(seen)
+        if results is not None:
+            return results[0] if len(results) == 1 else results
+    return _first(kernel, bind(kernel.graph, arrays, named), out, stream, seen)
+
+
+def _first(kernel: Compiled, bound: Bound, out: Any, stream: Any, seen: Seen | None) -> Any:
+    """A call that no plan is there for: all is checked; what was `seen` of it is what its plan is kept under."""
     outs = outs_of(kernel, out)
     given = {**bound.arrays, **{n: o for n, o in zip(out_names(kernel), outs) if o is not None}}
     if places(given):
         stream = stream_of(kernel, bound, stream)
         call = device_call(kernel, bound, outs, stream)
-        if not call.is_empty:
-            _on_device(call, stream)
+        pack = None if call.is_empty else _on_device(call, stream)
+        if seen is not None and (pack is not None or call.is_empty):
+            kernel._plans.keep(seen, call.inputs, call.outputs, call.results, out_names(kernel), pack)
         return call.result
     call = host_call(kernel, bound, outs)
     if call.is_empty:
@@ -73,9 +86,9 @@ def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...]) -> Iterator[T
 
     sizes = kernel.check_sizes(bound.sizes)
     checked_block(block, kernel.launch_config(**sizes).grid, sizes)
-    call = padded_on_host(host_call(kernel, bound, outs_of(kernel, None)))
+    call = padded_on_host(host_call(kernel, bound, outs_of(kernel, None))).fitted()
     arrays = {a.tensor.name: a.array for a in call.arguments}
-    return trace(call.ir, kernel.schedule, arrays, call.sizes, call.scalars, block)
+    return trace(call.ir, call.kernel.schedule, arrays, call.sizes, call.scalars, block)
 
 
 def bound_launch(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Prepared | Nothing:
@@ -114,7 +127,7 @@ def _interpreted(
 ) -> Any:
     from polyvolta.cuda.machine.interpreter import interpret
 
-    padded = padded_on_host(call)
+    padded = padded_on_host(call).fitted()
     arrays = {a.tensor.name: a.array for a in padded.arguments}
     interpret(padded.ir, arrays, padded.sizes, padded.scalars, hook=hook, patience=patience, copies=copies)
     cropped(padded, call)
@@ -141,12 +154,18 @@ def _through_device(call: Call, stream: Any) -> Any:
     return call.result
 
 
-def _on_device(call: Call, stream: Any) -> None:
-    """Arrays on the GPU: run in place, or on copies where tiles don't divide the sizes and the kernel wants it."""
+def _on_device(call: Call, stream: Any) -> Packing | None:
+    """Arrays on the GPU: run in place, or on copies where tiles don't divide the sizes and the kernel wants it.
+
+    Returns
+    -------
+    What makes such a launch again, and keeps no array alive; None for one on copies.
+    """
     sizes = padded_sizes(call.kernel, call.sizes)
     if sizes == call.sizes:
-        prepare(call, stream).launch()
-        return
+        pack = packing(call, stream)
+        pack().launch()
+        return pack
     check_padding(call)
 
     def fitting(a: Argument) -> Argument:
@@ -160,21 +179,27 @@ def _on_device(call: Call, stream: Any) -> None:
     prepare(replace(call, sizes=sizes, inputs=tuple(inputs), outputs=tuple(outputs)), stream).launch()
     for small, large in zip(call.outputs, outputs, strict=True):
         launch.copy_lines(large.array, small.array, small.shape, small.tensor.order, stream)
+    return None
 
 
 def prepare(call: Call, stream: Any) -> Prepared:
     """Everything about a launch that can be done beforehand: the variant, its machine code, its arguments packed."""
-    from polyvolta.cuda.run.prepared import prepare as pack
+    return packing(call, stream)(tuple(a.array for a in call.arguments))
 
+
+def packing(call: Call, stream: Any) -> Packing:
+    """As `prepare`, but for packing, which the result does as often as it is called, with what is to be kept alive."""
     launch.require_gpu()
-    kernel = call.kernel
+    call = call.fitted()
+    kernel, arguments = call.kernel, {a.tensor.name: a for a in call.arguments}
     config = kernel.launch_config(**call.sizes)
     loaded = kernel.loaded({a.tensor.name: a.align for a in call.arguments})
-    values: list[Any] = [call.sizes[n] for n in kernel.ir.sizes]
-    values += [call.scalars[n] for n in kernel.ir.scalars]
-    for a in call.arguments:
-        values.append(launch.DevicePtr(a.ptr))
-        if a.tensor.ld:
-            values.append(a.ld)
-    keep = tuple(a.array for a in call.arguments)
-    return pack(loaded, config.grid, config.block, config.shared_bytes, values, stream, keep)
+    values: dict[int, Any] = dict(enumerate([call.sizes[n] for n in kernel.ir.sizes]))
+    values |= dict(enumerate([call.scalars[n] for n in kernel.ir.scalars], len(values)))
+    values |= {at: launch.DevicePtr(arguments[name].ptr) for name, at in kernel.parameters.pointers}
+    values |= {at: arguments[name].ld for name, at in kernel.parameters.lds}
+    values |= {at: map_of(arguments[m.tensor], m)(arguments[m.tensor].ptr) for m, at in kernel.parameters.maps}
+    return Packing(
+        kernel.parameters, loaded, (config.grid, config.block, config.shared_bytes),
+        tuple(values[at] for at in range(len(values))), launch.stream_handle(stream),
+    )  # fmt: skip

@@ -12,9 +12,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.arch import runs_on
-from polyvolta.cuda.build.promotion.makers import makers_of
-from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import WarpgroupMma
+from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
+from polyvolta.cuda.target.instruction import LANES, WARPGROUP
+from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 SPLITS = (1, 2, 4, 8)
 RESERVED = 1024
 """Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
+BARRIER_BYTES = 16
+"""Of shared memory for each buffer that boxes come to: one barrier says that it is full, one that it is empty."""
+FEWEST_BUFFERS = 2
+"""That boxes come to: products read one of them."""
 Tile = tuple[int, int, int]
 
 
@@ -56,16 +60,16 @@ class Tiling:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
-        y, x, z = self.warps
-        return LANES * y * x * z
+        """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
+        if self.macro_mma in WGMMA.names:
+            return WARPGROUP.threads * prod(self.warps) + LANES
+        return LANES * prod(self.warps)
 
     def threads_on(self, target: Target) -> int:
-        """Threads of a block: those who multiply, a warp or a warpgroup for each warp tile, and the warp that has tiles
-        copied where the target has that done by one."""
+        """Likewise, by what the target calls so."""
         macro = target.macro_mma(self.macro_mma)
         if not isinstance(macro, WarpgroupMma):
-            return self.threads
+            return LANES * prod(self.warps)
         return macro.instructions[0].scope.threads * prod(self.warps) + LANES
 
     @property
@@ -81,12 +85,15 @@ class Tiling:
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
-        return m * n * (4 if self.split_k > 1 else needs.exchange) * (self.threads // LANES)
+        return m * n * (4 if self.split_k > 1 else needs.exchange) * prod(self.warps)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have."""
         tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
-        return tiles + exchange if tiles + exchange <= self.shared_limit(target) else max(tiles, exchange)
+        boxed = isinstance(target.macro_mma(self.macro_mma), WarpgroupMma)
+        barriers = BARRIER_BYTES * self.buffers if boxed else 0
+        both = tiles + exchange + barriers
+        return both if both <= self.shared_limit(target) else max(tiles, exchange) + barriers
 
     def shared_limit(self, target: Target) -> int:
         """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
@@ -115,8 +122,7 @@ class Tiling:
             if pair not in macro.layouts:
                 yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
                 return
-        boxed = isinstance(macro, WarpgroupMma)
-        found = (*self.misfits(macro.shape), *(() if boxed else self.too_far(bool(target.copies))))
+        found = (*self.misfits(macro.shape), *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
         yield from found
         if found:
             return
@@ -125,9 +131,9 @@ class Tiling:
         for what, need, limit in self.demands(target, needs):
             if need > limit:
                 buffers = f" and buffers={self.buffers}" if self.buffers > 1 else ""
-                buffers += f" and occupancy={self.occupancy}" if "blocks" in what and "memory" in what else ""
                 more = buffers if "memory" in what else f" in warp tiles of {warp}"
-                where = f"block tiles of {block}{more}{split}"
+                sharing = f" and occupancy={self.occupancy}" if "blocks" in what else ""
+                where = f"block tiles of {block}{more}{split}{sharing}"
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
 
     def misfits(self, shape: Tile) -> Iterator[str]:
@@ -150,6 +156,23 @@ class Tiling:
         if self.fragments > 1 and not rest and strips % self.fragments:
             yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
                   "K, an odd number"
+
+    def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs) -> Iterator[str]:
+        """What a graph, or an option, asks for that warpgroups don't do."""
+        if not isinstance(macro, WarpgroupMma):
+            return
+        if any(map(any, needs.prologues)):
+            yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"
+        if needs.accumulators > 1:
+            yield f"{macro.name} has one accumulator, and the products add to {needs.accumulators}"
+        if self.split_k > 1:
+            yield f"warpgroups don't split K: split_k={self.split_k}, and {macro.name}"
+        if macro.shape[1] % COLUMNS:
+            yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"
+        if self.buffers < FEWEST_BUFFERS:
+            yield f"{macro.name} reads one buffer while boxes come to another one: buffers={self.buffers}"
+        if self.fragments > 1:
+            yield f"{macro.name} has no fragments of operands in registers: fragments={self.fragments}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""
@@ -197,6 +220,8 @@ class Needs:
     kind : of the tensors' values, "half" or "bfloat16".
     prologues : as `loads`, where an operand that is a tensor as it is needs no registers on its way: 0 for that.
     functions : of the epilogue's largest formula; the error function counts as five.
+    across : matrices of the epilogue that are contiguous along the other dimension than the result.
+    longest : terms of the longest sum, None where one isn't known.
     """
 
     accumulators: int = 1
@@ -208,10 +233,19 @@ class Needs:
     kind: str = "half"
     prologues: tuple[tuple[int, int], ...] = ((0, 0),)
     functions: int = 0
+    across: int = 0
+    longest: int | None = None
 
-    def spare_registers(self, target: Target) -> int:
-        """Registers that the compiler needs beside those of values."""
-        return target.spare_registers(len(self.loads), max(map(sum, self.prologues)), self.functions)
+    def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
+        """Registers that the compiler needs beside those of values.
+
+        Parameters
+        ----------
+        chunks : of a left and of a right operand that a thread brings for a k tile.
+        """
+        plain = [sum(n for n, loads in zip(chunks, pair, strict=True) if not loads) for pair in self.prologues]
+        prologue = max(map(sum, self.prologues))
+        return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
 
 
 def reserved(target: Target) -> int:
@@ -229,6 +263,17 @@ def farthest(buffers: int, asynchronous: bool = False) -> int:
     ([1, 1, 2, 7], [0, 1, 2, 7])
     """
     return max(buffers - 1, 0 if asynchronous else 1)
+
+
+def chunks_of(block: Tile, warp: Tile, split_k: int) -> tuple[int, int]:
+    """Chunks of 8 values of a left and of a right operand that a thread brings for a step along K.
+
+    >>> chunks_of((128, 128, 64), (64, 64, 64), 1), chunks_of((64, 64, 64), (64, 64, 64), 4)
+    ((8, 8), (16, 16))
+    """
+    threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split_k
+    rows, cols = (-(-side * block[2] * split_k // 8 // threads) for side in block[:2])
+    return rows, cols
 
 
 def registers(
@@ -252,8 +297,7 @@ def registers(
     >>> registers((128, 128, 32), (64, 64, 32), macro)  # 128 of accumulators, 32 of fragments, 32 on their way
     192
     """
-    threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split_k
-    chunks = [-(-side * block[2] * split_k // 8 // threads) for side in block[:2]]
+    chunks = chunks_of(block, warp, split_k)
     loads = needs.prologues if asynchronous else needs.loads
     copies = max(a * chunks[0] + b * chunks[1] for a, b in loads)
     (m, n, _), (a, b, _) = macro.shape, macro.values

@@ -2,6 +2,8 @@
 
 Whoever compiles gives all options, some or none. The rule chooses the others; what is given binds it:
 
+Where a target has products of warpgroups, and the graph and what is given suit them, `warpgroups` chooses. Else:
+
 1. *Macro-MMA*: of the target's that take the operands' layouts and divide the tiles given, the one whose fragment loads
    are the widest; the target's first one of several.
 2. *Block tile*: the target's (128x128x32), what one multiprocessor computes from few loads. A known size that a side
@@ -15,19 +17,22 @@ Whoever compiles gives all options, some or none. The rule chooses the others; w
    accumulators or operands of a prologue so make it smaller; where no warp tile does, the block tile's longer side is
    halved.
 
-As many buffers as the target wants and fit, copies as far ahead as the buffers allow, two sets of fragments where the
-target has them and strips can take turns, guarded edges, accumulators that are shared where possible and
-the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is taken that
-lacks the fewest; if none is legal, `complete` says what to change.
+As many buffers as the target wants, fit and have a k tile to hold, copies as far ahead as the buffers allow, two sets
+of fragments where the target has them and strips can take turns, guarded edges, accumulators that are shared where
+possible and the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is
+taken that lacks the fewest; if none is legal, `complete` says what to change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, farthest, registers
+from polyvolta.compiler import warpgroups
+from polyvolta.compiler.blocks import blocks, count
+from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition
@@ -60,6 +65,8 @@ def needs_of(idiom: Plan) -> Needs:
         FORMATS[idiom.dtype].kind,
         tuple((_prologue(c.left), _prologue(c.right)) for c in idiom.contractions),
         max(map(_functions, idiom.steps), default=0),
+        idiom.across,
+        None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
     )
 
 
@@ -98,13 +105,16 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
             options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", ahead, f, target.group)
             if next(options.problems(target, needs), None) is None:
                 yield options
+    for options in warpgroups.space(target, TILES):
+        if next(options.problems(target, needs), None) is None:
+            yield options
 
 
 def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Values that work: for each option given one that goes with the others, or for all together."""
     macro = given.get("macro_mma")
     if macro is not None and not target.has(macro):
-        return nearest(macro, target.macro_names)
+        return nearest(macro, (*target.macro_names, *(n for family in target.families for n in family.names)))
 
     def works(kept: Mapping[str, Any]) -> Tiling | None:
         found = choose(kept, needs, target)
@@ -145,7 +155,8 @@ def _without_tiles(needs: Needs, target: Target) -> str:
 
 
 def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
-    """The rule's options around those given; the nearest to legal ones where there are none.
+    """The rule's options around those given; the nearest to legal ones where there are none: if there are some with
+    which a block fits alone, of these.
 
     Parameters
     ----------
@@ -154,39 +165,72 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     Cost: some 100 µs, a few ms where nothing fits.
     """
     asked = given.get("macro_mma")
+    if (of_warpgroups := _of_warpgroups(given, needs, target)) is not None:
+        return of_warpgroups
     macro = target.macro_mma(asked) if target.has(asked) else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group, sharing = given.get("group", target.group), given.get("occupancy", 1)
-    tried: list[Tiling] = []
+    tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
                 options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing)
-                small = "split_k" in given or split == 1 or options.threads <= 256
+                small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options
                 tried.append(options)
-    return min(tried, key=lambda o: _excess(o, needs, target))
+    return _nearest(tried, needs, target)
+
+
+def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling | None:
+    """The rule's options for products of warpgroups; None where the target has none, or others are to be taken."""
+    asked = given.get("macro_mma")
+    if warpgroups.family_with(asked, target) is None:
+        return None
+    first = next(warpgroups.tilings(given, needs, target))
+    if asked is None and any(first.unsuited(target.macro_mma(first.macro_mma), needs)):
+        return None
+    found, tried = _first(warpgroups.tilings(given, needs, target), needs, target)
+    return found if found is not None or asked is None else _nearest(tried, needs, target)
+
+
+def _first(tilings: Iterator[Tiling], needs: Needs, target: Target) -> tuple[Tiling | None, list[Tiling]]:
+    """The first legal one, and those before."""
+    tried: list[Tiling] = []
+    for options in tilings:
+        if next(options.problems(target, needs), None) is None:
+            return options, tried
+        tried.append(options)
+    return None, tried
+
+
+def _nearest(tried: list[Tiling], needs: Needs, target: Target) -> Tiling:
+    """The nearest to legal ones: if there are some with which a block fits alone, of these."""
+    return min(tried, key=lambda o: (_excess(replace(o, occupancy=1), needs, target)[0] > 1, _excess(o, needs, target)))
 
 
 def _tiles(
     given: Mapping[str, Any], needs: Needs, macro: Composition, target: Target, roomy: bool
 ) -> Iterator[tuple[Tile, int, tuple[int, int], int]]:
     """Block tiles, splits of K, rings and sets of fragments to try, best first."""
-    for block in _blocks(given, needs, macro.shape, target):
+    for block in blocks(given, needs, macro.shape, target.block_tile, target.multiprocessors):
         for split in _splits(given, block, needs, target.multiprocessors):
-            for ring, turns in product(_rings(given, target, roomy), _turns(given, block, macro, target)):
+            trips = None if needs.longest is None else -(-needs.longest // (block[2] * split))
+            for ring, turns in product(_rings(given, target, roomy, trips), _turns(given, block, macro, target)):
                 yield block, split, ring, turns
 
 
-def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iterator[tuple[int, int]]:
+def _rings(
+    given: Mapping[str, Any], target: Target, roomy: bool = True, trips: int | None = None
+) -> Iterator[tuple[int, int]]:
     """Buffers and how many tiles ahead copies run: the target's, and fewer where these do not fit, copies as far ahead
     as the buffers allow; beside a distance given as few buffers as that takes.
 
     Parameters
     ----------
-    roomy : without a single buffer where the target has more: smaller tiles go before that.
+    roomy : without a single buffer where more are of use: smaller tiles go before that.
+    trips : k tiles of the longest sum, None: not known. More buffers than these are of no use.
 
     >>> from polyvolta.cuda.target.registry import targets
     >>> volta, ampere = targets["sm_70"], targets["sm_80"]
@@ -194,6 +238,8 @@ def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iter
     [[(1, 1)], [(4, 3)], [(4, 3)], [(1, 0)]]
     >>> list(_rings({}, ampere)), list(_rings({}, ampere, roomy=False))
     ([(3, 2), (2, 1)], [(3, 2), (2, 1), (1, 0)])
+    >>> [list(_rings({}, ampere, trips=n)) for n in (0, 1, 2)]
+    [[(1, 0)], [(1, 0)], [(2, 1)]]
     """
     alone = farthest(1, bool(target.copies))
     if "buffers" in given:
@@ -201,7 +247,8 @@ def _rings(given: Mapping[str, Any], target: Target, roomy: bool = True) -> Iter
     elif "prefetch" in given:
         numbers = [given["prefetch"] + 1 if given["prefetch"] > alone else 1]
     else:
-        numbers = [b for b in range(target.buffers, 0, -1) if b > 1 or not roomy or target.buffers == 1]
+        most = target.buffers if trips is None else max(1, min(target.buffers, trips))
+        numbers = [b for b in range(most, 0, -1) if b > 1 or not roomy or most == 1]
     for b in numbers:
         yield b, given.get("prefetch", farthest(b, bool(target.copies)))
 
@@ -214,13 +261,15 @@ def _turns(given: Mapping[str, Any], block: Tile, macro: Composition, target: Ta
     return [n for n in range(target.fragments, 0, -1) if block[2] // macro.shape[2] % n == 0]
 
 
-def _excess(options: Tiling, needs: Needs, target: Target) -> float:
-    """The largest ratio of what the options need to what the target has of it; infinite if tiles don't fit."""
+def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
+    """The ratios of what the options need to what the target has of it, largest first; infinite if tiles don't fit."""
     if not target.has(options.macro_mma):
-        return float("inf")
+        return [float("inf")]
     if any(options.misfits(target.macro_mma(options.macro_mma).shape)) or any(options.too_far(bool(target.copies))):
-        return float("inf")
-    return max(need / limit for _, need, limit in options.demands(target, needs))
+        return [float("inf")]
+    if any(options.unsuited(target.macro_mma(options.macro_mma), needs)):
+        return [float("inf")]
+    return sorted((need / limit for _, need, limit in options.demands(target, needs)), reverse=True)
 
 
 def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> Composition:
@@ -229,57 +278,6 @@ def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> Compos
     taking = [m for m in target.macro_mmas if set(needs.layouts) <= set(m.layouts)] or list(target.macro_mmas)
     fitting = [m for m in taking if not any(side % s for tile in tiles for side, s in zip(tile, m.shape))]
     return max(fitting or taking[:1], key=lambda m: min(narrowest_access(m, *pair) for pair in needs.layouts))
-
-
-def _blocks(given: Mapping[str, Any], needs: Needs, least: Tile, target: Target) -> Iterator[Tile]:
-    """The block tiles to try, largest first: the one given, or those for a result of known (or unknown) sizes.
-
-    Parameters
-    ----------
-    least : the macro-MMA's shape.
-    target : how many blocks there should be, if that takes no tiles below half of its own.
-    """
-    if "block_tile" in given:
-        yield given["block_tile"]
-        return
-    *whole, depth = target.block_tile
-    least = given.get("warp_tile", (*least[:2], -(-depth // least[2]) * least[2]))
-    depth = least[2]
-    rows, cols, _ = needs.sizes
-
-    def multiple(d: int, side: int) -> int:
-        return max(least[d], side // least[d] * least[d])
-
-    def halved(d: int) -> int:
-        return multiple(d, sides[d] // 2)
-
-    sides = [multiple(d, whole[d]) for d in (0, 1)]
-    for d, size in enumerate((rows, cols)):
-        while size is not None and sides[d] >= 2 * size and sides[d] > least[d]:
-            sides[d] = halved(d)
-    while True:
-        shrinking = [d for d in (0, 1) if sides[d] > least[d]]
-        few = (
-            rows is not None
-            and cols is not None
-            and _count((sides[0], sides[1], depth), rows, cols) < target.multiprocessors
-        )
-        if not (few and max(sides) > max(whole) // 2 and shrinking):
-            break
-        d = max(shrinking, key=sides.__getitem__)
-        sides[d] = halved(d)
-    while True:
-        yield (sides[0], sides[1], depth)
-        shrinking = [d for d in (0, 1) if sides[d] > least[d]]
-        if not shrinking:
-            return
-        d = max(shrinking, key=sides.__getitem__)
-        sides[d] = halved(d)
-
-
-def _count(block: Tile, rows: int, cols: int) -> int:
-    """Blocks of a grid."""
-    return -(-rows // block[0]) * -(-cols // block[1])
 
 
 def _splits(given: Mapping[str, Any], block: Tile, needs: Needs, most: int) -> Iterator[int]:
@@ -292,7 +290,7 @@ def _splits(given: Mapping[str, Any], block: Tile, needs: Needs, most: int) -> I
     rows, cols, depth = needs.sizes
     if "split_k" not in given and rows is not None and cols is not None:
         for p in (4, 2):
-            if _count(block, rows, cols) * p <= most and depth >= 4 * p * block[2]:
+            if count(block, rows, cols) * p <= most and depth >= 4 * p * block[2]:
                 yield p
     yield given.get("split_k", 1)
 
@@ -319,6 +317,7 @@ def _warps(
         threads = LANES * max(1, block[0] // warp[0]) * max(1, block[1] // warp[1]) * split
         spare = min(target.registers, target.block_registers // (threads * given.get("occupancy", 1)))
         spare -= registers(block, warp, macro, split, needs, fragments, bool(target.copies))
-        lacking[warp] = max(0, needs.spare_registers(target) - spare)
+        chunks = chunks_of(block, warp, split) if target.copies else (0, 0)
+        lacking[warp] = max(0, needs.spare_registers(target, chunks) - spare)
     fitting = [warp for warp in lacking if not (roomy and lacking[warp])]
     return sorted(fitting, key=lambda t: (lacking[t], -t[0] * t[1], abs(t[0] - t[1]), -t[0]))

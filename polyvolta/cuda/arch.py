@@ -62,6 +62,17 @@ def code_runs_on(code: str, gpu: str) -> bool:
     return runs_on(code, gpu) and parsed(code)[0] // 10 == parsed(gpu)[0] // 10
 
 
+def code_for(made_for: str, gpu: str) -> str:
+    """What text for an architecture is compiled for, so that a GPU that runs it runs the code: the GPU's own, by the
+    letter of the text's, without which the compiler has not all instructions.
+
+    >>> code_for("sm_80", "sm_90"), code_for("sm_90a", "sm_90"), code_for("sm_100f", "sm_103")
+    ('sm_90', 'sm_90a', 'sm_103f')
+    """
+    letter = parsed(made_for)[1]
+    return gpu if parsed(gpu)[1] else gpu + letter
+
+
 def newest_for(gpu: str, names: Iterable[str]) -> str | None:
     """Of some architectures the newest whose text a GPU runs; of one number the one with a letter.
 

@@ -1,14 +1,14 @@
 """Tensor-core helpers for a user's own `@cuda.jit` kernels.
 
 Each is an instruction or two behind a Python function: values travel as words, unsigned 32-bit numbers that hold two
-fp16 values each, in tuples that stay in registers. Which thread has which element is said by the maps that the
+values of 16 bits each, in tuples that stay in registers. Which thread has which element is said by the maps that the
 compiler itself uses, as functions of integers; none of them is typed in here.
 
     address(a)                      pointer to an array's first element, for `kernel.device_function()`
     load_128(a, n), store_128(a, n, words)
-                                    eight fp16 values at once, number 8 n and on of an array in any memory: four words
+                                    eight 16-bit values at once, number 8 n and on of an array in any memory: four words
     pack_half2(low, high), unpack_half2(word)
-                                    two fp32 values as a word, rounded to nearest even, and back
+                                    two fp32 values as a word of fp16, rounded to nearest even, and back
     pack_bfloat2(low, high), unpack_bfloat2(word)
                                     the same of bf16, from sm_80 on
     mma_m8n8k4_row_col(a, b, c), ... an instruction of a registered target, by shape and layouts (and type, unless that
@@ -183,7 +183,7 @@ def zeros(macro: MacroMma) -> Any:
 
 
 def swizzled_store(tile: SharedTile) -> Any:
-    """A device function `f(shared, *index, words)` that stores one chunk, eight fp16 values, of a tile.
+    """A device function `f(shared, *index, words)` that stores one chunk, eight 16-bit values, of a tile.
 
     Parameters
     ----------

@@ -102,6 +102,6 @@ def _real(x: Any, name: str) -> Float64:
     if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":  # ml_dtypes', of which numpy knows no kind
         raise BadArguments(
             f"{name}: its elements are {array.dtype}, not real numbers",
-            hint="pass float16 data; other floats and ints are widened",
+            hint="pass float16 or bfloat16 data; other floats and ints are widened",
         )
     return array.astype(np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 import pytest
@@ -119,7 +120,7 @@ BROAD = {"block_tile": (128, 256, 32), "warp_tile": (64, 64, 32), "buffers": 2}
     ("given", "message"),
     [
         (LARGE, "buffers=3 and occupancy=2 need at least 198656 bytes of shared memory for 2 blocks, sm_80 has 167936"),
-        (BROAD, "in warp tiles of 64x64x32 need at least 81920 registers for 2 blocks, sm_80 has 65536"),
+        (BROAD, "of 64x64x32 and occupancy=2 need at least 81920 registers for 2 blocks, sm_80 has 65536"),
     ],
     ids=["shared memory", "registers"],
 )
@@ -129,6 +130,24 @@ def test_blocks_that_do_not_fit_side_by_side_are_refused_with_both_numbers_and_a
     with pytest.raises(BadOption, match=message) as found:
         pv.compile(A @ B, target="sm_80", options=pv.Options(**given, occupancy=2))
     assert "or occupancy=1" in str(found.value)
+
+
+@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80"])
+@pytest.mark.parametrize("tile", [(128, 128, 32), (128, 64, 64), (64, 128, 32), (256, 64, 32)], ids=str)
+def test_what_fits_alone_and_not_eight_times_is_refused_for_that_reason(target, tile):
+    """Not for a warp tile that nobody asked for: which is the nearest, the rule looks at tiles that fit alone."""
+    pv.compile(A @ B, target=target, options=pv.Options(block_tile=tile))
+    with pytest.raises(BadOption) as found:
+        pv.compile(A @ B, target=target, options=pv.Options(block_tile=tile, occupancy=8))
+    what, need, limit = re.fullmatch(
+        rf"block tiles of .* and occupancy=8 need at least (\d+) (bytes of shared memory|registers) for 8 blocks, "
+        rf"{target} has (\d+)", found.value.message,
+    ).group(2, 1, 3)  # fmt: skip
+    own = 1024 if target == "sm_80" else 0
+    memory, tiles = pv.targets[target].shared_bytes + own, 2 * (tile[0] + tile[1]) * tile[2] + own
+    assert int(limit) == {"registers": 65536, "bytes of shared memory": memory}[what]
+    least = 8 * {"registers": tile[0] * tile[1], "bytes of shared memory": tiles}[what]
+    assert int(need) > int(limit) and int(need) >= least >= int(limit), "accumulators, or tiles, take all by themselves"
 
 
 @pytest.mark.parametrize("wrong", [0, 9, -1, 1.5, True, "2"], ids=repr)
@@ -215,3 +234,38 @@ def test_prologues_get_tiles_with_which_nothing_spills(layouts, sides):
     needs, target = needs_of(plan(Graph.of(expr))), pv.targets["sm_80"]
     assert kernel.options.registers(needs, target) + needs.spare_registers(target) <= 255
     assert kernel.options.block_tile == ((64 if sides == "five" else 128), 128, 64) and kernel.options.buffers == 3
+
+
+@pytest.mark.parametrize(("depth", "buffers"), [(0, 1), (7, 1), (64, 1), (65, 2), (128, 2), (129, 3), (1000, 3)])
+def test_no_more_buffers_than_a_sum_has_k_tiles(depth, buffers):
+    a, b = pv.tensor("A", (M, depth)), pv.tensor("B", (depth, N))
+    assert chosen("sm_80", a @ b).buffers == buffers
+    assert chosen("sm_80", a @ b + P @ B).buffers == 3  # of the longest one
+
+
+TALL = pv.tensor("A", (64, 16384), layout="col") @ pv.tensor("B", (16384, 64), layout="col")
+MORE = pv.tensor("P", (64, 16384)) @ pv.tensor("Q", (16384, 64), layout="col")
+FLAT = pv.tensor("A", (129, 129), layout="col") @ pv.tensor("A", (129, 129), layout="col")
+SHORT = pv.tensor("A", (1000, 7), layout="col") @ pv.tensor("B", (7, 129), layout="col")
+BESIDE = pv.tensor("P", (1000, 7)) @ pv.tensor("Q", (7, 129), layout="col")
+COLS = pv.tensor("A", (M, K), layout="col") @ B
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [TALL + MORE, FLAT, SHORT + BESIDE, pv.tanh(COLS) * pv.tensor("R", (M, N), layout="col")],
+    ids=["many copies", "single values", "short sums", "across"],
+)
+def test_copies_and_matrices_that_lie_across_spill_nothing(expr):
+    found = pv.compile(expr, target="sm_80").resources()
+    assert (found.spill_stores, found.spill_loads, found.local_bytes) == (0, 0, 0)
+
+
+def test_what_lies_across_is_counted():
+    def count(*out):
+        return plan(Graph.of(list(out))).across
+
+    R, S = (pv.tensor(n, (M, N), layout="col") for n in "RS")
+    assert [count(A @ B), count(A @ B + R), count(A @ B + R * S), count(A @ B + P @ B + R)] == [0, 1, 2, 1]
+    assert count(pv.output(A @ B + R, layout="col")) == 0
+    assert count(pv.relu(A @ B) + R, pv.output(pv.tanh(A @ B), layout="col")) == 2

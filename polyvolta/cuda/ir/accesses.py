@@ -46,8 +46,9 @@ class Access:
     A thread moves `values` values, numbered from 0, `width` of them with each instruction. Where they lie:
 
     - in registers they are the element at `index`;
-    - in a tensor, and in a tile that has a layout, value i is the element at `index` plus `own(lane, i)`; without `own`
-      it is i further along dimension `along`; without either all are the element at `index`;
+    - in a tensor, and in a tile that has a layout, value i is the element at `index` plus `own(lane, i)`, which for
+      each instruction is one further along dimension `along` from value to value; without `own` it is i further
+      along `along`; without either all are the element at `index`;
     - in a tile without a layout, an exchange buffer, the n-th instruction goes to place n of `places(lane, *given)`,
       counted in instructions' widths from the beginning of the slot.
 
@@ -133,7 +134,7 @@ def of_element(ir: Memories, kind: str, e: Element) -> Access:
 
 
 CONVERT, ARITHMETIC, CLEAR = "F2F", "FP32", "CLEAR"
-"""Kinds of machine instructions: between fp16 and fp32, pointwise arithmetic in fp32, a register that becomes 0."""
+"""Kinds of machine instructions: between 16-bit values and fp32, arithmetic in fp32, a register that becomes 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ few columns of B, which the L2 cache holds:
 
 The grid stays what it is, columns by rows; what changes is which of its places a block computes. A kernel's names
 blockIdx.x and blockIdx.y are that *place*, in the IR and in all that reads it; the text computes it from the hardware's
-numbers in a few lines (`text.block_order`), the machine by `place`.
+numbers in a few lines (`text.block_order`), the machine by `place`: both from the same steps, which take numbers,
+arrays and expressions.
 
 That each place is one block's is the law of a `BlockOrder`. A number of columns times a group's rows is no quasi-affine
 expression, so that the proof is one by lemmas: `proof` has them, each with what decides it.
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from itertools import product
 from typing import Any
 
@@ -33,6 +34,17 @@ from polyvolta.sets import Map, var
 
 MOST_BLOCKS = 2**31 - 1  # of a grid in groups: numbers of blocks are ints
 HIGHEST = 64  # rows of a group
+
+
+@singledispatch
+def at_most(value: Any, limit: int) -> Any:
+    """A number, or one of another kind, or a limit where it is above that."""
+    return min(value, limit)
+
+
+@at_most.register
+def _(value: np.ndarray, limit: int) -> np.ndarray:
+    return np.minimum(value, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +93,18 @@ class BlockOrder:
         """The group of a row of the grid, and which of its rows it is."""
         return row // self.group, row % self.group
 
-    def height(self, group: Any, rows: int) -> Any:
+    def grouped(self, number: Any, columns: Any) -> tuple[Any, Any]:
+        """A block's group, and its place there."""
+        return number // (self.group * columns), number % (self.group * columns)
+
+    def height(self, group: Any, rows: Any) -> Any:
         """The rows of a group: all that there are of it, at least one."""
-        left = rows - self.group * group
-        return np.minimum(self.group, left) if isinstance(left, np.ndarray) else min(self.group, left)
+        return at_most(rows - self.group * group, self.group)
+
+    def placed(self, group: Any, inside: Any, height: Any) -> tuple[Any, Any]:
+        """(column, row) in the grid of the block at a place of a group of so many rows."""
+        column, row = self.within(inside, height)
+        return column, self.group * group + row
 
     def place(self, number: Any, columns: int, rows: int) -> tuple[Any, Any]:
         """(column, row) of the tile that a block computes: its blockIdx.x and blockIdx.y in the IR.
@@ -94,9 +114,8 @@ class BlockOrder:
         number : of the block, those along x first; or an array of numbers.
         columns, rows : blocks of the grid along x and y.
         """
-        group, inside = divmod(number, self.group * columns)
-        column, row = self.within(inside, self.height(group, rows))
-        return column, self.group * group + row
+        group, inside = self.grouped(number, columns)
+        return self.placed(group, inside, self.height(group, rows))
 
     def number(self, column: Any, row: Any, columns: int, rows: int) -> Any:
         """The number of the block that computes the tile at a place: the inverse of `place`."""

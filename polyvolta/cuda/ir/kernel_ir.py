@@ -62,6 +62,7 @@ from polyvolta.cuda.ir.runs import TakeRun as TakeRun
 from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
 from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
 from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
+from polyvolta.cuda.ir.transfers import StoreMatrix as StoreMatrix
 from polyvolta.cuda.ir.transfers import WaitCopies as WaitCopies
 from polyvolta.cuda.ir.warpgroups import SharedOperand as SharedOperand
 from polyvolta.cuda.ir.warpgroups import Wgmma as Wgmma
@@ -74,8 +75,8 @@ from polyvolta.sets import Aff
 Op = Operation
 """Any operation, of this package or of another."""
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
-              GlobalStore, Barrier, LoadMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers, Arrive,
-              Await, BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit,
+              GlobalStore, Barrier, LoadMatrix, StoreMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers,
+              Arrive, Await, BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit,
               WgmmaWait)  # fmt: skip
 """Those of this package."""
 

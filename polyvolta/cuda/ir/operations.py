@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import gcd
 from typing import Self
+
+import numpy as np
 
 from polyvolta.cuda.ir.accesses import ARITHMETIC, CLEAR, CONVERT, Access, Operation, Work, of_element
 from polyvolta.cuda.ir.exchange import Exchange
@@ -71,6 +75,10 @@ class GlobalLoad(Operation):
     `along` None: all eight are the one at `index`. Along the contiguous dimension the values are moved in accesses
     of `align` values, along another one by one. With `guarded`, values outside of the tensor are not accessed and
     count as 0; without it there are none.
+
+    With `own`, a map { [lane, i] -> [+d0, ...] }, value i is the one at `index` plus what that says, as those of a
+    fragment lie; `along` means nothing then. Two are moved at a time where they are side by side along
+    the contiguous dimension, the first one at a multiple of 2.
     """
 
     target: Element
@@ -79,9 +87,21 @@ class GlobalLoad(Operation):
     along: int | None
     guarded: bool = False
     statement: str = ""
+    own: IndexMap | None = None
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
-        return _of_tensor(ir, "read", self), of_element(ir, "write", self.target)
+        if self.own is None:
+            return _of_tensor(ir, "read", self), of_element(ir, "write", self.target)
+        width = self.width(ir)
+        place = Access("global", "read", self.tensor, self.index, CHUNK, width, TENSOR_ITEM, own=self.own,
+                       guarded=self.guarded)  # fmt: skip
+        return place, of_element(ir, "write", self.target)
+
+    def width(self, ir: Memories) -> int:
+        """How many values of a fragment one access moves."""
+        assert self.own is not None
+        tensor = ir.tensor(self.tensor)
+        return gcd(2, tensor.align, side_by_side(self.own, tensor.order[-1]))
 
     def unguarded(self) -> Self:
         return replace(self, guarded=False)
@@ -347,6 +367,27 @@ class Barrier(Operation):
         if self.scope == "warp":
             return "its lanes wait for one another"
         return f"waits for all warps of {'the block' if self.scope == 'block' else f'its {self.scope}'}"
+
+
+@lru_cache(maxsize=256)
+def side_by_side(own: IndexMap, run: int) -> int:
+    """How many of a lane's eight values are side by side along dimension `run`, from a multiple on: 8, 4, 2 or 1.
+
+    >>> from polyvolta.cuda.target.instruction import I, LANE, owned
+    >>> own = owned(8, row=LANE // 4 + 8 * (I // 2 % 2), col=2 * (LANE % 4) + I % 2 + 8 * (I // 4))
+    >>> side_by_side(own, 1), side_by_side(own, 0)
+    (2, 1)
+    """
+    (lane, lanes), (i, values) = own.inputs
+    grid = np.meshgrid(np.arange(lanes), np.arange(values), indexing="ij")
+    at = [np.broadcast_to(x, (lanes, values)) for x in own.evaluate({lane: grid[0], i: grid[1]})]
+    for width in (CHUNK, 4, 2):
+        first, step = [x[:, ::width] for x in at], np.arange(width)
+        expected = [np.repeat(x, width, 1) + (np.tile(step, values // width) if d == run else 0)
+                    for d, x in enumerate(first)]  # fmt: skip
+        if not (first[run] % width).any() and all((x == e).all() for x, e in zip(at, expected, strict=True)):
+            return width
+    return 1
 
 
 def _of_tensor(ir: Memories, kind: str, op: GlobalLoad | GlobalStore) -> Access:

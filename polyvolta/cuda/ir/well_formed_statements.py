@@ -40,6 +40,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     Stmt,
+    StoreMatrix,
     TakeRun,
     WaitCopies,
     Wgmma,
@@ -175,6 +176,8 @@ def _of_global(ir: KernelIR, op: GlobalLoad | GlobalStore) -> Iterator[str]:
         yield f"{op.tensor} has no dimension {op.along}"
     if isinstance(op, GlobalStore) and not tensor.written:
         yield f"{op.tensor} is no output"
+    if isinstance(op, GlobalLoad) and op.own is not None:
+        yield from of_lanes("the ownership", op.own, len(tensor.dims), ("i", CHUNK))
     yield from _of_element(ir, op.target if isinstance(op, GlobalLoad) else op.source, CHUNK)
 
 
@@ -232,12 +235,26 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
 def _of_load_matrix(ir: KernelIR, op: LoadMatrix) -> Iterator[str]:
     yield from _of_tile_index(ir, op.tile, op.origin)
     array = _array(ir, op.target)
-    if op.operand not in ("a", "b"):
-        yield f"an operand is a or b, not {op.operand!r}"
+    if op.operand not in ("a", "b", "c"):
+        yield f"an operand is a or b, or c, which is added, not {op.operand!r}"
     if op.count not in op.load.counts:
         yield f"{op.load.title} brings {' or '.join(map(str, op.load.counts))} matrices, not {op.count}"
     elif array.width % (2 * op.count):
         yield f"{op.load.title} brings {2 * op.count} values of a lane, an element of {array.name} has {array.width}"
+    else:
+        yield from of_lanes("the ownership", op.ownership, len(op.origin), ("i", array.width))
+        yield from of_lanes("the map of lines", op.lines, len(op.origin), ("n", array.width // (2 * op.count)))
+
+
+def _of_store_matrix(ir: KernelIR, op: StoreMatrix) -> Iterator[str]:
+    yield from _of_tile_index(ir, op.tile, op.origin)
+    array = _array(ir, op.source)
+    if array.kind not in (ir.kind, "float"):
+        yield f"{op.store.title} stores {ir.kind}, or fp32 rounded to it, and {array.name} has {array.kind}"
+    if op.count not in op.store.counts:
+        yield f"{op.store.title} stores {' or '.join(map(str, op.store.counts))} matrices, not {op.count}"
+    elif array.width % (2 * op.count):
+        yield f"{op.store.title} stores {2 * op.count} values of a lane, an element of {array.name} has {array.width}"
     else:
         yield from of_lanes("the ownership", op.ownership, len(op.origin), ("i", array.width))
         yield from of_lanes("the map of lines", op.lines, len(op.origin), ("n", array.width // (2 * op.count)))
@@ -252,6 +269,8 @@ def _of_async_copy(ir: KernelIR, op: AsyncCopy) -> Iterator[str]:
         yield f"{op.tensor} has {len(tensor.dims)} dimensions, not {len(op.index)}"
     if op.along != tensor.order[-1]:
         yield f"values along dimension {op.along} of {op.tensor} are apart, and asynchronous copies move runs"
+    if op.turn is not None:
+        yield from of_lanes("the pieces that lanes begin with", op.turn, 1)
     yield from _of_tile_index(ir, op.tile, op.place)
 
 
@@ -369,6 +388,7 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     Loop: _of_loop,
     Barrier: _of_barrier,
     LoadMatrix: _of_load_matrix,
+    StoreMatrix: _of_store_matrix,
     AsyncCopy: _of_async_copy,
     WaitCopies: _of_wait,
     **engines.RULES,

@@ -182,6 +182,60 @@ def misstored(plan: ResultBoxes, warp_rows: int) -> str | None:
     return f"{what} is put at value {stored} of chunk {other}, and the box has its element at value {value} of {chunk}"
 
 
+@dataclass(frozen=True, slots=True)
+class StoredFragment:
+    """How a warp stores some columns of a piece at a time.
+
+    Parameters
+    ----------
+    own : { [lane, i] -> [row, col] }, what the first warp's lanes have of the first of them.
+    lines : { [lane, n] -> [row, col] }, the first element of the line that a lane names in instruction n. Fragment f
+        of warp w is the same, 16 w rows further down and f times the columns further right.
+    count : matrices of an instruction.
+    """
+
+    own: IndexMap
+    lines: IndexMap
+    count: int
+
+
+@lru_cache(maxsize=256)
+def stored_fragment(plan: ResultBoxes, columns: int) -> StoredFragment:
+    """A piece's stores cut into those of fragments, proved to be the same as the whole piece's.
+
+    Parameters
+    ----------
+    columns : of a fragment, a multiple of 8 that divides those of a piece.
+
+    Raises
+    ------
+    NoBoxes : a piece is no whole number of such fragments.
+    LayoutsDiffer : fragments name other lines.
+
+    >>> from polyvolta.cuda.target.warpgroup import wgmma
+    >>> print(stored_fragment(plan_result(wgmma(128), (0, 1)), 16).lines)
+    { [lane, n] -> [row = lane mod 16, col = 8*floor(lane/16)] : 0 <= lane < 32 and 0 <= n < 1 }
+    """
+    rows, width = plan.shape
+    if columns % CHUNK or width % columns:
+        raise NoBoxes(f"pieces of {width} columns are no fragments of {columns}", where=plan.name,
+                      hint=f"a multiple of {CHUNK} that divides {width}")  # fmt: skip
+    values = plan.values * columns // width
+    count = max(c for c in plan.store.counts if values % (2 * c) == 0 and c <= plan.count)
+    own = owned(values, row=plan.own["row"], col=plan.own["col"])
+    lines = lines_of(own, LDMATRIX, count, plan.transposed)
+    each, fragment = values // (2 * count), var("fragment")
+    inputs = (("warp", plan.warps), ("fragment", width // columns), ("lane", LANES), ("n", each))
+    warp_rows = rows // plan.warps
+    row, col = lines.at(LANE, N)
+    mine = plan.layout.at(row + warp_rows * WARP, col + columns * fragment)
+    whole = plan.lines.at(WARP, LANE, each * fragment + N)
+    if count != plan.count or difference(IndexMap(inputs, (("chunk", *mine),)), IndexMap(inputs, (("chunk", *whole),))):
+        raise LayoutsDiffer(f"fragments of {columns} columns name other lines than a piece of {width}", where=plan.name,
+                            hint="fragments of whole instructions")  # fmt: skip
+    return StoredFragment(own.simplified(), lines, count)
+
+
 def conflicts(plan: ResultBoxes) -> int:
     """How many lines of one matrix meet in the same banks at worst; 1: none do. By enumeration, so exact."""
     grid = np.meshgrid(*(np.arange(n) for _, n in plan.lines.inputs), indexing="ij")

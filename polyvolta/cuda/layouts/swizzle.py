@@ -1,6 +1,6 @@
 """Shared-memory layouts without bank conflicts: exclusive-or swizzles, searched for and checked.
 
-A tile lies in shared memory in chunks of 8 fp16 values (16 bytes), the unit of a 128-bit access. The plain
+A tile lies in shared memory in chunks of eight 16-bit values (16 bytes), the unit of a 128-bit access. The plain
 layout is `chunk = line * width + position`. Where several lanes of one access phase want the same position of
 different lines they meet in one bank; a swizzle flips bits of the position by bits of the line's number,
 

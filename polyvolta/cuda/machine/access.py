@@ -35,8 +35,10 @@ from polyvolta.cuda.machine.reach import (
     WarpAccess,
     settled,
 )
+from polyvolta.cuda.machine.tables import added as added
 from polyvolta.cuda.machine.tables import apply as apply
 from polyvolta.cuda.machine.tables import chunks_of as chunks_of
+from polyvolta.cuda.machine.tables import further as further
 from polyvolta.cuda.machine.tables import owned as owned
 
 MOVED = {"read": "loads", "write": "stores"}
@@ -86,15 +88,14 @@ def _global_instructions(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
     if whole is None or whole.any():
         active = None if whole is None or whole.all() else whole
         for part in range(count):
-            address = a.item * (at.first + part * at.width * at.step)
-            yield WarpAccess(a.space, a.kind, a.array, address, a.item * at.width, active)
+            yield WarpAccess(a.space, a.kind, a.array, at.address(part * at.width), a.item * at.width, active)
     if whole is None or at.step == 0 or whole.all():
         return
     assert inside is not None
     for v in range(a.values):
         single = inside[..., v] & ~whole
         if single.any():
-            yield WarpAccess(a.space, a.kind, a.array, a.item * (at.first + v * at.step), a.item, single)
+            yield WarpAccess(a.space, a.kind, a.array, at.address(v), a.item, single)
 
 
 def _pieces(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
@@ -102,8 +103,7 @@ def _pieces(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
     for part in range(a.values // at.width):
         active = None if at.inside is None else at.inside[..., part * at.width : (part + 1) * at.width].any(-1)
         if active is None or active.any():
-            address = a.item * (at.first + part * at.width * at.step)
-            yield WarpAccess(a.space, a.kind, a.array, address, a.item * at.width, active)
+            yield WarpAccess(a.space, a.kind, a.array, at.address(part * at.width), a.item * at.width, active)
 
 
 # ---- reach
@@ -167,7 +167,12 @@ class _Tensor:
 
     def __init__(self, m: Machine, op: Operation, access: Access) -> None:
         self.op, self.access, self.memory = op, access, m.tensors[access.array]
-        self.step = 0 if access.along is None else self.memory.strides[access.along]
+        self.step = int(access.own is not None) if access.along is None else self.memory.strides[access.along]
+        self.added = added(access)
+        ahead = np.asarray(sum(x * stride for x, stride in zip(self.added, self.memory.strides, strict=True)))
+        self.ahead = np.broadcast_to(ahead, (*ahead.shape[:-1], access.values))
+        runs = self.ahead.reshape(*self.ahead.shape[:-1], -1, access.width)
+        self.apart = (runs - runs[..., :1] != self.step * np.arange(access.width)).any((-1, -2))
 
     def reach(self, m: Machine, mask: Mask) -> GlobalReach:
         a, memory, shape = self.access, self.memory, m.shape
@@ -177,15 +182,19 @@ class _Tensor:
             inside, mask = self.guarded(m, index, mask)
             inside = None if inside.all() else inside
         else:
-            along = -1 if a.along is None else a.along
-            mask = within(m, self.op, a.array, index, memory.shape, mask, along, a.values)
+            if a.own is None:
+                along = -1 if a.along is None else a.along
+                mask = within(m, self.op, a.array, index, memory.shape, mask, along, a.values)
+            else:
+                each = tuple(np.asarray(x)[..., None] + more for x, more in zip(index, self.added, strict=True))
+                mask = within(m, self.op, a.array, each, memory.shape, mask)
             inside = None if mask is None else np.broadcast_to(mask[..., None], (*shape, a.values))
         first: Any = 0
         for x, stride in zip(index, memory.strides, strict=True):
             first = first + x * stride
-        found = GlobalReach(a, mask, np.broadcast_to(first, shape), self.step, inside, a.width)
+        found = GlobalReach(a, mask, np.broadcast_to(first, shape), self.ahead, self.step, inside, a.width)
         if a.width > 1:
-            astray = found.first % a.width != 0
+            astray = ((found.first[..., None] + self.ahead[..., :: a.width]) % a.width != 0).any(-1) | self.apart
             astray = astray if inside is None else astray & inside.any(-1)
             if astray.any():
                 return self.aligned(m, found, astray)
@@ -201,12 +210,12 @@ class _Tensor:
     def guarded(self, m: Machine, index: Index, mask: Mask) -> tuple[np.ndarray, Mask]:
         """Which values are accessed, [block, warp, lane, n]; one below 0, which no guard stops, is refused."""
         a = self.access
-        inside = which(m, index, self.memory.shape, a.along, mask, a.values)
+        inside = which(m, index, self.memory.shape, self.added, mask, a.values)
         if not any(np.any(np.asarray(x) < 0) for x in index):
             return inside, mask
         below = np.zeros(inside.shape, bool)
-        for d, x in enumerate(index):
-            below |= np.asarray(x)[..., None] + (np.arange(a.values) if d == a.along else 0) < 0
+        for x, more in zip(index, self.added, strict=True):
+            below |= np.asarray(x)[..., None] + more < 0
         threads = np.asarray((inside & below).any(-1))
         if not threads.any():
             return inside, mask
@@ -235,15 +244,7 @@ class _Tile:
         self.parts = self.per_chunk // access.width  # instructions' widths in a chunk
         self.table = chunks_of(tile.layout)
         self.astray = bool(self.table.size) and not 0 <= self.table.min() <= self.table.max() < tile.chunks
-        self.own = None if access.own is None and access.values == access.width else self.added()
-
-    def added(self) -> tuple[np.ndarray, ...]:
-        """What each value of a lane adds to the index: [1, 1, lane, value], of extent 1 where nothing depends on it."""
-        a = self.access
-        if a.own is not None:
-            return owned(a.own, a.values)
-        none = np.zeros((1, 1, 1, 1), int)
-        return tuple(np.arange(a.values).reshape(1, 1, 1, -1) if d == a.along else none for d in range(len(a.index)))
+        self.own = None if access.own is None and access.values == access.width else added(access)
 
     def reach(self, m: Machine, mask: Mask) -> SharedReach:
         a = self.access
@@ -339,16 +340,15 @@ class _Slots:
 # ---- indices and checks
 
 
-def which(m: Machine, index: Index, extents: Any, along: int | None, mask: Mask, values: int) -> np.ndarray:
-    """Which of so many values at `index` and further along a dimension are below all extents: [block, warp, lane, n].
+def which(m: Machine, index: Index, extents: Any, more: Index, mask: Mask, values: int) -> np.ndarray:
+    """Which of so many values, at `index` and what each adds to it, are below all extents: [block, warp, lane, n].
 
     That is all that a kernel's text compares; who may be below 0 is a mistake (`_Tensor.guarded`).
     """
     inside: Any = True
-    for d, (x, extent) in enumerate(zip(index, extents, strict=True)):
+    for x, extent, o in zip(index, extents, more, strict=True):
         x, extent = (np.asarray(v)[..., None] for v in (x, extent))
-        x = x + np.arange(values) if d == along else x
-        inside = inside & (x < extent)
+        inside = inside & (x + o < extent)
     inside = np.broadcast_to(inside, (*m.shape, values))
     return inside if mask is None else inside & mask[..., None]
 

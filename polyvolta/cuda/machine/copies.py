@@ -218,7 +218,7 @@ class Copies:
 
 def _taken(memory: Memory, at: GlobalReach) -> np.ndarray:
     """The bits of the values that an access reaches, [block, warp, lane, value]; zeros for what is outside."""
-    if at.inside is None and at.step == 1:
+    if at.in_order:
         return memory.runs[at.first].view(np.uint16)
     bits = memory.values.view(np.uint16)
     if at.inside is None:

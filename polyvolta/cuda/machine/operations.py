@@ -13,13 +13,13 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
-from polyvolta.cuda.machine.access import apply, reaches, which
+from polyvolta.cuda.machine.access import apply, further, reaches, which
 from polyvolta.cuda.machine.asynchrony import units
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.target.matrix_load import MatrixLoad
+from polyvolta.cuda.target.matrix_load import MatrixLoad, MatrixStore
 from polyvolta.graph.functions.formats import cast, widened
 from polyvolta.graph.functions.meaning import evaluate
 
@@ -29,7 +29,7 @@ from polyvolta.graph.functions.meaning import evaluate
 def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> Reaches:
     (at,) = found = reaches(m, op, mask)
     memory, target = m.tensors[op.tensor], m.element(op.target)
-    if at.inside is None and at.step == 1:
+    if at.in_order:
         target[...] = memory.runs[at.first]
         return found
     if at.inside is None:
@@ -45,7 +45,7 @@ def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> Reaches:
     (at,) = found = reaches(m, op, mask)
     memory = m.tensors[op.tensor]
     values = cast(m.element(op.source), memory.values.dtype)  # to nearest even
-    if at.inside is None and at.step == 1:
+    if at.in_order:
         memory.runs[at.first] = values
         return found
     active = ... if at.inside is None else at.inside
@@ -68,14 +68,13 @@ def _scale(m: Machine, op: kir.Scale, mask: Mask) -> Reaches:
 
 
 def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
-    operands = [
-        widened(m.element(x)) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands
-    ]
+    operands = [widened(m.element(x)) if isinstance(x, kir.Element) else np.float32(m.values[x]) for x in op.operands]
     values = evaluate(op.formula, operands)
     target = m.element(op.target)
     if op.inside is not None:
         index, extents = m.at(op.inside.index), m.at(op.inside.extents)
-        values = np.where(which(m, index, extents, op.inside.along, None, CHUNK), values, np.float32(0))
+        inside = which(m, index, extents, further(len(index), op.inside.along, CHUNK), None, CHUNK)
+        values = np.where(inside, values, np.float32(0))
     _write(target, cast(values, target.dtype), mask)
     return ()
 
@@ -108,9 +107,24 @@ def _load_matrix(m: Machine, op: kir.LoadMatrix, mask: Mask) -> Reaches:
     return found
 
 
+def _store_matrix(m: Machine, op: kir.StoreMatrix, mask: Mask) -> Reaches:
+    """What the instruction does: values over chunks by its own distribution, chunks to where lanes say."""
+    (at,) = found = reaches(m, op, mask)
+    who, each, lines = handed(op.store, op.count, op.transposed), 2 * op.count, 8 * op.count
+    values = cast(m.element(op.source), POISON[m.ir.kind].dtype).view(np.uint16)
+    rows, taking = m.memory.view(np.uint16).reshape(-1, CHUNK), ... if at.mask is None else at.mask[..., :lines]
+    for n in range(len(at.units)):
+        named = np.empty((*m.shape[:2], lines * CHUNK), np.uint16)
+        named[..., who.reshape(-1)] = values[..., each * n : each * (n + 1)].reshape(*m.shape[:2], -1)
+        place = _rows(m, at, n)[..., :lines]
+        rows[place[taking]] = named.reshape(*m.shape[:2], lines, CHUNK)[taking]
+    return found
+
+
 @lru_cache(maxsize=16)
-def handed(load: MatrixLoad, count: int, transposed: bool) -> np.ndarray:
-    """Which of the values that a warp's lanes name, lane * 8 + place, each value of each lane is: [lane, value]."""
+def handed(load: MatrixLoad | MatrixStore, count: int, transposed: bool) -> np.ndarray:
+    """Which of the values that a warp's lanes name, lane * 8 + place, each value of each lane is, or becomes:
+    [lane, value]."""
     source, place = apply(load.distribution(count, transposed), np.arange(LANES)[:, None], np.arange(2 * count))
     return np.asarray(source * CHUNK + place)
 
@@ -228,6 +242,7 @@ EFFECTS: dict[type, Effect] = {
     kir.TakeRun: _take_run,
     kir.Barrier: _order,
     kir.LoadMatrix: _load_matrix,
+    kir.StoreMatrix: _store_matrix,
     kir.AsyncCopy: _async_copy,
     kir.CommitCopies: _order,
     kir.WaitCopies: _order,

@@ -48,8 +48,9 @@ class GlobalReach:
     ----------
     access : whose reach it is; n values a thread.
     mask : which threads [block, warp, lane] take part; None: all.
-    first : the number of the first value in the tensor's memory, [block, warp, lane].
-    step : from one value to the next; 0 where all are the first one.
+    first : the number of the element at the access's index in the tensor's memory, [block, warp, lane].
+    ahead : how far each value is from there, [n] or [1, 1, 32, n].
+    step : from one value of an instruction to the next; 0 where all are the first one.
     inside : which values are accessed, [block, warp, lane, n]; None: all of all threads.
     width : how many consecutive values one instruction moves, where all are inside.
     """
@@ -57,6 +58,7 @@ class GlobalReach:
     access: Access
     mask: Mask
     first: np.ndarray
+    ahead: np.ndarray
     step: int
     inside: np.ndarray | None
     width: int
@@ -64,7 +66,16 @@ class GlobalReach:
     @property
     def elements(self) -> np.ndarray:
         """The numbers of all values in the tensor's memory, [block, warp, lane, n]."""
-        return self.first[..., None] + self.step * np.arange(self.access.values)
+        return self.first[..., None] + self.ahead
+
+    def address(self, value: int) -> np.ndarray:
+        """The byte of a value, counted from the tensor's first one, [block, warp, lane]."""
+        return self.access.item * (self.first + self.ahead[..., value])
+
+    @property
+    def in_order(self) -> bool:
+        """Whether each thread's values follow one another in memory, and none is missing."""
+        return self.inside is None and self.step == 1 and self.access.own is None
 
 
 @dataclass(frozen=True, slots=True)

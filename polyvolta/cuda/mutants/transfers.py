@@ -89,6 +89,15 @@ def _astray(ir: KernelIR) -> KernelIR:
     return edited(ir, places(ir, AsyncCopy), change)
 
 
+def _in_order(ir: KernelIR) -> KernelIR:
+    """All lanes copy the pieces of their chunks one after the other, where chunks have pieces."""
+
+    def in_pieces(s: AsyncCopy) -> bool:
+        return s.pieces(ir.tensor(s.tensor).align) is not None
+
+    return edited(ir, places(ir, AsyncCopy, where=in_pieces), lambda s: (replace(s, turn=None),))
+
+
 def _other_tile(ir: KernelIR) -> KernelIR:
     """Copies of one operand go to the other operand's tile, where both have as many lines of as many values."""
     tiles = list(dict.fromkeys(op.tile for op in operations(ir.body) if isinstance(op, AsyncCopy)))
@@ -212,6 +221,11 @@ MUTANTS = (
         "copies astray",
         "asynchronous copies of 16 bytes begin one value further, at no multiple of 16 bytes",
         ("alignment",), ("bounds",), (AsyncCopy,), _astray,
+    ),
+    Mutant(
+        "pieces of copies in order",
+        "all lanes begin with the first piece of their chunks, and leave the banks between alone",
+        ("bank_conflicts",), ("bank_conflicts",), (AsyncCopy,), _in_order,
     ),
     Mutant(
         "copies without guards",

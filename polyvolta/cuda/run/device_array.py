@@ -96,7 +96,7 @@ def read_interface(obj: Any, stream: int, wait: Callable[[int, int], None]) -> D
         raise NotADeviceArray("a masked array")
     dtype, itemsize = _dtype(interface["typestr"])
     shape, strides = tuple(interface["shape"]), interface.get("strides")
-    steps = _compact(shape) if strides is None else tuple([s // itemsize for s in strides])
+    steps = compact(shape) if strides is None else tuple([s // itemsize for s in strides])
     if strides is not None and any(s % itemsize for s in strides):
         raise NotADeviceArray(f"strides of {tuple(strides)} bytes are no multiples of its elements' {itemsize}")
     theirs = interface.get("stream")
@@ -163,11 +163,11 @@ def read_dlpack(obj: Any, stream: int) -> DeviceArray:
         raise NotADeviceArray(f"elements of DLPack type ({tensor.kind}, {tensor.bits}, {tensor.lanes})")
     name = "bool" if tensor.kind == 6 else f"{_DLPACK_KINDS[tensor.kind]}{tensor.bits}"
     shape = tuple(tensor.shape[: tensor.ndim])
-    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else _compact(shape)
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else compact(shape)
     return DeviceArray((tensor.data or 0) + tensor.byte_offset, shape, strides, name, False, (obj, capsule))
 
 
-def _compact(shape: tuple[int, ...]) -> tuple[int, ...]:
+def compact(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of a C-ordered array without gaps."""
     strides, step = [], 1
     for size in reversed(shape):

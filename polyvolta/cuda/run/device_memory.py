@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.errors import CudaError, NotADeviceArray
-from polyvolta.cuda.run.device_array import DeviceArray, is_device_array, read_dlpack, read_interface
+from polyvolta.cuda.run.device_array import DeviceArray, compact, is_device_array, read_dlpack, read_interface
 from polyvolta.cuda.run.dtypes import BFLOAT16, numpy_dtype
-from polyvolta.cuda.run.gpu import driver_call, require_gpu, stream_handle, synchronize
+from polyvolta.cuda.run.gpu import driver_call, require_gpu, several_gpus, stream_handle, synchronize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,38 +41,33 @@ def as_device_view(obj: Any, stream: Any = None) -> DeviceArray:
     """
     if isinstance(obj, DeviceArray):
         return obj
+    kind = type(obj).__name__
     if not is_device_array(obj):
-        kind = type(obj).__name__
         raise NotADeviceArray(f"a {kind} that isn't in GPU memory", hint="to_device(array) copies it there")
     require_gpu()
     from numba import cuda
 
     current = cuda.current_context().device.id
     try:
+        if hasattr(obj, "is_neg") and obj.is_neg():  # of torch; DLPack would give away the memory as it is
+            raise NotADeviceArray(f"a {kind} that is negated when it is read", hint=".resolve_neg() negates its memory")
         if hasattr(obj, "__dlpack__"):
             view = read_dlpack(obj, stream_handle(stream))
         else:
-            view = read_interface(obj, stream_handle(stream), _wait)
+            view = read_interface(obj, stream_handle(stream), wait)
     except CudaError:
         raise
     except Exception as wrong:
         raise NotADeviceArray(
-            f"this {type(obj).__name__} doesn't give its memory away: {wrong}",
+            f"this {kind} doesn't give its memory away: {wrong}",
             hint="for torch: .detach() it first",
         ) from wrong
-    if _several_gpus() and (there := device_of(view)) != current:
+    if several_gpus() and (there := device_of(view)) != current:
         raise NotADeviceArray(
-            f"a {type(obj).__name__} in the memory of GPU {there}, while GPU {current} is the current one",
+            f"a {kind} in the memory of GPU {there}, while GPU {current} is the current one",
             hint=f"torch.cuda.set_device({there}) or numba.cuda.select_device({there})",
         )
     return view
-
-
-@cache
-def _several_gpus() -> bool:
-    from numba import cuda
-
-    return len(cuda.gpus) > 1
 
 
 def current_stream(array: Any) -> int:
@@ -103,7 +98,7 @@ def device_of(array: DeviceArray) -> int:
     return driver_call("cuPointerGetAttribute", what, array.ptr) if array.ptr else current
 
 
-def _wait(ours: int, theirs: int) -> None:
+def wait(ours: int, theirs: int) -> None:
     """Make one stream wait for what another has been given so far."""
     from cuda.bindings import driver
 
@@ -133,7 +128,7 @@ def to_device(array: np.ndarray, stream: Any = None) -> DeviceArray:
     handle = stream_handle(stream)
     patterns = array.view(np.uint16) if str(array.dtype) == BFLOAT16 else array  # numba has no bf16
     device = cuda.to_device(patterns, stream=cuda.external_stream(handle) if handle else 0)
-    view = read_interface(device, handle, _wait)
+    view = read_interface(device, handle, wait)
     return view if patterns is array else replace(view, dtype=BFLOAT16)
 
 
@@ -155,7 +150,7 @@ def allocate(shape: Sequence[int], order: str = "C", dtype: str = "float16") -> 
     from numba import cuda
 
     held = np.dtype("uint16" if dtype == BFLOAT16 else dtype)
-    view = read_interface(cuda.device_array(tuple(shape), dtype=held, order=order), 0, _wait)
+    view = read_interface(cuda.device_array(tuple(shape), dtype=held, order=order), 0, wait)
     return replace(view, dtype=dtype) if dtype == BFLOAT16 else view
 
 
@@ -212,7 +207,14 @@ def copy_lines(
     driver_call("cuMemcpy2DAsync", copy, stream_handle(stream))
 
 
-def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: str = "C") -> Any:
+@lru_cache(maxsize=1024)
+def _strides(shape: tuple[int, ...], order: str) -> tuple[int, ...]:
+    """Of an array without gaps, in elements."""
+    lengths = tuple(n or 1 for n in shape)
+    return compact(lengths) if order == "C" else compact(lengths[::-1])[::-1]
+
+
+def empty_like(array: Any, shape: tuple[int, ...], dtype: str = "float16", order: str = "C") -> Any:
     """A new array on the GPU made by the library that made `array`: torch, cupy, else numba.
 
     numba has no bf16, and cupy none of its own: beside their arrays such a result is a `DeviceArray`.
@@ -229,7 +231,7 @@ def empty_like(array: Any, shape: Sequence[int], dtype: str = "float16", order: 
     require_gpu()
     library = type(array).__module__.split(".")[0]
     if library == "torch":
-        return array.new_empty(tuple(shape)) if order == "C" else array.new_empty(tuple(shape)[::-1]).T
+        return array.new_empty_strided(shape, _strides(shape, order))
     if dtype == BFLOAT16:
         return allocate(shape, order, dtype)
     if library == "cupy":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from polyvolta.cuda.arch import parsed, runs_on
+from polyvolta.cuda.arch import newest_for, parsed, runs_on
 from polyvolta.cuda.errors import LaunchFailed, NoGpu, WrongGpu
 
 _INSTALL = 'pip install "polyvolta[cuda12]" (or cuda13, whose compiler has no Volta)'
@@ -137,8 +137,11 @@ def check_block(name: str, target: str, limits: Limits, threads: int, shared_byt
     if not runs_on(target, limits.arch):
         of_one = parsed(target)[1] and parsed(target)[0] <= parsed(limits.arch)[0]
         why = f"{target}'s instructions are of that GPU alone" if of_one else "it is older"
-        raise WrongGpu(f"{made}: {why}", hint='target="auto" makes a kernel for the GPU at hand; on any machine '
-                                              "kernel.interpret(...) runs this one")  # fmt: skip
+        from polyvolta.cuda.target.registry import targets
+
+        there = newest_for(limits.arch, targets)
+        auto = f'target="auto" makes a kernel for the GPU at hand{f", of {there}" if there else ""}'
+        raise WrongGpu(f"{made}: {why}", hint=f"{auto}; on any machine kernel.interpret(...) runs this one")
     for what, needed, most, hint in (
         ("threads", threads, limits.threads, "a larger warp_tile, or a smaller block_tile"),
         ("bytes of shared memory", shared_bytes, limits.shared_bytes, "a smaller block_tile, or fewer buffers"),
@@ -174,6 +177,26 @@ def current_device() -> int:
     from numba import cuda
 
     return cuda.current_context().device.id
+
+
+@cache
+def several_gpus() -> bool:
+    """Whether there is more than one, so that an array may lie on another one than the current."""
+    from numba import cuda
+
+    return len(cuda.gpus) > 1
+
+
+def thread_device() -> int | None:
+    """Number of the device whose context is the calling thread's; None where it has none yet. Costs half a us."""
+    if _missing() is not None:
+        return None
+    if not several_gpus():
+        return 0
+    from cuda.bindings import driver
+
+    status, device = driver.cuCtxGetDevice()
+    return None if int(status) else int(device)
 
 
 def driver_call(function: str, *args: Any) -> Any:

@@ -27,6 +27,7 @@ from polyvolta.cuda.run.device_memory import current_stream as current_stream
 from polyvolta.cuda.run.device_memory import device_of as device_of
 from polyvolta.cuda.run.device_memory import empty_like as empty_like
 from polyvolta.cuda.run.device_memory import to_device as to_device
+from polyvolta.cuda.run.device_memory import wait as wait
 from polyvolta.cuda.run.gpu import check_block as check_block
 from polyvolta.cuda.run.gpu import check_registers as check_registers
 from polyvolta.cuda.run.gpu import current_device as current_device
@@ -35,6 +36,7 @@ from polyvolta.cuda.run.gpu import device_limits as device_limits
 from polyvolta.cuda.run.gpu import gpu_available as gpu_available
 from polyvolta.cuda.run.gpu import stream_handle as stream_handle
 from polyvolta.cuda.run.gpu import synchronize as synchronize
+from polyvolta.cuda.run.gpu import thread_device as thread_device
 from polyvolta.cuda.run.prepared import prepare
 
 _DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block gets without asking
@@ -76,7 +78,7 @@ class LoadedKernel:
         grid, block : blocks in the grid, threads in a block, (x, y, z).
         shared_bytes : dynamic shared memory a block.
         args : an int for an `int` parameter, a float for a `float` one; for a pointer what has a `.ptr`
-            (`DeviceArray`, `DevicePtr`).
+            (`DeviceArray`, `DevicePtr`); a `TensorMap` for one by value.
         stream : None (numba's default stream), a stream of numba, torch or cupy, or the driver's handle.
 
         Raises

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.run.gpu import stream_handle
+from polyvolta.cuda.run.tensor_maps import TensorMap
 
 
 class Launchable(Protocol):
@@ -46,7 +47,7 @@ class Prepared:
     ) -> None:  # fmt: skip
         self.grid, self.block, self.shared_bytes, self.stream = grid, block, shared_bytes, stream
         self._entry = loaded.entry
-        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        pointers = _pointers(len(values))(*(ctypes.addressof(v) for v in values))
         self._values, self._keep = (pointers, values), (keep, loaded)
         driver = _driver()
         self._launch = driver.cuLaunchKernel
@@ -54,6 +55,11 @@ class Prepared:
         self._call = (
             function, *grid, *block, shared_bytes, driver.CUstream(stream), ctypes.addressof(pointers), 0,
         )  # fmt: skip
+
+    @property
+    def values(self) -> list[Any]:
+        """The arguments in memory, in order; a launch takes what they are then. Whoever sets one keeps arrays alive."""
+        return self._values[1]
 
     def __call__(self) -> None:
         """Put one run of the kernel on the stream.
@@ -98,6 +104,12 @@ class Nothing:
 
 
 @cache
+def _pointers(count: int) -> type[ctypes.Array]:
+    """An array of addresses; ctypes forgets such a type with its last array, and takes 100 us to make it again."""
+    return ctypes.c_void_p * count
+
+
+@cache
 def _driver() -> Any:
     from cuda.bindings import driver
 
@@ -119,7 +131,7 @@ def prepare(
 
 
 def packed(entry: str, position: int, value: Any) -> Any:
-    """An argument in memory: an int of 32 bits, a float, or an address.
+    """An argument in memory: an int of 32 bits, a float, an address, or a tensor map, 64-byte aligned and its own.
 
     Raises
     ------
@@ -136,6 +148,8 @@ def packed(entry: str, position: int, value: Any) -> Any:
         return ctypes.c_int(value)
     if isinstance(ptr := getattr(value, "ptr", None), int):
         return ctypes.c_void_p(ptr)
+    if isinstance(value, TensorMap):
+        return value.copy()
     raise LaunchFailed(
         f"argument {position} of {entry} is neither a number nor an address, but a {type(value).__name__}",
         hint="as_device_view(array) makes an address of an array",

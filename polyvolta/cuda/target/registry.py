@@ -10,11 +10,13 @@ pv.compile(A @ B)                           # target="auto": the newest that the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from polyvolta.cuda import arch
 from polyvolta.cuda.arch import AUTO
+from polyvolta.cuda.errors import UnsupportedArch
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.checks import BadTarget
 from polyvolta.cuda.target.macro_mma import NoInstruction
@@ -39,8 +41,19 @@ class Targets(Mapping[str, Target]):
 
     def __getitem__(self, name: str) -> Target:
         if name not in self:
-            raise UnknownTarget(f"no target is called {name!r}", hint=nearest(str(name), [*self._targets, AUTO]))
+            raise UnknownTarget(f"no target is called {name!r}", hint=self.instead(str(name)))
         return self._targets[name]
+
+    def instead(self, name: str) -> str:
+        """What to take in the place of an unknown name: what a GPU of that name runs, or the nearest name.
+
+        >>> print(Targets(SM_70, SM_80).instead("sm_86"))
+        take 'sm_80': its kernels run on sm_86, too
+        """
+        with suppress(UnsupportedArch):
+            if older := arch.newest_for(name, self):
+                return f"take {older!r}: its kernels run on {name}, too"
+        return nearest(name, [*self._targets, AUTO])
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._targets
@@ -104,7 +117,7 @@ def target_of(name: str | Target | None = None) -> Target:
 
     Raises
     ------
-    UnknownTarget : suggests the nearest name.
+    UnknownTarget : suggests the newest target that a GPU of that name runs, or the nearest name.
     BadTarget : no kernel can be made for it.
 
     Cost: of "auto" the start of the GPU's driver, where there is one, once a process.

@@ -33,7 +33,8 @@ _RULES = {
     "block_tile": SIZES,
     "warp_side": COUNT,
     "spare": each("three ints that are not negative", "(60, 8, 3)", whole(0), 3),
-    "spare_formulas": each("two ints that are not negative", "(14, 4)", whole(0), 2),
+    "spare_formulas": each("three ints that are not negative", "(14, 4, 9)", whole(0), 3),
+    "spare_copies": each("two ints that are not negative", "(16, 2)", whole(0), 2),
     "copies": each("tuple of widths in bytes", "(16, 8, 4)", COUNT.fits),
     **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
     "families": every(Family, "(WGMMA,)"),
@@ -65,7 +66,11 @@ class Target:
         four need no more than four. On sm_80, whose copies take no registers, a product with 192 takes 250; with a
         prologue's copies on their way 208 pass in 245 to 254, and 224 spill.
     spare_formulas : registers more for each tensor that a prologue reads, and for each function of an epilogue's
-        formula from the fifth on.
+        formula from the fifth on, and for each matrix that the epilogue reaches across its lines, value by value:
+        with 192 registers of values and one such matrix sm_80 lacks 2 to 4.
+    spare_copies : how many asynchronous copies a thread makes for a k tile without more registers than `spare`, and how
+        many each further one takes, for addresses and for what a guard says. On sm_80 a sum of two, in 192 registers of
+        values, spills none with 16 copies, and with 32 it lacks 28 to 31.
     copies : bytes that one asynchronous copy from global to shared memory can move, the widest first; () where there
         are none, and copies go through registers.
     buffers : the default for how many buffers of shared memory an operand has.
@@ -92,7 +97,8 @@ class Target:
     block_tile: tuple[int, int, int] = (128, 128, 32)
     warp_side: int = 64
     spare: tuple[int, int, int] = (60, 8, 3)
-    spare_formulas: tuple[int, int] = (0, 0)
+    spare_formulas: tuple[int, int, int] = (0, 0, 0)
+    spare_copies: tuple[int, int] = (0, 0)
     copies: tuple[int, ...] = ()
     buffers: int = 1
     fragments: int = 1
@@ -138,18 +144,24 @@ class Target:
         known = (*self.macro_names, *(n for family in self.families for n in family.names))
         raise UnknownTarget(f"{self.name} has no macro-MMA called {name!r}", hint=nearest(str(name), known))
 
-    def spare_registers(self, products: int, prologue: int = 0, functions: int = 0) -> int:
-        """Registers that the compiler needs in a kernel beside those of values; see `spare` and `spare_formulas`.
+    def spare_registers(
+        self, products: int, prologue: int = 0, functions: int = 0, across: int = 0, copies: int = 0
+    ) -> int:
+        """Registers that the compiler needs in a kernel beside those of values; see `spare` and what is named like it.
 
         Parameters
         ----------
         products : how many it has.
         prologue : tensors that one product's prologues read, at most.
         functions : of the epilogue's largest formula.
+        across : matrices that the epilogue reaches across their lines.
+        copies : that a thread makes asynchronously for a k tile, at most.
         """
         first, more, most = self.spare
-        tensor, function = self.spare_formulas
-        return first + more * min(products - 1, most) + tensor * prologue + function * max(0, functions - 4)
+        tensor, function, matrix = self.spare_formulas
+        free, copy = self.spare_copies
+        formulas = tensor * prologue + function * max(0, functions - 4) + matrix * across
+        return first + more * min(products - 1, most) + formulas + copy * max(0, copies - free)
 
     def check(self) -> None:
         """Refuse a target that no kernel can be made for.
@@ -205,7 +217,7 @@ def _of_instruction(ins: Instruction) -> Iterator[str]:
             yield f"{what} is {owners[unit, row, col]} values of the lanes, not one"
     for operand, count in zip("AB", ins.values):
         if count % 2:
-            yield f"a lane has {count} values of {operand}, and registers hold fp16 values in pairs"
+            yield f"a lane has {count} values of {operand}, and registers hold 16-bit values in pairs"
     a, b, d = (KINDS.get(kind) for kind in ins.types)
     if a != b or a not in ("half", "bfloat16") or d != "float":
         yield f"kernels multiply fp16 or bf16 and accumulate in fp32, the types are {', '.join(ins.types)}"

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import product
 
 from polyvolta.cuda.target.boxes import SWIZZLES, Swizzle
-from polyvolta.cuda.target.checks import BadTarget, Rule, each, settle
+from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, settle
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, LANES, LAYOUTS, THREAD, WARPGROUP, I, Instruction, owned
@@ -133,6 +133,8 @@ _RULES = {
                     lambda n: isinstance(n, int) and n > 0 and n % 8 == 0),
     "types": each("tuple of element types of PTX", "('f16', 'bf16')", lambda kind: kind in KINDS),
     "swizzles": each("tuple of swizzles", "(Swizzle(128),)", lambda s: isinstance(s, Swizzle)),
+    "block_tile": SIZES,
+    "buffers": COUNT,
     "title": Rule("name", "'m64nNk16'", lambda s: isinstance(s, str)),
 }  # fmt: skip
 
@@ -147,6 +149,8 @@ class Family:
     types : of elements, as PTX writes them.
     swizzles : of operands in shared memory.
     title : what people call it.
+    block_tile : the default: what one multiprocessor computes from few loads.
+    buffers : most buffers of shared memory that an operand has by default.
 
     >>> WGMMA.of(128).values, WGMMA.named("m64n200k16").shape, WGMMA.named("m64n4k16")
     ((0, 0, 64), (64, 200, 16), None)
@@ -156,6 +160,8 @@ class Family:
     types: tuple[str, ...] = ("f16", "bf16")
     swizzles: tuple[Swizzle, ...] = SWIZZLES
     title: str = "m64nNk16"
+    block_tile: tuple[int, int, int] = (128, 256, 64)
+    buffers: int = 6
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyvolta.cuda.ir.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
 from polyvolta.cuda.ir.memories import LANES
@@ -17,99 +17,93 @@ from polyvolta.cuda.ir.warpgroups import SharedOperand, Wgmma, WgmmaCommit, Wgmm
 from polyvolta.cuda.text.c_expr import in_steps, is_sum
 from polyvolta.cuda.text.helpers import boxes, phases, warpgroups
 from polyvolta.cuda.text.roles import warp_of
+from polyvolta.cuda.text.scope import Scope, plus, single
 from polyvolta.sets import Aff, var
 from polyvolta.sets.values.simplify import simplify
 
-if TYPE_CHECKING:
-    from polyvolta.cuda.text.printer import Printer
+
+def _init(scope: Scope, op: InitBarriers) -> str:
+    rows = scope.ir.barriers
+    return scope.call(phases.begin(rows), *(row.name for row in rows))
 
 
-def _init(p: Printer, op: InitBarriers) -> str:
-    rows = p.ir.barriers
-    return p.call(phases.begin(rows), *(row.name for row in rows))
+def _barrier(scope: Scope, phase: Phase) -> str:
+    return plus(phase.barriers, scope.c(phase.slot))
 
 
-def _barrier(p: Printer, phase: Phase) -> str:
-    return _plus(phase.barriers, p.c(phase.slot))
+def _await(scope: Scope, op: Await) -> str:
+    return scope.call(phases.WAIT, _barrier(scope, op.phase), _parity(scope, op.phase.number))
 
 
-def _await(p: Printer, op: Await) -> str:
-    return p.call(phases.WAIT, _barrier(p, op.phase), _parity(p, op.phase.number))
-
-
-def _parity(p: Printer, number: Aff) -> str:
+def _parity(scope: Scope, number: Aff) -> str:
     """A phase's parity, phase -1 having that of phase 1."""
     if number.is_constant:
         return str(number.const % 2)
-    text = p.c(number + 2 * (-min(number.const, 0) + 1 >> 1))
+    text = scope.c(number + 2 * (-min(number.const, 0) + 1 >> 1))
     return f"({text}) % 2" if is_sum(text) else f"{text} % 2"
 
 
-def _arrive(p: Printer, op: Arrive) -> str:
+def _arrive(scope: Scope, op: Arrive) -> str:
     if op.bytes:
-        return p.call(phases.ARRIVE_EXPECTING, _barrier(p, op.phase), str(op.bytes))
-    return p.call(phases.ARRIVE, _barrier(p, op.phase))
+        return scope.call(phases.ARRIVE_EXPECTING, _barrier(scope, op.phase), str(op.bytes))
+    return scope.call(phases.ARRIVE, _barrier(scope, op.phase))
 
 
-def _box(p: Printer, op: BoxCopy | BoxStore) -> tuple[str, list[str]]:
+def _box(scope: Scope, op: BoxCopy | BoxStore) -> tuple[str, list[str]]:
     """Where a box is in shared memory, and where in its tensor."""
-    tile, tensor = p.ir.tile(op.tile), p.ir.tensor(p.ir.box_map(op.map).tensor)
+    tile, tensor = scope.ir.tile(op.tile), scope.ir.tensor(scope.ir.box_map(op.map).tensor)
     (chunk,) = tile.layout.at(*op.place)
-    steps = {n: s for n, s in p.multiples.items() if s and n in chunk.names()}
-    chunk = in_steps(chunk, steps, p.speller.ranges)
-    return _plus(p.buffer(op.tile, op.buffer), p.c(chunk)), p.place(op.index, tensor.order)
+    steps = {n: s for n, s in scope.multiples.items() if s and n in chunk.names()}
+    chunk = in_steps(chunk, steps, scope.ranges)
+    return plus(scope.buffer(op.tile, op.buffer), scope.c(chunk)), scope.place(op.index, tensor.order)
 
 
-def _copy(p: Printer, op: BoxCopy) -> str:
-    to, place = _box(p, op)
-    return p.call(boxes.COPY, to, op.map, *place, _barrier(p, op.phase))
+def _copy(scope: Scope, op: BoxCopy) -> str:
+    to, place = _box(scope, op)
+    return scope.call(boxes.COPY, to, op.map, *place, _barrier(scope, op.phase))
 
 
-def _store(p: Printer, op: BoxStore) -> str:
-    start, place = _box(p, op)
-    return p.call(boxes.STORE, op.map, *place, start)
+def _store(scope: Scope, op: BoxStore) -> str:
+    start, place = _box(scope, op)
+    return scope.call(boxes.STORE, op.map, *place, start)
 
 
-def _operand(p: Printer, x: SharedOperand) -> str:
+def _operand(scope: Scope, x: SharedOperand) -> str:
     """An operand's descriptor, its start as a number that all lanes of a warp have alike where it is one."""
-    tile, warp = p.ir.tile(x.tile), warp_of(p.ir)
+    tile, warp = scope.ir.tile(x.tile), warp_of(scope.ir)
     if warp.names() != {"linearId"}:
-        x = replace(x, start=simplify(x.start, p.speller.ranges, {"linearId": LANES * warp + var("lane")}))
-    return p.call(warpgroups.descriptor(x.descriptor), x.tile, p.c(tile.chunks * x.buffer + x.start))
+        x = replace(x, start=simplify(x.start, scope.ranges, {"linearId": LANES * warp + var("lane")}))
+    return scope.call(warpgroups.descriptor(x.descriptor), x.tile, scope.c(tile.chunks * x.buffer + x.start))
 
 
-def _wgmma(p: Printer, op: Wgmma) -> str:
+def _wgmma(scope: Scope, op: Wgmma) -> str:
     majors = op.a.descriptor.major, op.b.descriptor.major
-    width = p.ir.register(op.d[0].array).width
+    width = scope.ir.register(op.d[0].array).width
     function = warpgroups.product(op.macro.shape, op.macro.kind, majors, width, bool(op.adds))
-    adds = [" && ".join(map(p.condition, op.adds))] if op.adds else []
-    return p.call(function, f"&{p.element(op.d[0])}", _operand(p, op.a), _operand(p, op.b), *adds)
+    adds = [" && ".join(map(scope.condition, op.adds))] if op.adds else []
+    return scope.call(function, f"&{scope.element(op.d[0])}", _operand(scope, op.a), _operand(scope, op.b), *adds)
 
 
-def _wait(p: Printer, op: WgmmaWait) -> str:
+def _wait(scope: Scope, op: WgmmaWait) -> str:
     if op.pending:
-        return p.call(warpgroups.wait(op.pending))
-    held = [p.ir.register(name) for name in sorted(p.held)]
-    extents = tuple((*(n for n in r.shape if not p.single(r)), r.width) for r in held)
-    return p.call(warpgroups.wait_all(extents), *(r.name for r in held))
+        return scope.call(warpgroups.wait(op.pending))
+    held = [scope.ir.register(name) for name in sorted(scope.held)]
+    extents = tuple((*(n for n in r.shape if not single(r)), r.width) for r in held)
+    return scope.call(warpgroups.wait_all(extents), *(r.name for r in held))
 
 
-def _plus(start: str, offset: str) -> str:
-    return start if offset == "0" else f"{start} + {offset}"
-
-
-TEXTS: Mapping[type, Callable[[Printer, Any], str]] = {
+TEXTS: Mapping[type, Callable[[Scope, Any], str]] = {
     InitBarriers: _init,
     Await: _await,
     Arrive: _arrive,
     BoxCopy: _copy,
     BoxStore: _store,
-    CommitStores: lambda p, op: p.call(boxes.COMMIT),
-    WaitStores: lambda p, op: p.call(boxes.wait(op.pending)),
-    ProxyFence: lambda p, op: p.call(phases.FENCE_PROXY),
+    CommitStores: lambda scope, op: scope.call(boxes.COMMIT),
+    WaitStores: lambda scope, op: scope.call(boxes.wait(op.pending)),
+    ProxyFence: lambda scope, op: scope.call(phases.FENCE_PROXY),
     Wgmma: _wgmma,
-    WgmmaFence: lambda p, op: p.call(warpgroups.FENCE),
-    WgmmaCommit: lambda p, op: p.call(warpgroups.COMMIT),
+    WgmmaFence: lambda scope, op: scope.call(warpgroups.FENCE),
+    WgmmaCommit: lambda scope, op: scope.call(warpgroups.COMMIT),
     WgmmaWait: _wait,
 }
 """By operation: the statement, without its semicolon."""

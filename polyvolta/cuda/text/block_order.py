@@ -1,17 +1,68 @@
 """A block's place in the grid, as the first lines of a kernel: the hardware's numbers, or a few divisions.
 
-In groups of rows the place is what `BlockOrder.place` says, line by line. The numbers are unsigned, as CUDA's are, and
-fit an int: a launch of more blocks is refused.
+In groups of rows the place is what `BlockOrder.place` says, line by line: its steps, which the proof is about and the
+machine applies to numbers, are applied to C. A product of the grid's columns is no quasi-affine expression, so that
+what they are applied to is C's arithmetic itself, `Unsigned`. The numbers are unsigned, as CUDA's are, and fit an int:
+a launch of more blocks is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from polyvolta.cuda.ir.block_order import BlockOrder
+from polyvolta.cuda.ir.block_order import BlockOrder, at_most
 
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
+SUM, PRODUCT, ATOM = range(3)
+"""How strongly an expression binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """An expression of unsigned numbers in C: a floor is a division.
+
+    >>> x, y = Unsigned("x"), Unsigned("y")
+    >>> print((x + 3 * y) // (2 * y), x - (x - y) % 4)
+    (x + 3 * y) / (2 * y) x - (x - y) % 4
+    """
+
+    text: str
+    binds: int = ATOM
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __add__(self, other: Unsigned | int) -> Unsigned:
+        return _infix("+", self, other, SUM)
+
+    def __sub__(self, other: Unsigned | int) -> Unsigned:
+        return _infix("-", self, other, SUM)
+
+    def __mul__(self, other: Unsigned | int) -> Unsigned:
+        return _infix("*", self, other, PRODUCT)
+
+    def __rmul__(self, other: int) -> Unsigned:
+        return _infix("*", other, self, PRODUCT)
+
+    def __floordiv__(self, other: Unsigned | int) -> Unsigned:
+        return _infix("/", self, other, PRODUCT)
+
+    def __mod__(self, other: Unsigned | int) -> Unsigned:
+        return _infix("%", self, other, PRODUCT)
+
+
+@at_most.register
+def _(value: Unsigned, limit: int) -> Unsigned:
+    return Unsigned(f"min({limit}u, {value})")
+
+
+def _infix(operator: str, left: Unsigned | int, right: Unsigned | int, binds: int) -> Unsigned:
+    """An operation; what binds less has parentheses, and at its right also what binds as strongly."""
+    a, b = (x if isinstance(x, Unsigned) else Unsigned(str(x)) for x in (left, right))
+    before, behind = f"({a})" if a.binds < binds else a, f"({b})" if b.binds <= binds else b
+    return Unsigned(f"{before} {operator} {behind}", binds)
 
 
 def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callable[[str], str]) -> list[str]:
@@ -35,13 +86,14 @@ def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callabl
     names = {new: name for name, new in BLOCKS.items() if used(new)}
     if order.plain or not {"blockIdx_x", "blockIdx_y"} & names.keys():
         return [f"  const int {new} = {name};" for new, name in names.items()]
-    rows, number = order.group, "gridDim.x * blockIdx.y + blockIdx.x"
-    group, place, height = (free(name) for name in ("group", "place", "height"))
-    values = names | {"blockIdx_x": f"{place} / {height}", "blockIdx_y": f"{rows} * {group} + {place} % {height}"}
+    columns, rows, x, y = (Unsigned(name) for name in ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y"))
+    group, place, height = (Unsigned(free(name)) for name in ("group", "place", "height"))
+    values = (*order.grouped(columns * y + x, columns), order.height(group, rows))
+    column, row = order.placed(group, place, height)
+    places = names | {"blockIdx_x": column, "blockIdx_y": row}
     return [
-        f"  // blocks in groups of {rows} rows, a group column by column: the L2 cache serves those that run together",
-        f"  const unsigned {group} = ({number}) / ({rows} * gridDim.x);",
-        f"  const unsigned {place} = ({number}) % ({rows} * gridDim.x);",
-        f"  const unsigned {height} = min({rows}u, gridDim.y - {rows} * {group});",
-        *(f"  const int {new} = {values[new]};" for new in names),
+        f"  // blocks in groups of {order.group} rows, a group column by column: the L2 cache serves those that run "
+        "together",
+        *(f"  const unsigned {name} = {value};" for name, value in zip((group, place, height), values)),
+        *(f"  const int {new} = {places[new]};" for new in names),
     ]

@@ -159,9 +159,10 @@ def provers() -> Mapping[str, Prover]:
     from polyvolta.cuda.verify.accesses import single as accesses
     from polyvolta.cuda.verify.coverage import arguments, schedule
     from polyvolta.cuda.verify.order import proofs
-    from polyvolta.cuda.verify.values import ownership
+    from polyvolta.cuda.verify.values import layouts, ownership
 
-    return {**arguments.PROVERS, **schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS, **proofs.PROVERS}
+    modules: tuple[Any, ...] = (arguments, schedule, layouts, ownership, accesses, proofs)
+    return {name: prover for module in modules for name, prover in module.PROVERS.items()}
 
 
 def orders(ir: KernelIR) -> Mapping[str, Prover]:
@@ -227,7 +228,7 @@ def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) 
 
 def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Refutation], found: Found) -> None:
     """Turn what was found into refutations, each after a run at its own sizes, or at others, in which it happens."""
-    again: dict[tuple[int, ...], Mapping[str, Refutation]] = {}
+    again: dict[tuple[int, ...], Happening] = {}
     sure = {name for made in chosen for name in getattr(made, "confirmed", ())}
     for name, finding in findings.items():
         verdict, seconds = found.verdicts[name]
@@ -236,18 +237,43 @@ def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Ref
         for sizes in (own, *(_sizes(ir, n) for n in TRIED)):
             key = tuple(sizes.values())
             if case is None and key not in again:
-                try:
-                    again[key] = run(ir, [made(ir, graph) for made in chosen], sizes).findings
-                except NO_ANSWER:  # a statement about all blocks and sizes together, which is looked at otherwise
-                    again[key] = findings
-            case = case or again[key].get(name)
+                again[key] = _happening(ir, graph, chosen, sizes)
+            case = case or again[key].findings.get(name)
         if case is not None:
             found.verdicts[name] = refuted(verdict, case, ir), seconds
         else:
             del found.verdicts[name]
             at = ", ".join(f"{n} = {v}" for n, v in own.items())
-            found.unknown[name] = unknown = Undecided(f"{finding.what}: so it seems, but not for {at}")
+            stopped = again[tuple(own.values())].unknown.get(name)
+            but = f"but not for {at}" if stopped is None else f"but the case {at} is not decided: {stopped.message}"
+            found.unknown[name] = unknown = Undecided(f"{finding.what}: so it seems, {but}")
             unknown.path = finding.path
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """A run of the kernel at some sizes.
+
+    Attributes
+    ----------
+    findings : what happened there against which proofs.
+    unknown : for each proof whose client came to no end, why.
+    """
+
+    findings: Mapping[str, Refutation]
+    unknown: Mapping[str, PolyvoltaError]
+
+
+def _happening(ir: KernelIR, graph: Graph, chosen: list, sizes: Mapping[str, int]) -> Happening:
+    """What happens at some sizes; if all clients together come to no end, each looks alone."""
+    try:
+        return Happening(run(ir, [made(ir, graph) for made in chosen], sizes).findings, {})
+    except NO_ANSWER as stopped:
+        if len(chosen) == 1:  # what it found before holds, whatever stopped it
+            return Happening(getattr(stopped, "findings", {}), dict.fromkeys(chosen[0](ir, graph).proofs, stopped))
+    alone = [_happening(ir, graph, [made], sizes) for made in chosen]
+    findings = {n: f for one in alone for n, f in one.findings.items()}
+    return Happening(findings, {n: u for one in alone for n, u in one.unknown.items()})
 
 
 def _sizes(ir: KernelIR, number: int) -> dict[str, int]:

@@ -60,8 +60,23 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
             contractions.append(Contraction(s, left, right, s.write.tensor))
         else:
             steps.append(Step(s, s.operation, *formula_of(s, s.tree)))
-    found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs), graph.dtype)
+    found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs), graph.dtype,
+                 _across(graph, steps))  # fmt: skip
     return found if accumulators == "separate" else shared(graph, found, all_of_them=accumulators == "one")
+
+
+def _across(graph: Graph, steps: list[Step]) -> int:
+    """How many matrices steps read and store that are not contiguous along the first output's contiguous dimension."""
+    layouts = {t.name: t.layout for t in (*graph.inputs, *graph.outputs)}
+    first = graph.outputs[0].layout
+    read = set()
+    for s in steps:
+        along = s.statement.write.index[-1 if first == "row" else 0]
+        read |= {(a.tensor, a.index) for a in s.accesses
+                 if len(a.index) > 1 and a.tensor in layouts
+                 and a.index[-1 if layouts[a.tensor] == "row" else 0] != along}  # fmt: skip
+    made = {s.write.tensor for s in graph.statements}
+    return sum(name not in made for name, _ in read) + sum(t.layout != first for t in graph.outputs)
 
 
 def _check_dtypes(graph: Graph) -> None:

@@ -86,13 +86,15 @@ class Plan:
     """A graph as contractions and pointwise steps, each in the graph's order.
 
     `outputs` names the arrays that are stored to global memory; an accumulator may be among them. `dtype` is the
-    element type of all tensors.
+    element type of all tensors. `across` counts the matrices that steps read and store and that are contiguous in
+    memory along the other dimension than the first output.
     """
 
     contractions: tuple[Contraction, ...]
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
     dtype: str = "float16"
+    across: int = 0
 
     def only_stores(self, step: Step) -> bool:
         """Whether a step makes an output of what it reads as it is: a sum that one accumulator holds."""

@@ -6,7 +6,7 @@
 typedef unsigned short b16;
 typedef unsigned long long b64;
 
-// ---- one thread: conversions and moves
+// ---- one thread: conversions, moves, products
 
 static inline void ptx_cvt_f32_f16(float *d, const b16 *a) { d[0] = from_half(a[0]); }
 static inline void ptx_cvt_f32_bf16(float *d, const b16 *a) { d[0] = from_bfloat16(a[0]); }
@@ -23,6 +23,10 @@ static inline void ptx_cvt_rn_bf16x2_f32(unsigned *d, const float *a, const floa
 static inline void ptx_mov_b32_pack(unsigned *d, const b16 *a) { d[0] = a[0] | (unsigned)a[1] << 16; }
 static inline void ptx_mov_b32_unpack(b16 *d, const unsigned *a) { d[0] = a[0] & 0xffff, d[1] = a[0] >> 16; }
 static inline void ptx_mov_b32(unsigned *d, const unsigned *a) { d[0] = a[0]; }
+// mul.wide.s32: "d is twice the size of a and b"
+static inline void ptx_mul_wide_s32(b64 *d, const unsigned *a, const unsigned *b) {
+  d[0] = (b64)((long long)(int)a[0] * (int)b[0]);
+}
 
 // ---- a warp, and memory
 

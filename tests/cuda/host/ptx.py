@@ -77,6 +77,7 @@ def _table() -> Iterator[tuple[str, Instruction]]:
     yield "mov.b32 pack", Instruction(("=r", "h2"))
     yield "mov.b32 unpack", Instruction(("=h2", "r"))
     yield "mov.b32", Instruction(("=r", "r"))
+    yield "mul.wide.s32", Instruction(("=l", "r", "r"))
 
 
 INSTRUCTIONS = dict(_table())

@@ -1,5 +1,6 @@
 """Inline PTX as C++: what is translated, and all that is refused."""
 
+import ctypes
 import subprocess
 
 import pytest
@@ -91,6 +92,15 @@ def test_instructions_that_an_architecture_does_not_have(statement, arch):
 def test_a_register_of_another_size_does_not_compile(tmp_path):
     with pytest.raises(subprocess.CalledProcessError):
         compiled(tmp_path, 'void f(float x, unsigned &y) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); }')
+
+
+@needs_compiler
+def test_the_wide_product_is_of_signed_numbers(tmp_path):
+    statement = 'asm("mul.wide.s32 %0, %1, %2;" : "=l"(d) : "r"(a), "r"(b));'
+    product = compiled(tmp_path, f'extern "C" long long f(int a, int b) {{ long long d; {statement} return d; }}').f
+    product.argtypes, product.restype = [ctypes.c_int] * 2, ctypes.c_longlong
+    numbers = (-(2**31), -3, 0, 7, 2**31 - 1)
+    assert [product(a, b) for a in numbers for b in numbers] == [a * b for a in numbers for b in numbers]
 
 
 @needs_compiler

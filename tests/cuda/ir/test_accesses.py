@@ -31,6 +31,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Scale,
     SharedStore,
     SharedTile,
+    StoreMatrix,
     TakeRun,
     WaitCopies,
     Zero,
@@ -39,7 +40,7 @@ from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import arrays_of, elements, put
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.functions.formula import Call, Input, Number
-from polyvolta.sets import aff, var
+from polyvolta.sets import aff, var, xor
 from tests.cuda.macros import macro_mma
 
 T, C, LANE, I, R, Z = var("linearId"), var("c2"), var("lane"), var("i"), var("round"), aff(0)
@@ -56,8 +57,10 @@ FLOATS = Exchange("float", ((0, 1), (2, 3), (4, 5), (6, 7)), PAIRS, TWO, tuple(r
 LINES = IndexMap((("lane", 32), ("n", 1)), (("row", LANE % 16), ("k", 8 * (LANE // 16))))
 NAMED = IndexMap((("lane", 32), ("i", 8)), (("row", LANE % 16), ("k", 8 * (LANE // 16) + I)))
 TWICE = IndexMap((("lane", 32), ("n", 2)), (("row", 8 * (LANE // 8 % 2) + 16 * var("n")), ("k", 8 * (LANE % 8))))
-NAMED_TWICE = IndexMap((("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8),
-                                                   ("k", 8 * (LANE % 8))))
+NAMED_TWICE = IndexMap(
+    (("lane", 32), ("i", 16)), (("row", 8 * (LANE // 8 % 2) + 16 * (I // 8) + I % 8), ("k", 8 * (LANE % 8)))
+)
+TURNED = IndexMap((("lane", 32), ("i", 8)), (("d0", 2 * xor(I // 2, LANE // 8, 2) + I % 2), ("d1", Z)))
 IR = Arrays(
     (
         GlobalTensor("A", ("M", "K"), (0, 1)),
@@ -179,6 +182,21 @@ CASES = {
         [Access("shared", "read", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="LDSM.16.MT88.2", lanes=16),
          half("write", "hmma_B", Z)],
     ),
+    "matrices stored": (
+        StoreMatrix(A, "shared_A", (Z, 8 * C), OWN, LINES, buffer=C % 2),
+        [half("read", "hmma_A", C),
+         in_memory("shared", "write", "shared_A", (Z, 8 * C), 8, own=NAMED, slot=C % 2, opcode="STSM.16.M88.4")],
+    ),
+    "matrices stored two at a time, transposed, of fp32": (
+        StoreMatrix(D, "shared_B", (8 * C, T), OWN, TWICE, 2, True),
+        [single("read", "hmma_C", C, Z),
+         Access("shared", "write", "shared_B", (8 * C, T), 16, 8, 2, own=NAMED_TWICE, opcode="STSM.16.MT88.2",
+                lanes=16)],
+    ),
+    "a load of a fragment's values": (
+        GlobalLoad(HALF, "C", INDEX, None, True, own=OWN),
+        [Access("global", "read", "C", INDEX, 8, 2, 2, own=OWN, guarded=True), half("write", "run_half", Z)],
+    ),
     "an asynchronous copy": (
         AsyncCopy("A", INDEX, 1, "shared_A", (T, 8 * C), C % 2),
         [in_memory("global", "read", "A", INDEX, 8, along=1, when="completion", opcode="LDGSTS.128"),
@@ -194,6 +212,12 @@ CASES = {
         AsyncCopy("D", INDEX, 1, "shared_A", INDEX),
         [in_memory("global", "read", "D", INDEX, 1, along=1, when="completion"),
          in_memory("shared", "write", "shared_A", INDEX, 8, along=1, when="completion")],
+    ),
+    "an asynchronous copy whose lanes begin with other pieces": (
+        AsyncCopy("B", INDEX, 0, "shared_B", INDEX, turn=IndexMap((("lane", 32),), (("first", LANE // 8),))),
+        [in_memory("global", "read", "B", INDEX, 2, along=0, own=TURNED, when="completion", opcode="LDGSTS.32"),
+         in_memory("shared", "write", "shared_B", INDEX, 2, along=0, own=TURNED, when="completion",
+                   opcode="LDGSTS.32")],
     ),
     "a group of copies": (CommitCopies(), []),
     "a wait for copies": (WaitCopies(2), []),
@@ -243,7 +267,8 @@ def test_arrays_touched_are_those_of_the_accesses(op, expected):
 def test_who_takes_part_together_and_what_is_ordered():
     together = {name: op.together for name, (op, _) in CASES.items()}
     warps = {"a product", "pieces of fp16", "pieces of fp32", "a run", "a run of three parts",
-             "matrices", "matrices two at a time, transposed"}  # fmt: skip
+             "matrices", "matrices two at a time, transposed", "matrices stored",
+             "matrices stored two at a time, transposed, of fp32"}  # fmt: skip
     assert {n for n, who in together.items() if who == "warp"} == warps
     assert {n for n, who in together.items() if who == "block"} == {"a barrier"}
     assert [Barrier(scope).together for scope in ("block", "warp")] == ["block", "warp"]

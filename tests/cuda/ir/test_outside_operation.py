@@ -38,8 +38,9 @@ from polyvolta.cuda.machine.stepping import trace
 from polyvolta.cuda.pictures.banks import shared_tile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text.c_expr import NotPrintable
+from polyvolta.cuda.text.operations import TEXTS
 from polyvolta.cuda.text.places import Places
-from polyvolta.cuda.text.printer import TEXTS, print_cuda
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.cuda.verify.accesses.races import RaceWatch
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.engine.undecided import Undecided

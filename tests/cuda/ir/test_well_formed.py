@@ -19,6 +19,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Mma,
     Pointwise,
     SharedStore,
+    StoreMatrix,
     WaitCopies,
     Zero,
 )
@@ -85,6 +86,16 @@ def widened(name, **fields) -> KernelIR:
 
 
 RING = ring_kernel(warp=(32, 64))
+LOAD = first(LoadMatrix, RING)[1]
+STORE = StoreMatrix(Element("hmma_A", (aff(0), aff(0))), LOAD.tile, (aff(0), aff(0)), LOAD.ownership, LOAD.lines)
+WRONG_STORES = {
+    "stmatrix stores 1 or 2 or 4 matrices, not 3": replace(STORE, count=3),
+    "the map of lines is of (('lane', 32), ('n', 1)), not of (('lane', 32), ('n', 2))": replace(STORE, count=2),
+    "the ownership takes 2 indices to 1, not 2 to 2": replace(
+        STORE, ownership=replace(STORE.ownership, outputs=STORE.ownership.outputs[:1])
+    ),
+    "no tile is called 'nowhere'": replace(STORE, tile="nowhere"),
+}
 WRONG_RINGS = {
     "an operand is a or b": ring(LoadMatrix, operand=lambda s: "d"),
     "ldmatrix brings 1 or 2 or 4 matrices, not 3": ring(LoadMatrix, count=lambda s: 3),
@@ -95,6 +106,7 @@ WRONG_RINGS = {
     "the map of lines takes 2 indices to 1, not 2 to 2": ring(
         LoadMatrix, lines=lambda s: replace(s.lines, outputs=s.lines.outputs[:1])
     ),
+    **{wrong: replace(RING, body=(*RING.body, store)) for wrong, store in WRONG_STORES.items()},
     "exchange has no layout": ring(LoadMatrix, tile=lambda s: "exchange"),
     "no register array is called 'nobody'": ring(LoadMatrix, target=lambda s: replace(s.target, array="nobody")),
     "no tensor is called 'Z'": ring(AsyncCopy, tensor=lambda s: "Z"),

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyvolta.cuda.layouts.boxes import NoBoxes
-from polyvolta.cuda.layouts.result_boxes import conflicts, misstored, plan_result
+from polyvolta.cuda.layouts.boxes import LayoutsDiffer, NoBoxes
+from polyvolta.cuda.layouts.result_boxes import conflicts, misstored, plan_result, stored_fragment
 from polyvolta.cuda.target.boxes import Box, Swizzle
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.warpgroup import wgmma
@@ -112,3 +112,28 @@ def test_no_pieces(columns, words):
         plan_result(wgmma(64), (0, 1), columns)
     with pytest.raises(NoBoxes, match="48 values is no span"):
         plan_result(wgmma(96), (0, 1), 48)
+
+
+# ---- fragment by fragment
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("n", "columns"), [(64, 16), (96, 16), (80, 16), (128, 32), (64, 8), (128, 64)])
+def test_fragments_are_stored_where_pieces_are(n, columns, order):
+    """A warp's fragment f goes as many rows and columns further as it is from the first one."""
+    made = plan_result(wgmma(n), order)
+    if columns > made.shape[1] or columns == 8 and made.count == 4:
+        with pytest.raises((NoBoxes, LayoutsDiffer)):
+            stored_fragment(made, columns)
+        return
+    part = stored_fragment(made, columns)
+    row, col = np.meshgrid(*map(np.arange, made.shape), indexing="ij")
+    (table,) = made.layout.evaluate({"row": row, "col": col})
+    each = part.lines.inputs[1][1]
+    for warp in range(4):
+        for f in range(made.shape[1] // columns):
+            for k in range(each):
+                row, col = (np.broadcast_to(x, 32) for x in part.lines.evaluate({"lane": np.arange(32), "n": k}))
+                mine = [table[r + 16 * warp, c + columns * f] for r, c in zip(row, col, strict=True)]
+                whole = made.lines.evaluate({"warp": warp, "lane": np.arange(32), "n": each * f + k})[0]
+                assert mine == list(np.broadcast_to(whole, 32))

@@ -148,4 +148,6 @@ def test_a_copy_in_its_banks():
     assert "shared_B: what warp 1 copies in copy_B" in said
     assert "LDGSTS.128: 128 bits a lane, 4 phases of 8 lanes: free of bank conflicts" in said
     said = words(shared_tile(ring_ir(align=4), "shared_B", "copy_B", part=1))
+    assert "LDGSTS.64: 64 bits a lane, 2 phases of 16 lanes: free of bank conflicts" in said
+    said = words(shared_tile(ring_ir(align=4, turn=None), "shared_B", "copy_B", part=1))
     assert "LDGSTS.64: 64 bits a lane, 2 phases of 16 lanes" in said and "2-way bank conflicts" in said

@@ -208,7 +208,7 @@ def test_an_array_of_another_gpu(monkeypatch):
     numba_cuda = types.SimpleNamespace(current_context=lambda: context)
     monkeypatch.setitem(sys.modules, "numba", types.SimpleNamespace(cuda=numba_cuda))
     monkeypatch.setattr(gpu, "_missing", lambda: None)
-    monkeypatch.setattr(device_memory, "_several_gpus", lambda: True)
+    monkeypatch.setattr(device_memory, "several_gpus", lambda: True)
     monkeypatch.setattr(device_memory, "device_of", lambda array: 1)
     with pytest.raises(NotADeviceArray, match="an? Exported in the memory of GPU 1, while GPU 0 is") as caught:
         launch.as_device_view(Exported(columns()))
@@ -259,8 +259,8 @@ def test_a_librarys_current_stream(monkeypatch):
 
 
 def test_compact_strides():
-    assert device_array._compact((2, 3, 4)) == (12, 4, 1)
-    assert device_array._compact(()) == ()
+    assert device_array.compact((2, 3, 4)) == (12, 4, 1)
+    assert device_array.compact(()) == ()
 
 
 # ---- with a GPU --------------------------------------------------------------------------------------------

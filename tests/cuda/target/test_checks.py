@@ -150,7 +150,7 @@ def test_registers_hold_pairs_of_values():
     """B of 16x8x4 would be one fp16 value a lane, half a register."""
     odd = replace(M16N8K8, shape=(16, 8, 4), a=owned(2, row=GROUP + 8 * I, k=THREAD), b=owned(1, k=THREAD, col=GROUP))
     composition = Composition((odd,), Interleave(ampere.R4, (*ampere.R3, "s0"), ("r0", "r1")))
-    refused(BadTarget, "a lane has 1 values of B, and registers hold fp16 values in pairs",
+    refused(BadTarget, "a lane has 1 values of B, and registers hold 16-bit values in pairs",
             lambda: Targets().register(ampere.target(composition)))  # fmt: skip
 
 

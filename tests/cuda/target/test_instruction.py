@@ -224,11 +224,28 @@ def test_targets_are_a_mapping():
     assert "sm_80" in targets and "sm_81" not in targets and None not in targets
     assert targets.get("sm_80") is SM_80 and targets.get("sm_90") is None
     assert dict(targets.items()) == {"sm_70": SM_70, "sm_80": SM_80}
-    with pytest.raises(UnknownTarget, match="(?s)no target is called 'sm_88'.*did you mean 'sm_80'"):
-        targets["sm_88"]
+    with pytest.raises(UnknownTarget, match="no target is called 'sm80'") as wrong:
+        targets["sm80"]
+    assert wrong.value.hint == "did you mean 'sm_80'?"
     with pytest.raises(BadTarget, match="another target is called 'sm_80'"):
         targets.register(replace(SM_80, multiprocessors=1))
     assert repr(targets) == "<targets sm_70, sm_80>"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        *((gpu, f"take 'sm_80': its kernels run on {gpu}, too") for gpu in ("sm_86", "sm_89", "sm_90a", "sm_120")),
+        ("sm_72", "take 'sm_70': its kernels run on sm_72, too"),
+        ("sm_61", "known: sm_70, sm_75, sm_80, auto"),
+        ("sm70", "did you mean 'sm_70'?"),
+        ("ampere", "known: sm_70, sm_75, sm_80, auto"),
+    ],
+)
+def test_of_a_target_that_is_unknown_the_newest_that_runs_there_is_named(name, hint):
+    with pytest.raises(UnknownTarget, match=f"no target is called '{name}'") as wrong:
+        Targets(SM_70, pv.targets["sm_75"], SM_80)[name]
+    assert wrong.value.hint == hint
 
 
 def test_the_public_registry_has_the_default_target_first():

@@ -98,6 +98,7 @@ CASES = {
     "sm_80_narrow_accesses": Case(product, align=4, target="sm_80"),
     "sm_80_bias_relu_bfloat16": Case(lambda: bias_relu("bfloat16"), target="sm_80"),
     "sm_80_split_k": Case(product, SPLIT, target="sm_80"),
+    "sm_80_two_products_one_accumulator": Case(two_products, target="sm_80"),
 }
 
 

@@ -297,3 +297,23 @@ def test_these_tiles_do_not_spill(block, warp):
     found = pv.compile(matmul(), options=pv.Options(block_tile=block, warp_tile=warp)).resources()
     assert found.registers <= 255
     assert (found.spill_stores, found.spill_loads, found.local_bytes) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_the_loops_of_a_sum_take_no_more_registers_than_one(count, arch):
+    """What a later loop needs of a thread's numbers is not kept across those before."""
+    products = [matmul(left=a, right=b) for a, b in ("AB", "PQ", "UV")]
+    one, several = (pv.compile(e, target="sm_80") for e in (products[0], sum(products[1:count], products[0])))
+    assert "linearId = again(threadIdx.x);" not in one.source
+    assert several.source.count("linearId = again(threadIdx.x);") == count - 1
+    plain, found = (compile_cubin(k.source, arch, name="kern0").resources("kern0") for k in (one, several))
+    assert (found.spill_stores, found.spill_loads) == (0, 0)
+    assert found.registers <= plain.registers + 4
+
+
+def test_numbers_are_taken_once_where_copies_go_through_registers():
+    for target in ("sm_70", "sm_75"):
+        text = pv.compile(matmul() + matmul(left="P", right="Q"), target=target).source
+        assert "const int linearId = threadIdx.x;" in text
+        assert "again" not in text

@@ -22,7 +22,7 @@ OTHERS = (
 )
 SMALL = pv.Options(block_tile=(16, 16, 16), warp_tile=(16, 16, 16), partial="pad")
 PRODUCT = pv.tensor("A", (8, 8)) @ pv.tensor("B", (8, 8))
-ROLES = 4  # names of each role in a kernel, as many as it has sizes
+ROLES = 4  # names of each role in a kernel, as many as it has sizes; and twice as many functions
 
 
 def identifiers():
@@ -63,11 +63,11 @@ def function(name, number):
 
 
 def kernel(number):
-    """A kernel with four names in each role, as what is compiled together with other kernels."""
-    sizes, tensors, scalars, functions = (
-        [names[(ROLES * (number + shift) + n) % len(names)] for n in range(ROLES)]
-        for shift, names in enumerate((FREE, FREE, FREE, NAMES))
+    """A kernel with names in each role, as what is compiled together with other kernels."""
+    sizes, tensors, scalars = (
+        [FREE[(ROLES * (number + shift) + n) % len(FREE)] for n in range(ROLES)] for shift in range(3)
     )
+    functions = [NAMES[(2 * ROLES * number + n) % len(NAMES)] for n in range(2 * ROLES)]
     m, n, k, depth = pv.sizes(" ".join(sizes))
     a, b, p, q = (pv.tensor(t, shape) for t, shape in zip(tensors, ((m, k), (k, n), (m, depth), (depth, n))))
     x, y = pv.scalar(scalars[0]), pv.scalar(scalars[1])
@@ -79,7 +79,7 @@ def kernel(number):
 
 def test_every_identifier_is_a_users_too():
     """As a size, a tensor, a scalar and a function, in kernels that a namespace each keeps apart."""
-    kernels = [kernel(n) for n in range(-(-len(NAMES) // ROLES))]
+    kernels = [kernel(n) for n in range(max(-(-len(FREE) // ROLES), -(-len(NAMES) // (2 * ROLES))))]
     used = {n for k in kernels for n in (*k.ir.sizes, *k.ir.scalars, *(t.name for t in k.ir.tensors))}
     assert set(FREE) <= used
     texts = [f"namespace space_{n} {{\n{k.source}\n}}" for n, k in enumerate(kernels)]

@@ -256,6 +256,9 @@ def printed_and_meant(ir, line, op, names, pointers):
             t, stored = ir.tensor(tensor), ir.tile(tile)
             assert function == f"copy_global_{16 * t.align}" + "_guarded" * guarded
             assert args[0].startswith("chunk_")
+            if op.pieces(t.align):
+                *args, last = args
+                assert last == "lane"
             chunk, behind = called(args[0])
             started, *near = split(chunk)
             (there,) = stored.layout.evaluate(dict(zip((n for n, _ in stored.layout.inputs), at(local))))

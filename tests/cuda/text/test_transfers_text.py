@@ -8,11 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, Loop, SharedTile
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, Element, GlobalTensor, LoadMatrix, Loop, SharedTile
+from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.layouts.fragments import OperandTile, cyclic_stores, plan_operands
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target import LDMATRIX, targets
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text import strips as at_once
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.helpers import async_copy, matrix_load, mma, shared
@@ -145,25 +147,33 @@ def test_a_strip_at_once_is_its_macro_mmas_one_by_one(strips, number):
     np.testing.assert_array_equal(*results)
 
 
-COPIES = list(product((2, 1), (8, 4, 2, 1), (False, True)))
+COPIES = list(product((2, 1), (8, 4, 2, 1), (False, True), (False, True)))
 LINES, LENGTH = 5, 21
+BACKWARDS = IndexMap((("lane", 32),), (("first", 31 - var("lane")),))
+
+
+def copy_of(rank, align, guarded, turned):
+    """A copy, its pieces in another order for each lane if they are turned; whether it asks for the lane."""
+    pieces = AsyncCopy("A", (), 0, "tile", (), turn=BACKWARDS).pieces(align) if turned else None
+    assert (pieces is not None) == (turned and align in (4, 2))
+    return async_copy.copy(rank, align, guarded, pieces), pieces is not None
 
 
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory):
     wrappers = []
-    for rank, align, guarded in COPIES:
+    for rank, align, guarded, turned in COPIES:
         where = "M, line, run, ld" if rank == 2 else "M, run"
         where += {2: ", lines, length", 1: ", length"}[rank] if guarded else ""
-        head = f"void copy_{rank}_{align}_{guarded:d}(half8 *to, fp16 *M, long long line, int run, int ld, int lines, "
-        function = async_copy.copy(rank, align, guarded)
-        wrappers.append((function, f"{head}int length) {{ NAME(to, {where}); }}"))
+        function, lane = copy_of(rank, align, guarded, turned)
+        head = f"void copy_{rank}_{align}_{guarded:d}_{turned:d}(half8 *to, fp16 *M, long long line, int run, int ld, "
+        wrappers.append((function, f"{head}int lines, int length, int lane) {{ NAME(to, {where}{', lane' * lane}); }}"))
     return library(tmp_path_factory.mktemp("copies"), wrappers)
 
 
 @needs_compiler
-@pytest.mark.parametrize(("rank", "align", "guarded"), COPIES)
-def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded):
+@pytest.mark.parametrize(("rank", "align", "guarded", "turned"), COPIES)
+def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded, turned):
     ld, seen, length = 32 + align, 0, LENGTH // align * align  # an extent of whole pieces: `GlobalTensor.whole`
     space = np.arange(1, 1 + 16 * ld, dtype=np.uint16)
     memory = np.zeros(len(space) + 8, np.uint16)
@@ -171,22 +181,36 @@ def test_what_is_inside_arrives_and_zeros(copies, rank, align, guarded):
     memory[:] = space
     room = np.zeros(24, np.uint16)
     chunk = room[-room.ctypes.data % 16 // 2 :][:8]
-    copy = getattr(copies, f"copy_{rank}_{align}_{guarded:d}")
-    for line, run in product(range(LINES + 3) if rank == 2 else [0], range(0, length + 11, 8)):
+    copy = getattr(copies, f"copy_{rank}_{align}_{guarded:d}_{turned:d}")
+    lanes, lines = range(4 if turned else 1), range(LINES + 3 if rank == 2 else 1)
+    for lane, line, run in product(lanes, lines, range(0, length + 11, 8)):
         inside = [(rank == 1 or line < LINES) and run + i < length for i in range(8)]
         if not guarded and not all(inside):
             continue
         chunk[:] = 0xAAAA
         copy(chunk.ctypes.data_as(ctypes.c_void_p), memory.ctypes.data_as(ctypes.c_void_p), ctypes.c_longlong(line),
-             run, ld, LINES, length)  # fmt: skip
+             run, ld, LINES, length, lane)  # fmt: skip
         assert list(chunk) == [1 + line * ld + run + i if ok else 0 for i, ok in enumerate(inside)], (line, run)
         seen += 1
     assert seen
 
 
+@pytest.mark.parametrize("align", [4, 2])
+@pytest.mark.parametrize("turn", [BACKWARDS, IndexMap((("lane", 32),), (("first", var("lane") // 8),))], ids=str)
+def test_the_text_moves_the_pieces_in_the_order_of_the_accesses(align, turn):
+    op = AsyncCopy("A", (var("x"), var("y")), 1, "tile", (var("x"), var("y")), turn=turn)
+    arrays = Arrays((GlobalTensor("A", ("M", "K"), (0, 1), align=align),), (SharedTile("tile", 0, 8, order=(0, 1)),))
+    head, line, call, _ = (async_copy.copy(2, align, False, op.pieces(align))).body[1:]
+    assert head == f"for (int n = 0; n < {8 // align}; n += 1) {{" and "chunk + i, matrix + line * ld + run + i" in call
+    value = re.fullmatch(r" *const int i = (.*);", line)[1].replace("/", "//")
+    for access, lane, n in product(op.accesses(arrays), LANES, range(8 // align)):
+        piece = [access.own.evaluate({"lane": lane, "i": align * n + v}) for v in range(align)]
+        assert piece == [(0, eval(value, {"lane": lane, "n": n}) + v) for v in range(align)]
+
+
 def test_a_guard_is_no_branch():
-    for rank, align in product((2, 1), (8, 4, 2)):
-        assert not any("if" in line for line in async_copy.copy(rank, align, True).body)
+    for rank, align, turned in product((2, 1), (8, 4, 2), (False, True)):
+        assert not any("if" in line for line in copy_of(rank, align, True, turned)[0].body)
 
 
 def code_of(functions, arch):
@@ -212,7 +236,7 @@ def test_rings_compile_without_spills(ring):
 
 
 def test_a_chunk_that_never_repeats_is_found_at_its_own_place():
-    i, k, t, c = var("i"), var("k"), var("linearId"), var("c5")
+    i, k, t, c = var("row"), var("k"), var("linearId"), var("c5")
     tile = next(t for t in ring_kernel().tiles if t.name == "shared_A")
     odd = replace(tile, layout=replace(tile.layout, outputs=(("chunk", (5 * i + k // 8) % 509),)))
     start, rest = (t // 4, 8 * (t % 4)), (32 * c, aff(0))

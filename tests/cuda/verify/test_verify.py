@@ -8,10 +8,13 @@ import pytest
 import polyvolta as pv
 from polyvolta.cli.gallery import IDIOMS, idiom
 from polyvolta.cuda.mutants import broken
-from polyvolta.cuda.verify.report.records import OF_PHASES, PROOFS
+from polyvolta.cuda.verify.report.records import PROOFS
 from polyvolta.cuda.verify.verify import UnknownProof
 
 LITTLE = [c for c in combinations.combinations() if c.block[0] * c.block[1] <= 64 * 64]
+OF_HOPPER = ("layouts", "phases", "deadlock", "in_flight", "proxies")
+OWN = [name for name in PROOFS if name not in OF_HOPPER]
+"""The proofs that a kernel of warps has a use for."""
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}
 
 
@@ -25,11 +28,11 @@ def test_the_default_kernel_of_every_idiom_is_proved(name):
     kernel = pv.compile(idiom(name))
     report = kernel.verify()
     assert report.ok, report
-    assert [p.id for p in report.proofs] == [n for n in PROOFS if n not in OF_PHASES]
+    assert [p.id for p in report.proofs] == OWN
     loose = ", L >= 0" if "L" in kernel.ir.sizes else ""
     assert {p.sizes for p in report.proofs} == {f"all M >= 1, N >= 1, K >= 0{loose}"}
     assert all(p.statement and p.relation and p.seconds >= 0 for p in report.proofs)
-    assert repr(report).endswith(f"; {len(report.proofs)} statements proved in {report.seconds:.2f} s>")
+    assert repr(report).endswith(f"; {len(OWN)} statements proved in {report.seconds:.2f} s>")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ def test_no_alarm_on_a_sample_of_the_matrix(c):
     """`python benchmarks/verify.py --matrix` has all of it."""
     report = c.compile().verify()
     assert report.ok, report
-    assert len(report.proofs) == len(PROOFS) - len(OF_PHASES)
+    assert len(report.proofs) == len(OWN)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,29 @@ def test_variants_for_narrower_accesses_are_proved_too(small, align, said):
     report = small.variant(A=align, C=align).verify()
     assert report.ok, report
     assert report["alignment"].statement.endswith(said)
+
+
+@pytest.mark.parametrize("layouts", [("row", "col"), ("col", "row"), ("row", "row")])
+@pytest.mark.parametrize("depth", [16, 32, 64])
+@pytest.mark.parametrize("align", [4, 2, 1])
+def test_copies_in_pieces_are_free_of_conflicts(layouts, depth, align):
+    """Neighbouring lanes' chunks are 16 bytes apart, and their pieces take turns with the banks between."""
+    tiles = {"block_tile": (64, 64, depth), "warp_tile": (32, 32, depth)}
+    kernel = pv.compile(idiom("matmul", layouts), target="sm_80", options=pv.Options(**tiles)).variant(A=align, B=align)
+    report = kernel.verify()
+    assert report.ok, report
+    assert report["bank_conflicts"].relation.count(f"{16 * align if align > 1 else 128} bits a lane, 1-way") >= 2
+
+
+@pytest.mark.parametrize(("depth", "bits"), [(20, 64), (22, 32)])
+def test_copies_of_lines_of_a_known_length_are_proved(depth, bits):
+    """A length that is a multiple of 4 or 2 values, and not of 8."""
+    M, N = pv.sizes("M N")
+    product = pv.tensor("A", (M, depth)) @ pv.tensor("B", (depth, N), layout="col")
+    report = pv.compile(product, target="sm_80").verify()
+    assert report.ok, report
+    copied = [x for x in report["bank_conflicts"].relation.split("; ") if x.startswith("copy_")]
+    assert len(copied) == 2 and all(x.endswith(f"{bits} bits a lane, 1-way") for x in copied)
 
 
 def test_known_sizes_are_the_ones_that_a_proof_covers():

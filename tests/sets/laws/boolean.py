@@ -19,10 +19,10 @@ NOTATION = family("spellings", {"write": notation})
 MAP_FORMULAS = family("formulas of maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1, "boxed": False})
 TWO = family("sets of two parameters", {"outputs": ("i",), "params": ("N", "M")})
 PAIRS = family("pairs of sets", loose, loose)
-TRIPLES = family("triples of sets", short, short, short)
+TRIPLES = family("triples of sets", short, short, short, weight=0.4)
 BOUND = {"boxed": "params"}
-COMPARED = family("comparisons of sets", BOUND, BOUND)
-TUPLES = family("sets of two tuples", {}, {"outputs": ("i",), "tuples": ("T",)}, {})
+COMPARED = family("comparisons of sets", BOUND, BOUND, weight=0.6)
+TUPLES = family("sets of two tuples", {}, {"outputs": ("i",), "tuples": ("T",)}, {}, weight=0.5)
 
 
 @FORMULAS.law

@@ -8,10 +8,12 @@ from tests.sets.laws import equal, family, one, same
 from tests.sets.tables import WINDOW, table
 
 LOOP = {"inputs": ("i",), "outputs": ("k",), "tuples": ("S", "S")}
-STEPS = family("loops", {**LOOP, "params": (), "depth": 1}, weight=0.4)
+STEPS = family("loops", {**LOOP, "params": (), "depth": 1}, weight=0.2)
 PARAMETRIC = family("loops with a parameter", {**LOOP, "write": mild}, weight=0.4)
 SHIFTS = family("translations", lambda source: shifted(source), weight=0.4)
-ORDERED = family("ordered sets", {"params": (), "depth": 1, "outputs": ("i",)}, {"params": (), "outputs": ("i",)})
+ORDERED = family(
+    "ordered sets", {"params": (), "depth": 1, "outputs": ("i",)}, {"params": (), "outputs": ("i",)}, weight=1.6
+)
 
 
 def shifted(source):

@@ -8,7 +8,7 @@ SETS = family("counted sets", {})
 MAPS = family("counted maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1}, weight=0.5)
 MILD = family("mild sets", {"write": mild})
 SUMS = family("pairs of cardinalities", {"outputs": ("i",), "write": mild}, {"outputs": ("i",), "write": mild})
-MILD_MAPS = family("mild maps", {"inputs": ("i",), "outputs": ("k", "l"), "write": mild})
+MILD_MAPS = family("mild maps", {"inputs": ("i",), "outputs": ("k", "l"), "write": mild}, weight=0.5)
 
 
 @SETS.law

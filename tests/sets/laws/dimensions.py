@@ -6,7 +6,7 @@ from tests.sets.laws import family, same
 from tests.sets.tables import PARAMS, WINDOW, instances, table
 
 SETS = family("sets", {})
-CUBES = family("sets of three dimensions", {"outputs": ("i", "j", "k"), "depth": 1})
+CUBES = family("sets of three dimensions", {"outputs": ("i", "j", "k"), "depth": 1}, weight=1.4)
 CONTEXTS = family("sets and contexts", {}, {"outputs": ("i",)})
 BOUND = family("sets of bounded parameters", {"outputs": ("i",), "params": ("N", "M"), "boxed": "params"})
 

@@ -27,7 +27,7 @@ class Exp:
         return self.drawn.isl
 
 
-AFFS = family("expressions", Exp, Exp)
+AFFS = family("expressions", Exp, Exp, weight=1.3)
 
 
 def agrees(e, expected):

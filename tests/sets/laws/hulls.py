@@ -8,7 +8,7 @@ from tests.sets.laws import equal, family, same
 from tests.sets.tables import HIGH, LOW, PARAMS, WINDOW, points, table, value
 
 PLAIN = {"params": (), "write": mild}
-SETS = family("sets with hulls", PLAIN, PLAIN)
+SETS = family("sets with hulls", PLAIN, PLAIN, weight=1.3)
 PARAMETRIC = family("sets to tidy", {})
 MAPS = family("maps with boxes", {"inputs": ("i",), "outputs": ("k",), "depth": 1})
 

@@ -51,7 +51,7 @@ def word(rows):
     return total, " + ".join(texts)
 
 
-LAYOUTS = family("layouts", Swizzle)
+LAYOUTS = family("layouts", Swizzle, weight=1.4)
 
 
 @LAYOUTS.law

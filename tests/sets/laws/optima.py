@@ -8,7 +8,7 @@ from tests.sets.laws import equal, family, same, same_function
 from tests.sets.tables import PARAMS, WINDOW, first_true, instances, points, table
 
 SETS = family("optima of sets", {})
-MAPS = family("optima of maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1})
+MAPS = family("optima of maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1}, weight=0.5)
 STEPS = family("optima of steps", {"inputs": ("i",), "outputs": ("k",)})
 CONCRETE = family("sets without parameters", {"params": ()})
 
@@ -68,7 +68,7 @@ def objective(source):
     return expression(source, ("i", "j", "N"), 1)
 
 
-EXPRESSIONS = family("sets and expressions", {"depth": 1}, objective)
+EXPRESSIONS = family("sets and expressions", {"depth": 1}, objective, weight=0.4)
 
 
 def optimum(found, a, e, best):

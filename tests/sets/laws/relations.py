@@ -10,9 +10,11 @@ STEP = {"inputs": ("i",), "outputs": ("k",)}
 NEXT = {"inputs": ("k",), "outputs": ("m",), "tuples": ("A", "B")}
 MAPS = family("maps", {"inputs": ("i",), "outputs": ("k", "l"), "depth": 1})
 PAIRS = family("pairs of maps", STEP, STEP)
-CHAINS = family("chains of maps", STEP, NEXT, LINE)
-FUNCTIONS = family("functions", {"inputs": ("i",), "outputs": ("k",), "depth": 1, "boxed": "params"})
-LOOPS = family("maps of one space", {"inputs": ("i",), "outputs": ("k",), "tuples": ("S", "S"), "params": ()})
+CHAINS = family("chains of maps", STEP, NEXT, LINE, weight=0.6)
+FUNCTIONS = family("functions", {"inputs": ("i",), "outputs": ("k",), "depth": 1, "boxed": "params"}, weight=0.5)
+LOOPS = family(
+    "maps of one space", {"inputs": ("i",), "outputs": ("k",), "tuples": ("S", "S"), "params": ()}, weight=0.5
+)
 
 
 @MAPS.law

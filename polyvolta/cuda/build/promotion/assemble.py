@@ -24,29 +24,31 @@ from math import prod
 
 from polyvolta.cuda.build.promotion import pipeline, ring
 from polyvolta.cuda.build.promotion.boxed import boxed_pieces
+from polyvolta.cuda.build.promotion.boxed_epilogue import OPERANDS, Epilogue, boxed_epilogue
 from polyvolta.cuda.build.promotion.epilogue import epilogue
-from polyvolta.cuda.build.promotion.footprints import instances, together
+from polyvolta.cuda.build.promotion.footprints import together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.makers import Makers, makers_of
-from polyvolta.cuda.build.promotion.model import BLOCK, Movement, Nest, Operands, Piece, Promotion, Tiling, free_name
-from polyvolta.cuda.build.promotion.nests import conjunction, level, members_of, nest_of, warps_of, widened
-from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, scale, twins_of, zero
+from polyvolta.cuda.build.promotion.model import BLOCK, Nest, Operands, Piece, Promotion, Tiling, free_name
+from polyvolta.cuda.build.promotion.nests import conjunction, nest_of, warps_of, widened
+from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, once, scale, twins_of, zero
+from polyvolta.cuda.build.promotion.result_pieces import pieces_of
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
     LANES,
     Barrier,
     GlobalTensor,
-    Op,
     PhaseBarriers,
     SharedTile,
     WgmmaWait,
 )
 from polyvolta.cuda.ir.memories import Arrays
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.target.boxes import SWIZZLES
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.graph.plans.plans import Plan
-from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Leaf, Member
+from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Set, Tuple, aff
@@ -95,8 +97,8 @@ def promote(
     extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
     name_of = _names([*nests, *(m.statement for p in loops.pieces for m in p.movements)])
-    end = epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers)
-
+    room = shared_limit - _bytes(loops.barriers)
+    end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room)
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
         if c.factor is None and not loops.producing:
@@ -104,22 +106,51 @@ def promote(
         elif c.factor not in (None, 1):
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
-    tiles, overlap = shared_places([*pieces, end], shared_limit - sum(b.bytes for b in loops.barriers))
+    tiles, overlap = shared_places([*pieces, end.whole], room)
+    pieces += end.before
     if loops.producing:
         pieces.append(once(fragments, WgmmaWait(0, name_of("finish")), context))
         pieces += _empty_sums(fragments, plan, name_of)
     if overlap:
         pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
-    pieces.append(end)
+    pieces += [end.whole, *end.end]
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
-    barriers = behind(tiles, loops.barriers)
-    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()), barriers, loops.maps)
+    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()),
+                    behind(tiles, (*loops.barriers, *end.whole.barriers)), (*loops.maps, *end.whole.maps))  # fmt: skip
     tree = widened(contracted, nests.values(), _shapes(plan, macro_mma.shape, makers))
     if not plan.steps:
-        tree, pieces[-1] = with_result(tree, fragments, end, arrays)
-    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing)
+        tree, whole = with_result(tree, end.stored, end.whole, arrays)
+        pieces[pieces.index(end.whole)] = whole
+    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing | end.producing)
+
+
+def _epilogue(
+    plan: Plan,
+    fragments: Fragments,
+    nests: Mapping[str, Nest],
+    tensors: Mapping[str, GlobalTensor],
+    loops: Operands,
+    macro: MacroMma,
+    units: tuple[int, int, int],
+    name_of: Callable[[str], str],
+    makers: Makers,
+    context: Set,
+    room: int,
+) -> Epilogue:
+    """What is behind the last product: results go by boxes where they can, else threads store them.
+
+    Parameters
+    ----------
+    room : bytes of shared memory, for the tiles of products, too.
+    """
+    taken = {m.name for m in loops.maps} | {t.name for p in loops.pieces for t in p.tiles}
+    left = room - CHUNK_BYTES * _taken(loops.pieces, BOX_ALIGN) - OPERANDS.bytes
+    pieces = pieces_of(plan, tensors, loops.macros[0], makers, units, fragments.counts, left, taken)
+    if pieces is None:
+        return Epilogue((), epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers), (), fragments)
+    return boxed_epilogue(plan, fragments, nests, tensors, pieces, macro.d, name_of, makers, context)
 
 
 def _loops(
@@ -185,6 +216,10 @@ def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays
 
     There is a result where no instance of a product is: with a sum over nothing, K = 0. A pointwise statement is there,
     too, so this is for products that nothing follows.
+
+    Parameters
+    ----------
+    fragments : of the result, those of which that statement has an instance each.
     """
     touched = ((m.statement, a) for m in end.movements for op in operations(m.ops) for a in op.accesses(arrays))
     name = next(statement for statement, a in touched if a.space == "global" and a.writes)
@@ -214,6 +249,7 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     The tiles of a piece stay as it placed them. The last piece's come behind all others', or at the start if that
     would be more than `limit` bytes.
 
+    >>> from polyvolta.sched.nodes import Leaf
     >>> pieces = [Piece((), Leaf(), (), (), (SharedTile(name, 0, 64),)) for name in ("shared_A", "exchange")]
     >>> for limit in (2048, 1024):
     ...     tiles, overlap = shared_places(pieces, limit)
@@ -222,11 +258,25 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     shared_A at 0 exchange at 0 True
     """
     *loops, end = pieces
-    size = max((t.start + t.bytes // CHUNK_BYTES for p in loops for t in p.tiles), default=0)
+    size = _taken(loops, BOX_ALIGN if end.maps else 1)
     own = max((t.start + t.bytes // CHUNK_BYTES for t in end.tiles), default=0)
     overlap = own > 0 and (size + own) * CHUNK_BYTES > limit
     moved = tuple(replace(t, start=t.start + (0 if overlap else size)) for t in end.tiles)
     return (*(t for p in loops for t in p.tiles), *moved), overlap
+
+
+BOX_ALIGN = max(s.align for s in SWIZZLES)
+"""Chunks that a tile of boxes starts at a multiple of."""
+
+
+def _taken(pieces: Sequence[Piece], align: int) -> int:
+    """Chunks of shared memory that tiles take from the beginning on, up to a multiple."""
+    chunks = max((t.start + t.bytes // CHUNK_BYTES for p in pieces for t in p.tiles), default=0)
+    return -(-chunks // align) * align
+
+
+def _bytes(barriers: Sequence[PhaseBarriers]) -> int:
+    return sum(b.bytes for b in barriers)
 
 
 def behind(tiles: Sequence[SharedTile], barriers: Sequence[PhaseBarriers]) -> tuple[PhaseBarriers, ...]:
@@ -237,16 +287,6 @@ def behind(tiles: Sequence[SharedTile], barriers: Sequence[PhaseBarriers]) -> tu
         out.append(replace(row, start=start))
         start += row.bytes // CHUNK_BYTES
     return tuple(out)
-
-
-def once(fragments: Fragments, op: Op, context: Set) -> Piece:
-    """What is done once between two pieces, as by a barrier."""
-    nest, statement = fragments.nest, op.statement
-    named = level(nest, BLOCK)
-    dims = tuple(n for n, _ in named)
-    blocks = fragments.started.apply(members_of(nest, named)).coalesce()
-    extension = instances(statement, dims, nest.above(BLOCK), blocks, (), context)
-    return Piece((statement,), Leaf(), (extension,), (Movement(statement, dims, (op,)),))
 
 
 def _names(taken: Sequence[str]) -> Callable[[str], str]:

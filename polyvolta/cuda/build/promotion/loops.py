@@ -103,12 +103,13 @@ def operand_pieces(
         sides.append(tuple(side_of(nest, o, letter, threads, labels[o.name])
                            for o, letter in ((c.left, "a"), (c.right, "b"))))  # fmt: skip
     plans = plan_operands(macro_mma, [(a.tile(), b.tile()) for a, b in sides])
-    pieces = []
-    for n, (c, pair, chosen) in enumerate(zip(plan.contractions, sides, plans, strict=True)):
+    pieces, shared = [], False
+    for c, pair, chosen in zip(plan.contractions, sides, plans, strict=True):
         suffix = f"_{c.statement.name}" if len(plan.contractions) > 1 else ""
         plain = [s for s in pair if copied and is_plain(s, copied)]
         loop = _Loop(c, nests[c.statement.name], pair, chosen, options, context, suffix, plain)
-        pieces.append(loop.piece(after_another=n > 0))
+        pieces.append(loop.piece(shared))
+        shared = not loop.drained
     return Operands(tuple(pieces), tuple(p.macro for p in plans))
 
 
@@ -163,7 +164,7 @@ class _Loop:
 
         Parameters
         ----------
-        after_another : whether there is a loop before, which used the same shared memory.
+        after_another : whether there is a loop before, which used the same shared memory and may not be done with it.
         """
         nest, name = self.nest, self.nest.statement
         groups = self.steps()
@@ -194,6 +195,12 @@ class _Loop:
             node = InOrder((Filter((first.statement,)), Filter(statements, node)))
             statements, movements = (first.statement, *statements), [first, *movements]
         return Piece(statements, node, tuple(extensions), tuple(movements), self.tiles(), self.registers())
+
+    @property
+    def drained(self) -> bool:
+        """Whether a barrier ends the loop, behind the last tile's reads and the last copy's arrival: that of the last
+        tile beyond the end for which asynchronous copies bring zeros."""
+        return bool(self.plain) and self.ahead > 0 and self.nest.k_tile is not None
 
     def steps(self) -> list[Step]:
         """What an iteration does before it computes: loads and stores, each of one side, and barriers."""

@@ -72,6 +72,7 @@ class Piece:
     extensions : { [by, bx] -> statement[dims] } for the added statements that enter below the block's band.
     movements : what the instances of its statements do, added ones and the tree's own.
     tiles, registers : the arrays that it introduces; the tiles start at chunk 0, the assembly moves them.
+    maps, barriers : of boxes that it has copied or stored.
     """
 
     statements: tuple[str, ...]
@@ -80,6 +81,8 @@ class Piece:
     movements: tuple[Movement, ...]
     tiles: tuple[SharedTile, ...] = ()
     registers: tuple[RegisterArray, ...] = ()
+    maps: tuple[BoxMap, ...] = ()
+    barriers: tuple[PhaseBarriers, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from polyvolta.cuda.build.promotion.model import (
 )
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
+    CHUNK_BYTES,
     LANES,
     AsyncCopy,
     Element,
@@ -41,7 +42,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     Pointwise,
     SharedStore,
 )
+from polyvolta.cuda.layouts.bank_model import BANKS, WORD
 from polyvolta.cuda.layouts.fragments import OperandTile
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.graph.functions.formula import Input
 from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.plans.plans import Operand
@@ -181,6 +184,14 @@ def is_plain(side: Side, tensors: Mapping[str, GlobalTensor]) -> bool:
     return place(side, access)[1] == tensors[access.tensor].order[-1]
 
 
+TURN = IndexMap((("lane", LANES),), (("first", var("lane") // (BANKS * WORD // CHUNK_BYTES)),))
+"""Which piece of its chunk a lane begins with, modulo how many there are.
+
+As many lanes as fill all banks with a chunk each begin with the same piece, and leave the banks of the other pieces to
+the next lanes: where chunks have no conflict, their pieces have none.
+"""
+
+
 def copy(side: Side, nest: Nest, context: Set, buffers: int) -> Movement:
     """Global memory -> shared memory, asynchronously."""
     (access,), (label,) = side.operand.accesses, side.labels
@@ -188,7 +199,7 @@ def copy(side: Side, nest: Nest, context: Set, buffers: int) -> Movement:
     index, along = place(side, access)
     assert along is not None
     tile, buffer = shared_name(side.operand.name), buffer_of(nest, buffers)
-    op = AsyncCopy(access.tensor, index, along, tile, side.local, buffer, True, name)
+    op = AsyncCopy(access.tensor, index, along, tile, side.local, buffer, True, name, TURN)
     return Movement(name, side.dims, (op,), (), "global memory -> shared memory")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, numbered
+from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, instances, numbered
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
 from polyvolta.cuda.build.promotion.nests import NAMES, beside, conjunction, level, members_of
 from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
@@ -33,6 +33,7 @@ class Fragments:
     nest : the schedule of the result's elements, without what concerns K.
     place : which fragment of its warp an instance is about, by rows and columns.
     counts : how many a warp has, by rows and columns.
+    shape : rows and columns of one.
     started : all elements of started block tiles.
     points : the base points of fragments, anywhere.
     full : conditions on the block tile under which it is inside of the result.
@@ -41,6 +42,7 @@ class Fragments:
     nest: Nest
     place: tuple[Aff, ...]
     counts: tuple[int, ...]
+    shape: tuple[int, ...]
     started: Set
     points: Set
     full: tuple[Aff, ...]
@@ -63,11 +65,24 @@ def fragments_of(nest: Nest, extents: Sequence[Aff], shape: tuple[int, ...], con
     inner = (simplify((var(i) - o.subs(members)) // f, {}) for i, o, f in zip(result.iterators, box.offset, shape))
     found = [numbered(result, i, e, s // f) for i, e, s, f in zip(result.iterators, inner, box.size, shape)]
     full = tuple(e.subs(members) for e in full_where(result, BLOCK, result.iterators, context))
-    params, space = result.padded.param_names, result.padded.space
-    grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(result.iterators, shape)]
-    points = Set._of(params, [(space, conjunction((*params, *result.iterators), grid))])
     place, counts = zip(*found, strict=True)
-    return Fragments(result, place, counts, beside(result.padded, context), points, full)
+    return Fragments(result, place, counts, shape[:2], beside(result.padded, context), _points(result, shape), full)
+
+
+def _points(nest: Nest, shape: Sequence[int]) -> Set:
+    """The base points of fragments of a shape."""
+    params, space = nest.padded.param_names, nest.padded.space
+    grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shape)]
+    return Set._of(params, [(space, conjunction((*params, *nest.iterators), grid))])
+
+
+def coarser(fragments: Fragments, columns: int) -> Fragments:
+    """Fragments side by side taken together: an instance for each that begins at so many columns.
+
+    Their `place` stays that of the first fragment.
+    """
+    shape = (fragments.shape[0], columns)
+    return replace(fragments, shape=shape, points=_points(fragments.nest, shape))
 
 
 def result_nest(nest: Nest, extents: Sequence[Aff], context: Set) -> Nest:
@@ -161,3 +176,14 @@ def over_fragments(
     warps, points = ([k for k in says if k in part] for part in (nest.between(TILE, WARP), nest.below(WARP)))
     inner = Band(tuple(map(member, points)), child)
     return Band(tuple(map(member, warps)), inner) if warps else inner
+
+
+def once(fragments: Fragments, op: Op, context: Set, who: str = "") -> Piece:
+    """What is done once between two pieces, as by a barrier; by who has 0 for a number of that name, or by all."""
+    nest, statement = fragments.nest, op.statement
+    named = level(nest, BLOCK)
+    dims = tuple(n for n, _ in named)
+    blocks = fragments.started.apply(members_of(nest, named)).coalesce()
+    extension = instances(statement, dims, nest.above(BLOCK), blocks, (), context)
+    node: Node = Band((Member(((statement, aff(0)),), True, who),)) if who else Leaf()
+    return Piece((statement,), node, (extension,), (Movement(statement, dims, (op,)),))

@@ -2,10 +2,10 @@
 
 Counted, as machine instructions of a warp: loads and stores of global and of shared memory by width, copies from the
 one to the other, loads of matrices, tensor-core instructions (an instruction of PTX may take several issue slots: its
-`slots`), barriers, conversions between fp16 and fp32, pointwise arithmetic (each operation of a formula, a function of
-the mathematics library as one), and the zeros that accumulators start from, a register each. Not counted: addresses,
-predicates and the control of loops, moves and byte permutations between registers. So `issued` is what the computation
-itself needs, a lower bound of what is issued.
+`slots`), barriers, conversions between 16-bit values and fp32, pointwise arithmetic (each operation of a formula, a
+function of the mathematics library as one), and the zeros that accumulators start from, a register each. Not counted:
+addresses, predicates and the control of loops, moves and byte permutations between registers. So `issued` is what the
+computation itself needs, a lower bound of what is issued.
 
 Of a k tile the issue slots tell what limits the kernel: a scheduler issues one instruction of a warp in a cycle, and
 shared memory serves one phase in a cycle, whose number bank conflicts raise.
@@ -35,7 +35,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 LETTERS = {("global", "read"): "LDG", ("global", "write"): "STG", ("shared", "read"): "LDS", ("shared", "write"): "STS"}
 MEANING = {
     HMMA: "tensor cores",
-    CONVERT: "conversions between fp16 and fp32",
+    CONVERT: "conversions between 16-bit values and fp32",
     ARITHMETIC: "pointwise arithmetic in fp32",
     CLEAR: "zeros of accumulators",
     "BAR.SYNC": "block barriers",

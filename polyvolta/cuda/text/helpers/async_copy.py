@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 from math import gcd
 
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, KernelIR, Loop
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM, SharedTile
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text.c_expr import c_expr
@@ -23,6 +24,9 @@ from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import Range, simplify
+
+SINGLE = 4
+"""Chunks whose values a thread has on their way at once where each is loaded on its own: 32 loads hide a latency."""
 
 
 def chunk(tile: SharedTile, operand: str) -> DeviceFunction:
@@ -110,16 +114,35 @@ def instruction(width: int, guarded: bool) -> DeviceFunction:
     )
 
 
+WIDE_PRODUCT = DeviceFunction(
+    "wide_product",
+    "long long",
+    ("int a", "int b"),
+    ("long long product;", 'asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));', "return product;"),
+    "a * b in 64 bits, by the instruction for it: the compiler would widen a factor outside of a loop, and have the\n"
+    "product of two wide ones inside",
+)
+
+
 @cache
-def copy(rank: int, align: int, guarded: bool) -> DeviceFunction:
-    """The copy of eight values of a matrix (rank 2) or a vector to a chunk, in accesses of `align` values."""
+def copy(rank: int, align: int, guarded: bool, pieces: IndexMap | None = None) -> DeviceFunction:
+    """The copy of eight values of a matrix (rank 2) or a vector to a chunk, in accesses of `align` values.
+
+    Parameters
+    ----------
+    pieces : { [lane, n] -> [value] }, the order of a lane's pieces: the function takes the lane; None: one after the
+        other.
+    """
     matrix = rank == 2
-    array, at = ("matrix", "line * ld + run") if matrix else ("vector", "at")
+    wide = matrix and align == CHUNK  # of several pieces the compiler keeps what they share, and lacks registers
+    place = "wide_product(line, ld) + run" if wide else "line * ld + run"
+    array, at = ("matrix", place) if matrix else ("vector", "at")
     what, first = ("global", "run") if matrix else ("vector", "at")
     whole = "matrix[line, run .. run+7]" if matrix else "vector[at .. at+7]"
     name = f"copy_{what}_{global_memory.BITS[align]}{'_guarded' if guarded else ''}"
-    parameters = ("half8 *chunk", *global_memory.parameters(rank, "const "),
-                  *(global_memory.extents(rank) if guarded else ()))  # fmt: skip
+    source = ("const fp16 *__restrict__ matrix", "int line", "int run", "int ld")
+    parameters = ("half8 *chunk", *(source if wide else global_memory.parameters(rank, "const ")),
+                  *(global_memory.extents(rank) if guarded else ()), *(("int lane",) if pieces else ()))  # fmt: skip
     lines_apart = ", lines ld apart" if matrix else ""
     zeros = f", with zeros for what is outside of the {array}" if guarded else ""
     if align == 1:
@@ -137,11 +160,34 @@ def copy(rank: int, align: int, guarded: bool) -> DeviceFunction:
         body.append(f"{single.name}(chunk, {array} + {at}{bytes_});")
     else:
         bytes_ = f", {inside}{first} + i < length ? {width} : 0" if guarded else ""
-        body += ["#pragma unroll", f"for (int i = 0; i < {CHUNK}; i += {align})",
-                 f"  {single.name}((fp16 *)chunk + i, {array} + {at} + i{bytes_});"]  # fmt: skip
-    pieces = "one piece" if align == CHUNK else f"{CHUNK // align} pieces of {width} bytes"
-    about = f"{whole} to a chunk of shared memory{lines_apart}, in {pieces}{zeros}"
-    return DeviceFunction(name, "void", parameters, tuple(body), about, (single,))
+        call = f"  {single.name}((fp16 *)chunk + i, {array} + {at} + i{bytes_});"
+        body += ["#pragma unroll", *_each(align, pieces, call)]
+    moved = "one piece" if align == CHUNK else f"{CHUNK // align} pieces of {width} bytes"
+    about = f"{whole} to a chunk of shared memory{lines_apart}, in {moved}{zeros}"
+    if pieces:
+        about += f"; the lanes' pieces lie in different banks:\n{pieces}"
+    needs = (WIDE_PRODUCT, single) if wide else (single,)
+    return DeviceFunction(name, "void", parameters, tuple(body), about, needs)
+
+
+def _each(align: int, pieces: IndexMap | None, call: str) -> list[str]:
+    """A loop around a call, with i for the first value of each piece."""
+    if pieces is None:
+        return [f"for (int i = 0; i < {CHUNK}; i += {align})", call]
+    (value,) = pieces.exprs
+    return [f"for (int n = 0; n < {CHUNK // align}; n += 1) {{", f"  const int i = {c_expr(value, pieces.ranges)};",
+            call, "}"]  # fmt: skip
+
+
+def unrolling(loop: Loop, ir: KernelIR) -> str:
+    """The request to unroll a loop: whole, but one of copies that go value by value by some trips only.
+
+    These are loads and stores, and a compiler that sees many loads makes all of them first, whatever registers it
+    takes.
+    """
+    copies = [op for op in loop.body if isinstance(op, AsyncCopy)]
+    single = len(copies) == len(loop.body) and any(ir.tensor(op.tensor).align == 1 for op in copies)
+    return f"#pragma unroll {SINGLE}" if single else "#pragma unroll"
 
 
 COMMIT = DeviceFunction(

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import NARROW
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
-from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, UNPACK_HALF2
+from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, ROUND_HALF2, UNPACK_HALF2
 
 WORDS = {
     "half": {},
@@ -24,6 +24,7 @@ WORDS = {
         "pack_half": "pack_bf16",
         "pack_half2": "pack_bf16x2",
         "pack_half8": "pack_bf16x8",
+        "round_half2": "pack_bf16x2",
         "unpack_half2": "unpack_bf16x2",
         "unpack_half8": "unpack_bf16x8",
         "join_half8": "join_bf16x8",
@@ -62,7 +63,7 @@ UNPACK_BF16X2 = DeviceFunction(
 
 CONVERSIONS = {
     "half": {},
-    "bfloat16": {PACK_HALF2: PACK_BF16X2, PACK_HALF: PACK_BF16, UNPACK_HALF2: UNPACK_BF16X2},
+    "bfloat16": {PACK_HALF2: PACK_BF16X2, ROUND_HALF2: PACK_BF16X2, PACK_HALF: PACK_BF16, UNPACK_HALF2: UNPACK_BF16X2},
 }
 """For each kind, what stands in the place of fp16's own functions."""
 

@@ -86,7 +86,7 @@ def _load_matrix(
     line, run = (names[d] for d in order)
     ranges = {**LANE, line: (0, None), run: (0, None)}
     values = ownership.inputs[1][1]
-    made, places = _places([p.scaled(CHUNK_BYTES) for p in _chunks(layout, lines, steps)], ranges)
+    made, places = places_in_c([p.scaled(CHUNK_BYTES) for p in chunks_named(layout, lines, steps)], ranges)
     single = instruction(load, count, transposed)
     for n, place in enumerate(places):
         registers = (word("v", i, i + 1, values) for i in range(2 * count * n, 2 * count * (n + 1), 2))
@@ -101,7 +101,7 @@ def _load_matrix(
         tuple(made),
         f"the lane's part of the {size} fragment at [{', '.join(names)}], value n of it at\n{shown(ownership, names)}\n"
         f"for it the lane names {'the line' if len(places) == 1 else 'in load n the line'} that starts at\n"
-        f"{_named(lines, names)}",
+        f"{lines_named(lines, names)}",
         (SHARED_ADDRESS, single),
     )  # fmt: skip
 
@@ -114,12 +114,12 @@ def per_line(tile: SharedTile, op: LoadMatrix, steps: tuple[int, ...]) -> int:
     steps : the origin's coordinates, and so many lines, are multiples of these.
     """
     line = tile.layout.inputs[tile.order[0]][0]
-    each, *others = {p.per_line(line) for p in _chunks(tile.layout, op.lines, steps)}
+    each, *others = {p.per_line(line) for p in chunks_named(tile.layout, op.lines, steps)}
     return 0 if others else each
 
 
 @lru_cache(maxsize=256)
-def _chunks(layout: IndexMap, lines: IndexMap, steps: tuple[int, ...]) -> tuple[LaneApart, ...]:
+def chunks_named(layout: IndexMap, lines: IndexMap, steps: tuple[int, ...]) -> tuple[LaneApart, ...]:
     """The chunks that a lane names for a fragment at an origin, one of each instruction."""
     names = tuple(n for n, _ in layout.inputs)
     ranges = {**LANE, **dict.fromkeys(names, (0, None))}
@@ -131,7 +131,7 @@ def _chunks(layout: IndexMap, lines: IndexMap, steps: tuple[int, ...]) -> tuple[
     return tuple(apart)
 
 
-def _named(lines: IndexMap, names: Sequence[str]) -> IndexMap:
+def lines_named(lines: IndexMap, names: Sequence[str]) -> IndexMap:
     """The map of lines in the names of the tile's dimensions; without the instruction's number if there is but one."""
     (lane, (_, count)) = lines.inputs
     exprs = [simplify(e.subs({"n": 0}), LANE) for e in lines.exprs] if count == 1 else lines.exprs
@@ -229,7 +229,7 @@ def _step(e: Aff) -> int:
     return gcd(e.const, *(c for _, c in e.terms))
 
 
-def _places(apart: Sequence[LaneApart], ranges: Mapping[str, Range]) -> tuple[list[str], list[str]]:
+def places_in_c(apart: Sequence[LaneApart], ranges: Mapping[str, Range]) -> tuple[list[str], list[str]]:
     """The lines before and the addresses as C: what the lane says has a name, and so has a place near others."""
     first = apart[0]
     if any((p.above, p.low) != (first.above, first.low) for p in apart):

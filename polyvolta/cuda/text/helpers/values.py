@@ -78,6 +78,18 @@ PACK_HALF2 = DeviceFunction(
     "two fp32 values, rounded to nearest even, as two fp16 values; the first in the low half",
 )
 
+ROUND_HALF2 = DeviceFunction(
+    "round_half2",
+    "unsigned",
+    ("float low", "float high"),
+    (
+        "unsigned packed;",
+        'asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));',
+        "return packed;",
+    ),
+    "two fp32 values, rounded to nearest even by one instruction, as two fp16 values; the first in the low half",
+)
+
 PACK_HALF = DeviceFunction(
     "pack_half",
     "fp16",

@@ -23,8 +23,9 @@ Roles and barriers in memory (Hopper) are further edges between the same kinds o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -65,8 +66,7 @@ class Order:
     @cached_property
     def follows(self) -> Map:
         """{ commit -> commit }: the next one in the program."""
-        later = self._all(self.commits, self.commits)
-        return later - later.apply_range(later)
+        return self._next(self.commits, self.commits)
 
     def newer(self, count: int) -> Map:
         """{ commit -> commit }: `follows`, so many times; not for 0, which is the commit itself."""
@@ -80,7 +80,7 @@ class Order:
     @cached_property
     def covers(self) -> Map:
         """{ issue -> wait }: behind which waits of its thread a copy has arrived."""
-        committed = self._all(self.copies, self.commits)
+        committed = self._next(self.copies, self.commits)
         found = []
         for wait in self.waits:
             group = committed.apply_range(self.newer(wait.pending)) if wait.pending else committed
@@ -120,21 +120,22 @@ class Order:
 
     # ---- questions
 
-    def arrived(self, copy: Event, other: Event) -> Map:
-        """{ copy -> other }: the copy of one thread has arrived before another thread comes there."""
+    def arrived(self, copy: Event, other: Event) -> Iterator[Map]:
+        """{ copy -> other }: the copy of one thread has arrived before another thread comes there; the union of these,
+        one for each barrier between."""
         if copy.name not in self._met:
             met = self._behind(self.closure, _arrival(copy.name), [b.name for b in self.barriers])
             self._met[copy.name] = _renamed(met, begins=lambda _: copy.name)
-        return self._met[copy.name].apply_range(self._all(self.barriers, [other]))
+        return self._through(self._met[copy.name], copy, self.barriers, other)
 
-    def issued(self, other: Event, copy: Event) -> Map:
-        """{ other -> copy }: a thread has left before another one issues the copy."""
-        return self._all([other], self.barriers).apply_range(self._all(self.barriers, [copy]))
+    def issued(self, other: Event, copy: Event) -> Iterator[Map]:
+        """{ other -> copy }: a thread has left before another one issues the copy; a union as `arrived`."""
+        return self._through(self._all([other], self.barriers), other, self.barriers, copy)
 
-    def own_arrived(self, copy: Event, other: Event) -> Map:
-        """{ copy -> other }: the copy has arrived before its own thread comes there."""
+    def own_arrived(self, copy: Event, other: Event) -> Iterator[Map]:
+        """{ copy -> other }: the copy has arrived before its own thread comes there; a union, one for each wait."""
         mine = self._behind(self.covers, copy.name, [w.name for w in self.waits])
-        return mine.apply_range(self._all(self.waits, [other]))
+        return self._through(mine, copy, self.waits, other)
 
     def any_wait(self, copy: Event, other: Event) -> Map:
         """{ copy -> other }: a wait of the copying thread is between, whatever it covers."""
@@ -155,6 +156,27 @@ class Order:
             maps = [self.relations.before(a, b) for a in ones for b in others]
             self._each[key] = together(maps, self.relations.nothing())
         return self._each[key]
+
+    def _through(self, first: Map, one: Event, middles: Sequence[Event], other: Event) -> Iterator[Map]:
+        """{ one -> other }: by `first` to a middle event, and on by program order, a relation for each that has pairs;
+        those that are between for all their instances come first."""
+        for m in sorted(middles, key=lambda m: (not one.at[0] < m.at[0] < other.at[0], m.at[0] < one.at[0])):
+            begun = self._behind(first, one.name, [m.name])
+            if begun.parts and (on := self.relations.before(m, other)).parts[0][1]:
+                yield begun.apply_range(on)
+
+    def _next(self, ones: Sequence[Event], others: Sequence[Event]) -> Map:
+        """{ one -> other }: which of the others is the first one behind, in the program."""
+        found = []
+        for one, other in product(ones, others):
+            left = self.relations.before(one, other)
+            for between in self._through(self._all([one], others), one, others, other):
+                if left.is_empty():
+                    break
+                left = left - between
+            if not left.is_empty():
+                found.append(left)
+        return together(found, self.relations.nothing())
 
     @staticmethod
     def _behind(relation: Map, name: str, others: Sequence[str]) -> Map:

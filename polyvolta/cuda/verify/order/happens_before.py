@@ -83,7 +83,7 @@ class HappensBefore:
         slots = [f.slot for e in accesses for f in self.footprints.of(e) if f.slot is not None]
         self.relations = Relations(ir, self.events, slots)
         self._orders: dict[tuple, Order] = {}
-        self._known: dict[tuple, Map] = {}
+        self._known: dict[tuple, tuple[list[Map], Iterator[Map]]] = {}
         self._fences = any(e.kind == FENCE for e in self.events)
 
     # ---- what is asked
@@ -123,32 +123,50 @@ class HappensBefore:
             for other in others:
                 if other.kind == COPY and copies.index(other) < copies.index(copy):
                     continue  # seen from the other one
+                known: dict[tuple, Map] = {}
                 for scope, a, b, when in self.footprints.meetings(copy, other):
                     ways = [when]
                     if scope == THREAD and copy is other and not _twice(a, b):
                         ways = [[*when, *apart] for apart in _different(copy)]
-                    left = self.relations.pairs(copy, other, ways) - self._ordered(copy, other, scope, BARRIERS)
-                    if self._fences and scope == WARP and not left.is_empty():
-                        left = left - self._ordered(copy, other, scope, (*BARRIERS, FENCE))
-                    if not left.is_empty():
+                    key = scope == THREAD, scope == WARP and self._fences, *map(tuple, ways)
+                    if key not in known:
+                        known[key] = self._left(copy, other, scope, ways)
+                    if not (left := known[key]).is_empty():
                         yield _Pair(copy, other, scope, (a, b), left)
 
-    def _ordered(self, copy: Event, other: Event, scope: str, barriers: tuple[str, ...]) -> Map:
-        """{ copy -> other }: the instances of two events that are ordered, of threads in a scope that meet there."""
-        key = copy.name, other.name, scope == THREAD, barriers
-        if key not in self._known:
-            self._known[key] = self._computed(copy, other, scope, barriers)
-        return self._known[key]
+    def _left(self, copy: Event, other: Event, scope: str, ways: list[list[Aff]]) -> Map:
+        """{ copy -> other }: the instances of two events that meet in some ways and are not ordered."""
+        left = self.relations.pairs(copy, other, ways)
+        for barriers in (BARRIERS, (*BARRIERS, FENCE)) if self._fences and scope == WARP else (BARRIERS,):
+            if left.is_empty():
+                break
+            for ordered in self._ordered(copy, other, scope, barriers):
+                left = left - ordered
+                if left.is_empty():
+                    break
+        return left
 
-    def _computed(self, copy: Event, other: Event, scope: str, barriers: tuple[str, ...]) -> Map:
+    def _ordered(self, copy: Event, other: Event, scope: str, barriers: tuple[str, ...]) -> Iterator[Map]:
+        """{ copy -> other }: the instances of two events that are ordered, of threads in a scope that meet there, as a
+        union of relations, which are computed as far as they are asked for."""
+        key = copy.name, other.name, scope == THREAD, barriers
+        known, rest = self._known.setdefault(key, ([], self._computed(copy, other, scope, barriers)))
+        yield from known
+        for m in rest:
+            known.append(m)
+            yield m
+
+    def _computed(self, copy: Event, other: Event, scope: str, barriers: tuple[str, ...]) -> Iterator[Map]:
         mine, copies = self._order(copy, barriers), other.kind == COPY
         if scope == THREAD:
-            behind = mine.own_arrived(copy, other)
-            ahead = mine.own_arrived(other, copy) if copies else self.relations.before(other, copy)
+            yield from mine.own_arrived(copy, other)
+            ahead = mine.own_arrived(other, copy) if copies else (self.relations.before(other, copy),)
         else:
-            behind = mine.arrived(copy, other)
+            yield from mine.arrived(copy, other)
             ahead = self._order(other, barriers).arrived(other, copy) if copies else mine.issued(other, copy)
-        return behind | ahead.reverse() if ahead.parts else behind
+        for m in ahead:
+            if m.parts:
+                yield m.reverse()
 
     def _order(self, copy: Event, barriers: tuple[str, ...] = BARRIERS) -> Order:
         """The order for the threads that issue a copy."""
@@ -214,7 +232,7 @@ class HappensBefore:
         holds = lambda m: _holds(m, copy, other, point, self.relations)  # noqa: E731
         if not holds(order.any_wait(copy, other)):
             return "nobody waits between for what it copies"
-        if not holds(order.own_arrived(copy, other)):
+        if not any(map(holds, order.own_arrived(copy, other))):
             if not holds(order.committed(copy, other)):
                 return "no commit closes the copy's group before"
             least = min(w.pending for w in order.waits)

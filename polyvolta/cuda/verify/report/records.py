@@ -243,6 +243,7 @@ PROOFS = {
     "proxies": "what threads write to shared memory is fenced before copy engines or tensor cores reach it",
     "sums": "every sum takes each k from 0 to K once; the parts of a split K are disjoint and cover it",
     "result": "what is stored at an element is the graph's expression of that element",
+    "layouts": "what boxes write and what descriptors read is the layout of their tile",
     "ownership": "ownership maps give each element of a fragment one place, or one in each quad-pair that needs it",
     "exchange": "the accumulator map, the exchange through shared memory and the 128-bit pieces stored fit together",
     "bank_conflicts": "no access to shared memory has a bank conflict",
@@ -252,5 +253,3 @@ PROOFS = {
     "barriers_reached": "every barrier is reached by all threads of its block, or warp",
 }
 """Every kind of proof, in the order of the report, in words."""
-OF_PHASES = ("phases", "deadlock", "in_flight", "proxies")
-"""Those that kernels have a use for which have roles, or barriers in memory."""

@@ -20,6 +20,14 @@ static __device__ __forceinline__ half8 *chunk_a_col_swizzled(half8 *tile, int k
   return tile + 16 * k + 8 * (i / 64) + (k % 8 ^ i / 8 % 8);
 }
 
+// a * b in 64 bits, by the instruction for it: the compiler would widen a factor outside of a loop, and have the
+// product of two wide ones inside
+static __device__ __forceinline__ long long wide_product(int a, int b) {
+  long long product;
+  asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+}
+
 // a place in shared memory as instructions name it, in 32 bits
 static __device__ __forceinline__ unsigned shared_address(const void *p) {
   return __cvta_generic_to_shared(p);
@@ -33,9 +41,9 @@ static __device__ __forceinline__ void copy_async_16_guarded(void *to, const voi
 
 // matrix[line, run .. run+7] to a chunk of shared memory, lines ld apart, in one piece, with zeros for what is outside
 // of the matrix
-static __device__ __forceinline__ void copy_global_128_guarded(half8 *chunk, const fp16 *__restrict__ matrix,
-    long long line, int run, int ld, int lines, int length) {
-  copy_async_16_guarded(chunk, matrix + line * ld + run, line < lines && run < length ? 16 : 0);
+static __device__ __forceinline__ void copy_global_128_guarded(half8 *chunk, const fp16 *__restrict__ matrix, int line,
+    int run, int ld, int lines, int length) {
+  copy_async_16_guarded(chunk, matrix + wide_product(line, ld) + run, line < lines && run < length ? 16 : 0);
 }
 
 // where the chunk is that starts at [k, j] of the tile:

@@ -33,12 +33,15 @@ static __device__ __forceinline__ void copy_async_8_guarded(void *to, const void
 }
 
 // matrix[line, run .. run+7] to a chunk of shared memory, lines ld apart, in 2 pieces of 8 bytes, with zeros for what
-// is outside of the matrix
+// is outside of the matrix; the lanes' pieces lie in different banks:
+// { [lane, n] -> [value = 4*(n ^ floor(lane/8) mod 2)] : 0 <= lane < 32 and 0 <= n < 2 }
 static __device__ __forceinline__ void copy_global_64_guarded(half8 *chunk, const fp16 *__restrict__ matrix,
-    long long line, int run, int ld, int lines, int length) {
+    long long line, int run, int ld, int lines, int length, int lane) {
   #pragma unroll
-  for (int i = 0; i < 8; i += 4)
+  for (int n = 0; n < 2; n += 1) {
+    const int i = 4 * (n ^ lane / 8 % 2);
     copy_async_8_guarded((fp16 *)chunk + i, matrix + line * ld + run + i, line < lines && run + i < length ? 8 : 0);
+  }
 }
 
 // where the chunk is that starts at [j, k] of the tile:
@@ -213,10 +216,11 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
     #pragma unroll
     for (int c4 = 0; c4 <= 7; c4 += 1) {
       copy_global_64_guarded(chunk_a_row_swizzled(shared_A + 1024 * c2 + 2048, linearId / 8, 8 * (linearId % 8))
-          + 128 * c4, A, 128 * blockIdx_y + 16 * c4 + linearId / 8, 64 * c2 + 8 * (linearId % 8) + 128, ldA, M, K);
+          + 128 * c4, A, 128 * blockIdx_y + 16 * c4 + linearId / 8, 64 * c2 + 8 * (linearId % 8) + 128, ldA, M, K,
+          lane);
       copy_global_64_guarded(chunk_b_col_swizzled(shared_B + 1024 * c2 + 2048, linearId / 8 + 16 * (c4 % 2),
           8 * (linearId % 8)) + 256 * (c4 / 2), B, 128 * blockIdx_x + 16 * c4 + linearId / 8,
-          64 * c2 + 8 * (linearId % 8) + 128, ldB, N, K);
+          64 * c2 + 8 * (linearId % 8) + 128, ldB, N, K, lane);
     }
     commit_copies();
     // shared memory -> fragments
@@ -253,10 +257,10 @@ extern "C" __global__ void __launch_bounds__(128) kern0(int M, int N, int K, con
     #pragma unroll
     for (int c4 = 0; c4 <= 7; c4 += 1) {
       copy_global_64_guarded(chunk_a_row_swizzled(ring_A[2], linearId / 8, 8 * (linearId % 8)) + 128 * c4, from_A,
-          16 * c4, 0, ldA, M - 128 * blockIdx_y - linearId / 8, K - 64 * c2 - 8 * (linearId % 8) - 128);
+          16 * c4, 0, ldA, M - 128 * blockIdx_y - linearId / 8, K - 64 * c2 - 8 * (linearId % 8) - 128, lane);
       copy_global_64_guarded(chunk_b_col_swizzled(ring_B[2], linearId / 8 + 16 * (c4 % 2), 8 * (linearId % 8))
           + 256 * (c4 / 2), from_B, 16 * c4, 0, ldB, N - 128 * blockIdx_x - linearId / 8,
-          K - 64 * c2 - 8 * (linearId % 8) - 128);
+          K - 64 * c2 - 8 * (linearId % 8) - 128, lane);
     }
     commit_copies();
     // BAND: frag_A -> f  (shared memory -> fragments)

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Barrier, CommitCopies, Loop, SharedStore, WaitCopies, When
-from polyvolta.cuda.ir.walk import replaced, walk
+from polyvolta.cuda.ir.walk import operations, replaced, walk
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.happens_before import HappensBefore, asynchronous
@@ -97,6 +98,23 @@ def test_a_copy_on_its_way_when_the_exchange_begins():
     more = lambda s: (replace(s, upper=(s.upper[0],), body=tuple(map(unbounded, s.body))),)  # noqa: E731
     found = cases(edited(ir, [loop], more))
     assert found and "exchange_C" in {dict(walk(ir.body))[f.at].statement for f in found.values()}
+
+
+@pytest.mark.parametrize("buffers", [2, 3, 4])
+def test_a_second_product_begins_behind_the_last_barrier_of_the_first(buffers):
+    """Its tiles lie where the first one's do, other threads copy to them, and that loop's end keeps the two apart."""
+    M, N, K, L = pv.sizes("M N K L")
+    one = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))
+    other = pv.tensor("P", (M, L), layout="col") @ pv.tensor("Q", (L, N), layout="col")
+    options = pv.Options(block_tile=(64, 32, 32), warp_tile=(32, 32, 32), buffers=buffers)
+    ir = pv.compile(one + other, "sm_80", options).ir
+    assert not cases(ir)
+    last = next(k for k, s in enumerate(ir.body) if any(op.product is not None for op in operations((s,)))) + 1
+    for kind in (Barrier, WaitCopies) if buffers > 2 else ():  # with two they are in the last trip that multiplies
+        (at,) = (at for at, s in walk(ir.body) if at[0] == last and isinstance(s, kind))
+        found = cases(edited(ir, [at], lambda s: ()))
+        assert "early" in found
+        assert "copies over what" in found["early"].case.what
 
 
 def unbounded(s):

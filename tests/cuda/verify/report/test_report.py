@@ -186,6 +186,36 @@ def test_what_is_refuted_before_the_end_is_refuted_and_the_rest_is_not_proved(ke
     assert repr(report).split("; ")[1].startswith("1 of 3 statements refuted, 1 not decided, ")
 
 
+def test_a_confirming_run_without_an_answer_confirms_nothing(kernel, answer, monkeypatch):
+    def run(ir, clients, sizes=None, real=verifying.run):
+        if sizes is not None:
+            raise Undecided("M has many values")
+        return real(ir, clients)
+
+    monkeypatch.setattr(verifying, "run", run)
+    report = kernel.verify()
+    assert not report.ok and not report.refuted
+    assert "so it seems, but the case M = 1, N = 1, K = 1 is not decided: M has many values" in report["fresh"].reason
+    assert report["fresh"].place is not None
+
+
+def test_a_client_is_confirmed_alone_if_another_one_comes_to_no_end(kernel, answer, monkeypatch):
+    class Other(Watcher):
+        proofs = ("sums",)
+
+        def step(self, state, here): ...
+
+    def run(ir, clients, sizes=None, real=verifying.run):
+        if sizes is not None and any(isinstance(c, Other) for c in clients):
+            raise Undecided("M has many values")
+        return real(ir, clients, sizes)
+
+    answer({}, Watcher, Other)
+    monkeypatch.setattr(verifying, "run", run)
+    report = kernel.verify()
+    assert [p.id for p in report.refuted] == ["fresh"] and not report.undecided
+
+
 UNDECIDED = """\
 kern0: D = relu(A @ B + bias)
 for all M >= 1, N >= 1, K >= 0

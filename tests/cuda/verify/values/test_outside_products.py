@@ -10,7 +10,7 @@ from polyvolta.cuda.ir.memories import Element
 from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.target.macro_mma import MacroMma
-from polyvolta.cuda.text.printer import TEXTS
+from polyvolta.cuda.text.operations import TEXTS
 from polyvolta.cuda.verify.engine.symbolic import Undecided
 from polyvolta.cuda.verify.values.effects import EFFECTS
 from polyvolta.cuda.verify.values.ownership import PROVERS

@@ -1,0 +1,110 @@
+"""Tilings for products of warpgroups: which ones the rule tries.
+
+A warpgroup has its accumulators in registers and both operands in shared memory, where boxes of tensors come by
+themselves. So an operand is a tensor as it is, and what a block needs is one warp more, which has the boxes brought.
+
+1. *Block tile*: the family's (128x256x64), or smaller as `blocks` says: 128x128x64 where there would be fewer blocks
+   than multiprocessors.
+2. *Warp tile*: of one warpgroup, such that a block has two where that can be: one multiplies while the other one begins
+   or stores. More than three have too few registers each.
+3. *Macro-MMA*: the widest one that divides the warp tile, which reads the fewest operands.
+4. *Buffers*: as many as fit, up to the family's six: the more there are, the later a copy may come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from polyvolta.compiler.blocks import blocks
+from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
+from polyvolta.cuda.build.promotion.makers import COLUMNS
+from polyvolta.cuda.target.instruction import LANES, WARPGROUP
+from polyvolta.cuda.target.warpgroup import DEPTH, ROWS, Family
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.target.target import Target
+
+REGISTERS_AT_ONCE = 8
+"""Registers of a thread are given out by so many."""
+
+
+def family_with(name: str | None, target: Target) -> Family | None:
+    """The family that has a macro-MMA of that name, of no name the target's first one."""
+    return next((f for f in target.families if name is None or name in f.names), None)
+
+
+def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[Tiling]:
+    """What to try around what is given, best first; legal or not.
+
+    Parameters
+    ----------
+    given : values by name; where a macro-MMA is given, it is one of a family.
+    """
+    family = family_with(given.get("macro_mma"), target)
+    if family is None:
+        return
+    asked = family.named(given.get("macro_mma", ""))
+    least = (ROWS, asked.shape[1] if asked else COLUMNS, DEPTH)
+    most = (*family.block_tile[:1], least[1] if asked else family.block_tile[1], *family.block_tile[2:])
+    words = given.get("partial", "guard"), given.get("accumulators", "auto")
+    for roomy in (True, False):
+        for block in blocks(given, needs, least, most, target.multiprocessors):
+            for warp in _warps(given, block, least, needs, target, roomy):
+                name = given.get("macro_mma") or _widest(family, warp)
+                for buffers in _rings(given, block, needs, family):
+                    ahead = given.get("prefetch", buffers - 1)
+                    yield Tiling(block, warp, name, given.get("split_k", 1), buffers, *words, ahead,
+                                 given.get("fragments", 1), given.get("group", target.group),
+                                 given.get("occupancy", 1))  # fmt: skip
+
+
+def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
+    """The tilings of all sides that are listed, with the macro-MMA that is as wide as the warp tile; legal or not."""
+    for family in target.families:
+        for x, m, n, k, y in product(sides, sides, sides, sides, sides):
+            name = f"m{ROWS}n{x}k{DEPTH}"
+            if name not in family.names or y > m or x > n or m % ROWS or y % ROWS:
+                continue
+            for b in range(FEWEST_BUFFERS, family.buffers + 1):
+                yield Tiling((m, n, k), (y, x, k), name, 1, b, "guard", "auto", b - 1, 1, target.group)
+
+
+def _warps(given: Mapping[str, Any], block: Tile, least: Tile, needs: Needs, target: Target, roomy: bool) -> list[Tile]:
+    """The warpgroups' tiles to try, best first: the one given, or those that divide the block tile.
+
+    Parameters
+    ----------
+    least : rows and columns that theirs are multiples of.
+    roomy : only those that leave the compiler enough registers.
+    """
+    if "warp_tile" in given:
+        return [given["warp_tile"]]
+    sides = [[d for d in range(s, side + 1, s) if side % d == 0] for side, s in zip(block[:2], least)]
+    found = [(m, n, block[2]) for m, n in product(*sides)] or [(*least[:2], block[2])]
+
+    def worth(warp: Tile) -> tuple:
+        groups = max(1, prod(block[:2]) // prod(warp[:2]))
+        threads = (WARPGROUP.threads * groups + LANES) * given.get("occupancy", 1)
+        room = min(target.registers, target.block_registers // threads // REGISTERS_AT_ONCE * REGISTERS_AT_ONCE)
+        need = needs.accumulators * prod(warp[:2]) // WARPGROUP.threads + needs.spare_registers(target)
+        narrow = warp[1] < min(block[1], 128)
+        return need > room, groups > 3, narrow, abs(groups - 2), -warp[1], warp[0]
+
+    return sorted((w for w in found if not (roomy and worth(w)[0])), key=worth)
+
+
+def _widest(family: Family, warp: Tile) -> str:
+    """The macro-MMA with most columns that divides a warpgroup's tile; one that doesn't, if none does."""
+    fitting = [n for n in family.columns if warp[1] % n == 0 and n % COLUMNS == 0]
+    return family.of(max(fitting, default=COLUMNS)).name
+
+
+def _rings(given: Mapping[str, Any], block: Tile, needs: Needs, family: Family) -> list[int]:
+    """Numbers of buffers to try, most first; more than there are k tiles are of no use."""
+    if "buffers" in given:
+        return [given["buffers"]]
+    trips = family.buffers if needs.longest is None else -(-needs.longest // block[2])
+    return list(range(max(FEWEST_BUFFERS, min(family.buffers, trips)), FEWEST_BUFFERS - 1, -1))
