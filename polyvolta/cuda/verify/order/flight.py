@@ -27,7 +27,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, Element
 from polyvolta.cuda.ir.walk import elements
 from polyvolta.cuda.verify.engine.addresses import byte_text
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.order.footprints import THREAD, WARP, Footprint, Footprints, threads_at
+from polyvolta.cuda.verify.order.footprints import BLOCK, THREAD, WARP, Footprint, Footprints, threads_at
 from polyvolta.cuda.verify.order.found import Case, Point, case, smallest, who
 from polyvolta.cuda.verify.order.program import FENCE, READ, STORE, Event
 from polyvolta.cuda.verify.order.relations import common, less, then, together
@@ -35,6 +35,7 @@ from polyvolta.cuda.verify.order.roles import (
     BOX,
     DONE,
     IN_FLIGHT,
+    MEETINGS,
     PRODUCT,
     PROXY,
     READY,
@@ -77,17 +78,29 @@ class PartyFootprints(Footprints):
 
     def _meet(self, one: np.ndarray, other: np.ndarray) -> tuple[Meet, ...]:  # type: ignore[override]
         """The parties that reach a place, of those that are alike one each."""
-        threads, found, seen = self.ir.threads, [], set()
-        mine, its = (self._number_of[pairs % threads] for pairs in (one, other))
-        for p in np.unique(mine):
-            for q in np.unique(its):
-                a, b = one[mine == p], other[its == q]
-                first, second = self.rows.parties[p], self.rows.parties[q]
-                key = first.kind, second.kind, first.strand == second.strand, p == q
-                scopes = Footprints._meet(self, a, b) if len(np.intersect1d(a // threads, b // threads)) else ()
+        found, seen = [], set()
+        ends = [int(x) // self.ir.threads for pairs in (one, other) for x in pairs[[0, -1]]]
+        span = min(ends), max(ends) + 1
+        for first, a, here in self._by_party(one, span):
+            for second, b, there in self._by_party(other, span):
+                key = first.kind, second.kind, first.strand == second.strand, first is second
+                if not (here & there).any():
+                    continue
+                scopes = Footprints._meet(self, a, b) if first.strand == second.strand else (BLOCK,)
                 found += [Meet(first, second, s) for s in scopes if (*key, s) not in seen]
                 seen |= {(*key, s) for s in scopes}
         return tuple(found)
+
+    def _by_party(self, pairs: np.ndarray, span: tuple[int, int]) -> Iterator[tuple[Party, np.ndarray, np.ndarray]]:
+        """What each party reaches, as pairs and as bool [piece], from some piece to another."""
+        piece, thread = np.divmod(pairs, self.ir.threads)
+        number = self._number_of[thread]
+        for p in self.rows.parties:
+            mine = number == p.number
+            if mine.any():
+                reached = np.zeros(span[1] - span[0], bool)
+                reached[piece[mine] - span[0]] = True
+                yield p, pairs[mine], reached
 
 
 class Flight:
@@ -122,8 +135,11 @@ class Flight:
                     if self._plainly(one, other, meet):  # type: ignore[arg-type]
                         continue
                     left = self._meeting(one, other, when, meet)  # type: ignore[arg-type]
-                    left = less(left, self._ordered(one, other, meet))  # type: ignore[arg-type]
-                    if not left.is_empty():
+                    for ordered in self._reasons(one, other, meet):  # type: ignore[arg-type]
+                        left = less(left, ordered)
+                        if left.is_empty():
+                            break
+                    else:
                         yield one, other, meet, (a, b), left  # type: ignore[misc]
 
     def _meeting(self, one: Event, other: Event, when: list[Aff], meet: Meet) -> Map:
@@ -139,27 +155,31 @@ class Flight:
             return False
         if meet.scope == THREAD:
             return True
-        if one.dims or other.dims or meet.scope != WARP or one is other:
+        if one.dims or other.dims or meet.one.strand != meet.other.strand or one is other:
             return False
-        between = (e for e in self._fences if one.at < e.at < other.at or other.at < e.at < one.at)
-        return any(not e.dims and e.domain in (one.domain, other.domain) and _whole_warps(e, meet) for e in between)
+        meets = [e for e in self._barriers if meet.one.takes(e)]  # a warpgroup's, or more
+        meets += [e for e in self._fences if _whole_warps(e, meet)] if meet.scope == WARP else []
+        between = (e for e in meets if one.at < e.at < other.at or other.at < e.at < one.at)
+        return any(not e.dims and e.domain in (one.domain, other.domain) for e in between)
+
+    @cached_property
+    def _barriers(self) -> list[Event]:
+        return self.rows.of(*MEETINGS)
 
     @cached_property
     def _fences(self) -> list[Event]:
         return self.rows.of(FENCE)
 
-    def _ordered(self, one: Event, other: Event, meet: Meet) -> Map:
-        """{ one -> other }: pairs of instances one of which is over before the other begins."""
-        same = meet.scope == THREAD
-        ahead = self.meetings.in_order(one, meet.one, other, meet.other, same)
-        behind = self.meetings.in_order(other, meet.other, one, meet.one, same)
-        found = ahead | behind.reverse() if behind.parts else ahead
+    def _reasons(self, one: Event, other: Event, meet: Meet) -> Iterator[Map]:
+        """{ one -> other }: pairs of instances one of which is over before the other begins, for one reason each."""
+        same, before = meet.scope == THREAD, self.meetings.before
+        for by in (self.meetings.directly, self.meetings.further):
+            yield by(one, meet.one, other, meet.other, same)
+            yield by(other, meet.other, one, meet.one, same).reverse()
         if meet.scope == WARP and one.kind not in IN_FLIGHT and other.kind not in IN_FLIGHT:
             for e in (e for e in self._fences if _whole_warps(e, meet)):
-                before = self.meetings.before
-                found = found | then(before(one, e), before(e, other))
-                found = found | then(before(other, e), before(e, one)).reverse()
-        return found
+                yield then(before(one, e), before(e, other))
+                yield then(before(other, e), before(e, one)).reverse()
 
     @cached_property
     def late(self) -> Case | None:

@@ -274,9 +274,21 @@ class Meetings:
         ----------
         same : whether it is one thread; else two, of one party or of two.
         """
-        key = "order", one.name, mine.kind, other.name, its.kind, mine.strand == its.strand, same
+        near, far = (f(one, mine, other, its, same) for f in (self.directly, self.further))
+        return near | far if far.parts else near
+
+    def further(self, one: Event, mine: Party, other: Event, its: Party, same: bool) -> Map:
+        """{ one -> other }: those pairs of `in_order` that are so by way of several meetings."""
+        key = "further", one.name, mine.kind, other.name, its.kind, mine.strand == its.strand
         if key not in self._kept:
-            found = [then(self.over(one, mine), self.arrived_before(other, its))]
+            self._kept[key] = then(self.over(one, mine), self.arrived_before(other, its))
+        return self._kept[key]
+
+    def directly(self, one: Event, mine: Party, other: Event, its: Party, same: bool) -> Map:
+        """{ one -> other }: those pairs of `in_order` that are so by a program, its waits, and one meeting."""
+        key = "directly", one.name, mine.kind, other.name, its.kind, mine.strand == its.strand, same
+        if key not in self._kept:
+            found = [then(self.over(one, mine), self.left(other, its))]
             if one.kind == PRODUCT:
                 if mine.strand == its.strand:
                     _, waits = self._products(mine)
