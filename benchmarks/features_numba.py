@@ -8,6 +8,14 @@ import numpy as np
 from features_common import SMALL, check, close, exact_of, operands, product, tensors
 
 import polyvolta as pv
+from polyvolta.cuda import arch
+
+TARGETS = ("sm_70", "sm_75", "sm_80")  # each of another instruction, and other ways to shared memory and from it
+
+
+def _runnable() -> list[str]:
+    """The targets whose kernels the GPU at hand runs."""
+    return [name for name in TARGETS if arch.runs_on(name, arch.gpu_at_hand() or name)]
 
 
 def _called(kernel: Any, shared: str, m: int, n: int, k: int, scalar: float | None = None) -> tuple[Any, Any]:
@@ -41,25 +49,28 @@ def _called(kernel: Any, shared: str, m: int, n: int, k: int, scalar: float | No
 
 @check
 def device_function_static() -> str:
-    mine, own = _called(product(name="product_static"), "static", 256, 192, 128)
-    assert np.array_equal(mine.view(np.uint16), own.view(np.uint16))
-    return "bit-equal"
+    for target in _runnable():
+        mine, own = _called(product(target=target, name="product_static"), "static", 256, 192, 128)
+        assert np.array_equal(mine.view(np.uint16), own.view(np.uint16)), target
+    return f"bit-equal, {', '.join(_runnable())}"
 
 
 @check
 def device_function_dynamic_and_partial_tiles() -> str:
-    mine, own = _called(product(name="product_dynamic"), "dynamic", 200, 136, 72)
-    assert np.array_equal(mine.view(np.uint16), own.view(np.uint16))
-    return "bit-equal"
+    for target in _runnable():
+        mine, own = _called(product(target=target, name="product_dynamic"), "dynamic", 200, 136, 72)
+        assert np.array_equal(mine.view(np.uint16), own.view(np.uint16)), target
+    return f"bit-equal, {', '.join(_runnable())}"
 
 
 @check
 def device_function_with_a_scalar_and_an_epilogue() -> str:
     A, B = tensors()
-    kernel = pv.compile(pv.sigmoid(A @ B * pv.scalar("s")), options=SMALL, name="scaled_product")
-    mine, own = _called(kernel, "static", 128, 64, 64, 0.25)
-    assert np.array_equal(mine.view(np.uint16), own.view(np.uint16))
-    return "bit-equal"
+    for target in _runnable():
+        kernel = pv.compile(pv.sigmoid(A @ B * pv.scalar("s")), target, SMALL, name="scaled_product")
+        mine, own = _called(kernel, "static", 128, 64, 64, 0.25)
+        assert np.array_equal(mine.view(np.uint16), own.view(np.uint16)), target
+    return f"bit-equal, {', '.join(_runnable())}"
 
 
 @check
@@ -84,87 +95,107 @@ def device_function_above_48_kib() -> str:
     return f"{config.shared_bytes} bytes, bit-equal"
 
 
-@check
-def device_function_and_what_follows() -> str:
-    """The block's tile is read again behind a barrier."""
+def _followed(kernel: Any, m: int, n: int, k: int) -> None:
+    """Behind a barrier the function is called again, for another result; behind the next one the tile is read."""
     from numba import cuda
 
-    from polyvolta.cuda.numba_helpers import address
+    from polyvolta.cuda.numba_helpers import address, place_of_block
 
-    kernel = product(name="inner")
-    function = kernel.device_function()
+    function, place = kernel.device_function(), place_of_block(kernel.ir.block_order)
+    rows, cols, _ = kernel.options.block_tile
 
     @cuda.jit(launch_bounds=kernel.ir.threads)
-    def mine(m, n, k, a, b, c, largest):
+    def mine(m, n, k, a, b, c, again, largest):
         function(m, n, k, address(a), k, address(b), k, address(c), n)
         cuda.syncthreads()
-        t = cuda.threadIdx.x
-        if t < 64:
-            row, best = cuda.blockIdx.y * 64 + t, np.float32(-1e30)
-            for col in range(cuda.blockIdx.x * 64, cuda.blockIdx.x * 64 + 64):
+        function(m, n, k, address(a), k, address(b), k, address(again), n)
+        cuda.syncthreads()
+        column, line = place()
+        for row in range(rows * line + cuda.threadIdx.x, rows * line + rows, cuda.blockDim.x):
+            best = np.float32(-1e30)
+            for col in range(cols * column, cols * column + cols):
                 best = max(best, np.float32(c[row, col]))
             cuda.atomic.max(largest, row, best)
 
-    a, b = operands(128, 128, 64)
-    c, largest = cuda.device_array((128, 128), np.float16), cuda.to_device(np.full(128, -1e30, np.float32))
-    config = kernel.launch_config(M=128, N=128, K=64)
-    mine[config.grid, config.block](128, 128, 64, cuda.to_device(a), cuda.to_device(b), c, largest)
-    assert np.array_equal(largest.copy_to_host(), c.copy_to_host().max(1).astype(np.float32))
-    return None
+    a, b = operands(m, n, k)
+    c, again = (cuda.device_array((m, n), np.float16) for _ in range(2))
+    largest = cuda.to_device(np.full(m, -1e30, np.float32))
+    config = kernel.launch_config(M=m, N=n, K=k)
+    mine[config.grid, config.block](m, n, k, cuda.to_device(a), cuda.to_device(b), c, again, largest)
+    own = kernel(a, b)
+    assert np.array_equal(c.copy_to_host().view(np.uint16), own.view(np.uint16))
+    assert np.array_equal(again.copy_to_host().view(np.uint16), own.view(np.uint16))
+    assert np.array_equal(largest.copy_to_host(), own.max(1).astype(np.float32))
 
 
-def _macro_check(name: str, layouts: tuple[str, str]) -> None:
+@check
+def device_function_and_what_follows() -> str:
+    """By blocks in the plain order, and in groups of two rows, of which the last has one."""
+    for target in _runnable():
+        for group in (1, 2):
+            options = pv.Options(block_tile=(64, 64, 32), group=group)
+            _followed(product(options, target=target, name="inner"), 320, 192, 160)
+    return f"in both orders of blocks, {', '.join(_runnable())}"
+
+
+def _words(values: int) -> Any:
+    """A device function (x, lane): a lane's fragment of so many values, from arrays with 8 or 16 a lane."""
+    from numba import cuda
+
+    from polyvolta.cuda import numba_helpers as helpers
+
+    load = helpers.load_128
+    match values:
+        case 4:
+            return cuda.jit(device=True)(lambda x, lane: load(x, lane)[:2])
+        case 8:
+            return cuda.jit(device=True)(lambda x, lane: load(x, lane))
+        case 16:
+            return cuda.jit(device=True)(lambda x, lane: load(x, 2 * lane) + load(x, 2 * lane + 1))
+    raise ValueError(values)
+
+
+def _macro_check(macro: Any) -> None:
     """A macro-MMA on fragments gathered element by element, as its ownership maps say."""
     from numba import cuda
 
     from polyvolta.cuda import numba_helpers as helpers
 
-    macro = pv.targets["sm_70"].macro_mma(name).of(*layouts)
     m, n, k = macro.shape
-    values = macro.values[0]
-    mma, zero, load = helpers.macro_mma(macro), helpers.zeros(macro), helpers.load_128
-    own_d = helpers.indices(macro.d)
+    mma, zero, own_d = helpers.macro_mma(macro), helpers.zeros(macro), helpers.indices(macro.d)
+    words_a, words_b = map(_words, macro.values[:2])
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((m, k)).astype("f2"), rng.standard_normal((k, n)).astype("f2")
     fragments = []
-    for matrix, own in ((a, macro.a), (b, macro.b)):
-        places = [[own.evaluate({"lane": lane, "i": i}) for i in range(values)] for lane in range(32)]
-        fragments.append(np.array([[matrix[p] for p in row] for row in places], np.float16))
-
-    if values == 8:
-
-        @cuda.jit(device=True)
-        def words(x, lane):
-            return load(x, lane)
-    else:
-
-        @cuda.jit(device=True)
-        def words(x, lane):
-            return load(x, 2 * lane) + load(x, 2 * lane + 1)
+    for matrix, own, values in ((a, macro.a, macro.values[0]), (b, macro.b, macro.values[1])):
+        fragment = np.zeros((32, max(8, values)), np.float16)
+        for lane, i in np.ndindex(32, values):
+            fragment[lane, i] = matrix[own.evaluate({"lane": lane, "i": i})]
+        fragments.append(fragment)
 
     count = macro.values[2]
 
     @cuda.jit
     def kernel(a, b, c):
         lane = cuda.threadIdx.x
-        d = mma(words(a, lane), words(b, lane), zero())
-        d = mma(words(a, lane), words(b, lane), d)
+        d = mma(words_a(a, lane), words_b(b, lane), zero())
+        d = mma(words_a(a, lane), words_b(b, lane), d)
         for i in range(count):
             row, col = own_d(lane, i)
             c[row, col] = d[i]
 
     c = np.zeros((m, n), np.float32)
     kernel[1, 32](fragments[0], fragments[1], c)
-    assert np.allclose(c, 2 * (a.astype("f4") @ b.astype("f4")), rtol=1e-5, atol=1e-5), (name, layouts)
+    assert np.allclose(c, 2 * (a.astype("f4") @ b.astype("f4")), rtol=1e-5, atol=1e-5), macro
 
 
 @check
 def helpers_macro_mmas() -> str:
-    macros = pv.targets["sm_70"].macro_mmas
-    for macro in macros:
-        for layouts in macro.layouts:
-            _macro_check(macro.name, layouts)
-    return f"{', '.join(m.name for m in macros)} in four layouts"
+    found = [(target, macro) for target in _runnable() for macro in pv.targets[target].macro_mmas]
+    for _, macro in found:
+        for made in {macro.of(*layouts).instruction: macro.of(*layouts) for layouts in macro.layouts}.values():
+            _macro_check(made)
+    return ", ".join(f"{macro.name} of {target}" for target, macro in found)
 
 
 @check
@@ -197,24 +228,24 @@ def helpers_pack_and_unpack() -> str:
     return "rounded to nearest even"
 
 
-def _by_hand(macro_name: str) -> None:
+def _by_hand(target: str, macro_name: str) -> None:
     """A product of one block tile by hand: swizzled stores, fragment loads, macro-MMAs, results by ownership."""
     from numba import cuda
     from numba.cuda.types import float16
 
     from polyvolta.cuda import numba_helpers as helpers
-    from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Mma
+    from polyvolta.cuda.ir.kernel_ir import FragmentLoad, LoadMatrix, Mma
     from polyvolta.cuda.ir.walk import operations
 
-    kernel = product(pv.Options(block_tile=(64, 64, 32), macro_mma=macro_name))
+    kernel = product(pv.Options(block_tile=(64, 64, 32), macro_mma=macro_name), target=target)
     ops = list(operations(kernel.ir.body))
-    loads = {op.operand: op for op in ops if isinstance(op, FragmentLoad)}
+    loads = {op.operand: op for op in ops if isinstance(op, FragmentLoad | LoadMatrix)}
     macro = next(op.macro for op in ops if isinstance(op, Mma))
     tile_a, tile_b = (kernel.ir.tile(loads[x].tile) for x in "ab")
     store_a, store_b = helpers.swizzled_store(tile_a), helpers.swizzled_store(tile_b)
     fragment_a, fragment_b = helpers.fragment_load(tile_a, loads["a"]), helpers.fragment_load(tile_b, loads["b"])
     mma, zero, own, load = helpers.macro_mma(macro), helpers.zeros(macro), helpers.indices(macro.d), helpers.load_128
-    rows, cols, _ = macro.shape
+    rows, cols, depth = macro.shape
     count, size_a, size_b = macro.values[2], 8 * tile_a.chunks, 8 * tile_b.chunks
 
     @cuda.jit
@@ -229,7 +260,7 @@ def _by_hand(macro_name: str) -> None:
         for i in range(0, 64, rows):
             for j in range(0, 64, cols):
                 d = zero()
-                for k in range(0, 32, 8):
+                for k in range(0, 32, depth):
                     d = mma(fragment_a(shared_a, i, k, lane), fragment_b(shared_b, k, j, lane), d)
                 for v in range(count):
                     row, col = own(lane, v)
@@ -243,6 +274,7 @@ def _by_hand(macro_name: str) -> None:
 
 @check
 def helpers_tiles_of_a_kernel() -> str:
-    for name in ("m16n16k8", "m32n32k8"):
-        _by_hand(name)
-    return "both macro-MMAs"
+    found = [(target, macro.name) for target in _runnable() for macro in pv.targets[target].macro_mmas]
+    for target, macro in found:
+        _by_hand(target, macro)
+    return ", ".join(f"{macro} of {target}" for target, macro in found)

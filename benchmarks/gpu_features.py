@@ -4,7 +4,7 @@
 
 Views and misaligned arrays with everything around them poisoned; arrays of torch, cupy, numba and numpy; several
 results, scalars, empty dimensions, padding; refusals; second calls; bound launches on streams, in threads and in CUDA
-graphs; tensor maps; device functions and tensor-core helpers in `@cuda.jit` kernels; the cache of cubins. A check that
+graphs; tensor maps; kernels with boxes; device functions and helpers in `@cuda.jit` kernels; the cache of cubins. A check that
 fails, crashes or hangs doesn't stop the others; tracebacks follow the table. The exit status is 1 when any check
 failed. A library that isn't installed makes a check "skipped".
 """
@@ -22,11 +22,13 @@ import features_arrays
 import features_boxes
 import features_launches
 import features_numba
+import features_warpgroups
 from features_common import CHECKS, SKIPPED, environment
 
 from polyvolta.cuda.run import launch
 
-GROUPS = (features_arrays, features_boxes, features_launches, features_numba)  # importing them registers their checks
+GROUPS = (features_arrays, features_boxes, features_launches, features_numba, features_warpgroups)
+"""Importing them registers their checks."""
 
 
 def alone(name: str) -> int:

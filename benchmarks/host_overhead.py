@@ -1,6 +1,6 @@
 """What a call costs the host: microseconds from the call to its return, beside torch's own product.
 
-    python benchmarks/host_overhead.py [--targets sm_70,sm_80] [--repeat 40] [--stubs]
+    python benchmarks/host_overhead.py [--targets sm_70,sm_80,sm_90a] [--repeat 40] [--stubs]
 
 A loop of calls on a product small enough that the GPU keeps up with it, timed by the clock; the least of all rounds.
 "new sizes" are first calls, for which no plan is there, of a kernel whose machine code is loaded. With `--stubs` it
@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import polyvolta as pv
+from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.target.registry import targets
 
+TARGETS = {**targets, SM_90A.name: SM_90A}
 MOST = 20.0  # us of a full call
 SIZE = (128, 128, 64)
 M, N, K = pv.sizes("M N K")
@@ -37,8 +39,8 @@ def best(call: Callable[[], Any], repeat: int, finish: Callable[[], Any], count:
     return least / count * 1e6
 
 
-def kernels(target: str) -> dict[str, Any]:
-    options = pv.Options(block_tile=(64, 64, 32))
+def kernels(name: str) -> dict[str, Any]:
+    target, options = TARGETS[name], pv.Options(block_tile=(64, 64, 32))
     A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
     bias = pv.tensor("bias", (N,))
     return {
@@ -57,6 +59,7 @@ def calls(torch: Any, target: str, device: str) -> Iterator[tuple[str, Callable[
     a, b, c = torch.empty((m, k), **half), torch.empty((n, k), **half).T, torch.empty((m, n), **half)
     bias = torch.empty((n,), **half)
     wide = torch.empty((m, 2 * n), **half)
+    astray = torch.empty((m, k + 1), **half)[:, 1:]
     made = kernels(target)
     plain, turned, fused = made.values()
     other = torch.cuda.Stream() if device == "cuda" else 77
@@ -71,6 +74,7 @@ def calls(torch: Any, target: str, device: str) -> Iterator[tuple[str, Callable[
     yield "A @ B, on a stream that isn't torch's current one", lambda: plain(a, b, out=c, stream=other)
     fresh = iter(range(1, 10**9))
     large = torch.empty((4 * m, k), **half)
+    yield "A @ B, a misaligned view", lambda: plain(astray, b)
     yield "A @ B, new sizes", lambda: plain(large[: 1 + next(fresh) % (4 * m)], b, stream=None)
 
 
@@ -133,7 +137,7 @@ def stubs() -> tuple[Any, str]:
     """torch, real or not, and a driver that does nothing."""
     from polyvolta.compiler import arguments
     from polyvolta.compiler.compiled import Compiled
-    from polyvolta.cuda.run import device_memory, gpu, launch, prepared
+    from polyvolta.cuda.run import device_memory, gpu, launch, prepared, tensor_maps
     from polyvolta.cuda.run.device_array import DeviceArray
 
     try:
@@ -157,6 +161,7 @@ def stubs() -> tuple[Any, str]:
     )
     gpu._missing, gpu.several_gpus = (lambda: None), (lambda: False)
     prepared._driver = lambda: driver
+    tensor_maps._function = lambda: lambda *told: 0
     launch.as_device_view, launch.current_stream, launch.wait = view, (lambda a: 0), (lambda ours, theirs: None)
     arguments.is_device_array = lambda a: True
     Compiled.loaded = lambda self, align=None: types.SimpleNamespace(entry=self.name, handle=1)

@@ -8,21 +8,23 @@ from polyvolta.cuda.run.launch import gpu_available
 M, N, K = pv.sizes("M N K")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
 kernel = pv.compile(A @ B, options=pv.Options(block_tile=(64, 64, 32)), name="product")
-print(kernel.launch_config(M=256, N=192, K=128))
+print(config := kernel.launch_config(M=256, N=192, K=128))
 
 if gpu_available():
     from numba import cuda
 
-    from polyvolta.cuda.numba_helpers import address
+    from polyvolta.cuda.numba_helpers import address, place_of_block
 
-    product = kernel.device_function()
+    product, place = kernel.device_function(), place_of_block(kernel.ir.block_order)
 
     @cuda.jit(launch_bounds=kernel.ir.threads)
     def mine(m, n, k, a, b, c):
         product(m, n, k, address(a), k, address(b), k, address(c), n)
-        # behind cuda.syncthreads() the block may read its tile of c
+        cuda.syncthreads()  # behind it the block's tile is there, at this place:
+        column, row = place()
+        for n in range(cuda.threadIdx.x, 64 * 64, cuda.blockDim.x):
+            c[64 * row + n // 64, 64 * column + n % 64] /= 2
 
-    a, b = np.ones((256, 128), np.float16), np.ones((128, 192), np.float16, order="F")
-    config, c = kernel.launch_config(M=256, N=192, K=128), cuda.device_array((256, 192), np.float16)
-    mine[config.grid, config.block](256, 192, 128, cuda.to_device(a), cuda.to_device(b), c)
-    print("equal:", np.array_equal(c.copy_to_host(), kernel(a, b)))
+    a, b, c = (np.random.rand(*shape).astype("f2") for shape in ((256, 128), (192, 128), (256, 192)))
+    mine[config.grid, config.block](256, 192, 128, a, b, c)  # b's rows are B's columns
+    print("equal:", np.array_equal(c, kernel(a, b.T) / 2))

@@ -32,7 +32,7 @@ from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
 from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.build.promotion.model import BLOCK
 from polyvolta.cuda.ir.block_order import BlockOrder
-from polyvolta.cuda.ir.kernel_ir import AsyncCopy, GlobalTensor
+from polyvolta.cuda.ir.kernel_ir import AsyncCopy, BoxStore, GlobalTensor
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
@@ -137,6 +137,7 @@ def compile(  # noqa: A001
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
     )
     copied = {op.tensor for op in operations(ir.body) if isinstance(op, AsyncCopy)}
+    copied |= {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}
     ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
     copying = partial(_copying, graph, target, options, name) if ir.maps else None
@@ -151,7 +152,10 @@ def _copying(graph: Graph, target: Target, options: Options, name: str) -> Kerne
 
 
 def _whole(t: GlobalTensor) -> GlobalTensor:
-    """A tensor that is copied asynchronously, in pieces that it is a whole number of: fewer values of an odd extent."""
+    """A tensor that is copied asynchronously, in pieces that it is a whole number of: fewer values of an odd extent.
+
+    Or stored by boxes, which are clipped by whole 16-byte units.
+    """
     extent = t.dims[t.order[-1]]
     return replace(t, whole=True, align=gcd(t.align, extent) if isinstance(extent, int) else t.align)
 

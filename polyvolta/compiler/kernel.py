@@ -206,6 +206,10 @@ class Kernel(Compiled):
         looks at these: what the text's first lines require of pointers, leading dimensions, and lengths of lines that
         are copied asynchronously, is the caller's to see to, or for narrower accesses.
 
+        There is no barrier at its end. A barrier of the block, `cuda.syncthreads()`, stands behind a call before other
+        threads' results are read, before the next such call, and before shared memory is used again. Which tile of
+        the result is the block's is said by `place_of_block` of `polyvolta.cuda.numba_helpers`.
+
         Parameters
         ----------
         shared : "static": shared memory of its own, up to 48 KiB; "dynamic": that of the launch, `shared_bytes` of
@@ -230,6 +234,7 @@ class Kernel(Compiled):
             @cuda.jit(launch_bounds=kernel.ir.threads)    # so that a block's registers are enough for its threads
             def mine(a, b, c):
                 matmul(a.shape[0], b.shape[1], a.shape[1], address(a), a.shape[1], address(b), ...)
+                cuda.syncthreads()                        # behind it, the block's tile of c
         """
         from polyvolta.cuda.run import launch
         from polyvolta.cuda.run.device_function import declare

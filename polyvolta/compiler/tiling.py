@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
+from polyvolta.cuda.ir.phases import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES, WARPGROUP
 from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
 from polyvolta.sets import PolyvoltaError
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 SPLITS = (1, 2, 4, 8)
 RESERVED = 1024
 """Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
-BARRIER_BYTES = 16
-"""Of shared memory for each buffer that boxes come to: one barrier says that it is full, one that it is empty."""
 FEWEST_BUFFERS = 2
 """That boxes come to: products read one of them."""
 Tile = tuple[int, int, int]
@@ -91,7 +90,7 @@ class Tiling:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have."""
         tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
         boxed = isinstance(target.macro_mma(self.macro_mma), WarpgroupMma)
-        barriers = BARRIER_BYTES * self.buffers if boxed else 0
+        barriers = 2 * PhaseBarriers("", 0, self.buffers, 1).bytes if boxed else 0  # full ones and empty ones
         both = tiles + exchange + barriers
         return both if both <= self.shared_limit(target) else max(tiles, exchange) + barriers
 

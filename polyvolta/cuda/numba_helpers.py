@@ -24,6 +24,7 @@ compiler itself uses, as functions of integers; none of them is typed in here.
 
     macro_mma(macro), zeros(macro)  a macro-MMA as a function (a, b, c) of its fragments; a c of zeros
     indices(map)                    an index map as a function of integers; its result is a tuple
+    place_of_block(order)           a function (): column and row, in tiles, of what a block computes of the result
     swizzled_store(tile)            a function (shared, *index, words): one chunk of a tile at a tile-local index
     swizzled_copy(tile)             a function (shared, *index, a, m): the same by `copy_async_16`, from number m of a
     fragment_load(tile, load)       a function (shared, *origin, lane): a lane's fragment as words
@@ -31,8 +32,9 @@ compiler itself uses, as functions of integers; none of them is typed in here.
     with_shared(kernel, bytes, *a)  a `@cuda.jit` kernel whose launches may take more than 48 KiB of shared memory
 
 The functions of the second half are made for something: a macro-MMA, a tile of a kernel (`kernel.ir.tile(name)`), an
-index map. Make them outside of the kernel that calls them. Shared memory is an array of float16 as large as the
-tile and aligned to 16 bytes: `cuda.shared.array(8 * tile.chunks, float16, 16)`.
+index map, the order of a kernel's blocks (`kernel.ir.block_order`). Make them outside of the kernel that calls them.
+Shared memory is an array of float16 as large as the tile and aligned to 16 bytes: `cuda.shared.array(8 * tile.chunks,
+float16, 16)`.
 
 numba is imported when the first helper is asked for.
 """
@@ -42,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, FragmentLoad, LoadMatrix, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, BlockOrder, FragmentLoad, LoadMatrix, SharedTile
 from polyvolta.cuda.run.numba_intrinsics import WORD, transfers, waiting
 from polyvolta.cuda.run.numba_intrinsics import NumbaMissing as NumbaMissing
 from polyvolta.cuda.run.numba_intrinsics import intrinsics as _intrinsics
@@ -52,12 +54,13 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.registry import targets
+from polyvolta.cuda.text.head.block_order import python_lines
 from polyvolta.sets import Aff, UnknownName, nearest
 from polyvolta.sets.values.aff import Floor, Xor
 
 INTRINSICS = ("address", "load_128", "store_128", "pack_half2", "unpack_half2", "pack_bfloat2", "unpack_bfloat2")
-MADE = ("macro_mma", "zeros", "indices", "swizzled_store", "swizzled_copy", "fragment_load", "wait_copies",
-        "with_shared")  # fmt: skip
+MADE = ("macro_mma", "zeros", "indices", "place_of_block", "swizzled_store", "swizzled_copy", "fragment_load",
+        "wait_copies", "with_shared")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -144,6 +147,22 @@ def indices(f: IndexMap) -> Any:
     """
     names = _names(len(f.inputs), "x")
     return _function("indices", names, [f"return ({', '.join(_renamed(f, names))},)"], {})
+
+
+def place_of_block(order: BlockOrder) -> Any:
+    """A device function without arguments: (column, row) of the tile of the result that the caller's block computes.
+
+    Of a kernel whose blocks are in groups of rows that isn't (blockIdx.x, blockIdx.y). The tile starts at row
+    `row * kernel.options.block_tile[0]` and column `column * kernel.options.block_tile[1]`.
+
+    Parameters
+    ----------
+    order : of a kernel's blocks, `kernel.ir.block_order`.
+    """
+    require_numba()
+    from numba import cuda
+
+    return _function("place_of_block", (), python_lines(order), {"cuda": cuda})
 
 
 def macro_mma(macro: MacroMma) -> Any:

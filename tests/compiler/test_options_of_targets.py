@@ -12,7 +12,7 @@ from polyvolta.compiler.options import default_options
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.text.c_expr import NotPrintable
-from polyvolta.cuda.text.kernel_head import ONE_BLOCK
+from polyvolta.cuda.text.head.kernel_head import ONE_BLOCK
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 
@@ -236,9 +236,9 @@ def test_prologues_get_tiles_with_which_nothing_spills(layouts, sides):
     assert kernel.options.block_tile == ((64 if sides == "five" else 128), 128, 64) and kernel.options.buffers == 3
 
 
-@pytest.mark.parametrize(("depth", "buffers"), [(0, 1), (7, 1), (64, 1), (65, 2), (128, 2), (129, 3), (1000, 3)])
+@pytest.mark.parametrize(("depth", "buffers"), [(1, 1), (7, 1), (64, 1), (65, 2), (128, 2), (129, 3), (1000, 3)])
 def test_no_more_buffers_than_a_sum_has_k_tiles(depth, buffers):
-    a, b = pv.tensor("A", (M, depth)), pv.tensor("B", (depth, N))
+    a, b = pv.tensor("left", (M, depth)), pv.tensor("right", (depth, N))
     assert chosen("sm_80", a @ b).buffers == buffers
     assert chosen("sm_80", a @ b + P @ B).buffers == 3  # of the longest one
 

@@ -17,10 +17,12 @@ import polyvolta as pv
 from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import LaunchFailed
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.run import gpu, launch, prepared
 from polyvolta.cuda.run.device_array import DeviceArray, read_interface
 from polyvolta.cuda.run.views import BadArray
+from polyvolta.cuda.text.head import kernel_head
 from polyvolta.graph.functions.formats import KINDS
 from tests.compiler.test_run import KERNEL, PADDING, error, made, operands, two_results
 from tests.cuda.ir.ir_example import matmul_ir
@@ -30,7 +32,7 @@ from tests.cuda.run.test_launch import Exported
 
 def as_numpy(ptr: int, shape: tuple[int, ...], ld: int, order: tuple[int, ...]) -> np.ndarray:
     """The values at an address."""
-    steps = [2 * ld, 2] if order == (0, 1) else [2, 2 * ld]
+    steps = {(0,): [2], (0, 1): [2 * ld, 2], (1, 0): [2, 2 * ld]}[order]
     interface = {"version": 3, "typestr": "<f2", "shape": shape, "strides": tuple(steps), "data": (ptr, False)}
     return np.asarray(types.SimpleNamespace(__array_interface__=interface))
 
@@ -52,23 +54,36 @@ class Driver:
             return (self.status,)
         kernel = self.variants[function]
         ir = kernel.ir
-        kinds = [ctypes.c_int] * len(ir.sizes) + [ctypes.c_float] * len(ir.scalars)
-        for t in ir.tensors:
-            kinds += [ctypes.c_void_p] + [ctypes.c_int] * (t.ld is not None)
-        pointers = (ctypes.c_void_p * len(kinds)).from_address(parameters)
-        values: list[Any] = [
-            ctypes.cast(p, ctypes.POINTER(k)).contents.value for p, k in zip(pointers, kinds, strict=True)
-        ]
-        sizes = dict(zip(ir.sizes, values))
+        values = self.arguments(ir, parameters)
+        sizes = {n: values[n] for n in ir.sizes}
         self.launches.append(((gx, gy, gz), (bx, by, bz), shared_bytes, stream, sizes))
-        arrays = values[len(ir.sizes) + len(ir.scalars) :]
         tensors = {}
-        for t, ptr, ld in zip(ir.tensors, arrays[::2], arrays[1::2], strict=True):
-            values_there = as_numpy(ptr or 0, tuple(sizes[str(d)] for d in t.dims), ld, t.order)
+        for t in ir.tensors:
+            shape = tuple(sizes[d] if isinstance(d, str) else d for d in t.dims)
+            values_there = self.there(ir, t, shape, values)
             tensors[t.name] = values_there.view(KINDS[t.kind].storage)
         assert (gx, gy, gz) == tuple(g.evaluate(sizes) for g in ir.grid) and extra == 0
-        interpret(ir, tensors, sizes, dict(zip(ir.scalars, values[len(ir.sizes) :])))
+        interpret(ir, tensors, sizes, {n: values[n] for n in ir.scalars})
         return (0,)
+
+    def arguments(self, ir: KernelIR, parameters: int) -> dict[str, Any]:
+        """The arguments by the names that the text has for them, of the types that it says."""
+        texts = [text.split() for text in kernel_head.arguments(ir)]
+        pointers = (ctypes.c_void_p * len(texts)).from_address(parameters)
+        simple = {"int": ctypes.c_int, "float": ctypes.c_float}
+        out = {}
+        for (*words, name), p in zip(texts, pointers, strict=True):
+            if "TensorMap" in words:
+                assert p % 64 == 0
+                out[name] = tuple((ctypes.c_uint64 * 16).from_address(p))
+            else:
+                kind = simple.get(words[0], ctypes.c_void_p)
+                out[name] = ctypes.cast(p, ctypes.POINTER(kind)).contents.value
+        return out
+
+    def there(self, ir: KernelIR, t: GlobalTensor, shape: tuple[int, ...], values: dict[str, Any]) -> np.ndarray:
+        """The values of a tensor where its pointer says."""
+        return as_numpy(values[t.name] or 0, shape, values[t.ld] if t.ld else 0, t.order)
 
     def cuGetErrorString(self, status: int) -> tuple[int, bytes]:  # noqa: N802
         return 0, b"too many resources"

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import polyvolta as pv
 from polyvolta.cuda import numba_helpers
 from polyvolta.cuda.errors import NoGpu
+from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad, LoadMatrix
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.numba_helpers import NumbaMissing, python_text
@@ -54,6 +55,34 @@ def test_a_device_function_differs_from_its_kernel_in_head_memory_and_end(kernel
         used = compile_cubin(text + caller, name="k").resources("k")
         assert used.shared_bytes == (0 if shared == "dynamic" else kernel.ir.shared_bytes)
         assert used.spill_stores == 0
+
+
+def test_a_device_function_declares_no_number_of_a_thread_that_it_does_not_use():
+    """One warp has no use for its number, which stays in the kernel; four of them have."""
+    A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+    for tile, warps in ((64, 1), (128, 4)):
+        options = pv.Options(block_tile=(tile, tile, 32), warp_tile=(64, 64, 32))
+        kernel = pv.compile(A @ B, "sm_80", options)
+        text = device_text(kernel.ir, kernel.source)
+        declared = [name for name, _ in kernel.ir.derived if f" int {name} = " in text]
+        assert declared == [name for name, _ in kernel.ir.derived if warps > 1 or name != "warp"]
+        code = re.sub("//.*", "", text)
+        assert all(len(re.findall(rf"\b{name}\b", code)) > 1 for name in declared)
+        caller = '\nextern "C" __global__ void k() { kern0(1, 1, 1, 0, 8, 0, 8, 0, 8); }\n'
+        compile_cubin(text + caller, "sm_80", name="k")
+
+
+@pytest.mark.parametrize("group", [1, 2, 3, 8])
+def test_the_place_of_a_block_is_that_of_its_order(as_python, monkeypatch, group):
+    order, hardware = BlockOrder(group), python_types.SimpleNamespace()
+    monkeypatch.setattr(numba_helpers, "require_numba", lambda: None)
+    monkeypatch.setitem(sys.modules, "numba", python_types.SimpleNamespace(cuda=hardware))
+    place = numba_helpers.place_of_block(order)
+    for columns, rows in product_of(range(1, 6), range(1, 10)):
+        hardware.gridDim = python_types.SimpleNamespace(x=columns, y=rows)
+        for number in range(columns * rows):
+            hardware.blockIdx = python_types.SimpleNamespace(x=number % columns, y=number // columns)
+            assert place() == order.place(number, columns, rows)
 
 
 def test_more_than_static_shared_memory_becomes_dynamic_or_is_refused(kernel):
@@ -333,6 +362,20 @@ def test_transfers_are_their_instructions(volta):
     assert ptx.count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") == 2
     assert ptx.count("cvt.rn.bf16x2.f32") == 1
     assert ".local" not in ptx and "call" not in ptx
+
+
+@pytest.mark.parametrize("group", [1, 8])
+def test_the_place_of_a_block_is_computed_from_the_hardwares_numbers(volta, group):
+    from numba.cuda.types import int32, void
+
+    place = numba_helpers.place_of_block(BlockOrder(group))
+
+    def user(c):
+        c[0], c[1] = place()
+
+    ptx = ptx_of(user, void(int32[::1]))
+    assert "%ctaid.x" in ptx and "%ctaid.y" in ptx and "call" not in ptx
+    assert ("%nctaid.x" in ptx) == ("%nctaid.y" in ptx) == (group > 1)
 
 
 def test_a_users_ring_of_copies(volta):

@@ -13,7 +13,7 @@ few columns of B, which the L2 cache holds:
 
 The grid stays what it is, columns by rows; what changes is which of its places a block computes. A kernel's names
 blockIdx.x and blockIdx.y are that *place*, in the IR and in all that reads it; the text computes it from the hardware's
-numbers in a few lines (`text.block_order`), the machine by `place`: both from the same steps, which take numbers,
+numbers in a few lines (`text.head.block_order`), the machine by `place`: both from the same steps, which take numbers,
 arrays and expressions.
 
 That each place is one block's is the law of a `BlockOrder`. A number of columns times a group's rows is no quasi-affine

@@ -2,7 +2,9 @@
 
 A `BoxMap` says of what tensor, how large, and how 16-byte units are permuted in shared memory; the host encodes it
 once for an array, as the kernel's argument. A box that is partly outside of its tensor is filled up with zeros, and all
-of its bytes count all the same; what is stored outside is dropped. So no box needs a guard.
+of its bytes count all the same; what is stored outside is dropped. So no box needs a guard. What is dropped are whole
+units of 16 bytes: a line that ends within one is stored to that one's end, as was measured on an H200. So the extent of a
+tensor that is stored by boxes is a multiple of 8 values along its lines (`GlobalTensor.whole`).
 
 A copy to shared memory is complete when a phase of a barrier is that counts its bytes (`ir.phases`). Boxes that are
 stored form groups of the thread that asked for them, as its `cp.async` copies do, in a queue of their own.

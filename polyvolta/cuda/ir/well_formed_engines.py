@@ -107,6 +107,8 @@ def _of_box(ir: KernelIR, op: BoxCopy | BoxStore) -> Iterator[str]:
     tensor = next((t for t in ir.tensors if t.name == made.tensor), None)
     if isinstance(op, BoxStore) and tensor is not None and not tensor.written:
         yield f"{tensor.name} is no output"
+    if isinstance(op, BoxStore) and tensor is not None and not (tensor.whole and tensor.align == CHUNK):
+        yield f"stored boxes are clipped by {CHUNK} values, and the lines of {tensor.name} may end within so many"
     if len(op.index) != 2:
         yield f"{made.tensor} has two dimensions, not {len(op.index)}"
     tile = next((t for t in ir.tiles if t.name == op.tile), None)

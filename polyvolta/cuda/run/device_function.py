@@ -7,19 +7,23 @@ it, for the GPU at hand, and links both. So the results are those of the kernel,
 pointers to it are pointers to uint16.
 
 All threads of a block call it, in a grid and a block of `kernel.launch_config(...)`: it computes the tile of the
-result that belongs to its block. What the caller wrote to global memory before is visible to it only behind a
-barrier, and only from the same block.
+result that belongs to its block, at the place that `numba_helpers.place_of_block` says. What the caller wrote to global
+memory before is visible to it only behind a barrier, and only from the same block. It has no barrier at its end: a
+thread returns when its own values are written, while others may still write theirs, and read shared memory. So a
+barrier of the block, `cuda.syncthreads()`, stands before anything that reads the tile, before the next call of such a
+function, and before shared memory is used again.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR
 from polyvolta.cuda.numba_helpers import require_numba
+from polyvolta.cuda.text.head.kernel_head import opening
 from polyvolta.cuda.text.helpers.kinds import in_kind
-from polyvolta.cuda.text.kernel_head import opening
 
 STATIC_BYTES = 48 * 1024  # of shared memory that a function may have of its own
 
@@ -31,7 +35,7 @@ class NotADeviceFunction(CudaError, ValueError):
 
 
 def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
-    """The text with the kernel as a device function that returns 0.
+    """The text with the kernel as a device function that returns 0, without declarations of what it doesn't use.
 
     Parameters
     ----------
@@ -40,8 +44,13 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
 
     Raises
     ------
-    NotADeviceFunction : more static shared memory than there is.
+    NotADeviceFunction : more static shared memory than there is; tensor maps among the arguments.
     """
+    if ir.maps:
+        raise NotADeviceFunction(
+            f"{ir.name} is given tensor maps, which are arguments of launches alone",
+            hint="another macro_mma, whose operands threads copy; Options(fragments=2) has one chosen",
+        )
     if shared not in ("auto", "static", "dynamic"):
         raise NotADeviceFunction(f"shared is {shared!r}", hint='"static", "dynamic" or "auto"')
     static = shared == "static" or (shared == "auto" and ir.shared_bytes <= STATIC_BYTES)
@@ -56,7 +65,23 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
         vector = in_kind("half8", ir.kind)
         static_memory = f"__shared__ {vector} shared_memory[{chunks}];"
         text = _replaced(text, f"extern __shared__ {vector} shared_memory[];", static_memory)
-    return text.rstrip().removesuffix("}") + "  return 0;\n}\n"
+    text = text.rstrip().removesuffix("}") + "  return 0;\n}\n"
+    for name, _ in reversed(ir.derived):
+        text = _used(text, name)
+    return text
+
+
+def _used(text: str, name: str) -> str:
+    """The text without what gives a number of a thread its value, if nothing else has it: numba passes warnings on.
+
+    >>> _used("  const int warp = id / 32;  // a warp\\n  f(lane);  // warp\\n", "warp")
+    '  f(lane);  // warp\\n'
+    >>> _used("  const int warp = id / 32;\\n  f(warp);\\n", "warp")
+    '  const int warp = id / 32;\\n  f(warp);\\n'
+    """
+    given = re.compile(rf"^  (?:(?:const )?int )?{name} = [^;\n]*;.*\n", re.M)
+    rest = re.sub("//.*", "", given.sub("", text))
+    return text if re.search(rf"\b{name}\b", rest) else given.sub("", text)
 
 
 def _replaced(text: str, old: str, new: str) -> str:

@@ -1,1 +1,1 @@
-"""From the kernel IR to CUDA C++: control, expressions, names; `helpers` has the device functions."""
+"""From the kernel IR to CUDA C++: control, expressions, names; first lines in `head`, device functions in `helpers`."""

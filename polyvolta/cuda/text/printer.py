@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.ir.well_formed import check
-from polyvolta.cuda.text.block_order import place_of_block
+from polyvolta.cuda.text.head.block_order import place_of_block
+from polyvolta.cuda.text.head.kernel_head import arguments, banner, opening
+from polyvolta.cuda.text.head.thread_numbers import numbers, numbers_again, renewed
 from polyvolta.cuda.text.helpers import boxes, phases
 from polyvolta.cuda.text.helpers.device_function import wrapped
 from polyvolta.cuda.text.helpers.kinds import in_kind
 from polyvolta.cuda.text.helpers.values import declared
-from polyvolta.cuda.text.kernel_head import arguments, banner, opening
 from polyvolta.cuda.text.scope import Scope, single
 from polyvolta.cuda.text.statements import MARK, statement
-from polyvolta.cuda.text.thread_numbers import numbers, numbers_again, renewed
 
 PRELUDE = """\
 typedef unsigned short fp16;  // a storage type: fp16 values are only moved here, or converted by an instruction

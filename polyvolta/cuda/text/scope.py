@@ -26,12 +26,12 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.text import roles
-from polyvolta.cuda.text.block_order import BLOCKS
 from polyvolta.cuda.text.c_expr import KernelSpeller
+from polyvolta.cuda.text.head.block_order import BLOCKS
+from polyvolta.cuda.text.head.kernel_head import known
 from polyvolta.cuda.text.helpers import pointwise
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, DeviceFunctions
 from polyvolta.cuda.text.helpers.kinds import function_in, in_kind, written
-from polyvolta.cuda.text.kernel_head import known
 from polyvolta.cuda.text.pointers import Place
 from polyvolta.sets import Aff, var
 from polyvolta.sets.values.aff import Floor

@@ -43,7 +43,7 @@ PLANS = {
 }
 IR = Arrays(
     (GlobalTensor("A", ("M", "K"), (0, 1)), GlobalTensor("B", ("K", "N"), (1, 0)),
-     GlobalTensor("C", ("M", "N"), (1, 0), True)),
+     GlobalTensor("C", ("M", "N"), (1, 0), True, whole=True)),
     tuple(SharedTile(f"shared_{n}", 0, p.chunks, p.layout, p.order, 2) for n, p in PLANS.items()),
     (RegisterArray("acc", "float", (2,), 24),),
     (PhaseBarriers("full", 4096, 3, 1),),

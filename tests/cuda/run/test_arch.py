@@ -1,4 +1,4 @@
-"""The GPU at hand, as a driver without one tells it; targets that it runs, code for others, kernels too large for it."""
+"""The GPU at hand, as a driver without one tells it; targets that it runs, code for others, too large kernels."""
 
 import ctypes
 import importlib.util

@@ -35,6 +35,8 @@ def refused(kind, words, make, *args, **fields):
         ("name", (75, None, "ampere", "sm_80 ", b"sm_80"), "no name that the compiler has"),
         ("grid", (5, None, (0, 0, 0), (1, 2), (1, 1, 1.0)), "no three positive ints"),
         ("spare", (None, 30, (30, 8), (30, -1, 3)), "no three ints that are not negative"),
+        ("spare_formulas", (None, 14, (14, 4), (14, 4, -1)), "no three ints that are not negative"),
+        ("spare_copies", (None, 16, (16, 2, 0), (16, -1)), "no two ints that are not negative"),
         ("block_tile", ((0, 0, 0), None, 128, [128, 128], "128x128x32"), "no three positive ints"),
         ("macro_mmas", (WIDE, None, (M16N8K16,), "m16n16k32", [M16N8K16]), "no tuple of Compositions"),
         *(

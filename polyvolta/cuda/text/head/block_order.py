@@ -3,13 +3,14 @@
 In groups of rows the place is what `BlockOrder.place` says, line by line: its steps, which the proof is about and the
 machine applies to numbers, are applied to C. A product of the grid's columns is no quasi-affine expression, so that
 what they are applied to is C's arithmetic itself, `Unsigned`. The numbers are unsigned, as CUDA's are, and fit an int:
-a launch of more blocks is refused.
+a launch of more blocks is refused. For numba's users the same steps are Python (`python_lines`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from polyvolta.cuda.ir.block_order import BlockOrder, at_most
 
@@ -30,6 +31,9 @@ class Unsigned:
 
     text: str
     binds: int = ATOM
+    floor: ClassVar[str] = "/"
+    suffix: ClassVar[str] = "u"
+    home: ClassVar[str] = ""  # of the hardware's numbers
 
     def __str__(self) -> str:
         return self.text
@@ -47,22 +51,59 @@ class Unsigned:
         return _infix("*", other, self, PRODUCT)
 
     def __floordiv__(self, other: Unsigned | int) -> Unsigned:
-        return _infix("/", self, other, PRODUCT)
+        return _infix(self.floor, self, other, PRODUCT)
 
     def __mod__(self, other: Unsigned | int) -> Unsigned:
         return _infix("%", self, other, PRODUCT)
 
 
+class Whole(Unsigned):
+    """The same in numba's Python.
+
+    >>> x, y = Whole("x"), Whole("y")
+    >>> print((x + 3 * y) // (2 * y), at_most(x, 8))
+    (x + 3 * y) // (2 * y) min(8, x)
+    """
+
+    __slots__ = ()
+    floor, suffix, home = "//", "", "cuda."
+
+
 @at_most.register
 def _(value: Unsigned, limit: int) -> Unsigned:
-    return Unsigned(f"min({limit}u, {value})")
+    return type(value)(f"min({limit}{value.suffix}, {value})")
 
 
 def _infix(operator: str, left: Unsigned | int, right: Unsigned | int, binds: int) -> Unsigned:
     """An operation; what binds less has parentheses, and at its right also what binds as strongly."""
-    a, b = (x if isinstance(x, Unsigned) else Unsigned(str(x)) for x in (left, right))
+    kind = type(left if isinstance(left, Unsigned) else right)
+    a, b = (x if isinstance(x, Unsigned) else kind(str(x)) for x in (left, right))
     before, behind = f"({a})" if a.binds < binds else a, f"({b})" if b.binds <= binds else b
-    return Unsigned(f"{before} {operator} {behind}", binds)
+    return kind(f"{before} {operator} {behind}", binds)
+
+
+def _steps(order: BlockOrder, names: Sequence[Unsigned]) -> tuple[Sequence[Unsigned], ...]:
+    """A block's group, its place there and the group's height; and column and row by the names of the three."""
+    group, place, height = names
+    numbers = ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y")
+    columns, rows, x, y = (type(group)(f"{group.home}{name}") for name in numbers)
+    return (*order.grouped(columns * y + x, columns), order.height(group, rows)), order.placed(group, place, height)
+
+
+def python_lines(order: BlockOrder) -> list[str]:
+    """The body of a Python function that returns (column, row) of a block's place in the grid, as numba reads it.
+
+    >>> print(*python_lines(BlockOrder(8)), sep="\\n")
+    group = (cuda.gridDim.x * cuda.blockIdx.y + cuda.blockIdx.x) // (8 * cuda.gridDim.x)
+    place = (cuda.gridDim.x * cuda.blockIdx.y + cuda.blockIdx.x) % (8 * cuda.gridDim.x)
+    height = min(8, cuda.gridDim.y - 8 * group)
+    return place // height, 8 * group + place % height
+    """
+    if order.plain:
+        return ["return cuda.blockIdx.x, cuda.blockIdx.y"]
+    names = [Whole(name) for name in ("group", "place", "height")]
+    values, (column, row) = _steps(order, names)
+    return [*(f"{name} = {value}" for name, value in zip(names, values)), f"return {column}, {row}"]
 
 
 def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callable[[str], str]) -> list[str]:
@@ -86,14 +127,12 @@ def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callabl
     names = {new: name for name, new in BLOCKS.items() if used(new)}
     if order.plain or not {"blockIdx_x", "blockIdx_y"} & names.keys():
         return [f"  const int {new} = {name};" for new, name in names.items()]
-    columns, rows, x, y = (Unsigned(name) for name in ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y"))
-    group, place, height = (Unsigned(free(name)) for name in ("group", "place", "height"))
-    values = (*order.grouped(columns * y + x, columns), order.height(group, rows))
-    column, row = order.placed(group, place, height)
+    steps = [Unsigned(free(name)) for name in ("group", "place", "height")]
+    values, (column, row) = _steps(order, steps)
     places = names | {"blockIdx_x": column, "blockIdx_y": row}
     return [
         f"  // blocks in groups of {order.group} rows, a group column by column: the L2 cache serves those that run "
         "together",
-        *(f"  const unsigned {name} = {value};" for name, value in zip((group, place, height), values)),
+        *(f"  const unsigned {name} = {value};" for name, value in zip(steps, values)),
         *(f"  const int {new} = {places[new]};" for new in names),
     ]

@@ -1,0 +1,170 @@
+"""Options where a target has products of warpgroups: what the rule takes, what it leaves to warps, what is refused."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import polyvolta as pv
+from polyvolta.compiler.options import default_options
+from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.tuning import needs_of
+from polyvolta.cuda.target.hopper import SM_90A
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.plans.idioms import plan
+
+M, N, K, L = pv.sizes("M N K L")
+A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+P, Q = pv.tensor("P", (M, L)), pv.tensor("Q", (L, N), layout="col")
+BIAS = pv.tensor("bias", (N,))
+WIDE = {"macro_mma": "m64n256k16"}
+
+
+def chosen(outputs, **given):
+    return default_options(Graph.of(outputs), SM_90A, pv.Options(**given))
+
+
+def sized(m, n, k):
+    return pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")
+
+
+def tiles(o):
+    return o.block_tile, o.warp_tile, o.macro_mma, o.buffers
+
+
+LARGE = (128, 256, 64), (64, 256, 64), "m64n256k16", 4
+SQUARE = (128, 128, 64), (64, 128, 64), "m64n128k16", 6
+
+
+@pytest.mark.parametrize("outputs", [A @ B, pv.relu(A @ B + BIAS), A @ B + P @ Q, (A @ B, pv.relu(A @ B))],
+                         ids=["plain", "bias", "sum", "two results"])  # fmt: skip
+def test_large_products_have_two_warpgroups_and_four_buffers(outputs):
+    o = chosen(outputs)
+    assert tiles(o) == LARGE and (o.split_k, o.fragments, o.prefetch, o.group) == (1, 1, 3, 8)
+    assert o.threads == o.threads_on(SM_90A) == 2 * 128 + 32
+
+
+@pytest.mark.parametrize(("sizes", "expected"), [
+    ((4096, 4096, 4096), LARGE),
+    ((2048, 2048, 2048), SQUARE),
+    ((512, 512, 512), SQUARE),
+    ((64, 512, 4096), ((64, 128, 64), (64, 128, 64), "m64n128k16", 6)),
+    ((4096, 4096, 100), (*LARGE[:3], 2)),
+    ((16, 16, 16), ((64, 16, 64), (64, 16, 64), "m64n16k16", 2)),
+])  # fmt: skip
+def test_tiles_follow_sizes_that_are_known(sizes, expected):
+    assert tiles(chosen(sized(*sizes))) == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), [
+    ({"block_tile": (128, 128, 64)}, SQUARE),
+    ({"block_tile": (256, 128, 64)}, ((256, 128, 64), (128, 128, 64), "m64n128k16", 4)),
+    ({"block_tile": (192, 128, 64)}, ((192, 128, 64), (64, 128, 64), "m64n128k16", 5)),
+    ({"block_tile": (64, 96, 32)}, ((64, 96, 32), (64, 96, 32), "m64n96k16", 6)),
+    ({"warp_tile": (64, 128, 64)}, ((128, 256, 64), (64, 128, 64), "m64n128k16", 4)),
+    ({"macro_mma": "m64n128k16"}, SQUARE),
+    ({"macro_mma": "m64n192k16"}, ((128, 192, 64), (64, 192, 64), "m64n192k16", 5)),
+    ({"buffers": 3}, (*LARGE[:3], 3)),
+    ({"partial": "pad"}, LARGE),
+])  # fmt: skip
+def test_what_is_given_binds_the_rule(given, expected):
+    o = chosen(A @ B, **given)
+    assert tiles(o) == expected and all(getattr(o, name) == value for name, value in given.items())
+    assert o.threads == 128 * np.prod(o.warps) + 32 == o.threads_on(SM_90A)
+
+
+@pytest.mark.parametrize(("outputs", "given"), [
+    (pv.relu(A) @ B, {}),
+    (pv.relu(A @ B) * (P @ Q), {}),
+    (A @ B + P @ Q, {"accumulators": "separate"}),
+    (A @ B, {"split_k": 2}),
+    (A @ B, {"fragments": 2}),
+    (A @ B, {"buffers": 1}),
+    (A @ B, {"warp_tile": (32, 64, 64)}),
+    (A @ B, {"macro_mma": "m16n32k16"}),
+], ids=str)  # fmt: skip
+def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
+    o = chosen(outputs, **given)
+    assert o.macro_mma in SM_90A.macro_names and o.threads == 32 * np.prod(o.warps) == o.threads_on(SM_90A)
+    kernel = pv.compile(outputs, target=SM_90A, options=pv.Options(**given))
+    assert not kernel.boxed and kernel.without_boxes is None and kernel.ir.threads == o.threads
+
+
+@pytest.mark.parametrize(("outputs", "given", "message", "way_out"), [
+    (A @ B, {"macro_mma": "m64n24k16"}, "stored by 16 columns, 24 is no multiple", "macro_mma='m64n256k16'"),
+    (A @ B, {"macro_mma": "m64n250k16"}, "no macro-MMA called 'm64n250k16'", "'m64n256k16'"),
+    (A @ B, {"warp_tile": (32, 256, 64), **WIDE}, "warp_tile is no multiple of .* along M: 32 and 64", "(64, 256, 64)"),
+    (A @ B, {"block_tile": (128, 128, 64), **WIDE}, "along N: 128 and 256", "'m64n128k16'"),
+    (A @ B, {"block_tile": (128, 256, 24), **WIDE}, "along K: 24 and 16", "(128, 256, 64)"),
+    (A @ B, {"block_tile": (128, 256, 64), "buffers": 6, **WIDE},
+     "need at least 295008 bytes of shared memory, sm_90a has 232448", "buffers=4"),
+    (A @ B, {"block_tile": (512, 256, 16), "warp_tile": (64, 256, 16), **WIDE}, "1056 threads, sm_90a has 1024", "try"),
+    (A @ B, {"block_tile": (256, 256, 64), "warp_tile": (256, 256, 64), **WIDE}, "512 registers a thread", "together"),
+    (A @ B, {"buffers": 1, **WIDE}, "buffers=1", "buffers=4"),
+    (A @ B, {"buffers": 2, "prefetch": 2, **WIDE}, "prefetch=2 needs 3 buffers", "prefetch=1"),
+    (A @ B, {"fragments": 2, **WIDE}, "no fragments of operands in registers", "fragments=1"),
+    (A @ B, {"split_k": 2, **WIDE}, "don't split K", "split_k=1"),
+    (pv.relu(A) @ B, WIDE, "tensors as they are", "macro_mma='m16n32k16'"),
+    (pv.relu(A @ B) * (P @ Q), WIDE, "one accumulator, and the products add to 2", "macro_mma='m16n32k16'"),
+], ids=lambda x: str(x)[:30])  # fmt: skip
+def test_what_does_not_work_is_refused_with_a_way_out(outputs, given, message, way_out):
+    with pytest.raises(BadOption, match=message) as found:
+        pv.compile(outputs, target=SM_90A, options=pv.Options(**given))
+    assert way_out in found.value.hint
+
+
+def test_options_say_how_many_threads_warpgroups_have():
+    o = pv.Options(block_tile=(192, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16")
+    assert o.warps == (3, 1, 1) and o.threads == 3 * 128 + 32
+
+
+# ---- the space
+
+
+@cache
+def space():
+    """Of a target with one macro-MMA of warps, whose tilings are most of it."""
+    return list(pv.Options.space(A @ B, replace(SM_90A, macro_mmas=SM_90A.macro_mmas[:1], fragments=1)))
+
+
+def test_the_space_has_warps_and_warpgroups():
+    found = [o for o in space() if o.macro_mma not in SM_90A.macro_names]
+    assert 0 < len(found) < len(space())
+    assert {o.macro_mma for o in found} == {f"m64n{n}k16" for n in (16, 32, 64, 128, 256)}
+    assert {o.buffers for o in found} == {2, 3, 4, 5, 6} and all(o.prefetch == o.buffers - 1 for o in found)
+    assert all(o in space() for o in (chosen(A @ B), chosen(A @ B, block_tile=(128, 128, 64))))
+    needs = needs_of(plan(Graph.of(A @ B)))
+    assert all(o.threads_on(SM_90A) <= 1024 and o.shared_bytes(needs, SM_90A) <= 232448 for o in found)
+
+
+def test_of_a_graph_that_warpgroups_do_not_do_the_space_has_warps_alone():
+    graph = pv.relu(A) @ B
+    assert all(o.macro_mma in SM_90A.macro_names for o, _ in zip(pv.Options.space(graph, SM_90A), range(500)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_in_the_space_compiles_fits_and_is_right(seed):
+    options = random.Random(seed).choice([o for o in space() if o.macro_mma not in SM_90A.macro_names])
+    kernel = pv.compile(A @ B, target=SM_90A, options=options)
+    assert kernel.ir.threads == options.threads
+    assert options.tile_bytes() < kernel.ir.shared_bytes <= SM_90A.shared_bytes
+    rng = np.random.default_rng(seed)
+    m, n, k = (int(x) for x in rng.integers(1, 200, 3))
+    a = rng.standard_normal((m, k)).astype(np.float16)
+    b = np.asfortranarray(rng.standard_normal((k, n)).astype(np.float16))
+    exact = a.astype(np.float64) @ b
+    assert np.linalg.norm(kernel.interpret(a, b) - exact) <= 5e-4 * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("given", [{}, {"block_tile": (128, 128, 64)}, {"block_tile": (192, 128, 64)},
+                                   {"block_tile": (256, 128, 64)}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("outputs", [A @ B, pv.gelu(A @ B + BIAS), A @ B + P @ Q], ids=["plain", "bias", "sum"])
+def test_what_the_rule_takes_spills_nothing_and_keeps_products_in_flight(outputs, given):
+    kernel = pv.compile(outputs, target=SM_90A, options=pv.Options(**given))
+    made = kernel.compiled()
+    assert kernel.boxed and kernel.resources().spill_stores == 0
+    assert "serialized" not in made.log
