@@ -1,4 +1,4 @@
-"""Mutants of boxes and of warpgroups' products: what copy engines bring, what descriptors lead to, and what is summed."""
+"""Mutants of boxes and of warpgroups' products: what copy engines bring, where descriptors lead, what is summed."""
 
 from __future__ import annotations
 
@@ -175,6 +175,10 @@ def _k_step(x: SharedOperand) -> SharedOperand:
     return replace(x, start=x.start + lines)
 
 
+def _wide(x: SharedOperand) -> SharedOperand:
+    return replace(x, descriptor=replace(x.descriptor, stride=2 * x.descriptor.stride))
+
+
 def _no_zeros(ir: KernelIR) -> KernelIR:
     """Accumulators that nobody clears where there is no k."""
     if not places(ir, Wgmma):
@@ -211,19 +215,22 @@ MUTANTS = (
            (), (BoxCopy, Wgmma), _plain_tiles),
     Mutant("shared memory from a line further on", "tiles start at no multiple of the swizzle's pattern",
            ("layouts", "alignment"), (), (BoxCopy, Wgmma), _shifted_tiles),
-    Mutant("map without swizzle", "boxes arrive unpermuted", ("layouts", "fresh"), ("values",), (BoxCopy, BoxStore, Wgmma),
+    Mutant("map without swizzle", "boxes arrive unpermuted",
+           ("layouts", "fresh"), ("values",), (BoxCopy, BoxStore, Wgmma),
            lambda ir: _with_boxes(ir, lambda box: replace(box, swizzle=Swizzle(0)))),
-    Mutant("map of half the lines", "boxes have half their lines, and that many bytes are waited for", ("copies", "fresh"),
+    Mutant("map of half the lines", "boxes have half their lines, and that many bytes are waited for",
+           ("copies", "fresh"),
            ("values",), (BoxCopy, Wgmma), _half_boxes),
     Mutant("box a row block further on", "the left operand's tiles come from the rows of the next block", ("result",),
            ("values",), (BoxStore,), lambda ir: _elsewhere(ir, 0, lambda box: 128)),
     Mutant("box a k tile further on", "the left operand's tiles are those of the next step", ("fresh", "sums"),
            ("values",), PRODUCT, lambda ir: _elsewhere(ir, 1, lambda box: _k_tile(ir))),
-    Mutant("box beside its place", "boxes arrive half of themselves further on", ("copies", "bounds", "layouts"), (), BOX,
+    Mutant("box beside its place", "boxes arrive half of themselves further on",
+           ("copies", "bounds", "layouts"), (), BOX,
            _beside),
     Mutant("descriptor of twice the stride", "every second group of eight lines is read", ("layouts", "fresh"),
            ("values",), PRODUCT,
-           lambda ir: _operands(ir, lambda x: replace(x, descriptor=replace(x.descriptor, stride=2 * x.descriptor.stride)))),
+           lambda ir: _operands(ir, _wide)),
     Mutant("operand a k step further on", "the left operand starts at the next k step", ("layouts", "fresh"),
            ("values",), PRODUCT, lambda ir: _operands(ir, _k_step)),
     Mutant("operand of the first warpgroup", "all warpgroups multiply the first one's rows", ("layouts", "fresh"),
@@ -234,18 +241,21 @@ MUTANTS = (
            lambda ir: _products(ir, lambda s: replace(s, adds=()))),
     Mutant("products that never add", "sums begin with every step", ("sums",), ("values",), (Wgmma, Loop),
            lambda ir: _products(ir, lambda s: replace(s, adds=(aff(-1),)))),
-    Mutant("accumulators of other rows", "threads take their accumulators for those of other rows", ("ownership", "result"),
+    Mutant("accumulators of other rows", "threads take their accumulators for those of other rows",
+           ("ownership", "result"),
            ("values",), (Wgmma, BoxStore), lambda ir: _products(ir, _swapped_rows)),
     Mutant("halves of matrices swapped", "eight columns of each matrix are stored in the place of the next eight",
            ("ownership", "result"), ("values",), (StoreMatrix, BoxStore), lambda ir: _matrices(ir, _swapped_matrices)),
     Mutant("matrices of all warps in one place", "a piece of the result has the rows of one warp", ("copies", "result"),
            ("values",), (StoreMatrix, BoxStore), _first_rows),
-    Mutant("piece in its neighbour's place", "pieces of the result are stored one further on", ("written_once", "result"),
+    Mutant("piece in its neighbour's place", "pieces of the result are stored one further on",
+           ("written_once", "result"),
            ("values",), (BoxStore,), _neighbour),
     Mutant("piece of the first buffer", "all pieces of the result are stored from one buffer", ("result",),
            ("values",), (StoreMatrix, BoxStore), lambda ir: _pieces(ir, lambda s: replace(s, buffer=aff(0)))),
     Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), (), (BoxStore,), _no_zeros),
-    Mutant("tensors of boxes transposed", "arguments are said to have their extents the other way round", ("arguments",),
+    Mutant("tensors of boxes transposed", "arguments are said to have their extents the other way round",
+           ("arguments",),
            (), (), lambda ir: _tensors(ir, lambda t: replace(t, dims=t.dims[::-1]))),
 )  # fmt: skip
 """All of this module."""

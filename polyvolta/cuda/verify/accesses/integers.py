@@ -18,8 +18,21 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import Arrive, Await, BoxCopy, Inside, KernelIR, Loop, Op, Part, Roles, Stmt, Wgmma, When
-from polyvolta.cuda.ir.walk import inner as inside
+from polyvolta.cuda.ir.kernel_ir import (
+    Arrive,
+    Await,
+    BoxCopy,
+    Inside,
+    KernelIR,
+    Loop,
+    Op,
+    Part,
+    Roles,
+    Stmt,
+    Wgmma,
+    When,
+)
+from polyvolta.cuda.ir.walk import inner as below
 from polyvolta.cuda.verify.accesses.extremes import reach
 from polyvolta.cuda.verify.engine.addresses import slot_chunks
 from polyvolta.cuda.verify.engine.symbols import all_blocks
@@ -109,7 +122,7 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
                 yield from _parts(e, loops, ranges)
             yield from _body(ir, (*s.body, *s.orelse), loops, ranges)
         elif isinstance(s, Roles):
-            yield from _body(ir, inside(s), loops, ranges)
+            yield from _body(ir, below(s), loops, ranges)
         else:
             for e in _expressions(ir, s):
                 yield from _parts(e, loops, ranges)

@@ -45,7 +45,8 @@ PART = "warpIdx_z"  # the index of a split k's part
 def tile_sizes(ir: KernelIR, graph: Graph) -> Factors:
     """The extents of each statement's macro tile, by iterator: those of the kernel's macro-MMA.
 
-    Other statements have those of an element of its accumulators; of a warpgroup's product that is a part of the columns.
+    Other statements have those of an element of its accumulators; of a warpgroup's product that is a part of its
+    columns.
 
     Raises
     ------

@@ -277,8 +277,9 @@ class _Machine:
             other = way.copy(way.condition)
             self.turn([other], rings.turned(1))
             if other.key != way.key:
-                raise Undecided(f"which slot of {', '.join(rings.slots)} is which, where loop {rings.loop.var} begins or "
-                                "ends, depends on sizes")  # fmt: skip
+                names = ", ".join(rings.slots)
+                where = f"where loop {rings.loop.var} begins or ends"
+                raise Undecided(f"which slot of {names} is which, {where}, depends on sizes")
 
     def trips_of(
         self,

@@ -10,8 +10,8 @@ That is so where the loop reaches what the ring occupies only by such slots, and
 even the same ones (sets of registers that trips take in turn do not turn with the ring); other loops are run with the
 slots' own numbers. Behind the loop the slots have their own numbers again, by cases of c2 mod S unless it is all one.
 
-A ring may go on where another loop has left it: then its slots are (c2 + n + a) mod S, n being how many tiles there were
-before, such as ceil(K/64). At the beginning of the loop nobody knows which slot is which, nor at its end; it is no
+A ring may go on where another loop has left it: then its slots are (c2 + n + a) mod S, n being how many tiles there
+were before, such as ceil(K/64). At the beginning of the loop nobody knows which slot is which, nor at its end; it is no
 matter if all slots are alike then, and undecided if not.
 """
 

@@ -116,8 +116,8 @@ class Entering(Protocol):
 
 
 class Running(Protocol):
-    """What all places of a run have in common: the kernel, where in it the program's statements stand, the unrolled loops
-    around, the slots of each ring that is said relative to the trip, what has been found so far."""
+    """What all places of a run have in common: the kernel, where in it the program's statements stand, the unrolled
+    loops around, the slots of each ring that is said relative to the trip, what has been found so far."""
 
     ir: KernelIR
     places: Mapping[IrPath, IrPath]

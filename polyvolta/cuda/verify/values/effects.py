@@ -33,7 +33,6 @@ from polyvolta.cuda.verify.values.values import (
     Scalar,
     Skeleton,
     Sum,
-    Table,
     Tags,
     combinations,
     composed,

@@ -22,7 +22,7 @@ A warpgroup's product takes its operands from shared memory, and who has what is
 compared with the manual's, thread by thread of the 128, and is a bijection. That descriptors lead to the operands is a
 proof of its own (`layouts`).
 
-Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type", those for mma.m16n8k8 and mma.m16n8k16,
+Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type", for mma.m16n8k8 and mma.m16n8k16,
 and "Register Fragments for wgmma.mma_async.m64nNk16".
 """
 
@@ -305,8 +305,8 @@ def _warpgroups(ir: KernelIR, of: list[Product], macros: list[MacroMma]) -> Verd
     """The same of products that warpgroups make."""
     names = " and ".join(dict.fromkeys(m.name for m in macros))
     statement = (
-        f"{names} is D += A B of a warpgroup: D's map is the manual's and a bijection, each element of D is one value of "
-        "one of 128 threads, and these values are the accumulators in order"
+        f"{names} is D += A B of a warpgroup: D's map is the manual's and a bijection, each element of D is one value "
+        "of one of 128 threads, and these values are the accumulators in order"
     )
     relation = "; ".join(f"{m.name}: D {m.d}" for m in macros)
     if matrices := relations(ir):

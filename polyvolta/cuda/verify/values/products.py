@@ -55,7 +55,7 @@ class _Fragment:
 
 @dataclass(frozen=True, slots=True)
 class _Arrays:
-    """What a product is about: its accumulators and operands by name, values of a thread's accumulators, and threads."""
+    """What a product is about: accumulators and operands by name, values of a thread's accumulators, and threads."""
 
     result: str
     sides: tuple[str, str]

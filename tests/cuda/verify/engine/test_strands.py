@@ -1,4 +1,4 @@
-"""Roles as one program: it is an execution, by running both event by event with numbers; what isn't one is undecided."""
+"""Roles as one program: an execution, by running both event by event with numbers; what isn't one is undecided."""
 
 from __future__ import annotations
 
