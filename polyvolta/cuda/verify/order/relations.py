@@ -37,6 +37,13 @@ class Relations:
         self.known: Constraints = frozenset(e for e in known if e.names() <= spoken and not e.is_constant)
         self._before: dict[tuple[str, str], Map] = {}
 
+    @classmethod
+    def told(cls, params: Iterable[str], known: Iterable[Aff]) -> Relations:
+        """For events that speak of some parameters, each `e >= 0` of which is known."""
+        new = cls.__new__(cls)
+        new.params, new.known, new._before = tuple(params), frozenset(known), {}
+        return new
+
     @cached_property
     def context(self) -> tuple[Constraints, ...]:
         """What is known of the parameters."""
@@ -64,10 +71,11 @@ class Relations:
             self._before[key] = self.pairs(one, other, earlier(one, other)).coalesce()
         return self._before[key]
 
-    def instances(self, event: Event) -> Set:
-        """All instances of an event."""
+    def instances(self, event: Event, ways: Iterable[Iterable[Aff]] = ((),)) -> Set:
+        """All instances of an event, or those for which, of some conjunctions of `e >= 0`, one holds."""
         names = (*self.params, *event.dims)
-        found = (_conjunct(names, c) for c in both(event.domain, self.context))
+        domain = both(both(event.domain, self.context), tuple(map(frozenset, ways)))
+        found = (_conjunct(names, c) for c in domain)
         return Set._of(self.params, [(Space(None, Tuple(event.name, event.dims)), tuple(c for c in found if c))])
 
     def nothing(self) -> Map:
@@ -107,3 +115,25 @@ def together(maps: Iterable[Map], like: Map) -> Map:
     """The union of some maps."""
     return Map._of(like.param_names, [p for m in maps for p in m.parts])
 
+
+
+def then(first: Map, *others: Map) -> Map:
+    """One relation after the other; no pair where the one ends at nothing that the other begins with."""
+    for other in others:
+        common = {s.out.key for s, _ in first.parts} & {s.inp.key for s, _ in other.parts}
+        first = first.apply_range(other) if common else Map._of(first.param_names, [])
+    return first
+
+
+def less(relation: Map, other: Map) -> Map:
+    """The pairs of a relation that another one, of whatever spaces, doesn't have."""
+    mine = {s.key for s, _ in relation.parts}
+    shared = [(s, p) for s, p in other.parts if s.key in mine]
+    return relation - Map._of(other.param_names, shared) if shared else relation
+
+
+def common(relation: Map, other: Map) -> Map:
+    """The pairs of a relation that another one, of whatever spaces, has, too."""
+    mine = {s.key for s, _ in relation.parts}
+    shared = [(s, p) for s, p in other.parts if s.key in mine]
+    return relation & Map._of(other.param_names, shared) if shared else Map._of(relation.param_names, [])
