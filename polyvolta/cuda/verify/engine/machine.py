@@ -144,6 +144,8 @@ class _Machine:
     def body(
         self, body: tuple[Stmt, ...], ways: list[Way], mask: np.ndarray | None, at: IrPath, first: int = 0
     ) -> list[Way]:
+        """Run some statements; ways that went apart at one of them may be one again only behind a later one."""
+        whole = any_of([way.condition for way in ways]) if ways else None
         for k, s in enumerate(body, first):
             path = (*at, k)
             try:
@@ -157,6 +159,8 @@ class _Machine:
             except Undecided as undecided:
                 undecided.path = undecided.path or self.places.get(path, path)  # the innermost statement
                 raise
+            if whole is not None and len(ways) == 1:
+                ways = rejoined(ways, whole)
         return ways
 
     def op(self, op: Op, way: Way, mask: np.ndarray | None, path: IrPath) -> None:
