@@ -159,7 +159,8 @@ def provers() -> Mapping[str, Prover]:
     from polyvolta.cuda.verify.accesses import single as accesses
     from polyvolta.cuda.verify.coverage import arguments, schedule
     from polyvolta.cuda.verify.order import proofs
-    from polyvolta.cuda.verify.values import layouts, ownership
+    from polyvolta.cuda.verify.values import ownership
+    from polyvolta.cuda.verify.values.engines import layouts
 
     modules: tuple[Any, ...] = (arguments, schedule, layouts, ownership, accesses, proofs)
     return {name: prover for module in modules for name, prover in module.PROVERS.items()}

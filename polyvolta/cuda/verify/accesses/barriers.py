@@ -18,9 +18,9 @@ from collections import Counter
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Operation
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, When
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.verify.engine.strands import role_of
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Nothing, Stateless, listed, thread_of

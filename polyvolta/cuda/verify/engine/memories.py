@@ -13,7 +13,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, Element, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.empty_sums import Waiting, settle
-from polyvolta.cuda.verify.values.phases import Lines, at_start
+from polyvolta.cuda.verify.values.engines.phases import Lines, at_start
 from polyvolta.cuda.verify.values.values import Tags
 
 SLOT = 2  # bytes

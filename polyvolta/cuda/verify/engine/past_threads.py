@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, BoxCopy, BoxStore, KernelIR, SharedOperand, SharedTile, Wgmma
-from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.target.boxes import Box, Swizzle
 from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.verify.engine.addresses import layout_of

@@ -18,11 +18,11 @@ from functools import cached_property
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
+from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
+from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
+from polyvolta.cuda.ir.engines.warpgroups import WARPS, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Roles
-from polyvolta.cuda.ir.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.walk import IrPath, elements, operations, put, walk
-from polyvolta.cuda.ir.warpgroups import WARPS, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.verify.engine.symbols import of_grid, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.counts import Counts

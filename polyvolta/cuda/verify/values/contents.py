@@ -30,9 +30,9 @@ from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.cuda.verify.values import sums
 from polyvolta.cuda.verify.values.effects import apply
 from polyvolta.cuda.verify.values.empty_sums import Finished, Waiting
+from polyvolta.cuda.verify.values.engines.knowledge import Knowledge
+from polyvolta.cuda.verify.values.engines.phases import entered, said_with
 from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
-from polyvolta.cuda.verify.values.knowledge import Knowledge
-from polyvolta.cuda.verify.values.phases import entered, said_with
 from polyvolta.cuda.verify.values.products import Products
 from polyvolta.cuda.verify.values.values import UNKNOWN, Computed, Load, Skeleton, Sum, Table, Tags, leaves_of
 from polyvolta.graph.dag import Graph

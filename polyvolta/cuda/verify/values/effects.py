@@ -21,9 +21,10 @@ from polyvolta.cuda.verify.engine.past_threads import SIDES
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.fragments.transfers import loaded
-from polyvolta.cuda.verify.values import asynchronous, sums
+from polyvolta.cuda.verify.values import sums
+from polyvolta.cuda.verify.values.engines import asynchronous
+from polyvolta.cuda.verify.values.engines.knowledge import Knowledge
 from polyvolta.cuda.verify.values.expressions import extent_of
-from polyvolta.cuda.verify.values.knowledge import Knowledge
 from polyvolta.cuda.verify.values.reads import Read
 from polyvolta.cuda.verify.values.results import check_store
 from polyvolta.cuda.verify.values.values import (

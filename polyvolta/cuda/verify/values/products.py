@@ -22,8 +22,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import LANES, Op, Wgmma
-from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.declared import operands
 from polyvolta.cuda.verify.values.expressions import Meaning, Side

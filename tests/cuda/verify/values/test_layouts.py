@@ -15,7 +15,7 @@ from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.verify.engine.past_threads import of_box, of_operand
 from polyvolta.cuda.verify.report.records import NoMeaning
-from polyvolta.cuda.verify.values.layouts import astray, manual_read, strange_box, strange_descriptor
+from polyvolta.cuda.verify.values.engines.layouts import astray, manual_read, strange_box, strange_descriptor
 from polyvolta.sets import aff, var
 
 M, N, K = pv.sizes("M N K")

@@ -13,14 +13,14 @@ from collections.abc import Callable
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.warpgroups import WARPS
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.verify.engine.addresses import layout_of
 from polyvolta.cuda.verify.engine.memories import WHOLE, Memories
 from polyvolta.cuda.verify.engine.past_threads import Reach
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.values.knowledge import Knowledge
-from polyvolta.cuda.verify.values.phases import arrived, awaited
+from polyvolta.cuda.verify.values.engines.knowledge import Knowledge
+from polyvolta.cuda.verify.values.engines.phases import arrived, awaited
 from polyvolta.cuda.verify.values.reads import Fragment, Read
 from polyvolta.cuda.verify.values.results import check_box
 from polyvolta.cuda.verify.values.values import UNKNOWN, Load, Tags
