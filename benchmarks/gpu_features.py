@@ -4,9 +4,9 @@
 
 Views and misaligned arrays with everything around them poisoned; arrays of torch, cupy, numba and numpy; several
 results, scalars, empty dimensions, padding; refusals; second calls; bound launches on streams, in threads and in CUDA
-graphs; tensor maps; kernels with boxes; device functions and helpers in `@cuda.jit` kernels; the cache of cubins. A check that
-fails, crashes or hangs doesn't stop the others; tracebacks follow the table. The exit status is 1 when any check
-failed. A library that isn't installed makes a check "skipped".
+graphs; tensor maps; kernels with boxes; device functions and tensor-core helpers in `@cuda.jit` kernels; the cache of
+cubins. A check that fails, crashes or hangs doesn't stop the others; tracebacks follow the table. The exit status is 1
+when any check failed. A library that isn't installed makes a check "skipped".
 """
 
 from __future__ import annotations

@@ -245,11 +245,16 @@ def print_source(out: Console, kernel: Kernel) -> None:
 
 def print_launch(out: Console, kernel: Kernel, sizes: dict[str, int]) -> None:
     """Grid, block and shared memory for given sizes."""
+    from polyvolta.cuda.target.warpgroup import WarpgroupMma
+
     config = kernel.launch_config(**sizes)
     warps = " x ".join(map(str, kernel.options.warps))
     heading(out, f"launch for {', '.join(f'{n} = {v}' for n, v in sizes.items())}")
     fact(out, "grid", " x ".join(map(str, config.grid)) + " blocks")
-    fact(out, "block", f"{config.block[0]} threads, {warps} warps along rows, columns and k")
+    macro = kernel.target.macro_mma(kernel.options.macro_mma)
+    boxed = isinstance(macro, WarpgroupMma)
+    along = f"{warps} {'warpgroups' if boxed else 'warps'} along rows, columns and k{' and a warp that copies' * boxed}"
+    fact(out, "block", f"{config.block[0]} threads, {along}")
     fact(out, "shared memory", f"{config.shared_bytes:,} bytes a block")
 
 

@@ -23,6 +23,7 @@ from polyvolta.compiler.arguments import (
     on_host,
 )
 from polyvolta.compiler.compiled import Compiled, padded_sizes
+from polyvolta.cuda.ir.kernel_ir import CHUNK
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.tensor_maps import takes
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, narrowed
@@ -83,7 +84,7 @@ class Call:
 def _boxes(a: Argument) -> bool:
     """Whether the copy engine takes an array."""
     lines, run = (a.shape[d] for d in a.tensor.order)
-    return takes(a.ptr, (lines, run), ITEM * a.ld)
+    return a.align >= CHUNK and takes(a.ptr, (lines, run), ITEM * a.ld)
 
 
 def written(kernel: Compiled) -> tuple[GlobalTensor, ...]:

@@ -63,7 +63,8 @@ class Compiled:
     stages : every intermediate schedule tree by stage name, in order.
     ir : the kernel IR, its definition.
     source : CUDA C++, one self-contained text.
-    without_boxes : makes the kernel for arrays that the copy engine doesn't take; None where it copies nothing.
+    without_boxes : makes the kernel for arrays of which the copy engine doesn't take those of some tensors; None where
+        it copies nothing.
     """
 
     graph: Graph
@@ -72,8 +73,8 @@ class Compiled:
     stages: Stages = field(hash=False)
     ir: KernelIR = field(hash=False)
     source: str
-    without_boxes: Callable[[], Compiled] | None = field(default=None, compare=False, repr=False)
-    _variants: dict[tuple[int, ...], Compiled] = field(default_factory=dict, compare=False, repr=False)
+    without_boxes: Callable[[frozenset[str]], Compiled] | None = field(default=None, compare=False, repr=False)
+    _variants: dict[tuple, Compiled] = field(default_factory=dict, compare=False, repr=False)
     _loaded: dict[tuple, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
     _configs: dict[tuple[int, ...], LaunchConfig] = field(default_factory=dict, compare=False, repr=False)
     _plans: Plans = field(init=False, compare=False, repr=False)
@@ -214,15 +215,18 @@ class Compiled:
         """
         from polyvolta.cuda.run.tensor_maps import BadTensorMap
 
-        if self.boxed.isdisjoint(plain):
+        key = tuple(sorted(self.boxed.intersection(plain)))
+        if not key:
             return self
         if self.without_boxes is None:
-            raise BadTensorMap(f"the copy engine doesn't take {', '.join(sorted(self.boxed.intersection(plain)))}",
-                               where=self.name, hint="arrays that start at a multiple of 16 bytes, and whose lines are "
-                                                     "multiples of 16 bytes apart")  # fmt: skip
-        if () not in self._variants:
-            self._variants[()] = self.without_boxes()
-        return self._variants[()].taking(plain)
+            raise BadTensorMap(
+                f"the copy engine doesn't take {', '.join(key)}",
+                where=self.name,
+                hint="arrays that start at a multiple of 16 bytes, and whose lines are multiples of 16 bytes apart",
+            )
+        if key not in self._variants:
+            self._variants[key] = self.without_boxes(frozenset(key))
+        return self._variants[key].taking(plain)
 
     def compiled(self, arch: str | None = None) -> Cubin:
         """Machine code with the compiler's log, for the kernel's target or a later architecture.

@@ -32,7 +32,7 @@ from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote
 from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.build.promotion.model import BLOCK
 from polyvolta.cuda.ir.block_order import BlockOrder
-from polyvolta.cuda.ir.kernel_ir import AsyncCopy, BoxStore, GlobalTensor
+from polyvolta.cuda.ir.kernel_ir import CHUNK, AsyncCopy, BoxStore, GlobalTensor
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
@@ -107,8 +107,20 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
-    idiom = plan(graph, options.accumulators if options else "auto")
-    options = complete(options or Options(), needs_of(idiom), target)
+    return _made(graph, target, options or Options(), name, progress)
+
+
+def _made(
+    graph: Graph,
+    target: Target,
+    options: Options,
+    name: str,
+    progress: Callable[[str], None] | None = None,
+    plain: frozenset[str] = frozenset(),
+) -> Kernel:
+    """See `compile`; threads alone reach the tensors of `plain`, none of which is an operand of a product by boxes."""
+    idiom = plan(graph, options.accumulators)
+    options = complete(options, needs_of(idiom), target)
     multiples = multiples_of(graph, idiom, options)
     context = context_of(graph, idiom, multiples)
     stages: dict[str, Schedule] = {}
@@ -125,7 +137,8 @@ def compile(  # noqa: A001
     fine, contracted = decompose(graph, options, macro.shape, context, reach, makers.result(macro.shape), makers.names)
     tensors = tensors_of(graph)
     limit, asynchronous = options.shared_limit(target), bool(target.copies)
-    promotion = promote(fine, contracted, idiom, tensors, options, macro, context, limit, asynchronous)
+    reached = {n: replace(t, align=CHUNK // 2) if n in plain or _ends_within(t) else t for n, t in tensors.items()}
+    promotion = promote(fine, contracted, idiom, reached, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
     promotion = awaited(promotion, tree)
@@ -140,15 +153,35 @@ def compile(  # noqa: A001
     copied |= {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}
     ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
-    copying = partial(_copying, graph, target, options, name) if ir.maps else None
-    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), copying)
+    otherwise = partial(_without_boxes, graph, target, options, name, plain) if ir.maps else None
+    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise)
 
 
-def _copying(graph: Graph, target: Target, options: Options, name: str) -> Kernel:
-    """The kernel of the same graph for arrays that the copy engine doesn't take: by the target's other instructions."""
-    needs = needs_of(plan(graph, options.accumulators))
-    others = complete(Options(accumulators=options.accumulators), needs, replace(target, families=()))
-    return compile(graph, target, others, name=name)
+def _without_boxes(
+    graph: Graph, target: Target, options: Options, name: str, before: frozenset[str], plain: frozenset[str]
+) -> Kernel:
+    """The kernel of the same graph for arrays of which the copy engine doesn't take some.
+
+    Threads load and store those of the epilogue themselves. Operands of products are copied by them, too, for the
+    target's other instructions.
+
+    Parameters
+    ----------
+    before : tensors that have no boxes already.
+    plain : those of which there are to be none.
+    """
+    idiom = plan(graph, options.accumulators)
+    operands = {a.tensor for c in idiom.contractions for side in (c.left, c.right) for a in side.accesses}
+    if plain.isdisjoint(operands):
+        return _made(graph, target, options, name, plain=before | plain)
+    others = complete(Options(accumulators=options.accumulators), needs_of(idiom), replace(target, families=()))
+    return _made(graph, target, others, name)
+
+
+def _ends_within(t: GlobalTensor) -> bool:
+    """Whether a result's lines are known to end within a chunk, where boxes would be clipped further on."""
+    extent = t.dims[t.order[-1]]
+    return t.written and isinstance(extent, int) and extent % CHUNK > 0
 
 
 def _whole(t: GlobalTensor) -> GlobalTensor:

@@ -40,7 +40,8 @@ class Options(Tiling):
     ----------
     block_tile : (rows, columns, depth) of the result tile of a thread block, and of one step of a warp along K, in
         elements. A split K makes the block's own step `split_k` times as deep.
-    warp_tile : likewise for a warp; its depth equals the block's.
+    warp_tile : likewise for a warp, or for a warpgroup of four where those multiply together; its depth equals the
+        block's.
     macro_mma : name of one of the target's macro-MMAs.
     split_k : parts into which a block splits K, each for warps of its own: 1, 2, 4 or 8.
     buffers : buffers of shared memory for each operand, 1 to 8. One takes two barriers a step; more take turns, tile k
@@ -52,8 +53,10 @@ class Options(Tiling):
     prefetch : how many k tiles ahead of the computation the copies to shared memory run: 0 (load, wait, compute), or up
         to `buffers` - 1, with one buffer up to 1. A copy's registers hold its tile during one step, whatever the
         distance: what it has loaded at the step's start it stores at its end. If missing, as far as the buffers allow.
+        Boxes have a warp of their own, which is always as far ahead as there are buffers.
     fragments : sets of registers for fragments, 1 or 2. Two take turns: the next strip's are loaded while one strip is
         multiplied, across k tiles, too. If missing, the target's, where a k tile has an even number of strips.
+        Warpgroups have none: 1.
     group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
@@ -112,7 +115,8 @@ class Options(Tiling):
     def space(cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO) -> Iterator[Options]:
         """Every legal combination: tile sizes that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by
         1, 2, 4 and 8, one and two buffers; where copies are asynchronous 2 to 6, and one or two sets of fragments.
-        In order: by macro-MMA, block tile, warp tile, split K, buffers, fragments, smaller ones first.
+        In order: by macro-MMA, block tile, warp tile, split K, buffers, fragments, smaller ones first. Those of
+        warpgroups come last, each with the macro-MMA that is as wide as its warp tile.
 
         Longer rings are legal and not listed: through registers what is on its way from global memory is one tile,
         however far ahead it is stored, so that they take shared memory and hide no more latency.

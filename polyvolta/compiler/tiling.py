@@ -164,6 +164,8 @@ class Tiling:
             yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"
         if needs.accumulators > 1:
             yield f"{macro.name} has one accumulator, and the products add to {needs.accumulators}"
+        if needs.scaled:
+            yield f"{macro.name} adds products as they are, and a sum is multiplied by something between two of them"
         if self.split_k > 1:
             yield f"warpgroups don't split K: split_k={self.split_k}, and {macro.name}"
         if macro.shape[1] % COLUMNS:
@@ -221,6 +223,7 @@ class Needs:
     functions : of the epilogue's largest formula; the error function counts as five.
     across : matrices of the epilogue that are contiguous along the other dimension than the result.
     longest : terms of the longest sum, None where one isn't known.
+    scaled : whether accumulators are multiplied by something between products.
     """
 
     accumulators: int = 1
@@ -234,6 +237,7 @@ class Needs:
     functions: int = 0
     across: int = 0
     longest: int | None = None
+    scaled: bool = False
 
     def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
         """Registers that the compiler needs beside those of values.

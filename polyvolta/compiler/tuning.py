@@ -30,8 +30,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler import warpgroups
-from polyvolta.compiler.blocks import blocks, count
+from polyvolta.compiler.rule import warpgroups
+from polyvolta.compiler.rule.blocks import blocks, count
 from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
@@ -67,6 +67,7 @@ def needs_of(idiom: Plan) -> Needs:
         max(map(_functions, idiom.steps), default=0),
         idiom.across,
         None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
+        any(c.factor not in (None, 1) for c in idiom.contractions),
     )
 
 

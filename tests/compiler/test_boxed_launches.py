@@ -45,6 +45,13 @@ def compiled(a: str = "row", b: str = "col", c: str = "row", partial: str = "gua
     return pv.compile(pv.output(out, "C", layout=c), target=SM_90A, options=replace(OPTIONS, partial=partial))
 
 
+@cache
+def residual() -> pv.Kernel:
+    """relu(A @ B + R), all of it by boxes."""
+    D = pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col") + pv.tensor("R", (M, N)))
+    return pv.compile(pv.output(D, "D"), target=SM_90A, options=OPTIONS)
+
+
 class Driver(test_run_on_device.Driver):
     """Finds matrices where maps say, too."""
 
@@ -168,6 +175,27 @@ def test_a_vector_and_a_result_that_are_not_aligned_are_accessed_narrowly_beside
     assert widths["bias"] == 1 and ("C" in mapped or widths["C"] == 1)
 
 
+@pytest.mark.parametrize(("astray", "mapped"), [
+    ((), {"A", "B", "R", "D"}), (("D",), {"A", "B"}), (("R",), {"A", "B", "D"}), (("R", "D"), {"A", "B"}),
+    (("A", "D"), set()),
+], ids=str)  # fmt: skip
+def test_what_an_epilogue_reads_and_writes_has_boxes_where_the_engine_takes_it(torch, driver, astray, mapped):
+    """Products keep their boxes as long as their operands have them; threads that store a result read what is added."""
+    kernel = residual()
+    assert kernel.boxed == {"A", "B", "R", "D"}
+    for seed in range(2):
+        shapes = {"A": (70, 40), "B": (40, 56), "R": (70, 56), "D": (70, 56)}
+        a, b, r, d = (
+            values(s, "col" if n == "B" else "row", offset=3 * (n in astray), seed=seed) for n, s in shapes.items()
+        )
+        assert kernel(a, b, r, out=d) is d
+        exact = np.maximum(a.array.astype(np.float64) @ b.array + r.array, 0)
+        assert np.linalg.norm(d.array - exact) <= 5e-4 * np.linalg.norm(exact)
+    (variant,) = driver.variants
+    assert {m.tensor for m in variant.ir.maps} == mapped
+    assert kernel.variant(**dict.fromkeys(astray, 1)).boxed == mapped
+
+
 def test_padded_copies_are_taken_and_what_needs_none_may_lie_anywhere(torch, driver):
     kernel = compiled(partial="pad")
     for k, offset, boxed in ((77, 1, True), (128, 0, True), (128, 1, False), (0, 0, False)):
@@ -270,3 +298,15 @@ def test_another_gpu_is_refused_and_what_runs_there_named(gpu, why):
     with pytest.raises(WrongGpu, match=why) as found:
         check_block("kern0", "sm_90a", Limits(gpu, 1024, 232448, 65536), ir.threads, ir.shared_bytes)
     assert "of sm_80" in found.value.hint
+
+
+@pytest.mark.parametrize("sizes", [(100, 75, 99), (75, 72, 64), (72, 100, 40)])
+@pytest.mark.parametrize("layout", ["row", "col"])
+def test_results_of_a_known_size_have_boxes_if_lines_are_whole_chunks(sizes, layout):
+    """Boxes are clipped by chunks when they are stored, and by values when they are read."""
+    m, n, k = sizes
+    product = pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")
+    kernel = pv.compile(pv.output(product, "C", layout=layout), target=SM_90A, options=OPTIONS)
+    assert kernel.boxed == {"A", "B", *(["C"] if (n if layout == "row" else m) % 8 == 0 else [])}
+    a, b = values((m, k)).array, values((k, n), "col").array
+    assert error(kernel.interpret(a, b), a, b) <= 5e-4

@@ -20,7 +20,7 @@ from polyvolta.graph.plans.idioms import plan
 M, N, K, L = pv.sizes("M N K L")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
 P, Q = pv.tensor("P", (M, L)), pv.tensor("Q", (L, N), layout="col")
-BIAS = pv.tensor("bias", (N,))
+BIAS, R = pv.tensor("bias", (N,)), pv.tensor("R", (M, N))
 WIDE = {"macro_mma": "m64n256k16"}
 
 
@@ -81,6 +81,7 @@ def test_what_is_given_binds_the_rule(given, expected):
     (pv.relu(A) @ B, {}),
     (pv.relu(A @ B) * (P @ Q), {}),
     (A @ B + P @ Q, {"accumulators": "separate"}),
+    (2 * (A @ B) + P @ Q, {}),
     (A @ B, {"split_k": 2}),
     (A @ B, {"fragments": 2}),
     (A @ B, {"buffers": 1}),
@@ -109,6 +110,7 @@ def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
     (A @ B, {"fragments": 2, **WIDE}, "no fragments of operands in registers", "fragments=1"),
     (A @ B, {"split_k": 2, **WIDE}, "don't split K", "split_k=1"),
     (pv.relu(A) @ B, WIDE, "tensors as they are", "macro_mma='m16n32k16'"),
+    (2 * (A @ B) + P @ Q, WIDE, "a sum is multiplied by something between", "macro_mma='m16n32k16'"),
     (pv.relu(A @ B) * (P @ Q), WIDE, "one accumulator, and the products add to 2", "macro_mma='m16n32k16'"),
 ], ids=lambda x: str(x)[:30])  # fmt: skip
 def test_what_does_not_work_is_refused_with_a_way_out(outputs, given, message, way_out):
@@ -160,9 +162,18 @@ def test_what_is_in_the_space_compiles_fits_and_is_right(seed):
     assert np.linalg.norm(kernel.interpret(a, b) - exact) <= 5e-4 * np.linalg.norm(exact)
 
 
-@pytest.mark.parametrize("given", [{}, {"block_tile": (128, 128, 64)}, {"block_tile": (192, 128, 64)},
-                                   {"block_tile": (256, 128, 64)}], ids=str)  # fmt: skip
-@pytest.mark.parametrize("outputs", [A @ B, pv.gelu(A @ B + BIAS), A @ B + P @ Q], ids=["plain", "bias", "sum"])
+@pytest.mark.parametrize(("outputs", "given"), [
+    (A @ B, {}),
+    (A @ B, {"block_tile": (192, 128, 64)}),
+    (A @ B, {"block_tile": (256, 128, 64)}),
+    (A @ B + P @ Q, {}),
+    (pv.relu(A @ B + BIAS), {}),
+    (pv.relu(A @ B + R), {}),
+    (pv.gelu(A @ B + BIAS), {}),
+    (pv.gelu(A @ B + BIAS), {"block_tile": (128, 128, 64)}),
+    (pv.relu(A @ B + pv.tensor("R", (M, N), layout="col")), {}),
+    ((A @ B + R) * pv.tensor("S", (M, N)), {}),
+], ids=str)  # fmt: skip
 def test_what_the_rule_takes_spills_nothing_and_keeps_products_in_flight(outputs, given):
     kernel = pv.compile(outputs, target=SM_90A, options=pv.Options(**given))
     made = kernel.compiled()

@@ -18,7 +18,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.compiler.blocks import blocks
+from polyvolta.compiler.rule.blocks import blocks
 from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
 from polyvolta.cuda.target.instruction import LANES, WARPGROUP
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 REGISTERS_AT_ONCE = 8
 """Registers of a thread are given out by so many."""
+PARTS = 4
+"""Of a multiprocessor, each with as many warps and as many registers: nine warps leave each as much as twelve would."""
 
 
 def family_with(name: str | None, target: Target) -> Family | None:
@@ -52,7 +54,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     for roomy in (True, False):
         for block in blocks(given, needs, least, most, target.multiprocessors):
-            for warp in _warps(given, block, least, needs, target, roomy):
+            for warp in _warps(given, block, least, needs, target, family, roomy):
                 name = given.get("macro_mma") or _widest(family, warp)
                 for buffers in _rings(given, block, needs, family):
                     ahead = given.get("prefetch", buffers - 1)
@@ -72,7 +74,9 @@ def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
                 yield Tiling((m, n, k), (y, x, k), name, 1, b, "guard", "auto", b - 1, 1, target.group)
 
 
-def _warps(given: Mapping[str, Any], block: Tile, least: Tile, needs: Needs, target: Target, roomy: bool) -> list[Tile]:
+def _warps(
+    given: Mapping[str, Any], block: Tile, least: Tile, needs: Needs, target: Target, family: Family, roomy: bool
+) -> list[Tile]:
     """The warpgroups' tiles to try, best first: the one given, or those that divide the block tile.
 
     Parameters
@@ -87,13 +91,21 @@ def _warps(given: Mapping[str, Any], block: Tile, least: Tile, needs: Needs, tar
 
     def worth(warp: Tile) -> tuple:
         groups = max(1, prod(block[:2]) // prod(warp[:2]))
-        threads = (WARPGROUP.threads * groups + LANES) * given.get("occupancy", 1)
+        warps = (WARPGROUP.threads * groups + LANES) // LANES * given.get("occupancy", 1)
+        threads = LANES * -(-warps // PARTS) * PARTS
         room = min(target.registers, target.block_registers // threads // REGISTERS_AT_ONCE * REGISTERS_AT_ONCE)
-        need = needs.accumulators * prod(warp[:2]) // WARPGROUP.threads + needs.spare_registers(target)
+        need = needs.accumulators * prod(warp[:2]) // WARPGROUP.threads + _spare(family, needs)
         narrow = warp[1] < min(block[1], 128)
         return need > room, groups > 3, narrow, abs(groups - 2), -warp[1], warp[0]
 
     return sorted((w for w in found if not (roomy and worth(w)[0])), key=worth)
+
+
+def _spare(family: Family, needs: Needs) -> int:
+    """Registers that the compiler needs beside those of accumulators."""
+    always, function, across, operand = family.spare
+    more = function * max(0, needs.functions - 4) + across * needs.across + operand * max(0, needs.operands - 1)
+    return always + more
 
 
 def _widest(family: Family, warp: Tile) -> str:

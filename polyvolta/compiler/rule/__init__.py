@@ -1,0 +1,1 @@
+"""What the rule of `tuning` goes through: block tiles for sizes, and the tilings of warpgroups."""
