@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
-from polyvolta.cuda.ir.phases import PhaseBarriers
+from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES, WARPGROUP
 from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
 from polyvolta.sets import PolyvoltaError

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.target.boxes import Box
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES as LANES
 from polyvolta.sets import Aff, aff, nearest
 
-if TYPE_CHECKING:
-    from polyvolta.cuda.ir.boxes import BoxMap
-    from polyvolta.cuda.ir.phases import PhaseBarriers
-
 CHUNK = 8  # 16-bit values in a 128-bit access
 CHUNK_BYTES = 16
+BARRIER_BYTES = 8  # of a barrier with phases
 VALUE_BYTES = {"half": 2, "bfloat16": 2, "float": 4}
 """Of a value of a register array, or of an exchange buffer, by kind."""
 NARROW = frozenset(kind for kind, size in VALUE_BYTES.items() if size == 2)
@@ -92,6 +90,59 @@ class SharedTile:
     @property
     def bytes(self) -> int:
         return self.buffers * self.chunks * CHUNK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseBarriers:
+    """A row of mbarriers in shared memory.
+
+    Parameters
+    ----------
+    name : of the C array.
+    start : its first chunk in the block's shared memory.
+    slots : how many barriers there are, 8 bytes each.
+    arrivals : how many arrivals complete a phase, once all bytes that it expects have come.
+    """
+
+    name: str
+    start: int
+    slots: int
+    arrivals: int
+
+    @property
+    def bytes(self) -> int:
+        """Of shared memory, whole chunks."""
+        return -(-self.slots * BARRIER_BYTES // CHUNK_BYTES) * CHUNK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class BoxMap:
+    """What the copy engine knows of a tensor: an argument of the kernel, 128 bytes that the driver encodes.
+
+    Parameters
+    ----------
+    name : of the argument.
+    tensor : the tensor, a matrix, by name; boxes' lines go along the dimension that is contiguous in its memory.
+    box : lines and values of a line that one instruction moves, and how they lie in shared memory.
+    """
+
+    name: str
+    tensor: str
+    box: Box
+
+    @property
+    def bytes(self) -> int:
+        """That a barrier counts."""
+        return self.box.bytes
+
+    def elements(self, order: tuple[int, ...]) -> IndexMap:
+        """{ [lane, i] -> [+d0, +d1] }: the values of a box from its first element on, line by line.
+
+        Parameters
+        ----------
+        order : of the dimensions, that of lines first.
+        """
+        return self.box.elements(order)
 
 
 @dataclass(frozen=True, slots=True)

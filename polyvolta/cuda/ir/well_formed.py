@@ -18,9 +18,9 @@ from math import prod
 from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.block_order import HIGHEST
+from polyvolta.cuda.ir.engines.well_formed import of_barriers, of_maps
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt
 from polyvolta.cuda.ir.walk import IrPath, inner
-from polyvolta.cuda.ir.well_formed_engines import of_barriers, of_maps
 from polyvolta.cuda.ir.well_formed_statements import of_statement
 from polyvolta.cuda.ir.well_formed_terms import MOST_SHARED, MOST_THREADS, MOST_VALUES, of_map, of_name, unknown
 

@@ -13,8 +13,8 @@ from dataclasses import fields
 from itertools import product
 from typing import Any
 
-from polyvolta.cuda.ir import well_formed_engines as engines
 from polyvolta.cuda.ir.accesses import KINDS, ORDERS, PROXIES, SPACES, TIMES, TOGETHER
+from polyvolta.cuda.ir.engines import well_formed as engines
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK,
     CHUNK_BYTES,

@@ -22,9 +22,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import Role
 from polyvolta.cuda.ir.walk import IrPath, inner
-from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.machine.errors import Deadlock
 from polyvolta.cuda.machine.memories import Blocks
 from polyvolta.cuda.machine.reach import Mask

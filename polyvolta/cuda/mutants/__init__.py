@@ -22,11 +22,13 @@ from polyvolta.cuda.mutants import (
     arguments,
     barriers,
     blocks,
+    boxes,
     copies,
     layouts,
     pipeline,
     results,
     rings,
+    roles,
     transfers,
     trees,
 )
@@ -43,7 +45,8 @@ K = TypeVar("K")
 MUTANTS: dict[str, Mutant] = {
     m.name: m
     for module in (
-        arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, blocks, trees,
+        arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, roles, blocks, boxes,
+        trees,
     )
     for m in module.MUTANTS
 }  # fmt: skip

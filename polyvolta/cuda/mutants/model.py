@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, SharedTile, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Roles, SharedTile, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
 from polyvolta.sched.tree import Schedule
 
@@ -46,7 +46,8 @@ class Mutant:
     proofs : ids of the proofs (see `verify.report.PROOFS`) that are refuted, every one of them; others may be, too.
     observers : names of the observers that complain when a kernel that shows it is interpreted, every one of them;
         others may, too. "values" alone: the kernel does nothing that isn't allowed, it computes something else. None
-        for a mutant of the trees or of the arguments, of which a run shows nothing.
+        for a mutant of the trees or of the arguments, of which a run shows nothing. "refused": the machine refuses it,
+        whoever watches, under some order of events.
     blames : the operations at one of which each counter-example is.
     ir : the change of the kernel IR; None for a mutant of the trees.
     trees : the change of the schedule trees, stage name -> tree; None for a mutant of the IR.
@@ -159,6 +160,8 @@ def rewritten(body: tuple[Stmt, ...], change: Callable[[Op], tuple[Stmt, ...]]) 
             out.append(replace(s, body=rewritten(s.body, change)))
         elif isinstance(s, When):
             out.append(replace(s, body=rewritten(s.body, change), orelse=rewritten(s.orelse, change)))
+        elif isinstance(s, Roles):
+            out.append(replace(s, roles=tuple(replace(r, body=rewritten(r.body, change)) for r in s.roles)))
         else:
             out += change(s)
     return tuple(out)

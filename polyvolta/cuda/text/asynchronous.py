@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from polyvolta.cuda.ir.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
+from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
+from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
+from polyvolta.cuda.ir.engines.warpgroups import SharedOperand, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.memories import LANES
-from polyvolta.cuda.ir.phases import Arrive, Await, InitBarriers, Phase
-from polyvolta.cuda.ir.warpgroups import SharedOperand, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.text.c_expr import in_steps, is_sum
-from polyvolta.cuda.text.helpers import boxes, phases, warpgroups
+from polyvolta.cuda.text.helpers.engines import boxes, phases, warpgroups
 from polyvolta.cuda.text.roles import warp_of
 from polyvolta.cuda.text.scope import Scope, plus, single
 from polyvolta.sets import Aff, var

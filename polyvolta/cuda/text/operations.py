@@ -40,12 +40,11 @@ from polyvolta.cuda.text.helpers import (
     matrix_load,
     matrix_store,
     mma,
-    phases,
     pointwise,
     runs,
     shared,
-    warpgroups,
 )
+from polyvolta.cuda.text.helpers.engines import phases, warpgroups
 from polyvolta.cuda.text.helpers.kinds import written
 from polyvolta.cuda.text.helpers.values import PACK_HALF8
 from polyvolta.cuda.text.pointers import apart

@@ -17,8 +17,8 @@ from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.text.head.block_order import place_of_block
 from polyvolta.cuda.text.head.kernel_head import arguments, banner, opening
 from polyvolta.cuda.text.head.thread_numbers import numbers, numbers_again, renewed
-from polyvolta.cuda.text.helpers import boxes, phases
 from polyvolta.cuda.text.helpers.device_function import wrapped
+from polyvolta.cuda.text.helpers.engines import boxes, phases
 from polyvolta.cuda.text.helpers.kinds import in_kind
 from polyvolta.cuda.text.helpers.values import declared
 from polyvolta.cuda.text.scope import Scope, single

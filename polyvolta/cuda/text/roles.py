@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import LANES, Arrive, Await, BoxCopy, KernelIR, Role, Roles, When
 from polyvolta.cuda.ir.walk import operations, put
-from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import Range, interval

@@ -11,8 +11,9 @@ from math import gcd
 from polyvolta.cuda.ir.kernel_ir import Loop, Roles, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text import operations, ranges, roles
-from polyvolta.cuda.text.helpers import async_copy, boxes, mma
+from polyvolta.cuda.text.helpers import async_copy, mma
 from polyvolta.cuda.text.helpers.device_function import comment, wrapped
+from polyvolta.cuda.text.helpers.engines import boxes
 from polyvolta.cuda.text.pointers import Pointer, ending, moving
 from polyvolta.cuda.text.rings import Ring, turn, turning
 from polyvolta.cuda.text.scope import Scope, plus, single

@@ -83,8 +83,9 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     places = Places(ir, schedule)
     text = _printed(places)
     found = Found({}, {}, {})
-    by_functions(ir, graph, stages, wanted, found)
-    by_machine(ir, graph, wanted, found)
+    functions = {**provers(), **orders(ir)}
+    by_functions(functions, ir, graph, stages, wanted, found)
+    by_machine(ir, graph, [name for name in wanted if name not in functions], found)
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
         raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])
@@ -157,9 +158,19 @@ def provers() -> Mapping[str, Prover]:
     """The functions, by the names of the proofs that they decide."""
     from polyvolta.cuda.verify.accesses import single as accesses
     from polyvolta.cuda.verify.coverage import arguments, schedule
+    from polyvolta.cuda.verify.order import proofs
     from polyvolta.cuda.verify.values import ownership
+    from polyvolta.cuda.verify.values.engines import layouts
 
-    return {**arguments.PROVERS, **schedule.PROVERS, **ownership.PROVERS, **accesses.PROVERS}
+    modules: tuple[Any, ...] = (arguments, schedule, layouts, ownership, accesses, proofs)
+    return {name: prover for module in modules for name, prover in module.PROVERS.items()}
+
+
+def orders(ir: KernelIR) -> Mapping[str, Prover]:
+    """The functions that decide, of a kernel with roles, what a client of the machine decides of others."""
+    from polyvolta.cuda.verify.order import proofs
+
+    return proofs.OF_ROLES if proofs.has_roles(ir) else {}
 
 
 @cache
@@ -173,9 +184,10 @@ def clients() -> tuple[Callable[[KernelIR, Graph], Watcher], ...]:
     return tuple(made for module in modules for made in module.CLIENTS)
 
 
-def by_functions(ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[str], found: Found) -> None:
+def by_functions(
+    functions: Mapping[str, Prover], ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[str], found: Found
+) -> None:
     """Ask the functions, one proof after the other."""
-    functions = provers()
     for name in wanted:
         if name in functions:
             start = perf_counter()

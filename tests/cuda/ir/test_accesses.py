@@ -6,8 +6,8 @@ from dataclasses import FrozenInstanceError, dataclass, fields
 
 import pytest
 
-from polyvolta.cuda.ir import boxes, phases, warpgroups
 from polyvolta.cuda.ir.accesses import Access, Operation, Work
+from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
 from polyvolta.cuda.ir.kernel_ir import (
     OPERATIONS,
     AsyncCopy,

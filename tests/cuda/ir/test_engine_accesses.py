@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyvolta.cuda.ir import boxes, phases, warpgroups
 from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,

@@ -1,5 +1,7 @@
-"""The mutants that take instructions of Turing or Ampere, or blocks in groups, by name."""
+"""The mutants that take instructions of Turing, Ampere or Hopper, or blocks in groups, by name."""
 
-from polyvolta.cuda.mutants import blocks, rings, transfers
+from polyvolta.cuda.mutants import blocks, boxes, rings, roles, transfers
 
 AMPERE = {m.name: m for module in (rings, transfers, blocks) for m in module.MUTANTS}
+BOXES = {m.name: m for m in boxes.MUTANTS}
+ROLES = {m.name: m for m in roles.MUTANTS}

@@ -32,8 +32,8 @@ from polyvolta.cuda.target.descriptors import Descriptor
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text import roles
 from polyvolta.cuda.text.c_expr import NotPrintable
-from polyvolta.cuda.text.helpers import warpgroups
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
+from polyvolta.cuda.text.helpers.engines import warpgroups
 from polyvolta.cuda.text.printer import print_cuda, printed
 from polyvolta.sets import aff, var
 from tests.cuda.hopper_kernels import product

@@ -22,9 +22,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from polyvolta.cuda.build.promotion import pipeline, ring
-from polyvolta.cuda.build.promotion.boxed import boxed_pieces
-from polyvolta.cuda.build.promotion.boxed_epilogue import OPERANDS, Epilogue, boxed_epilogue
+from polyvolta.cuda.build.promotion import pipeline
+from polyvolta.cuda.build.promotion.boxes import ring
+from polyvolta.cuda.build.promotion.boxes.boxed import boxed_pieces
+from polyvolta.cuda.build.promotion.boxes.epilogue import OPERANDS, Epilogue, boxed_epilogue
+from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
 from polyvolta.cuda.build.promotion.epilogue import epilogue
 from polyvolta.cuda.build.promotion.footprints import together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
@@ -32,7 +34,6 @@ from polyvolta.cuda.build.promotion.makers import Makers, makers_of
 from polyvolta.cuda.build.promotion.model import BLOCK, Nest, Operands, Piece, Promotion, Tiling, free_name
 from polyvolta.cuda.build.promotion.nests import conjunction, nest_of, warps_of, widened
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, once, scale, twins_of, zero
-from polyvolta.cuda.build.promotion.result_pieces import pieces_of
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
     LANES,

@@ -1,21 +1,24 @@
 """Who makes a product together, and what of it follows for promotion: a warp, or a warpgroup of four.
 
-A block's tile is shared out among those who make a product together, so loops are mapped to the indices of warps, or of
-warpgroups. A fragment of the result is what the epilogue works on at a time: the macro-MMA's accumulators of a warp, or,
-as those of a warpgroup are wide, 16 columns of them, of which each warp has 16 rows.
+A block's tile is shared out among those who make a product together, so loops are mapped to the indices of warps, or
+of warpgroups. A fragment of the result is what the epilogue works on at a time: the macro-MMA's accumulators of a
+warp, or, as those of a warpgroup are wide, 16 columns of them, of which each warp has 16 rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polyvolta.cuda.build.promotion.nests import WARPGROUPS, WARPS
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.sets import Aff, aff, var
 
+WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
+"""What the loops over warps are mapped to: rows, columns and depth."""
+WARPGROUPS = ("warpgroupIdx_y", "warpgroupIdx_x", "warpgroupIdx_z")
+"""Likewise those over warpgroups, where four warps make a product together."""
 COLUMNS = 16
 """Of a fragment of a warpgroup's result: 16 x 16 values of a warp are runs of eight for all its lanes."""
 
@@ -50,8 +53,8 @@ class Makers:
         (lane, lanes), (i, _) = (found := macro.instruction.of_warp("d")).inputs
         own = IndexMap(((lane, lanes), (i, self.columns * macro.shape[0] // self.warps // LANES)), found.outputs)
         rows = macro.shape[0] // self.warps
-        return replace(macro, name=f"m{rows}n{self.columns} of {macro.name}", shape=(rows, self.columns, macro.shape[2]),
-                       d=own.simplified())  # fmt: skip
+        shape, name = (rows, self.columns, macro.shape[2]), f"m{rows}n{self.columns} of {macro.name}"
+        return replace(macro, name=name, shape=shape, d=own.simplified())
 
 
 ONE_WARP = Makers()

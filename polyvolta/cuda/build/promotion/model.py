@@ -13,8 +13,9 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from itertools import count
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import LANES, BoxMap, Loop, Op, PhaseBarriers, RegisterArray, SharedTile
 from polyvolta.cuda.ir.memories import Arrays
@@ -23,9 +24,6 @@ from polyvolta.graph.functions.formula import Call, Formula, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sched.tree import Member, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.build.promotion.makers import Makers
 
 
 class Tiling(Protocol):

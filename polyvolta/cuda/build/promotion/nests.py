@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from polyvolta.cuda.build.promotion.makers import WARPS
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, CannotPromote, Nest, free_name
 from polyvolta.sched.nodes import Band, Domain, Filter, Member, Node
 from polyvolta.sched.tree import Schedule
@@ -21,10 +22,6 @@ from polyvolta.sets.values.space import Space
 
 NAMES = {BLOCK: ("by", "bx"), TILE: ("kt",), WARP: ("wy", "wx", "wz"), STRIP: ("sy", "sx", "ks")}
 """What the members of a level are called."""
-WARPS = ("warpIdx_y", "warpIdx_x", "warpIdx_z")
-"""What the loops over warps are mapped to: rows, columns and depth."""
-WARPGROUPS = ("warpgroupIdx_y", "warpgroupIdx_x", "warpgroupIdx_z")
-"""Likewise those over warpgroups, where four warps make a product together."""
 Dims = Sequence[tuple[str, Aff]]
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.phases import Phase
 from polyvolta.cuda.ir.kernel_ir import LANES, PhaseBarriers
-from polyvolta.cuda.ir.phases import Phase
 from polyvolta.cuda.machine.errors import BadPhase, OutOfBounds
 from polyvolta.cuda.machine.memories import Blocks
 from polyvolta.cuda.machine.reach import Mask

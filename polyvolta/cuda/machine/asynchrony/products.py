@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, KernelIR, SharedOperand, Wgmma
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.cuda.ir.warpgroups import WARPS
 from polyvolta.cuda.machine.asynchrony.engine import Times, swizzled
 from polyvolta.cuda.machine.asynchrony.proxies import NOBODY, Proxies
 from polyvolta.cuda.machine.copies import Pending

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from polyvolta.cuda.ir import boxes, phases, warpgroups
 from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.machine.asynchrony.engine import Engine, Moved, Times

@@ -5,21 +5,28 @@ kernel's `align` asks of its arrays, and an index along the lines that is one to
 coefficients, whatever the sizes and blocks are, its numbers by looking at all of them. A tensor that is copied
 asynchronously has lines of such a length, too (`GlobalTensor.whole`). In shared memory a store starts where a chunk
 does, and what one access of a fragment load brings are values of one chunk, side by side and in order.
+
+A box starts at a multiple of its swizzle's pattern, 1024 bytes of the widest one; a well-formed kernel has maps of such
+tensors alone whose lines start at multiples of 16 bytes. A descriptor starts at such a multiple, or within the first
+span of one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, BoxCopy, BoxStore, GlobalTensor, KernelIR, Wgmma
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
+from polyvolta.cuda.verify.accesses.engines import ENGINES, At, boxes, operands
+from polyvolta.cuda.verify.accesses.requests import Case, Requests, placed, requests
 from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.addresses import elements, owned
+from polyvolta.cuda.verify.engine.past_threads import SIDES, Reach
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.sets import Aff
@@ -44,6 +51,11 @@ def alignment(ir: KernelIR) -> Verdict:
             if answer is None:
                 continue
             text, found = answer
+            told.setdefault((r.title, text), text)
+            if found is not None and case is None:
+                case, path = found.counter_example, r.path
+    for r in placed(ir, *ENGINES):
+        for text, found in _engine(r):
             told.setdefault((r.title, text), text)
             if found is not None and case is None:
                 case, path = found.counter_example, r.path
@@ -143,6 +155,33 @@ def _exchange(r: Requests, access: Access) -> tuple[str, Case | None]:
     wrong = access.bytes not in VECTORS or access.values % access.width
     case = f"a piece of {access.bytes} bytes is no access to {access.array}"
     return f"{access.array}, {what} of {access.bytes} bytes", r.first(np.full(r.shape, bool(wrong)), case)
+
+
+def _engine(r: Requests) -> Iterator[tuple[str, Case | None]]:
+    """Where a box, or the operands of a product, start."""
+    op = r.op
+    if isinstance(op, BoxCopy | BoxStore):
+        swizzle = r.ir.box_map(op.map).box.swizzle
+        text = f"{op.tile}, boxes at multiples of {CHUNK_BYTES * swizzle.align} bytes"
+        yield text, _off(r, boxes(r), swizzle.align, 1, "a box")
+    elif isinstance(op, Wgmma):
+        for letter, x in zip(SIDES, (op.a, op.b), strict=True):
+            swizzle = x.descriptor.swizzle
+            pattern, span = swizzle.align if swizzle.bytes else 1, swizzle.width
+            text = f"{x.tile}, operands in the first {CHUNK_BYTES * span} of each {CHUNK_BYTES * pattern} bytes"
+            yield text, _off(r, operands(r, letter), pattern, span, f"operand {letter}")
+
+
+def _off(r: Requests, found: Iterator[tuple[At, Reach]], pattern: int, span: int, what: str) -> Case | None:
+    """The first start that isn't in the first `span` chunks of a pattern."""
+    for at, x in found:
+        if x.start % pattern >= span:
+            where = f"chunk {x.start - x.tile.start - x.buffer * x.tile.chunks} of buffer {x.buffer}"
+            words = f"{what} starts at {where}, byte {CHUNK_BYTES * x.start} of shared memory"
+            case = r.case(f"{words}: {CHUNK_BYTES * (x.start % pattern)} bytes into a pattern", at, address=x.tile.name)
+            if case is not None:
+                return case
+    return None
 
 
 def _chunks(ir: KernelIR) -> CounterExample | None:

@@ -6,7 +6,10 @@ the condition that holds where the access stands: so a text without guards is in
 all sizes. An access with guards compares each value with the extents itself; that it isn't below 0 is left to prove.
 
 Shared memory and registers: indices are numbers for every thread, checked one by one against the tile's box, its chunks
-and buffers, the slots of the exchange, the shape of a register array.
+and buffers, the slots of the exchange, the shape of a register array. What copy engines and tensor cores reach for a
+thread is checked alike, each element and the chunk that it is in.
+
+A box may hang over its tensor, on any side: what is outside is 0, or isn't stored, and nothing there is accessed.
 
 Two things that a text relies on come with it: names keep to the ranges from which the printer knows that C's division
 is the floor, and no sum of ints overflows (`integers`).
@@ -19,12 +22,13 @@ from functools import cached_property
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, Arrive, Await, BoxCopy, KernelIR, Loop, Phase
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.accesses.extremes import Extremes
 from polyvolta.cuda.verify.accesses.integers import INT, LARGEST, overflow
 from polyvolta.cuda.verify.engine.addresses import Addresses, layout_of, slot_chunks, slots
 from polyvolta.cuda.verify.engine.conditions import Condition
+from polyvolta.cuda.verify.engine.past_threads import Reach
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.symbols import BLOCKS
 from polyvolta.cuda.verify.engine.watching import Nothing, Stateless
@@ -71,6 +75,10 @@ class Bounds(Stateless):
                 self.tile(here, x)
             else:
                 self.exchange(here, x)
+        for reach in here.reaches:
+            self.past_threads(here, reach)
+        if isinstance(here.op, Arrive | Await | BoxCopy):
+            self.phase(here, here.op.phase)
 
     def next_trip(self, state: Nothing, loop: Loop, here: Here) -> None:
         """A trip is over; in some there was no operation, but conditions that count on ranges."""
@@ -131,6 +139,31 @@ class Bounds(Stateless):
         if (where := self.first(here, (at < 0) | (at >= count))) is not None:
             place = f"{what} {int(at[where])} of a slot of {tile.name}"
             self.outside(here, where, place, f"{count} {what}s")
+
+    def past_threads(self, here: Here, x: Reach) -> None:
+        """Elements and chunks of a box, or of an operand."""
+        tile, outside = x.tile, x.outside
+        if outside is None:
+            return
+        if not 0 <= x.buffer < tile.buffers:
+            what = f"buffer {x.buffer} of {tile.name}, which has {tile.buffers}"
+            self.refute(here, what, f"{tile.name}, buffer {x.buffer}", (), x.warp, x.lane)
+            return
+        at = tuple(int(n) for n in np.argwhere(outside)[0])
+        place = ", ".join(str(int(e[at])) for e in x.elements)
+        extents = [n for _, n in layout_of(tile).inputs]
+        if all(0 <= int(e[at]) < n for e, n in zip(x.elements, extents, strict=True)):
+            address, of = f"{tile.name} chunk {int(x.own_chunks[at])}", f"a buffer of {tile.chunks} chunks"
+        else:
+            address, of = f"{tile.name}[{place}]", f"a tile of {' x '.join(map(str, extents))} elements"
+        self.outside(here, (x.warp, x.lane), address, of)
+
+    def phase(self, here: Here, phase: Phase) -> None:
+        """A slot that a row of barriers has."""
+        row = self.ir.phases(phase.barriers)
+        for e in (phase.slot, row.slots - 1 - phase.slot):
+            if not here.holds(e):
+                self.refute(here, f"slot {phase.slot} of {row.name}, which has {row.slots}", row.name, (-e - 1,))
 
     # ---- registers and ranges
 
@@ -209,9 +242,11 @@ class Bounds(Stateless):
         """What is shown, with the indices of every tensor and the boxes of tiles and registers."""
         ir = self.ir
         parts = []
-        for t in ir.tensors:
+        boxed = {m.tensor for m in ir.maps}
+        for t in (t for t in ir.tensors if t.name not in boxed or any(n == t.name for n, _ in self.extremes.spans)):
             index = ", ".join(self.extremes.spoken(t.name, d) for d in range(len(t.dims)))
             parts.append(f"{t.name}[{', '.join(map(str, t.dims))}] at [{index}]{guards(ir, t.name)}")
+        parts += [f"{m.name}: boxes of {m.tensor}, which may hang over it" for m in ir.maps]
         parts += [f"{t.name}: {t.buffers} x {t.chunks} chunks of {ir.shared_bytes} bytes" for t in ir.tiles]
         parts += [f"{r.name}[{', '.join(map(str, r.shape))}]" for r in ir.registers]
         statement = "every access is within its tensor, its tile and its register array, and no index overflows an int"

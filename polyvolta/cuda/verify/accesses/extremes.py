@@ -72,7 +72,7 @@ class Extremes:
     def add(self, here: Here) -> None:
         """What an operation touches in tensors, by the threads that take part."""
         for n, access in enumerate(here.accesses):
-            if access.space == "global":
+            if access.space == "global" and access.proxy == "generic":  # boxes may hang over their tensors
                 self.conditions[id(here.condition)] = here.condition
                 parts = tuple(here.split(e) for e in access.index)
                 for d, (symbolic, numbers) in enumerate(parts):

@@ -18,7 +18,21 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import Inside, KernelIR, Loop, Op, Part, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import (
+    Arrive,
+    Await,
+    BoxCopy,
+    Inside,
+    KernelIR,
+    Loop,
+    Op,
+    Part,
+    Roles,
+    Stmt,
+    Wgmma,
+    When,
+)
+from polyvolta.cuda.ir.walk import inner as below
 from polyvolta.cuda.verify.accesses.extremes import reach
 from polyvolta.cuda.verify.engine.addresses import slot_chunks
 from polyvolta.cuda.verify.engine.symbols import all_blocks
@@ -107,6 +121,8 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
             for e in s.conditions:
                 yield from _parts(e, loops, ranges)
             yield from _body(ir, (*s.body, *s.orelse), loops, ranges)
+        elif isinstance(s, Roles):
+            yield from _body(ir, below(s), loops, ranges)
         else:
             for e in _expressions(ir, s):
                 yield from _parts(e, loops, ranges)
@@ -119,13 +135,20 @@ def _expressions(ir: KernelIR, op: Op) -> Iterator[Aff]:
         yield from (e + _end(access, d) for d, e in enumerate(access.index))
         if access.space == "shared":
             yield slot_chunks(access, ir.tile(access.array)) * access.slot
+    if isinstance(op, Arrive | Await | BoxCopy):
+        yield from (op.phase.slot, op.phase.number)
+    if isinstance(op, Wgmma):
+        yield from (ir.tile(x.tile).chunks * x.buffer + x.start for x in (op.a, op.b))
+        yield from op.adds
     for inside in _insides(op):
         yield from (e - x for e, x in zip(inside.extents, inside.index, strict=True))
 
 
 def _end(access: Access, d: int) -> int:
     """How much further than the index it is computed: a guard compares the end of the values with the extent."""
-    return 0 if access.space == "registers" else max(access.values, 1 + int(np.max(reach(access, d)[1])))
+    if access.space == "registers" or access.proxy != "generic":
+        return 0
+    return max(access.values, 1 + int(np.max(reach(access, d)[1])))
 
 
 def _insides(part: Any) -> Iterator[Inside]:

@@ -21,12 +21,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, When
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, Op
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.shadow import READ_AFTER_WRITE, WRITE_AFTER_READ, Conflicts, Shadow
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, narrowest
 from polyvolta.cuda.verify.engine.rings import Turn, places
 from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.engine.watching import Watching, listed
 from polyvolta.cuda.verify.order.happens_before import HappensBefore, asynchronous
 from polyvolta.cuda.verify.report.records import Verdict
@@ -76,6 +77,9 @@ class RaceWatch(Watching):
 
     def step(self, state: Shadow, here: Here) -> None:
         """Accesses, or a barrier."""
+        for a in here.accesses:
+            if a.proxy != "generic":
+                raise Undecided(f"{a.kind} of {a.array}, {a.proxy}: what orders it, is not known here")
         addresses = here.addresses
         if not self.alone:
             addresses = tuple(x for x in addresses if x.access.when == "issue")
@@ -107,7 +111,7 @@ class RaceWatch(Watching):
         """Which slots lie in a tile that is touched behind a loop, or in another trip of one around it; bool [slot]."""
         if loop not in self.behind:
             around = next((at for at, s in walk(self.ir.body) if isinstance(s, Loop) and at == loop[: len(at)]), loop)
-            names = {a.array for at, s in walk(self.ir.body) if not isinstance(s, Loop | When)
+            names = {a.array for at, s in walk(self.ir.body) if isinstance(s, Op)
                      and (at[: len(around)] > around or around != loop and at[: len(around)] == around)
                      for a in s.accesses(self.ir) if a.space == "shared"}  # fmt: skip
             found = self.behind[loop] = np.zeros(self.ir.shared_bytes // self.slot_bytes, bool)

@@ -13,14 +13,14 @@ which it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Roles, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -137,7 +137,7 @@ class Case:
 
 def requests(ir: KernelIR, *spaces: str) -> Iterator[Requests]:
     """The requests of every operation that touches some memories, in program order; of one that never runs there are
-    none.
+    none. What copy engines and tensor cores touch is no warp's request.
 
     Parameters
     ----------
@@ -150,12 +150,26 @@ def requests(ir: KernelIR, *spaces: str) -> Iterator[Requests]:
     Cost: linear in threads and combinations of loop variables, as numpy operations.
     """
     threads = {name: x[None] for name, x in thread_numbers(ir).items()}
-    yield from (r for r in _below(ir, spaces, ir.body, (), (), threads) if r.shape[0])
+
+    def of(op: Op) -> tuple[Access, ...] | None:
+        return tuple(a for a in op.accesses(ir) if a.space in spaces and a.proxy == "generic") or None
+
+    yield from (r for r in _below(ir, of, ir.body, (), (), threads) if r.shape[0])
+
+
+def placed(ir: KernelIR, *kinds: type) -> Iterator[Requests]:
+    """The same of every operation of some kinds, with all that it touches, past the threads, too."""
+    threads = {name: x[None] for name, x in thread_numbers(ir).items()}
+
+    def of(op: Op) -> tuple[Access, ...] | None:
+        return op.accesses(ir) if isinstance(op, kinds) else None
+
+    yield from (r for r in _below(ir, of, ir.body, (), (), threads) if r.shape[0])
 
 
 def _below(
     ir: KernelIR,
-    spaces: tuple[str, ...],
+    of: Callable[[Op], tuple[Access, ...] | None],
     body: tuple[Stmt, ...],
     at: IrPath,
     above: tuple[tuple[Loop | When, bool], ...],
@@ -165,13 +179,19 @@ def _below(
     for k, s in enumerate(body, first):
         match s:
             case Loop():
-                yield from _below(ir, spaces, s.body, (*at, k), (*above, (s, True)), threads)
+                yield from _below(ir, of, s.body, (*at, k), (*above, (s, True)), threads)
             case When():
-                yield from _below(ir, spaces, s.body, (*at, k), (*above, (s, True)), threads)
-                yield from _below(ir, spaces, s.orelse, (*at, k), (*above, (s, False)), threads, len(s.body))
+                yield from _below(ir, of, s.body, (*at, k), (*above, (s, True)), threads)
+                yield from _below(ir, of, s.orelse, (*at, k), (*above, (s, False)), threads, len(s.body))
+            case Roles():
+                at_first = 0
+                for role in s.roles:
+                    warp = var("linearId") // LANES
+                    mine = When((warp - role.first, role.first + role.warps - 1 - warp), role.body, uniform=False)
+                    yield from _below(ir, of, role.body, (*at, k), (*above, (mine, True)), threads, at_first)
+                    at_first += len(role.body)
             case _:
-                accesses = tuple(a for a in s.accesses(ir) if a.space in spaces)
-                if accesses:
+                if (accesses := of(s)) is not None:
                     yield _placed(ir, (*at, k), s, accesses, above, threads)
 
 

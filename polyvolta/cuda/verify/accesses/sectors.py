@@ -17,6 +17,9 @@ value: a request has few values of each of many lines, 8 bytes of a sector of 32
 sectors again. A column vector of a row-major tensor has a line for each value. There the first point is shown and not
 the second, and the report says how many sectors a request takes and how many its bytes would fill.
 
+A box takes lines of a tensor by itself, whole sectors of each: its lines are a whole number of sectors, and begin with
+one.
+
 Numbers are for a tensor whose address and leading dimension are multiples of a sector; of others each line may start
 inside of one, and take one more.
 """
@@ -28,8 +31,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
-from polyvolta.cuda.verify.accesses.requests import Case, Requests, requests
+from polyvolta.cuda.ir.kernel_ir import BoxCopy, BoxStore, GlobalTensor, KernelIR
+from polyvolta.cuda.verify.accesses.requests import Case, Requests, placed, requests
 from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.records import Verdict
@@ -158,6 +161,11 @@ def sectors(ir: KernelIR) -> Verdict:
     if apart:
         names = " and ".join(apart)
         statement += f"; {names} {'is' if len(apart) == 1 else 'are'} moved value by value, so requests share sectors"
+    if ir.maps:
+        statement += "; boxes have whole sectors of each of their lines"
+        for r in placed(ir, BoxCopy, BoxStore):
+            told.setdefault((r.title, ""), _of_box(r))
+            found = found or _split(r)
     relation = "; ".join(told.values())
     if found is None:
         return Verdict(statement, relation)
@@ -183,6 +191,33 @@ def _figures(here: Reached) -> str:
         return text
     unlike = f"the address or {tensor.ld}" if tensor.ld else "the address"
     return f"{text}; up to {worst} where {unlike} is no multiple of {SECTOR} values"
+
+
+def _of_box(r: Requests) -> str:
+    """What a box takes, in words."""
+    op = r.op
+    assert isinstance(op, BoxCopy | BoxStore)
+    m = r.ir.box_map(op.map)
+    return f"{r.title}: {m.tensor}, {m.box.lines} lines of {2 * m.box.run} bytes, each in {m.box.run // SECTOR} sectors"
+
+
+def _split(r: Requests) -> Case | None:
+    """A box whose lines have a part of a sector."""
+    op = r.op
+    assert isinstance(op, BoxCopy | BoxStore)
+    m = r.ir.box_map(op.map)
+    e = op.index[r.ir.tensor(m.tensor).order[-1]]
+    symbolic, numbers = r.split(e)
+    what = f"a box has lines of {m.box.run} values of {m.tensor} from {e} on, no whole sectors of {SECTOR}"
+    if m.box.run % SECTOR:
+        return r.first(np.ones(r.shape, bool), what)
+    if known_multiple(symbolic, r.ir) % SECTOR == 0:
+        return r.first((numbers + symbolic.const) % SECTOR != 0, what)
+    for value in np.unique(numbers % SECTOR):
+        case = r.first(numbers % SECTOR == value, what, ((symbolic + int(value)) % SECTOR - 1,))
+        if case is not None:
+            return case
+    return None
 
 
 def _scattered(here: Reached) -> Case | None:

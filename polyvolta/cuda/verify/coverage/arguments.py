@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR, Loop, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR, Op, Stmt
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.graph.dag import Graph
@@ -28,6 +28,7 @@ def arguments(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     said = [f"sizes ({', '.join(graph.params)})"] * bool(graph.params)
     said += [f"scalars ({', '.join(graph.scalars)})"] * bool(graph.scalars)
     said += [_text(t) for t in asked(graph)]
+    said += [f"{m.name}, of {m.tensor}: {m.box.lines} lines of {m.box.run} values, {m.box.swizzle}" for m in ir.maps]
     what, tensor = next(_differences(ir, graph), ("", ""))
     at = next((at for at, s in walk(ir.body) if tensor and tensor in _tensors(ir, s)), None)
     return Verdict(STATEMENT, "; ".join(said), CounterExample(what, address=tensor) if what else None, at)
@@ -35,7 +36,7 @@ def arguments(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
 
 def _tensors(ir: KernelIR, s: Stmt) -> tuple[str, ...]:
     """The tensors that a statement touches by itself."""
-    return () if isinstance(s, Loop | When) else tuple(a.array for a in s.accesses(ir) if a.space == "global")
+    return tuple(a.array for a in s.accesses(ir) if a.space == "global") if isinstance(s, Op) else ()
 
 
 def asked(graph: Graph) -> tuple[GlobalTensor, ...]:

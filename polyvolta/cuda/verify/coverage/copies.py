@@ -4,6 +4,12 @@ A copy into shared memory is a loop over rounds in which each thread stores a ch
 is right if that is a bijection onto the chunks of the tile's box: a chunk that nobody stores keeps the last k tile's
 values, one that two threads store is a race, one outside of the box belongs to somebody else.
 
+What boxes bring is counted likewise, where the copy engine puts it.
+
+Pieces of a result are another matter: matrices are stored to them one by one, and a box takes all of them at once. An
+operand may have been there before; then each matrix is loaded, and its place stored to again. There each chunk is
+looked at by itself.
+
 The stores are counted, chunk by chunk and buffer by buffer. A copy is looked at when its first fragment is loaded: each
 chunk of the box has one store by then, and the count starts again. A tile to which nothing was ever stored has no copy
 that could be loaded; whether a later copy is the one that is due is said by `fresh`. What has been stored and
@@ -12,16 +18,17 @@ not loaded where nothing comes to the tile any more must be a whole copy too, or
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Loop, SharedTile
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR, LoadMatrix, Loop, SharedTile, StoreMatrix
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
+from polyvolta.cuda.verify.engine.past_threads import SIDES, Reach
 from polyvolta.cuda.verify.engine.rings import Turn
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
@@ -30,6 +37,7 @@ from polyvolta.graph.dag import Graph
 from polyvolta.sets import Aff
 
 PROOF = "copies"
+LOADED = 3  # in place of a count: the chunk was stored, and loaded since
 
 
 @dataclass(slots=True)
@@ -38,7 +46,8 @@ class Stored:
 
     Parameters
     ----------
-    counts : tile -> [buffer, chunk], or smaller pieces if the kernel stores such; 2 stands for more, too.
+    counts : tile -> [buffer, chunk], or smaller pieces if the kernel stores such; 2 stands for more, too, and `LOADED`
+        for what was loaded by itself.
     begun : the tiles to which anything was stored, or to places that they have in common with others.
     """
 
@@ -60,6 +69,10 @@ class Copies(Watching):
     def __init__(self, ir: KernelIR, graph: Graph | None = None) -> None:
         self.ir, self.size = ir, stored_bytes(ir)
         self.tiles = {t.name: t for t in ir.tiles if t.layout is not None}
+        self.results = {
+            op.tile for op in operations(ir.body)
+            if isinstance(op, StoreMatrix) or isinstance(op, LoadMatrix) and op.operand not in SIDES
+        }  # fmt: skip
         per_chunk = CHUNK_BYTES // self.size
         self.boxes = {n: box(table(layout_of(t)), t.chunks).repeat(per_chunk) for n, t in self.tiles.items()}
         self.places = overlaps(list(self.tiles.values()))
@@ -81,28 +94,66 @@ class Copies(Watching):
         """What an operation loads of tiles, and stores to them."""
         if not any(self.by_elements(a) for a in here.accesses):
             return
+        for reach in here.reaches:
+            self.past_threads(state, here, reach)
         for x in here.addresses:
             if not self.by_elements(x.access):
                 continue
-            if x.access.writes:
-                self.store(state, here, x)
-                continue
-            if x.access.array not in state.begun:
-                self.refute(here, f"{x.access.array} is loaded, and nothing was ever stored there")
-            for tile, buffer in self.places.get((x.access.array, here.number(x.access.slot)), ()):
-                counts = state.counts[tile][buffer]
-                if counts.any():
-                    self.whole(counts, here, tile, buffer)
-                    counts[:] = 0
+            lanes = np.arange(LANES) < x.access.lanes
+            taking = np.broadcast_to(lanes if here.mask is None else here.mask & lanes, x.slot.shape)
+            for buffer in np.unique(x.slot[taking]).tolist():
+                mask = taking & (x.slot == buffer)
+                if x.access.writes:
+                    self.store(state, here, x, buffer, mask)
+                elif x.access.array in self.results:
+                    self.taken(state, here, x, buffer, mask)
+                else:
+                    self.loaded(state, here, x.access.array, buffer)
+
+    def taken(self, state: Stored, here: Here, x: Addresses, buffer: int, mask: np.ndarray) -> None:
+        """Some chunks of a buffer are loaded, each of which was stored; then something else may be."""
+        tile, counts = self.tiles[x.access.array], state.counts[x.access.array][buffer]
+        pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
+        own = np.unique(pieces[mask])
+        missing = own[counts[own] == 0]
+        if missing.size:
+            what = f"chunk {int(missing[0]) * self.size // CHUNK_BYTES} is loaded, and nobody has stored it"
+            self.refute(here, what, address=self.address(tile.name, int(missing[0]), buffer))
+        counts[own] = LOADED
+
+    def loaded(self, state: Stored, here: Here, array: str, buffer: int) -> None:
+        """A buffer of a tile is loaded: a copy to it is over."""
+        if array not in state.begun:
+            self.refute(here, f"{array} is loaded, and nothing was ever stored there")
+        for tile, number in self.places.get((array, buffer), ()):
+            counts = state.counts[tile][number]
+            if counts.any():
+                self.whole(counts, here, tile, number)
+                counts[:] = 0
+
+    def past_threads(self, state: Stored, here: Here, x: Reach) -> None:
+        """A box that comes to a tile, or goes from it, or an operand that is read."""
+        if not x.writes:
+            self.loaded(state, here, x.tile.name, x.buffer)
+            return
+        if x.outside is not None:
+            what = f"a box reaches elements or chunks of buffer {x.buffer} that {x.tile.name} doesn't have"
+            self.refute(here, what, warp=x.warp, lane=x.lane, address=x.tile.name)
+            return
+        (access,) = (a for a in here.accesses if self.by_elements(a))
+        self.stores[x.tile.name] = here.path, access
+        self.rounds[x.tile.name][here.instance] = 1
+        per_chunk = CHUNK_BYTES // self.size
+        chunks = x.own_chunks[:, ::CHUNK].reshape(-1, 1) * per_chunk + np.arange(per_chunk)
+        self.counted(state, here, x.tile, x.buffer, chunks.ravel(), lambda number: (x.warp, x.lane))
 
     def by_elements(self, access: Access) -> bool:
         """Whether an access is to elements of a tile, and not to places in it, as an exchange's is."""
         return access.space == "shared" and access.array in self.tiles and access.places is None
 
-    def store(self, state: Stored, here: Here, x: Addresses) -> None:
-        """A round of a copy."""
-        access, tile, buffer = x.access, self.tiles[x.access.array], here.number(x.access.slot)
-        mask = np.ones((self.ir.warps, LANES), bool) if here.mask is None else here.mask
+    def store(self, state: Stored, here: Here, x: Addresses, buffer: int, mask: np.ndarray) -> None:
+        """A round of a copy, by some threads to one buffer."""
+        access, tile = x.access, self.tiles[x.access.array]
         if x.outside is not None and (mask & x.outside).any():
             warp, lane = thread_of(mask & x.outside)
             at = ", ".join(str(here.numbers(e)[warp, lane]) for e in access.index)
@@ -111,21 +162,33 @@ class Copies(Watching):
             return
         self.stores[tile.name] = here.path, access
         self.rounds[tile.name][here.instance] = int(np.count_nonzero(mask))
+        pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
+
+        def who(number: int) -> tuple[int, int]:
+            return thread_of(mask & (pieces == number).any(-1))
+
+        self.counted(state, here, tile, buffer, pieces[mask].ravel(), who)
+
+    def counted(
+        self, state: Stored, here: Here, tile: SharedTile, buffer: int, pieces: np.ndarray,
+        who: Callable[[int], tuple[int, int]],
+    ) -> None:  # fmt: skip
+        """Pieces of a buffer are stored, each by somebody."""
         state.begun |= self.shared[tile.name]
         counts = state.counts[tile.name][buffer]
-        pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
-        new = np.bincount(pieces[mask].ravel(), minlength=len(counts))
+        new = np.bincount(pieces, minlength=len(counts))
+        counts[counts == LOADED] *= new[counts == LOADED] == 0
         if (twice := (new + counts > 1) & (new > 0)).any():
             number = int(np.flatnonzero(twice)[0])
-            warp, lane = thread_of(mask & (pieces == number).any(-1))
+            warp, lane = who(number)
             chunk = number * self.size // CHUNK_BYTES
             what = f"chunk {chunk} is stored a second time before anybody loads it, by warp {warp}, lane {lane}"
             self.refute(here, what, warp=warp, lane=lane, address=self.address(tile.name, number, buffer))
-        np.minimum(counts + new, 2, out=counts, casting="unsafe")
+        counts[new > 0] = np.minimum(counts + new, 2)[new > 0]
 
     def whole(self, counts: np.ndarray, here: Here, tile: str, buffer: int) -> None:
         """What has been stored to a buffer must be the whole box."""
-        missing = self.boxes[tile] & (counts == 0)
+        missing = self.boxes[tile] & ((counts == 0) | (counts == LOADED))
         if missing.any():
             piece = int(np.flatnonzero(missing)[0])
             number = piece * self.size // CHUNK_BYTES
@@ -160,6 +223,7 @@ class Copies(Watching):
         """The end of some tiles: what has been stored since the last loads must be whole, or nothing."""
         for tile in tiles:
             for buffer, row in enumerate(state.counts[tile]):
+                row[row == LOADED] = self.boxes[tile][row == LOADED]
                 if row.any():
                     self.whole(row, here, tile, buffer)
                     row[:] = 0
@@ -192,6 +256,8 @@ class Copies(Watching):
         if tile not in self.stores:
             return f"{tile}: nothing is stored"
         path, access = self.stores[tile]
+        if access.proxy != "generic":
+            return f"{tile}: boxes of {access.instructions} lines of {access.width} values are {onto}"
         around = [s for s in loops_around(self.ir, path) if s.unroll]
         names = ", ".join(["linearId", *(loop.var for loop in around)])
         bounds = [f"0 <= linearId < {max(rounds)}"]

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Wgmma
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
@@ -45,6 +45,9 @@ PART = "warpIdx_z"  # the index of a split k's part
 def tile_sizes(ir: KernelIR, graph: Graph) -> Factors:
     """The extents of each statement's macro tile, by iterator: those of the kernel's macro-MMA.
 
+    Other statements have those of an element of its accumulators; of a warpgroup's product that is a part of its
+    columns.
+
     Raises
     ------
     NoMeaning : the kernel has no matrix product.
@@ -52,7 +55,9 @@ def tile_sizes(ir: KernelIR, graph: Graph) -> Factors:
     shapes = {op.statement: op.product.shape for op in operations(ir.body) if op.product is not None}
     if not shapes:
         raise NoMeaning("the kernel has no matrix product, and no macro tiles")
-    first = next(iter(shapes.values()))
+    m, n, depth = next(iter(shapes.values()))
+    elements = next((len(op.d) for op in operations(ir.body) if isinstance(op, Wgmma)), 1)
+    first = m, n // elements, depth
     return {s.name: shapes.get(s.name, first)[: len(s.iterators)] for s in graph.statements}
 
 

@@ -3,8 +3,8 @@
 A kernel's loop over k tiles comes to the same operations again and again, and with them to the same places: what was
 seen of these once needs no second look. Of each such *instance* it is kept where it goes, for all clients of a run.
 
-An asynchronous copy is complete, to the machine, when it is issued. That all the orders in which a GPU may complete
-copies come to the same is what `verify.order` proves.
+An asynchronous copy is complete, to the machine, when it is issued, and so are boxes and products. That all the orders
+in which a GPU may complete them come to the same is what `verify.order` proves.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Wgmma
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.addresses import Addresses
-from polyvolta.cuda.verify.engine.undecided import Undecided
+from polyvolta.cuda.verify.engine.past_threads import Reach, reaches
 from polyvolta.sets import Aff
 
 
 class Reached(Protocol):
     """An operation that a run has come to (`symbolic.Here`)."""
 
-    path: IrPath
+    at: IrPath
     op: Any
     loops: dict[str, int]
+    mask: np.ndarray | None
 
     @property
     def instance(self) -> tuple: ...
@@ -51,35 +52,27 @@ class Instances:
         self._accesses: dict[IrPath, tuple[Access, ...]] = {}
         self._open: dict[IrPath, tuple[Aff, ...]] = {}
         self._addresses: dict[tuple, tuple[Addresses, ...]] = {}
+        self._reaches: dict[tuple, tuple[Reach, ...]] = {}
 
     def accesses(self, here: Reached) -> tuple[Access, ...]:
-        """What the operation touches.
-
-        Raises
-        ------
-        Undecided : an access past the threads, of a copy engine or a tensor core; what orders those is not known.
-        """
-        found = self._accesses.get(here.path)
+        """What the operation touches."""
+        found = self._accesses.get(here.at)
         if found is None:
-            found = here.op.accesses(self.ir)
-            for a in found:
-                if a.proxy != "generic":
-                    raise Undecided(f"{a.kind} of {a.array}, {a.proxy}: what orders it, is not known here")
-            self._accesses[here.path] = found
+            found = self._accesses[here.at] = here.op.accesses(self.ir)
         return found
 
     def key(self, here: Reached) -> tuple:
         """See `Here.instance`."""
-        found = self._open.get(here.path)
+        found = self._open.get(here.at)
         if found is None:
             numeric = self.threads | here.loops.keys()
             places = (e for a in self.accesses(here) if a.space != "global" for e in a.expressions)
-            found = self._open[here.path] = tuple(e for e in dict.fromkeys(places) if not e.names() <= numeric)
-        return (here.path, *here.loops.values(), *here.values(*found))
+            found = self._open[here.at] = tuple(e for e in dict.fromkeys(places) if not e.names() <= numeric)
+        return (here.at, *here.loops.values(), *here.values(*found))
 
     def addresses(self, here: Reached) -> tuple[Addresses, ...]:
         """See `Here.addresses`."""
-        shared = [a for a in self.accesses(here) if a.space == "shared"]
+        shared = [a for a in self.accesses(here) if a.space == "shared" and a.proxy == "generic"]
         if not shared:
             return ()
         key = here.instance
@@ -88,3 +81,14 @@ class Instances:
                 here.number(e)  # one for all threads: undecided if it isn't
             self._addresses[key] = tuple(Addresses(self.ir, a, here.numbers) for a in shared)
         return self._addresses[key]
+
+    def reaches(self, here: Reached) -> tuple[Reach, ...]:
+        """See `Here.reaches`."""
+        if all(a.proxy == "generic" for a in self.accesses(here)):
+            return ()
+        key = *here.instance, None if here.mask is None else here.mask.tobytes()
+        if isinstance(here.op, Wgmma):
+            key = *key, *here.values(here.op.a.start, here.op.b.start)
+        if key not in self._reaches:
+            self._reaches[key] = reaches(self.ir, here.op, here.numbers, here.mask)
+        return self._reaches[key]

@@ -39,6 +39,7 @@ from polyvolta.cuda.ir.walk import IrPath, put, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.instances import Instances
 from polyvolta.cuda.verify.engine.rings import Rings, Turn, Turning, rings_of
+from polyvolta.cuda.verify.engine.strands import one_execution
 from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Entering, Here, Refutation
 from polyvolta.cuda.verify.engine.symbols import FEW, all_blocks, parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -97,6 +98,8 @@ def run(ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None
 class _Machine:
     def __init__(self, ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None = None) -> None:
         self.ir, self.clients, self.sizes = ir, clients, sizes
+        execution = one_execution(ir)
+        self.program, self.places = execution.body, execution.places
         self.choosing = [c for c in clients if isinstance(c, Choosing)]
         self.seconds = [0.0] * len(clients)
         self.findings: dict[str, Refutation] = {}
@@ -115,8 +118,8 @@ class _Machine:
         for name, value in (self.sizes or {}).items():
             known = known.given(var(name) - value, value - var(name))
         ways = [Way(known, [c.start(self.ir) for c in self.clients])]
-        ways = self.body(self.ir.body, ways, None, ())
-        last = max((path for path, _ in walk(self.ir.body)), default=())
+        ways = self.body(self.program, ways, None, ())
+        last = max((path for path, _ in walk(self.program)), default=())
         for way in ways:
             here = Here(self, last, None, None, way.condition)
             for client, state in zip(self.clients, way.states):
@@ -141,6 +144,8 @@ class _Machine:
     def body(
         self, body: tuple[Stmt, ...], ways: list[Way], mask: np.ndarray | None, at: IrPath, first: int = 0
     ) -> list[Way]:
+        """Run some statements; ways that went apart at one of them may be one again only behind a later one."""
+        whole = any_of([way.condition for way in ways]) if ways else None
         for k, s in enumerate(body, first):
             path = (*at, k)
             try:
@@ -152,8 +157,10 @@ class _Machine:
                     for way in ways:
                         self.op(s, way, mask, path)
             except Undecided as undecided:
-                undecided.path = undecided.path or path  # the innermost statement
+                undecided.path = undecided.path or self.places.get(path, path)  # the innermost statement
                 raise
+            if whole is not None and len(ways) == 1:
+                ways = rejoined(ways, whole)
         return ways
 
     def op(self, op: Op, way: Way, mask: np.ndarray | None, path: IrPath) -> None:
@@ -242,6 +249,8 @@ class _Machine:
                 out += self.trips_of(s, start, upper, entering, mask, path)
             else:
                 self.turn(entering, rings.turned(start.const))
+                if rings.adrift:
+                    self.alike(entering, rings)
                 before, self.rings = self.rings, {**self.rings, **rings.slots}
                 left = self.trips_of(rings.loop, start, upper, entering, mask, path, rings)
                 self.rings = before
@@ -260,6 +269,21 @@ class _Machine:
             for way in ways:
                 for client, state in zip(self.clients, way.states):
                     client.turn(state, by)  # type: ignore[attr-defined]
+
+    def alike(self, ways: Sequence[Way], rings: Rings) -> None:
+        """The slots of rings are all alike: it is no matter which is which.
+
+        Raises
+        ------
+        Undecided : they aren't.
+        """
+        for way in ways:
+            other = way.copy(way.condition)
+            self.turn([other], rings.turned(1))
+            if other.key != way.key:
+                names = ", ".join(rings.slots)
+                where = f"where loop {rings.loop.var} begins or ends"
+                raise Undecided(f"which slot of {names} is which, {where}, depends on sizes")
 
     def trips_of(
         self,
@@ -343,6 +367,8 @@ class _Machine:
         self.turn([other], rings.turned(1))
         if other.key == way.key:
             return [way]
+        if rings.adrift:
+            self.alike([way], rings)
         period = lcm(*rings.slots.values())
         cases = [way.copy(way.condition.given(-((v - n) % period))) for n in range(period)]
         for n, case in enumerate(cases):

@@ -13,6 +13,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, Element, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.empty_sums import Waiting, settle
+from polyvolta.cuda.verify.values.engines.phases import Lines, at_start
 from polyvolta.cuda.verify.values.values import Tags
 
 SLOT = 2  # bytes
@@ -29,14 +30,16 @@ class Memories:
     shared : [slot].
     halves : int8 [slot], WHOLE, LOW or HIGH.
     writers : [slot], the number of the place that wrote it last in `places`; not a part of the state.
+    phases : which phases of barriers are complete.
     waiting : what sums over no k may be called; see `empty_sums`.
     """
 
-    __slots__ = ("_borrowed", "_keys", "halves", "places", "registers", "shared", "waiting", "writers")
+    __slots__ = ("_borrowed", "_keys", "halves", "phases", "places", "registers", "shared", "waiting", "writers")
 
     def __init__(self, registers: dict[str, Tags], shared: Tags, halves: np.ndarray, writers: np.ndarray) -> None:
         self.registers, self.shared, self.halves, self.writers = registers, shared, halves, writers
         self.places: list[IrPath] = []
+        self.phases: Lines = {}
         self.waiting: Waiting | None = None
         self._borrowed: set[str] = set()  # the arrays that copies have, too
         self._keys: dict[str, tuple] = {}  # of arrays that have not changed since
@@ -46,13 +49,15 @@ class Memories:
         """Memories that nothing was written to."""
         registers = {r.name: Tags.unknown(*r.shape, ir.warps, LANES, r.width) for r in ir.registers}
         slots = ir.shared_bytes // SLOT
-        return cls(registers, Tags.unknown(slots), np.zeros(slots, np.int8), np.full(slots, -1, np.int16))
+        made = cls(registers, Tags.unknown(slots), np.zeros(slots, np.int8), np.full(slots, -1, np.int16))
+        made.phases = at_start(ir)
+        return made
 
     def copy(self) -> Memories:
         """Memories of their own; an array is copied when one of the two changes it."""
         self.settle()
         made = Memories(dict(self.registers), self.shared, self.halves, self.writers)
-        made.places, made._keys = self.places, dict(self._keys)
+        made.places, made.phases, made._keys = self.places, self.phases, dict(self._keys)
         self._borrowed, made._borrowed = ({SHARED, *self.registers} for _ in range(2))
         return made
 
@@ -64,7 +69,7 @@ class Memories:
                 self._keys[name] = tags.key()
         if SHARED not in self._keys:
             self._keys[SHARED] = self.shared.key(), self.halves.tobytes()
-        return (*(self._keys[name] for name in self.registers), self._keys[SHARED])
+        return (*(self._keys[name] for name in self.registers), self._keys[SHARED], *self.phases.items())
 
     def settle(self) -> None:
         """Say sums over no k as those that are over all k."""
@@ -133,9 +138,22 @@ class Memories:
         self.own(SHARED)
         self.shared.scatter(at, Tags(values.kind[active], values.at[active]))
         self.halves[at] = halves
+        self.writers[at] = self._place(here)
+
+    def _place(self, here: Here) -> int:
+        """The number of the place where the machine stands."""
         if here.path not in self.places:
             self.places.append(here.path)
-        self.writers[at] = self.places.index(here.path)
+        return self.places.index(here.path)
+
+    def put(self, slots: np.ndarray, values: Tags, here: Here) -> None:
+        """Write values to slots, arrays of any one shape, past the threads."""
+        inside = (slots >= 0) & (slots < len(self.halves))
+        at = slots[inside]
+        self.own(SHARED)
+        self.shared.scatter(at, Tags(values.kind[inside], values.at[inside]))
+        self.halves[at] = WHOLE
+        self.writers[at] = self._place(here)
 
     def load(self, slots: np.ndarray) -> tuple[Tags, np.ndarray, np.ndarray]:
         """The values in slots, the halves of values that they are, and their writers; -1 outside of the memory."""

@@ -9,6 +9,10 @@ turned.
 That is so where the loop reaches what the ring occupies only by such slots, and has floors in c2 nowhere else, not
 even the same ones (sets of registers that trips take in turn do not turn with the ring); other loops are run with the
 slots' own numbers. Behind the loop the slots have their own numbers again, by cases of c2 mod S unless it is all one.
+
+A ring may go on where another loop has left it: then its slots are (c2 + n + a) mod S, n being how many tiles there
+were before, such as ceil(K/64). At the beginning of the loop nobody knows which slot is which, nor at its end; it is no
+matter if all slots are alike then, and undecided if not.
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop, When
 from polyvolta.cuda.ir.walk import operations, put, walk
-from polyvolta.sets import Aff, aff
+from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks
+from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
 Turn = Mapping[str, int]  # tile -> by how many slots: slot r gets what slot r + n had
@@ -35,10 +40,12 @@ class Rings:
     ----------
     loop : with numbers in place of slots.
     slots : of each tile that is a ring, how many.
+    adrift : whether it goes on where nobody knows.
     """
 
     loop: Loop
     slots: Mapping[str, int]
+    adrift: bool = False
 
     def turned(self, by: int) -> Turn:
         """Every ring turned by so many slots."""
@@ -64,17 +71,53 @@ def rings_of(loop: Loop, ir: KernelIR) -> Rings | None:
     found = [a for op in operations(loop.body) for a in op.accesses(ir) if a.space == "shared"]
     said = {a.slot for a in found if loop.var in a.slot.names()}
     slots = {a.array: ir.tile(a.array).buffers for a in found if a.slot in said}
-    if not slots or not _slots_alone(loop, ir) or not all(e.is_constant for e in loop.lower):
+    relative = {e: of_trip(e, loop, ir, slots[a.array]) for a in found if (e := a.slot) in said}
+    bases = {base for base, _ in relative.values()}
+    if not slots or not _slots_alone(loop, ir) or not all(e.is_constant for e in loop.lower) or len(bases) > 1:
+        return None
+    (base,) = bases
+    if base is None or base.names() - {*ir.sizes, *BLOCKS}:
         return None
     for a in found:
         ring = a.array in slots
-        if ring and (a.slot not in said or a.slot_chunks or turns_with(a.slot, loop.var) != slots[a.array]):
+        if ring and (a.slot not in said or a.slot_chunks or relative[a.slot][1] != slots[a.array]):
             return None
         mine = _span(ir, a.array)
         if any(a.array != other and not _apart(mine, _span(ir, other)) for other in slots):
             return None
-    fixed = put(loop.body, lambda e: e.subs({loop.var: aff(0)}) if e in said else e)
-    return Rings(replace(loop, body=fixed), slots)
+    fixed = put(loop.body, lambda e: _number(e, loop.var, base, relative[e][1]) if e in said else e)
+    return Rings(replace(loop, body=fixed), slots, adrift=not base.is_constant)
+
+
+def of_trip(slot: Aff, loop: Loop, ir: KernelIR, count: int) -> tuple[Aff | None, int | None]:
+    """The n and S of a slot (c2 + n + a) mod S, n without a constant; None of another one."""
+    if (period := turns_with(slot, loop.var)) is not None:
+        return aff(0), period
+    line = _line(slot, loop.var, count)
+    if line is None:
+        return None, None
+    known = all_blocks(ir, (loop.var,))
+    if not (known.holds(slot) and known.holds(count - 1 - slot)):
+        return None, None
+    rest = line - var(loop.var)
+    return (None, None) if loop.var in rest.names() else (rest - rest.const, count)
+
+
+def _line(slot: Aff, name: str, count: int) -> Aff | None:
+    """The e of e - S * floor(...), the one floor in a variable."""
+    floors = [(x, c) for x, c in slot.terms if isinstance(x, Floor) and name in x.num.names()]
+    if len(floors) != 1 or floors[0][1] != -count:
+        return None
+    return slot + count * Aff(((floors[0][0], 1),))
+
+
+def _number(slot: Aff, name: str, base: Aff, count: int) -> Aff:
+    """A slot relative to the one of (c2 + base) mod S."""
+    if base.is_constant:
+        return slot.subs({name: aff(0)})
+    line = _line(slot, name, count)
+    assert line is not None
+    return aff((line - base - var(name)).const % count)
 
 
 def turns_with(slot: Aff, name: str) -> int | None:
@@ -96,7 +139,8 @@ def turns_with(slot: Aff, name: str) -> int | None:
 def _slots_alone(loop: Loop, ir: KernelIR) -> bool:
     """Whether floors in a loop's variable are slots and nothing else: the one slot of an operation, said once in it.
 
-    An index of registers or of a tensor may be the same expression; it doesn't turn with the ring.
+    An index of registers or of a tensor may be the same expression; it doesn't turn with the ring. Of an operation that
+    reaches several tiles each may have its slot.
     """
     for _, s in walk(loop.body):
         control = (*s.lower, *s.upper) if isinstance(s, Loop) else s.conditions if isinstance(s, When) else None
@@ -104,7 +148,7 @@ def _slots_alone(loop: Loop, ir: KernelIR) -> bool:
         put(s if control is None else control, lambda e, found=found: found.append(e) or e)
         floors = [e for e in found if any(isinstance(x, Floor) and loop.var in x.num.names() for x, _ in e.terms)]
         slots = () if control is not None else [a.slot for a in s.accesses(ir) if a.space == "shared"]
-        if len(floors) > 1 or not all(e in slots for e in floors):
+        if any(floors.count(e) > slots.count(e) for e in floors) or len(floors) > max(1, len(slots)):
             return False
     return True
 

@@ -25,6 +25,7 @@ from polyvolta.sets import Aff, var
 if TYPE_CHECKING:
     from polyvolta.cuda.verify.engine.addresses import Addresses
     from polyvolta.cuda.verify.engine.instances import Instances
+    from polyvolta.cuda.verify.engine.past_threads import Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +116,11 @@ class Entering(Protocol):
 
 
 class Running(Protocol):
-    """What all places of a run have in common: the kernel, the unrolled loops around, the slots of each ring that is
-    said relative to the trip, what has been found so far."""
+    """What all places of a run have in common: the kernel, where in it the program's statements stand, the unrolled
+    loops around, the slots of each ring that is said relative to the trip, what has been found so far."""
 
     ir: KernelIR
+    places: Mapping[IrPath, IrPath]
     sizes: Mapping[str, int] | None
     loops: dict[str, int]
     rings: dict[str, int]
@@ -136,20 +138,30 @@ class Here:
     Attributes
     ----------
     ir : the kernel.
-    path, op : the operation and where it stands; between operations the loop, or the last one.
+    path, op : the operation and where it stands in the kernel; between operations the loop, or the last one.
+    at : where it stands in the program that is run, which is another one if the kernel has roles (`strands`).
     mask : bool [warp, 32], the threads that take part; None: all.
     loops : the variables of unrolled loops around, with their values.
     condition : what is known of sizes, blockIdx.* and the variables of symbolic loops.
     """
 
-    __slots__ = ("_instance", "condition", "ir", "loops", "machine", "mask", "op", "path")
+    __slots__ = ("_instance", "_one", "at", "condition", "ir", "loops", "machine", "mask", "op", "path")
 
     def __init__(
         self, machine: Running, path: IrPath, op: Stmt | None, mask: np.ndarray | None, condition: Condition
     ) -> None:
-        self.machine, self.ir, self.path, self.op, self.mask = machine, machine.ir, path, op, mask
+        self.machine, self.ir, self.op, self.mask = machine, machine.ir, op, mask
+        self.at, self.path = path, machine.places.get(path, path)
         self.loops, self.condition = machine.loops, condition
         self._instance: tuple | None = None
+        self._one: tuple[int, int] | None = None
+
+    def by(self, warp: int, lane: int) -> Here:
+        """The same place with one thread, in arrays of what it alone does: whatever their axes are, it is the one who
+        is named."""
+        made = Here(self.machine, self.at, self.op, None, self.condition)
+        made.loops, made._one = self.loops, (warp, lane)
+        return made
 
     @property
     def exact(self) -> bool:
@@ -177,13 +189,23 @@ class Here:
 
     @property
     def addresses(self) -> tuple[Addresses, ...]:
-        """Where the operation's accesses to shared memory go, in their order.
+        """Where the threads' own accesses to shared memory go, in their order.
 
         Raises
         ------
         Undecided : a place that has no single value for each thread here, or a round that differs between threads.
         """
         return self.machine.instances.addresses(self)
+
+    @property
+    def reaches(self) -> tuple[Reach, ...]:
+        """Where copy engines and tensor cores reach in shared memory for the threads that take part.
+
+        Raises
+        ------
+        Undecided : as with `addresses`, or a warpgroup's threads don't say the same.
+        """
+        return self.machine.instances.reaches(self)
 
     def split(self, e: Aff) -> tuple[Aff, np.ndarray]:
         """An expression as a symbolic part, without a constant, and numbers, int64 [warp, 32].
@@ -260,6 +282,8 @@ class Here:
         ----------
         where : when it happens, each `e >= 0`; nothing is recorded where that is impossible.
         """
+        if self._one is not None:
+            warp, lane = self._one
         known = self.machine.findings.get(proof)
         if known is not None and all(known.point[n] for n in self.ir.sizes):
             return

@@ -1,4 +1,5 @@
-"""Matrix loads: whether what the lanes of a warp get by `ldmatrix` is what their ownership map says.
+"""Matrix loads and stores: whether what the lanes of a warp get by `ldmatrix`, or give by `stmatrix`, is what their
+ownership map says.
 
 Who names a line of shared memory and who gets its values are two things. By the instruction's distribution a value of
 a lane is one place of the line that another lane names; so the values of a fragment are
@@ -8,7 +9,9 @@ a lane is one place of the line that another lane names; so the values of a frag
 and that must be the ownership map, { [lane, i] -> [row, k] }, of all 32 lanes and all values. The distribution itself
 is compared with what the manual says, written down here a second time.
 
-Source: PTX ISA, "Warp-level matrix load instruction: ldmatrix".
+A matrix store is the same turned round, values going where the load has them from.
+
+Source: PTX ISA, "Warp-level matrix load instruction: ldmatrix", "Warp-level matrix store instruction: stmatrix".
 """
 
 from __future__ import annotations
@@ -18,13 +21,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, LoadMatrix
+from polyvolta.cuda.ir.kernel_ir import KernelIR, LoadMatrix, StoreMatrix
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.target.matrix_load import MatrixLoad, MatrixStore
 from polyvolta.cuda.verify.report.records import CounterExample
 from polyvolta.cuda.verify.values.gathering import table, text
 
-LDMATRIX = "ldmatrix"  # what the manual below is about
+OF_MANUAL = ("ldmatrix", "stmatrix")  # what the manual below is about
+Moved = LoadMatrix | StoreMatrix
 
 
 def manual(transposed: bool, lane: int, value: int) -> tuple[int, int]:
@@ -40,14 +45,19 @@ def manual(transposed: bool, lane: int, value: int) -> tuple[int, int]:
     return (8 * matrix + along, across) if transposed else (8 * matrix + across, along)
 
 
-def matrix_loads(ir: KernelIR) -> Iterator[tuple[IrPath, LoadMatrix]]:
-    """The matrix loads of a kernel, with where they stand."""
-    return ((at, s) for at, s in walk(ir.body) if isinstance(s, LoadMatrix))
+def matrix_loads(ir: KernelIR) -> Iterator[tuple[IrPath, Moved]]:
+    """The matrix loads and stores of a kernel, with where they stand."""
+    return ((at, s) for at, s in walk(ir.body) if isinstance(s, LoadMatrix | StoreMatrix))
+
+
+def _of(s: Moved) -> MatrixLoad | MatrixStore:
+    """The instruction."""
+    return s.load if isinstance(s, LoadMatrix) else s.store
 
 
 def relations(ir: KernelIR) -> list[str]:
     """What each kind of matrix load composes, in words; [] without any."""
-    found = dict.fromkeys((s.load.name(s.count, s.transposed), s.tile, _share(s), s.lines) for _, s in matrix_loads(ir))
+    found = dict.fromkeys((_of(s).name(s.count, s.transposed), s.tile, _share(s), s.lines) for _, s in matrix_loads(ir))
     return [f"{name} of {tile}: {share} of the lines {lines}" for name, tile, share, lines in found]
 
 
@@ -55,17 +65,18 @@ def undelivered(ir: KernelIR) -> tuple[CounterExample, IrPath] | None:
     """A matrix load that brings a lane something else than its ownership map says."""
     for at, s in matrix_loads(ir):
         case = None
-        if s.load.title == LDMATRIX:
+        if _of(s).title in OF_MANUAL:
             case = _unlike_manual(_share(s), s.transposed)
-        case = case or _misdelivered(_share(s), s.lines, s.ownership, ir.tile(s.tile).order[-1], s.operand, s.tile)
+        case = case or _misdelivered(_share(s), s.lines, s.ownership, ir.tile(s.tile).order[-1],
+                                    s.operand if isinstance(s, LoadMatrix) else "d", s.tile)  # fmt: skip
         if case is not None:
             return case, at
     return None
 
 
-def _share(s: LoadMatrix) -> IndexMap:
+def _share(s: Moved) -> IndexMap:
     """{ [lane, i] -> [source, place] }: which value of which lane's line each value of an instruction is."""
-    return s.load.distribution(s.count, s.transposed)
+    return _of(s).distribution(s.count, s.transposed)
 
 
 @lru_cache(maxsize=64)

@@ -115,7 +115,7 @@ class Order:
         closed, exact = self.edges.transitive_closure()
         if not exact:
             what = "the order of copies, waits and barriers has no exact transitive closure"
-            raise Undecided(what, where=str(self.edges))
+            raise Undecided(what, where=str(self.relations.in_sizes(self.edges)))
         return closed
 
     # ---- questions

@@ -103,10 +103,11 @@ class HappensBefore:
         """The order of copies, waits and barriers of the block; where threads wait differently, for the first ones."""
         return self._order(self._copies[0])
 
-    @property
+    @cached_property
     def relation(self) -> str:
         """The edges of the order, in words."""
-        return f"happens-before is {self.order.edges}, closed transitively (exact); of threads each runs in its order"
+        edges = self.relations.in_sizes(self.order.edges)
+        return f"happens-before is {edges}, closed transitively (exact); of threads each runs in its order"
 
     @property
     def _copies(self) -> list[Event]:
@@ -188,8 +189,9 @@ class HappensBefore:
             bad = bad & after if late else bad - after
         elif late:
             return None
-        point = _smallest(bad, self.ir.sizes)
-        return None if point is None else self._case(pair, point)
+        sizes = [self.relations.column(n) for n in self.relations.params if n in self.ir.sizes]
+        point = _smallest(bad, sizes)
+        return None if point is None else self._case(pair, self.relations.values(point))
 
     def _case(self, pair: _Pair, point: Mapping[str, int]) -> Found:
         """A counter-example at some sizes and values of the two events' loop variables, the other one's primed."""
@@ -314,10 +316,15 @@ def _holds(relation: Map, one: Event, other: Event, point: Mapping[str, int], re
     return not (relations.pairs(one, other, [fixed]) & relation).is_empty()
 
 
-def _smallest(bad: Map, sizes: tuple[str, ...]) -> dict[str, int] | None:
-    """The smallest sizes and values of loop variables in a relation, rather without a size of 0; None: it is empty."""
+def _smallest(bad: Map, sizes: Sequence[str]) -> dict[str, int] | None:
+    """The smallest sizes and values of loop variables in a relation, rather without a size of 0; None: it is empty.
+
+    Parameters
+    ----------
+    sizes : the parameters that are sizes, or multiples.
+    """
     params = bad.param_names
-    for part in (_positive(bad, [n for n in params if n in sizes]), bad):
+    for part in (_positive(bad, sizes), bad):
         for space, pieces in part.parts:
             names = (*params, *space.dims)
             points = Set._of((), [(Space(None, Tuple(None, names)), pieces)])
@@ -330,7 +337,7 @@ def _smallest(bad: Map, sizes: tuple[str, ...]) -> dict[str, int] | None:
     return None
 
 
-def _positive(bad: Map, sizes: list[str]) -> Map:
+def _positive(bad: Map, sizes: Sequence[str]) -> Map:
     """The part of a relation in which some sizes are not 0."""
     for n in sizes:
         bad = bad.intersect_params(Set(f"[{n}] -> {{ : {n} >= 1 }}"))

@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Roles, Stmt, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbols import parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -72,6 +72,7 @@ class Event:
     touches : what accesses reach.
     mask : of what is no access the threads that take part; None: all.
     pending : of a wait how many groups may be on their way.
+    ops : the operations that it stands for, with numbers for unrolled loops, where readers need these (`roles`).
     """
 
     name: str
@@ -83,29 +84,35 @@ class Event:
     touches: tuple[Touch, ...] = ()
     mask: np.ndarray | None = None
     pending: int = 0
+    ops: tuple[Operation, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
-class _Leaf:
+class Leaf:
+    """An operation, or a part of it, in the order of the program."""
+
     kind: str
     path: IrPath
     mask: np.ndarray | None
     touch: Touch | None = None
     pending: int = 0
     where: tuple[Constraints, ...] = ALWAYS
+    op: Operation | None = None
 
 
 @dataclass(slots=True, eq=False)
-class _Repeat:
+class Repeat:
+    """A loop that stays a symbol."""
+
     loop: Loop
     lower: tuple[Aff, ...]
     upper: tuple[Aff, ...]
     path: IrPath
-    body: list[_Leaf | _Repeat]
+    body: list[Leaf | Repeat]
     where: tuple[Constraints, ...] = ALWAYS
 
 
-_Node = _Leaf | _Repeat
+Node = Leaf | Repeat
 
 
 def events_of(ir: KernelIR) -> tuple[Event, ...]:
@@ -115,16 +122,16 @@ def events_of(ir: KernelIR) -> tuple[Event, ...]:
     ------
     Undecided : a condition or bound that mixes threads and sizes in a way that has no exact answer here.
     """
-    nodes = _Reader(ir).body(ir.body, (), 0, {}, None)
-    counts: dict[str, int] = {}
-    return tuple(_events(nodes, (), (), ALWAYS, counts))
+    return as_events(Reader(ir).body(ir.body, (), 0, {}, None))
 
 
 # ---- the program as nodes
 
 
 @dataclass(slots=True)
-class _Reader:
+class Reader:
+    """Reads a kernel's program as nodes."""
+
     ir: KernelIR
     threads: Mapping[str, np.ndarray] = field(init=False)
 
@@ -133,9 +140,9 @@ class _Reader:
 
     def body(
         self, stmts: Sequence[Stmt], at: IrPath, first: int, loops: Mapping[str, int], mask: np.ndarray | None
-    ) -> list[_Node]:
+    ) -> list[Node]:
         """The nodes of some statements, run by the threads of a mask with some values of the unrolled loops around."""
-        out: list[_Node] = []
+        out: list[Node] = []
         for k, s in enumerate(stmts, first):
             path = (*at, k)
             try:
@@ -144,16 +151,31 @@ class _Reader:
                         out += self.loop(s, path, loops, mask)
                     case When():
                         out += self.when(s, path, loops, mask)
-                    case _:
+                    case Roles():
+                        out += self.roles(s, path, loops, mask)
+                    case Operation():
                         out += self.operation(s, path, loops, mask)
+                    case _:
+                        raise Undecided(f"{type(s).__name__}: the order of what is in it is not known here")
             except Undecided as undecided:
                 undecided.path = undecided.path or path
                 raise
         return out
 
+    def roles(self, s: Roles, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[Node]:
+        """The roles' bodies one after the other, each for its own warps."""
+        out: list[Node] = []
+        first = 0
+        for role in s.roles:
+            warp = np.arange(self.ir.warps)[:, None] - role.first
+            own = np.broadcast_to((warp >= 0) & (warp < role.warps), (self.ir.warps, LANES))
+            out += self.body(role.body, path, first, loops, own if mask is None else own & mask)
+            first += len(role.body)
+        return out
+
     def operation(
         self, op: Operation, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None
-    ) -> Iterator[_Leaf]:
+    ) -> Iterator[Leaf]:
         for access in op.accesses(self.ir):
             if access.proxy != "generic":
                 raise Undecided(f"{access.kind} of {access.array}, {access.proxy}: what orders it, is not known here")
@@ -161,13 +183,13 @@ class _Reader:
                 kind = READ if not access.writes else STORE if access.when == "issue" else COPY
                 if kind == READ and access.when != "issue":
                     raise Undecided(f"a read of {access.array} that is done later")
-                yield _Leaf(kind, path, mask, Touch(path, access, loops, mask))
+                yield Leaf(kind, path, mask, Touch(path, access, loops, mask))
         if op.orders is not None:
-            yield _Leaf(BARRIER if op.orders == "block" else FENCE, path, mask)
+            yield Leaf(BARRIER if op.orders == "block" else FENCE, path, mask)
         if op.commits:
-            yield _Leaf(COMMIT, path, mask)
+            yield Leaf(COMMIT, path, mask)
         if op.awaits is not None:
-            yield _Leaf(WAIT, path, mask, pending=op.awaits)
+            yield Leaf(WAIT, path, mask, pending=op.awaits)
 
     def split(self, e: Aff, loops: Mapping[str, int]) -> tuple[Aff, np.ndarray]:
         """An expression as a symbolic part, without a constant, and numbers [warp, 32]."""
@@ -177,7 +199,7 @@ class _Reader:
         numbers = np.asarray(own.evaluate(self.threads), np.int64)  # type: ignore[arg-type]
         return symbolic, np.broadcast_to(numbers, shape)
 
-    def loop(self, s: Loop, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[_Node]:
+    def loop(self, s: Loop, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[Node]:
         ends = [self.split(e, loops) for e in (*s.lower, *s.upper)]
         if any((numbers != numbers.flat[0]).any() for _, numbers in ends):
             raise Undecided(f"the bounds of loop {s.var} differ between threads")
@@ -188,10 +210,10 @@ class _Reader:
         inside = self.body(s.body, path, 0, {n: v for n, v in loops.items() if n != s.var}, mask)
         if inside and s.step > 1 and len(lower) > 1:
             raise Undecided(f"loop {s.var} begins at the largest of several values and goes in steps of {s.step}")
-        return [_Repeat(s, lower, upper, path, inside)] if inside else []
+        return [Repeat(s, lower, upper, path, inside)] if inside else []
 
-    def when(self, s: When, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[_Node]:
-        out: list[_Node] = []
+    def when(self, s: When, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[Node]:
+        out: list[Node] = []
         for threads, conditions in self.cases(s.conditions, loops):
             active = threads if mask is None else threads & mask
             if not active.any():
@@ -232,23 +254,24 @@ def _alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
     return one is other or (one is not None and other is not None and bool((one == other).all()))
 
 
-def _all_alike(ones: Sequence[_Node], others: Sequence[_Node]) -> bool:
+def _all_alike(ones: Sequence[Node], others: Sequence[Node]) -> bool:
     """Whether two rows of nodes are the same but for where they stand."""
     return len(ones) == len(others) and all(map(_same, ones, others))
 
 
-def _same(a: _Node, b: _Node) -> bool:
+def _same(a: Node, b: Node) -> bool:
     match a, b:
-        case _Leaf(), _Leaf():
+        case Leaf(), Leaf():
             touched = a.touch is b.touch or (a.touch is not None and b.touch is not None and a.touch.like(b.touch))
-            return touched and (a.kind, a.pending, a.where) == (b.kind, b.pending, b.where) and _alike(a.mask, b.mask)
-        case _Repeat(), _Repeat():
+            alike = (a.kind, a.pending, a.where, a.op) == (b.kind, b.pending, b.where, b.op)
+            return touched and alike and _alike(a.mask, b.mask)
+        case Repeat(), Repeat():
             head = lambda r: (r.loop.var, r.lower, r.upper, r.loop.step, r.where)  # noqa: E731
             return head(a) == head(b) and _all_alike(a.body, b.body)
     return False
 
 
-def _given(node: _Node, where: tuple[Constraints, ...]) -> _Node:
+def _given(node: Node, where: tuple[Constraints, ...]) -> Node:
     return replace(node, where=both(where, node.where))
 
 
@@ -261,8 +284,13 @@ def both(a: tuple[Constraints, ...], b: tuple[Constraints, ...]) -> tuple[Constr
 # ---- nodes as events
 
 
+def as_events(nodes: Sequence[Node]) -> tuple[Event, ...]:
+    """The events of a program's nodes, in their order."""
+    return tuple(_events(nodes, (), (), ALWAYS, {}))
+
+
 def _events(
-    nodes: Sequence[_Node], dims: tuple[str, ...], at: tuple[int, ...], where: tuple[Constraints, ...],
+    nodes: Sequence[Node], dims: tuple[str, ...], at: tuple[int, ...], where: tuple[Constraints, ...],
     counts: dict[str, int],
 ) -> Iterator[Event]:  # fmt: skip
     """The events of nodes below some loops."""
@@ -271,7 +299,7 @@ def _events(
         if position < k:
             continue
         domain = both(where, node.where)
-        if isinstance(node, _Repeat):
+        if isinstance(node, Repeat):
             v, s = var(node.loop.var), node.loop.step
             if node.loop.var in dims:
                 raise Undecided(f"a loop {node.loop.var} stands in a loop of that name")
@@ -282,14 +310,23 @@ def _events(
             continue
         k = position + 1
         touches = [node.touch] if node.touch is not None else []
+        ops = [node.op] if node.op is not None else []
         while touches and k < len(nodes) and _follows(node, nodes[k]):
             touches.append(nodes[k].touch)  # type: ignore[union-attr, arg-type]
+            further = nodes[k].op  # type: ignore[union-attr]
+            ops += [further] if further is not None and further is not ops[-1] else []
             k += 1
         counts[node.kind] = counts.get(node.kind, 0) + 1
         name = f"{node.kind.replace(' ', '_')}{counts[node.kind]}"
-        yield Event(name, node.kind, node.path, dims, (*at, position), domain, tuple(touches), node.mask, node.pending)
+        more = tuple(touches), node.mask, node.pending, tuple(ops)
+        yield Event(name, node.kind, node.path, dims, (*at, position), domain, *more)
 
 
-def _follows(first: _Leaf, node: _Node) -> bool:
+def _follows(first: Leaf, node: Node) -> bool:
     """Whether an access is one event with the one before."""
-    return isinstance(node, _Leaf) and node.kind == first.kind and node.where == first.where
+    if not isinstance(node, Leaf) or node.kind != first.kind or node.where != first.where:
+        return False
+    if first.op is None or node.op is None:
+        return first.op is node.op
+    one, other = (getattr(n.op, "phase", None) for n in (first, node))
+    return one == other and _alike(first.mask, node.mask)

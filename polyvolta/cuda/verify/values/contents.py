@@ -21,15 +21,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK, KernelIR, Loop
+from polyvolta.cuda.ir.kernel_ir import CHUNK, KernelIR, Loop, StoreMatrix
 from polyvolta.cuda.ir.walk import IrPath, arrays_of, operations
 from polyvolta.cuda.verify.engine.memories import SHARED, SLOT, Memories
 from polyvolta.cuda.verify.engine.rings import Turn, places
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.report.records import Verdict
 from polyvolta.cuda.verify.values import sums
-from polyvolta.cuda.verify.values.effects import Knowledge, apply
+from polyvolta.cuda.verify.values.effects import apply
 from polyvolta.cuda.verify.values.empty_sums import Finished, Waiting
+from polyvolta.cuda.verify.values.engines.knowledge import Knowledge
+from polyvolta.cuda.verify.values.engines.phases import entered, said_with
 from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
 from polyvolta.cuda.verify.values.products import Products
 from polyvolta.cuda.verify.values.values import UNKNOWN, Computed, Load, Skeleton, Sum, Table, Tags, leaves_of
@@ -68,6 +70,7 @@ class Contents:
         At c2 = 0 an element A[i, k] is A[i, 64*c2 + k]; so it can be compared with what a later trip loads.
         """
         since = var(loop.var) - start
+        state.phases = entered(state.phases, loop, start)
         if here.path not in self.moves:
             self.moves[here.path] = moves_of(loop, self.ir)
         for name, moves in self.moves[here.path].items():
@@ -93,6 +96,7 @@ class Contents:
             return substituted(skeleton, loop.var, replaced)
 
         state.own()
+        state.phases = said_with(state.phases, loop.var, replaced)
         self._rename(state.arrays(), moved)
 
     def turn(self, state: Memories, by: Turn) -> None:
@@ -107,6 +111,7 @@ class Contents:
         past = here.condition.value(var(loop.var)) if here.exact else None
         if past is None:
             self._forget(state, loop)
+        state.phases = said_with(state.phases, loop.var, last if past is None else aff(past))
         over: list[bool] = []
 
         def moved(skeleton: Skeleton) -> Moved | None:
@@ -143,7 +148,8 @@ class Contents:
         """
         names, known = self.meaning.names, self.known
         if proof == "fresh":
-            tiles = [t.name for t in self.ir.tiles if t.layout is not None]
+            results = {op.tile for op in operations(self.ir.body) if isinstance(op, StoreMatrix)}
+            tiles = [t.name for t in self.ir.tiles if t.layout is not None and t.name not in results]
             statement = f"what fragments read of {' and '.join(tiles)} was written there, for the k tile that is due"
             return Verdict(statement, "; ".join(n for t in tiles for n in known.tiles.get(t, ())))
         if proof == "sums":

@@ -4,28 +4,49 @@ An operation is a matrix product if it has a `product`, and goes through an exch
 its class is. Which arrays these are about is read off the accesses: a product's first ones read d, a and b; what stores
 to a buffer reads registers and writes shared memory, and what loads from one does the opposite. An operation that has a
 product or a plan and touches something else is one about which nothing is decided here.
+
+A warpgroup's product has its operands in shared memory, and its accumulators are several elements: fragments side by
+side, of which each warp has its share. What a warp has is a macro-MMA's result for it, as one lies in an exchange.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from polyvolta.cuda.ir.kernel_ir import Access, Exchange, KernelIR, Loop, Op, When
+from polyvolta.cuda.ir.kernel_ir import LANES, Access, Exchange, KernelIR, Op, Wgmma
 from polyvolta.cuda.ir.walk import IrPath, walk
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.engine.symbolic import Undecided
+from polyvolta.cuda.verify.values.gathering import table
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """d += a @ b of register arrays, by name."""
+    """d += a @ b of register arrays, by name; of a warpgroup a and b are tiles."""
 
     path: IrPath
     macro: MacroMma
     d: str
     a: str
     b: str
+    op: Op
+
+    @property
+    def of_warpgroup(self) -> bool:
+        return isinstance(self.op, Wgmma)
+
+    @property
+    def warp(self) -> MacroMma:
+        """The macro-MMA whose result is what a warp has in one element of d.
+
+        Raises
+        ------
+        Undecided : warps, or elements, don't have theirs alike.
+        """
+        return share(self.macro, len(self.op.d)) if isinstance(self.op, Wgmma) else self.macro
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +68,7 @@ class Exchanged:
 
 def statements(ir: KernelIR) -> Iterator[tuple[IrPath, Op]]:
     """Every operation with its path, in program order."""
-    return ((at, s) for at, s in walk(ir.body) if not isinstance(s, Loop | When))
+    return ((at, s) for at, s in walk(ir.body) if isinstance(s, Op))
 
 
 def operands(op: Op, accesses: Sequence[Access]) -> tuple[MacroMma, tuple[Access, Access, Access]]:
@@ -79,10 +100,31 @@ def products(ir: KernelIR) -> list[Product]:
     """
     found = []
     for at, op in statements(ir):
-        if op.product is not None:
+        if isinstance(op, Wgmma):
+            found.append(Product(at, op.macro, op.d[0].array, op.a.tile, op.b.tile, op))
+        elif op.product is not None:
             macro, of = operands(op, op.accesses(ir))
-            found.append(Product(at, macro, *(x.array for x in of)))
+            found.append(Product(at, macro, *(x.array for x in of), op))
     return found
+
+
+@lru_cache(maxsize=64)
+def share(macro: MacroMma, elements: int) -> MacroMma:
+    """A warpgroup's product as the one of the first warp and the first of so many elements; all others are like it.
+
+    Raises
+    ------
+    Undecided : they aren't.
+    """
+    (thread, threads), (value, values) = macro.d.inputs
+    width, warps = values // elements, threads // LANES
+    own = table(macro.d).reshape(warps, LANES, elements, width, 2)
+    first = own[:, :1, :, :1]
+    if values % elements or (own - first != (own - first)[:1, :, :1]).any():
+        raise Undecided(f"the warps of a warpgroup have results of {macro.name} that lie there in different ways")
+    rows, columns = (int(x) for x in own[0, :, 0].reshape(-1, 2).max(0) + 1)
+    d = IndexMap(((thread, LANES), (value, width)), macro.d.outputs)
+    return replace(macro, shape=(rows, columns, macro.shape[2]), d=d)
 
 
 def exchanged(ir: KernelIR, at: IrPath, op: Op) -> Exchanged | None:

@@ -8,7 +8,7 @@ have been written; a fragment must be the tile's elements at its place; operands
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,14 +17,16 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import CHUNK
 from polyvolta.cuda.verify.engine.addresses import byte_text, layout_of, offsets
 from polyvolta.cuda.verify.engine.memories import HIGH, LOW, SLOT, WHOLE, Memories
+from polyvolta.cuda.verify.engine.past_threads import SIDES
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.fragments.transfers import loaded
 from polyvolta.cuda.verify.values import sums
-from polyvolta.cuda.verify.values.expressions import Meaning, extent_of
-from polyvolta.cuda.verify.values.products import Products
+from polyvolta.cuda.verify.values.engines import asynchronous
+from polyvolta.cuda.verify.values.engines.knowledge import Knowledge
+from polyvolta.cuda.verify.values.expressions import extent_of
 from polyvolta.cuda.verify.values.reads import Read
-from polyvolta.cuda.verify.values.results import Notes, check_store
+from polyvolta.cuda.verify.values.results import check_store
 from polyvolta.cuda.verify.values.values import (
     UNKNOWN,
     Computed,
@@ -32,7 +34,6 @@ from polyvolta.cuda.verify.values.values import (
     Scalar,
     Skeleton,
     Sum,
-    Table,
     Tags,
     combinations,
     composed,
@@ -41,28 +42,6 @@ from polyvolta.cuda.verify.values.values import (
     narrowed,
 )
 from polyvolta.graph.functions.formats import KINDS
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """What is known of a kernel beside its state.
-
-    Parameters
-    ----------
-    meaning : the graph's.
-    table : of skeletons.
-    products : the macro-MMAs.
-    tiles : for each shared tile the operands that fragments of it were, in words.
-    parts : for each product the places of a k tile that the parts of a split K have.
-    notes : what was seen of results.
-    """
-
-    meaning: Meaning
-    table: Table
-    products: Products
-    tiles: dict[str, dict[str, None]] = field(default_factory=dict)
-    parts: dict[int, dict[int, None]] = field(default_factory=dict)
-    notes: Notes = field(default_factory=Notes)
 
 
 def apply(known: Knowledge, state: Memories, here: Here) -> None:
@@ -277,10 +256,18 @@ def _fragment(
         if halves[spot] != WHOLE:
             why = "where half of an fp32 value lies"
         read.refute(here, spot, why, writer)
-    else:
+    elif op.operand in SIDES:  # what else is loaded is looked at where it is stored
         for spot, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
             read.refute(here, spot, why, state.writer(int(writers[spot])), proofs, when)
     state.write(op.target, values, here)
+
+
+def _store_matrix(known: Knowledge, state: Memories, here: Here) -> None:
+    op = here.op
+    assert isinstance(op, kir.StoreMatrix)
+    values = state.element(op.source, here)
+    slots, _ = loaded(here, op, values.kind.shape[-1])
+    state.store(slots, _rounded(known, values), here)
 
 
 def _async_copy(known: Knowledge, state: Memories, here: Here) -> None:
@@ -409,7 +396,9 @@ EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
     kir.TakeRun: _take_run,
     kir.Barrier: _orders,
     kir.LoadMatrix: _load_matrix,
+    kir.StoreMatrix: _store_matrix,
     kir.AsyncCopy: _async_copy,
     kir.CommitCopies: _orders,
     kir.WaitCopies: _orders,
+    **asynchronous.EFFECTS,
 }

@@ -179,7 +179,7 @@ def _takes(ir: KernelIR, own: list[Taken]) -> Found | None:
 
 def _unfit(ir: KernelIR, at: IrPath, registers: str, wrong: Callable[[MacroMma], Fault | None]) -> Found | None:
     """What is wrong with taking the accumulators of an array for those of the products that end there."""
-    faults = [wrong(m) for m in dict.fromkeys(p.macro for p in products(ir) if p.d == registers)]
+    faults = [wrong(m) for m in dict.fromkeys(p.warp for p in products(ir) if p.d == registers)]
     if not faults:
         _nothing_else(ir, "registers", registers)
         return CounterExample(f"no product has its result in {registers}"), at, None

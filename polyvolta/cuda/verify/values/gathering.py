@@ -134,6 +134,25 @@ def gathers(macro: MacroMma) -> Gathers:
     return Gathers(tuple(found))
 
 
+@lru_cache(maxsize=64)
+def of_matrices(macro: MacroMma) -> Gathers:
+    """The one instruction of a product of matrices that lie in shared memory, A [row, k] and B [column, k].
+
+    Threads have the result alone, where the macro-MMA's map says.
+    """
+    m, n, depth = macro.shape
+    place = table(macro.d)
+    inside = ((place >= 0) & (place < (m, n))).all(-1)
+    if not inside.all():
+        thread, value = (int(x) for x in np.argwhere(~inside)[0])
+        what = f"value {value} of thread {thread} is {text('D', place[thread, value])}, which {macro.name} has not"
+        return Gathers((), (what, None))
+    a = depth * np.arange(m)[:, None] + np.arange(depth)
+    b = depth * np.arange(n) + np.arange(depth)[:, None]
+    d = place[..., 0] * n + place[..., 1]
+    return Gathers((Gather(slice(0, d.shape[1]), a[None], b[None], d, np.zeros(d.shape, np.int64)),))
+
+
 # ---- units
 
 

@@ -18,8 +18,12 @@ fragment load must hand out what the macro-MMA that uses it expects.
 
 Matrix loads have a map of their own, the instruction's distribution; see `matrix_loads`.
 
-Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type", and those for mma.m16n8k8 and
-mma.m16n8k16.
+A warpgroup's product takes its operands from shared memory, and who has what is a question about D alone: its map is
+compared with the manual's, thread by thread of the 128, and is a bijection. That descriptors lead to the operands is a
+proof of its own (`layouts`).
+
+Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type", for mma.m16n8k8 and mma.m16n8k16,
+and "Register Fragments for wgmma.mma_async.m64nNk16".
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, LoadMatrix
+from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, LoadMatrix, Wgmma
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
@@ -43,6 +47,7 @@ from polyvolta.cuda.verify.values.exchanges import exchange
 from polyvolta.cuda.verify.values.gathering import Wrong, held, table, text, unit_text
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
+from polyvolta.sets import aff
 
 
 def manual(operand: str, layout: str, lane: int, value: int) -> tuple[int, int]:
@@ -79,6 +84,16 @@ def manual_m16n8(operand: str, layout: str, lane: int, value: int) -> tuple[int,
     return across, along + (8 * (value >> 2) if operand == "a" else 0)
 
 
+def manual_m64(thread: int, value: int) -> tuple[int, int]:
+    """The element of D of m64nNk16 that a value of a warpgroup's thread is.
+
+    >>> manual_m64(37, 6)
+    (25, 10)
+    """
+    warp, lane = divmod(thread, LANES)
+    return 16 * warp + (lane >> 2) + 8 * (value >> 1 & 1), 8 * (value >> 2) + 2 * (lane & 3) + (value & 1)
+
+
 Element = Callable[[str, str, int, int], tuple[int, int]]
 
 
@@ -102,6 +117,28 @@ def wrong_macro(macro: MacroMma) -> Wrong | None:
     Cost: a few thousand steps, once for each macro-MMA.
     """
     return next(_faults(macro), None)
+
+
+@lru_cache(maxsize=64)
+def wrong_warpgroup(macro: MacroMma) -> Wrong | None:
+    """What is wrong with a warpgroup's product, if something is."""
+    return next(_warpgroup_faults(macro), None)
+
+
+def _warpgroup_faults(macro: MacroMma) -> Iterator[Wrong]:
+    (_, threads), (_, values) = macro.d.inputs
+    m, n, depth = macro.shape
+    if (m, depth, threads, values) != (64, 16, 4 * LANES, n // 2):
+        what = f"{macro.name} of {m} x {n} x {depth} by {threads} threads of {values} values"
+        yield f"{what} is no product of the manual", None
+        return
+    found = table(macro.d)
+    for thread, value in np.ndindex(*found.shape[:2]):
+        wanted, own = manual_m64(thread, value), (int(found[thread, value, 0]), int(found[thread, value, 1]))
+        if own != wanted:
+            what = f"value {value} of thread {thread} is {text('D', wanted)} of {macro.name}, not {text('D', own)}"
+            yield what, thread % LANES
+    yield from _bijection(macro.d, (m, n))
 
 
 def _faults(macro: MacroMma) -> Iterator[Wrong]:
@@ -240,6 +277,10 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
     macros = list(dict.fromkeys(p.macro for p in of))
     if not macros:
         raise NoMeaning("the kernel has no matrix product")
+    if all(p.of_warpgroup for p in of):
+        return _warpgroups(ir, of, macros)
+    if any(p.of_warpgroup for p in of):
+        raise Undecided("products of warps and of warpgroups in one kernel")
     wrong = ((p, fault) for p in of if (fault := wrong_macro(p.macro)) is not None)
     found = next(((CounterExample(what, lane=lane), p.path) for p, (what, lane) in wrong), None)
     found = found or undelivered(ir) or _astray(ir, of)
@@ -258,6 +299,34 @@ def ownership(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Ver
         relation = "; ".join((relation, *matrices))
     case, at = found if found is not None else (None, None)
     return Verdict(statement, relation, case, at)
+
+
+def _warpgroups(ir: KernelIR, of: list[Product], macros: list[MacroMma]) -> Verdict:
+    """The same of products that warpgroups make."""
+    names = " and ".join(dict.fromkeys(m.name for m in macros))
+    statement = (
+        f"{names} is D += A B of a warpgroup: D's map is the manual's and a bijection, each element of D is one value "
+        "of one of 128 threads, and these values are the accumulators in order"
+    )
+    relation = "; ".join(f"{m.name}: D {m.d}" for m in macros)
+    if matrices := relations(ir):
+        statement += "; what a matrix load or store distributes of the lines that lanes name is what its lanes own"
+        relation = "; ".join((relation, *matrices))
+    wrong = ((p, fault) for p in of if (fault := wrong_warpgroup(p.macro) or _out_of_order(p)) is not None)
+    found = next(((CounterExample(what, lane=lane), p.path) for p, (what, lane) in wrong), None) or undelivered(ir)
+    case, at = found if found is not None else (None, None)
+    return Verdict(statement, relation, case, at)
+
+
+def _out_of_order(p: Product) -> Wrong | None:
+    """Accumulators that aren't one behind the other: the instruction takes its registers in the order of D's values."""
+    assert isinstance(p.op, Wgmma)
+    for n, (one, other) in enumerate(zip(p.op.d, p.op.d[1:])):
+        steps = [y - x for x, y in zip(one.index, other.index, strict=True)]
+        if one.array != other.array or steps != [*(aff(0) for _ in steps[1:]), aff(1)]:
+            name = f"{other.array}[{', '.join(map(str, other.index))}]"
+            return f"element {n + 1} of the accumulators, {name}, isn't the one behind element {n}", None
+    return None
 
 
 def _astray(ir: KernelIR, of: list[Product]) -> tuple[CounterExample, IrPath] | None:

@@ -9,22 +9,25 @@ only ever been element (i, j) of the result. Then it is the values at those k mo
 All but the last depends on the operands' fragments alone, which are the same in every trip, tile by tile. So a pair of
 fragments is looked at once, and what it adds to each value of an accumulator is kept: an element of the result and a
 set of k.
+
+A warpgroup multiplies matrices that lie in shared memory, and no lane has them: a "fragment" is such a matrix then, row
+by row of A, column by column of B, and the accumulators are those of 128 threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Access, Op
-from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
+from polyvolta.cuda.ir.kernel_ir import LANES, Op, Wgmma
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.declared import operands
 from polyvolta.cuda.verify.values.expressions import Meaning, Side
-from polyvolta.cuda.verify.values.gathering import Gathers, gathers
+from polyvolta.cuda.verify.values.gathering import Gathers, gathers, of_matrices
 from polyvolta.cuda.verify.values.sums import Problem, added, report
 from polyvolta.cuda.verify.values.values import UNKNOWN, Sum, Table, Tags, element_text
 from polyvolta.sets import Aff
@@ -32,7 +35,10 @@ from polyvolta.sets import Aff
 
 @dataclass(slots=True)
 class _Fragment:
-    """An operand's fragments in the warps that take part: their tags, skeleton, row or column, and depth."""
+    """An operand's fragments in the warps that take part: their tags, skeleton, row or column, and depth.
+
+    `held` says whether lanes hold them; if not, they are the rows or columns of matrices, in each warpgroup.
+    """
 
     array: str
     tags: Tags
@@ -40,6 +46,25 @@ class _Fragment:
     side: Side
     line: np.ndarray
     depth: np.ndarray
+    held: bool
+
+    def lane(self, line: int) -> int:
+        """The lane to be named for a fragment's line."""
+        return line if self.held else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """What a product is about: accumulators and operands by name, values of a thread's accumulators, and threads."""
+
+    result: str
+    sides: tuple[str, str]
+    width: int
+    threads: int = LANES
+
+    @property
+    def held(self) -> bool:
+        return self.threads == LANES
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +118,13 @@ class Products:
         macro, of = operands(cast(Op, here.op), here.accesses)
         key = (id(macro), warps.tobytes(), *(x.tobytes() for t in (a, b) for x in (t.kind, t.at)))
         if key not in self._addends:
-            self._addends[key] = self._addend(here, macro, of, warps, a, b)
+            result, *sides = (x.array for x in of)
+            arrays = _Arrays(result, (sides[0], sides[1]), macro.values[2])
+            self._addends[key] = self._addend(here, arrays, gathers(macro), warps, a, b)
         addend = self._addends[key]
         if addend is None:
             return d
-        if addend.reaches is not None:
-            most, text, warp, lane = addend.reaches
-            beyond = addend.depth + most - self.meaning.products[addend.product].depth
-            if not here.holds(-beyond - 1):
-                report(Problem(("sums",), text, (beyond,)), here, warp, lane)
+        self._ends(here, addend)
         if here.mask is None:
             return self._sum(here, warps, d, addend)
         result = d.copy()
@@ -109,14 +132,44 @@ class Products:
         result.kind[warps], result.at[warps] = part.kind, part.at
         return result
 
+    def of_warpgroups(self, here: Here, groups: np.ndarray, d: Tags, a: Tags, b: Tags) -> Tags:
+        """The accumulators [warp, lane, value] of warpgroups after a product; as before, if its operands make no sense.
+
+        Parameters
+        ----------
+        groups : the first warp of each.
+        d : of all their warps, likewise.
+        a, b : the operands, [warpgroup, row, k] and [warpgroup, column, k].
+        """
+        op = cast(Wgmma, here.op)
+        key = (id(op.macro), groups.tobytes(), *(x.tobytes() for t in (a, b) for x in (t.kind, t.at)))
+        if key not in self._addends:
+            made = of_matrices(op.macro)
+            arrays = _Arrays(op.d[0].array, (op.a.tile, op.b.tile), d.kind.shape[-1], op.macro.d.inputs[0][1])
+            self._addends[key] = self._addend(here, arrays, made, groups, a, b)
+        addend = self._addends[key]
+        if addend is None:
+            return d
+        self._ends(here, addend)
+        place, which = addend.place.reshape(*d.kind.shape, 2), addend.which.reshape(d.kind.shape)
+        return self._sum(here, np.repeat(groups, WARPS), d, replace(addend, place=place, which=which))
+
+    def _ends(self, here: Here, addend: _Addend) -> None:
+        """Beyond the product's k range 0 is added."""
+        if addend.reaches is not None:
+            most, text, warp, lane = addend.reaches
+            beyond = addend.depth + most - self.meaning.products[addend.product].depth
+            if not here.holds(-beyond - 1):
+                report(Problem(("sums",), text, (beyond,)), here, warp, lane)
+
     # ---- the operands
 
     def _addend(
-        self, here: Here, macro: MacroMma, of: tuple[Access, ...], warps: np.ndarray, a: Tags, b: Tags
+        self, here: Here, arrays: _Arrays, instructions: Gathers, warps: np.ndarray, a: Tags, b: Tags
     ) -> _Addend | None:
         """What two fragments' product is; None if it is none of the graph's, which is then said."""
-        result, *sides = (x.array for x in of)
-        kinds = [self._kind(here, warps, array, tags) for array, tags in zip(sides, (a, b), strict=True)]
+        sides = arrays.sides
+        kinds = [self._kind(here, warps, arrays, array, tags) for array, tags in zip(sides, (a, b), strict=True)]
         kind_a, kind_b = kinds
         if kind_a is None or kind_b is None:
             return None
@@ -131,24 +184,24 @@ class Products:
                 here.refute(proof, f"{what}, {why}", warp=int(warps[0]), lane=0)
             return None
         left, right = (
-            _Fragment(array, tags, kind, side, tags.at[..., side.columns[0][0]], tags.at[..., side.columns[1][0]])
+            _Fragment(array, tags, kind, side, tags.at[..., side.columns[0][0]], tags.at[..., side.columns[1][0]],
+                      arrays.held)
             for array, tags, kind, side in zip(sides, (a, b), (kind_a, kind_b), found, strict=True)
         )
         for f in (left, right):
             for wrong, what in _strays(f):
                 warp, lane, value = (int(x) for x in np.argwhere(wrong)[0])
                 text = f"{f.array} has {self._text(f, warp, lane, value)}, which {what}"
-                here.refute("result", text, warp=int(warps[warp]), lane=lane)
+                here.refute("result", text, warp=int(warps[warp]), lane=f.lane(lane))
         product, base = left.side.product, (left.side.bases[0], right.side.bases[0])
-        instructions = gathers(macro)
         if instructions.wrong is not None:
             what, lane = instructions.wrong
             here.refute("sums", what, warp=int(warps[0]), lane=lane)
             return None
-        place, sets, which = self._products(here, result, macro.values[2], instructions, warps, left, right)
+        place, sets, which = self._products(here, arrays, instructions, warps, left, right)
         return _Addend(product, base, left.side.bases[1], place, sets, which, self._reaches(warps, left, right))
 
-    def _kind(self, here: Here, warps: np.ndarray, array: str, tags: Tags) -> int | None:
+    def _kind(self, here: Here, warps: np.ndarray, arrays: _Arrays, array: str, tags: Tags) -> int | None:
         """The skeleton of all values of an operand's fragments."""
         first = int(tags.kind.flat[0])
         wrong = tags.kind != first
@@ -161,7 +214,7 @@ class Products:
             texts = [element_text(self.table[int(tags.kind[x])], tags.at[x]) for x in (at, (0, 0, 0))]
             what = f"value {value} of {array} is {texts[0]}, others are such as {texts[1]}"
         for proof in ("fresh", "result"):
-            here.refute(proof, what, warp=int(warps[warp]), lane=lane)
+            here.refute(proof, what, warp=int(warps[warp]), lane=lane if arrays.held else 0)
         return None
 
     def _text(self, f: _Fragment, warp: int, lane: int, value: int) -> str:
@@ -185,23 +238,22 @@ class Products:
         text = f"{self._text(f, warp, lane, value)} is beyond the sum's k and isn't 0 there"
         if one.vanishes or other.vanishes:
             text += ", and where it is infinite the sum becomes NaN"
-        return most, text, int(warps[warp]), lane
+        return most, text, int(warps[warp]), f.lane(lane)
 
     # ---- the instructions
 
     def _products(
         self,
         here: Here,
-        result: str,
-        width: int,
+        arrays: _Arrays,
         gathers: Gathers,
         warps: np.ndarray,
         left: _Fragment,
         right: _Fragment,
     ) -> tuple[np.ndarray, tuple[tuple[int, ...], ...], np.ndarray]:
-        """For each of so many values of the accumulator its element of the result, and the k that are added to it."""
-        count = len(warps)
-        place = np.zeros((count, LANES, width, 2), np.int32)
+        """For each value of the accumulator its element of the result, and the k that are added to it."""
+        count, threads, width, result = len(warps), arrays.threads, arrays.width, arrays.result
+        place = np.zeros((count, threads, width, 2), np.int32)
         taken: list[list[tuple[int, ...]]] = []
         which: list[np.ndarray] = []
         for g in gathers.steps:
@@ -217,7 +269,7 @@ class Products:
             j = np.broadcast_to(col[:, :, :1], shape).reshape(count, -1).take(g.d, 1)
             now, before = np.stack((i, j), -1), place[..., values, :]
             found, own = _sets(k[:, :, 0])
-            number = np.full((count, LANES, width), -1)
+            number = np.full((count, threads, width), -1)
             number[..., values] = own[:, g.unit]
             done = np.any([w[..., values] >= 0 for w in which], 0) if which else np.zeros(i.shape, bool)
             wrong = done & (now != before).any(-1)
@@ -250,7 +302,9 @@ class Products:
         other = divmod(int(at_b[unit, at, c]), right.tags.kind.shape[-1])
         texts = self._text(left, warp, lane, value), self._text(right, warp, *other)
         what = f"lane {lane}'s {texts[0]} is multiplied by lane {other[0]}'s {texts[1]}, {why}"
-        here.refute("sums", what, warp=int(warps[warp]), lane=lane)
+        if not left.held:
+            what = f"{texts[0]} is multiplied by {texts[1]}, {why}"
+        here.refute("sums", what, warp=int(warps[warp]), lane=left.lane(lane))
 
     # ---- the accumulator
 

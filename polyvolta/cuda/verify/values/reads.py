@@ -36,22 +36,32 @@ BOTH = ("fresh", "result")
 
 
 @dataclass(frozen=True, slots=True)
+class Fragment:
+    """What is read: of a tile, for an operand, "a" or "b"."""
+
+    tile: str
+    operand: str
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
-    """A fragment load with the values that it has found.
+    """A fragment load with the values that it has found, or what a warpgroup's product finds for an operand.
 
     Parameters
     ----------
-    values : [warp, lane, value].
+    values : [warp, lane, value]; of a product [warpgroup, row or column, k].
     local : their tile-local elements, and
     slots : their places in shared memory, of the same shape.
     names : of the tile's dimensions.
+    groups : of a product the first warp of each warpgroup; ().
     """
 
-    op: FragmentLoad | LoadMatrix
+    op: FragmentLoad | LoadMatrix | Fragment
     values: Tags
     local: tuple[np.ndarray, ...]
     slots: np.ndarray
     names: tuple[str, ...]
+    groups: tuple[int, ...] = ()
 
     def refute(
         self,
@@ -66,7 +76,11 @@ class Read:
         if here.point(*where) is None:
             where = ()
         warp, lane, _ = at
-        what = f"warp {warp}, lane {lane} reads {self.op.tile}[{', '.join(str(int(x[at])) for x in self.local)}] {why}"
+        who = f"warp {warp}, lane {lane} reads"
+        if self.groups:
+            warp, lane = self.groups[warp], 0
+            who = f"the product of the warpgroup of warp {warp} takes what is to be"
+        what = f"{who} {self.op.tile}[{', '.join(str(int(x[at])) for x in self.local)}] {why}"
         address = byte_text(here.ir, SLOT * int(self.slots[at]))
         for proof in proofs:
             here.refute(proof, what, where=where, warp=warp, lane=lane, address=address, other=writer)

@@ -91,7 +91,30 @@ def check_store(table: Table, meaning: Meaning, here: Here, access: Access, valu
     parts = [here.split(e) for e in access.index]
     numbers = (x[..., None] + more for (_, x), more in zip(parts, offsets(access), strict=True))
     places = tuple(np.broadcast_to(x, values.kind.shape) for x in numbers)
-    stored = _Stored(access.array, tuple(b for b, _ in parts), places)
+    _check(table, meaning, here, values, _Stored(access.array, tuple(b for b, _ in parts), places), notes)
+
+
+def check_box(
+    table: Table, meaning: Meaning, here: Here, output: str, bases: tuple[Aff, ...], numbers: tuple[np.ndarray, ...],
+    values: Tags, notes: Notes,
+) -> None:  # fmt: skip
+    """Hold a box that is stored against the graph.
+
+    Parameters
+    ----------
+    here : with the one thread that asks for it.
+    bases, numbers : the elements, in each dimension a symbolic part and numbers [line, value].
+    values : [line, value].
+    """
+    if output not in meaning.outputs:
+        here.refute("result", f"{output} is stored to, which is no output of the graph")
+        return
+    stored = _Stored(output, bases, tuple(x[None] for x in numbers))
+    _check(table, meaning, here, Tags(values.kind[None], values.at[None]), stored, notes)
+
+
+def _check(table: Table, meaning: Meaning, here: Here, values: Tags, stored: _Stored, notes: Notes) -> None:
+    """Hold stored values [warp, lane, value] against the graph."""
     for (kind,), where in combinations([values.kind], here.mask):
         if kind == UNKNOWN:
             warp, lane, value = _first(values.kind == UNKNOWN, here)
@@ -191,7 +214,8 @@ def _compare(
         notes.covered[term.product] = term.tile
     names = [_name(leaf, name, meaning) for leaf, name in zip(leaves_of(skeleton), leaves, strict=True)]
     if forms.of(formula_of(skeleton), own) == forms.of(output.formula, asked):
-        if any(len(total.terms) != 1 or total.terms[0].factor != 1 for total in sums):
+        told = [total for total in sums if total.terms or needed - absent]  # a sum over no k is 0 in the graph, too
+        if any(len(total.terms) != 1 or total.terms[0].factor != 1 for total in told):
             notes.computed.setdefault(stored.output, {})[show(formula_of(skeleton), names)] = None
         return
     graph_names = [meaning.leaf_name(x) for x in output.leaves]

@@ -15,7 +15,8 @@
                                                                FILTER: out[]
 
 Within a role the order stays what it was. Between roles there is none but the one that statements bring about which
-wait for others, as of barriers: that this is enough is asked of the order's closure, see `closure`.
+wait for others, as of barriers. The pass doesn't judge whether that is enough; of kernels it is proved, for any number
+of iterations (`polyvolta.cuda.verify.order`).
 
 A filter for each role, each with a mark that names it; loops are distributed over them.
 """

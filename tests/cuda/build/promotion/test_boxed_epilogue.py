@@ -9,8 +9,8 @@ import pytest
 import polyvolta as pv
 from polyvolta.compiler.driver import tensors_of
 from polyvolta.compiler.kernel import Kernel
+from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
 from polyvolta.cuda.build.promotion.makers import makers_of
-from polyvolta.cuda.build.promotion.result_pieces import pieces_of
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,

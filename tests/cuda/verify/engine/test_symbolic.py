@@ -125,6 +125,21 @@ def test_every_operation_that_happens_is_seen_and_every_one_that_is_seen_happens
             assert (at, symbolic) in list(happened(ir, sizes, block))
 
 
+def test_ways_that_are_one_again_behind_a_later_statement_know_what_was_known_before():
+    class Parted(Watcher):
+        def step(self, state, here):
+            super().step(state, here)
+            state.tiles = () if here.path[0] else ("parted",)
+
+    sync, watcher = Barrier(statement="sync"), Parted()
+    body = (When((var("K") - 17,), (sync,)), When((var("K"),), (sync,)), sync)
+    shown = run(replace(compiled("plain").ir, body=body), [watcher])
+    assert len(watcher.seen[(1, 0), (), b""]) == 2 and shown.ways == 1
+    (behind,) = watcher.seen[(2,), (), b""].values()
+    assert len(behind.pieces) == 1 and behind.point()["K"] == 0 and behind.possible(var("K") - 17)
+    assert watcher.ended == [behind]
+
+
 def test_a_refutation_is_at_the_smallest_sizes_that_show_it():
     class Late(Watcher):
         def step(self, state, here):

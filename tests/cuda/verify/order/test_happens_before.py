@@ -100,6 +100,47 @@ def test_a_copy_on_its_way_when_the_exchange_begins():
     assert found and "exchange_C" in {dict(walk(ir.body))[f.at].statement for f in found.values()}
 
 
+def padded(r: Ring, multiple: int = BK):
+    """A ring whose K is a multiple."""
+    return replace(ring(r), context=(("K", multiple),))
+
+
+def test_a_size_that_is_a_multiple_is_counted_in_these_and_said_as_it_is():
+    """In the relations the number of k tiles is a parameter; in words and cases K is K."""
+    found = HappensBefore(padded(Ring(4, 3, 2)))
+    assert found.relations.params == ("K",) and found.relations.columns == ("K.by32",)
+    due = Map("[K] -> { copy1[c] -> wait1[w] : K mod 32 = 0 and -3 <= c and 32c + 96 < K and c + 3 <= w < K/32 }")
+    assert found.relations.in_sizes(found.order.covers).is_equal(due)
+    assert str(found.order.covers).startswith("[K.by32] -> ") and "mod" not in str(found.order.covers)
+    assert found.late is None and found.early is None
+    assert found.relation.startswith("happens-before is [K] -> ") and ".by" not in found.relation
+
+
+@pytest.mark.parametrize("multiple, least", [(1, 97), (8, 104), (32, 128), (48, 144), (64, 128)])
+def test_cases_are_of_the_smallest_size_that_is_such_a_multiple(multiple, least):
+    found = cases(padded(Ring(3, 3, 2), multiple))
+    assert found and all(f.case.sizes["K"] == least for f in found.values())
+
+
+def test_of_several_multiples_all_are_known():
+    ir = replace(ring(Ring(3, 3, 2)), context=(("K", 32), ("M", 16), ("K", 48)))
+    assert HappensBefore(ir).relations.columns == ("K.by96",)
+    assert cases(ir)["late"].case.sizes == {"M": 16, "N": 1, "K": 192}
+
+
+def test_three_products_with_long_rings_of_whole_tiles():
+    """Three loops over k tiles, each of another size, with loops before and behind: dozens of events."""
+    M, N, K, L, H = pv.sizes("M N K L H")
+    products = [pv.tensor(f"A{n}", (M, k)) @ pv.tensor(f"B{n}", (k, N)) for n, k in enumerate((K, L, H))]
+    tiles = (16, 16, 16)
+    options = pv.Options(block_tile=tiles, warp_tile=tiles, buffers=5, partial="pad", fragments=1)
+    ir = pv.compile(products[0] + products[1] + products[2], "sm_80", options).ir
+    assert not cases(ir)
+    second = [at for at, s in walk(ir.body) if isinstance(s, WaitCopies)][2]
+    short = cases(edited(ir, [second], lambda s: (replace(s, pending=s.pending + 1),)))["late"].case
+    assert "the newest" in short.what and all(short.sizes[n] % 16 == 0 for n in "KLH")
+
+
 @pytest.mark.parametrize("buffers", [2, 3, 4])
 def test_a_second_product_begins_behind_the_last_barrier_of_the_first(buffers):
     """Its tiles lie where the first one's do, other threads copy to them, and that loop's end keeps the two apart."""

@@ -30,7 +30,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from polyvolta.cuda.build.promotion.boxed import ONE_OF_WARPGROUP, ONE_THREAD
+from polyvolta.cuda.build.promotion.boxes.boxed import ONE_OF_WARPGROUP, ONE_THREAD
+from polyvolta.cuda.build.promotion.boxes.pieces import WHOLE, Boxed, Pieces, positions
 from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.build.promotion.model import (
     POINT,
@@ -46,7 +47,6 @@ from polyvolta.cuda.build.promotion.model import (
     operation_name,
 )
 from polyvolta.cuda.build.promotion.result import Fragments, coarser, enters, once
-from polyvolta.cuda.build.promotion.result_pieces import WHOLE, Boxed, Pieces, positions
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,

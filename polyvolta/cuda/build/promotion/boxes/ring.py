@@ -1,7 +1,7 @@
 """Rings of boxes: a tile's products run on while the next tile's are issued, and a warp of its own has tiles copied.
 
-The k loop of `boxed` waits for each tile's products before it goes on. Here waiting and releasing move by a trip, so that
-one group of products is always running:
+The k loop of `boxed` waits for each tile's products before it goes on. Here waiting and releasing move by a trip, so
+that one group of products is always running:
 
     BAND: full → [kt]; S → [⌊k/64⌋]; close → [kt]; done → [kt]; release → [kt]
                                     =>
@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import reduce
 from operator import or_
 
-from polyvolta.cuda.build.promotion.boxed import LAG
+from polyvolta.cuda.build.promotion.boxes.boxed import LAG
 from polyvolta.cuda.build.promotion.model import BLOCK, CONSUMER, PRODUCER, TILE, Movement
 from polyvolta.cuda.build.promotion.pipeline import pending, steady
 from polyvolta.cuda.build.promotion.slots import does
@@ -109,8 +109,8 @@ def _waits(m: Movement) -> bool:
 
 def _releases(band: Band, movements: Mapping[str, Movement], statement: str) -> bool:
     """Whether a statement says that a slot is free: it arrives where another one waits before its boxes."""
-    awaited = [op.phase.barriers for s in band.statements for op in operations(movements[s].ops) if isinstance(op, Await)]
-    first = awaited[0] if awaited else None
+    ops = (op for s in band.statements for op in operations(movements[s].ops))
+    first = next((op.phase.barriers for op in ops if isinstance(op, Await)), None)
     return any(isinstance(op, Arrive) and op.phase.barriers == first for op in operations(movements[statement].ops))
 
 

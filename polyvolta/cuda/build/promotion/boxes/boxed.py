@@ -14,9 +14,9 @@
         FILTER: done[by, bx, kt]             until they have been computed
         FILTER: release[by, bx, kt]          the slot is free
 
-So the tree reads as one thread's program, tile after tile. Two passes make of it what runs: `ring` lets a tile's products
-run on during the next tile's, and `roles` gives the copies to a warp of their own, which is ahead of the others as far
-as the ring's slots allow.
+So the tree reads as one thread's program, tile after tile. Two passes make of it what runs: `ring` lets a tile's
+products run on during the next tile's, and `roles` gives the copies to a warp of their own, which is ahead of the
+others as far as the ring's slots allow.
 
 A ring has S slots, and tile n of a block, counted over all products of a sum, is in slot n mod S: phase ⌊n/S⌋ of the
 slot's barriers `full` and `empty` is about it. Products of one sum share the ring, so that the first tiles of one are
@@ -113,7 +113,8 @@ class BoxedSide:
 
     def local(self, p: Aff) -> tuple[Aff, Aff]:
         """The first element in the tile of box number p; those of a panel have neighbouring numbers."""
-        at = {self.order[0]: self.plan.box.lines * (p % self.parts), self.order[1]: self.plan.box.run * (p // self.parts)}
+        line, run = self.order
+        at = {line: self.plan.box.lines * (p % self.parts), run: self.plan.box.run * (p // self.parts)}
         ranges = {n: (0, len(self.plan.boxes) - 1) for n in p.names()}
         return simplify(at[0], ranges), simplify(at[1], ranges)
 
@@ -174,20 +175,21 @@ def boxed_pieces(
         macro = macro_mma.of(c.left.layout, c.right.layout)
         both = ((c.left, "a"), (c.right, "b"))
         sides = tuple(boxed_side(nest, o, letter, macro.shape, tensors) for o, letter in both)
-        loop = _Loop(c, nest, sides, macro, options.buffers, before, depths.get(c.accumulator, aff(0)), suffix, context, makers.columns)
+        summed = depths.get(c.accumulator, aff(0))
+        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns)
         macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()
         maps |= {s.map.name: s.map for s in sides}
         before = before + loop.count()
-        depths[c.accumulator] = depths.get(c.accumulator, aff(0)) + aff(str(c.statement.extents[2]))
+        depths[c.accumulator] = summed + aff(str(c.statement.extents[2]))
     barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, warpgroups)
     return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing))
 
 
 def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
-    """The (by, bx, k tile) from `first` tiles before those there are to `last` behind them, where there are none at all,
-    too: groups that are closed and waited for there are empty ones, and so nothing need be tested in the loop."""
+    """The (by, bx, k tile) from `first` tiles before those there are to `last` behind them, where there are none at
+    all, too: groups that are closed and waited for there are empty ones, and so nothing need be tested in the loop."""
     if kt is None or not (first or last):
         return tiles
     dims = tiles.space.out.dims
@@ -366,7 +368,7 @@ class _Loop:
     def tiles(self) -> tuple[SharedTile, ...]:
         out, start = [], 0
         for side in self.sides:
-            chunks = side.plan.chunks
-            out.append(SharedTile(shared_name(side.operand.name), start, chunks, side.plan.layout, side.order, self.slots))
+            name, chunks = shared_name(side.operand.name), side.plan.chunks
+            out.append(SharedTile(name, start, chunks, side.plan.layout, side.order, self.slots))
             start += chunks * self.slots
         return tuple(out)

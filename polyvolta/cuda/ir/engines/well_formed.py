@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
-from polyvolta.cuda.ir.boxes import BoxCopy, BoxMap, BoxStore, WaitStores
+from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, WaitStores
+from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
+from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR, Role, Roles
-from polyvolta.cuda.ir.phases import Arrive, Await, InitBarriers, Phase, PhaseBarriers
+from polyvolta.cuda.ir.memories import BoxMap, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
-from polyvolta.cuda.ir.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
 from polyvolta.cuda.ir.well_formed_terms import of_map, of_name
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.instruction import LANES

@@ -1,10 +1,10 @@
 """Boxes: rectangles of a matrix that the copy engine moves to shared memory and back, one thread asking for each.
 
 A `BoxMap` says of what tensor, how large, and how 16-byte units are permuted in shared memory; the host encodes it
-once for an array, as the kernel's argument. A box that is partly outside of its tensor is filled up with zeros, and all
-of its bytes count all the same; what is stored outside is dropped. So no box needs a guard. What is dropped are whole
-units of 16 bytes: a line that ends within one is stored to that one's end, as was measured on an H200. So the extent of a
-tensor that is stored by boxes is a multiple of 8 values along its lines (`GlobalTensor.whole`).
+once for an array, as the kernel's argument. A box that is partly outside of its tensor is filled up with zeros, and
+all of its bytes count all the same; what is stored outside is dropped. So no box needs a guard. What is dropped are
+whole units of 16 bytes: a line that ends within one is stored to that one's end, as was measured on an H200. So the
+extent of a tensor that is stored by boxes is a multiple of 8 values along its lines (`GlobalTensor.whole`).
 
 A copy to shared memory is complete when a phase of a barrier is that counts its bytes (`ir.phases`). Boxes that are
 stored form groups of the thread that asked for them, as its `cp.async` copies do, in a queue of their own.
@@ -19,44 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from polyvolta.cuda.ir.accesses import Access, Operation, Work
-from polyvolta.cuda.ir.memories import LANES, TENSOR_ITEM, ZERO, Memories
-from polyvolta.cuda.ir.phases import Phase
-from polyvolta.cuda.target.boxes import Box
-from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.sets import Aff, var
-
-
-@dataclass(frozen=True, slots=True)
-class BoxMap:
-    """What the copy engine knows of a tensor: an argument of the kernel, 128 bytes that the driver encodes.
-
-    Parameters
-    ----------
-    name : of the argument.
-    tensor : the tensor, a matrix, by name; boxes' lines go along the dimension that is contiguous in its memory.
-    box : lines and values of a line that one instruction moves, and how they lie in shared memory.
-    """
-
-    name: str
-    tensor: str
-    box: Box
-
-    @property
-    def bytes(self) -> int:
-        """That a barrier counts."""
-        return self.box.bytes
-
-    def elements(self, order: tuple[int, ...]) -> IndexMap:
-        """{ [lane, i] -> [+d0, +d1] }: the values of a box from its first element on, line by line.
-
-        Parameters
-        ----------
-        order : of the dimensions, that of lines first.
-        """
-        return _elements(self.box.lines, self.box.run, order)
+from polyvolta.cuda.ir.engines.phases import Phase
+from polyvolta.cuda.ir.memories import TENSOR_ITEM, ZERO, Memories
+from polyvolta.sets import Aff
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +81,6 @@ def _accesses(ir: Memories, op: BoxCopy | BoxStore, to_shared: bool) -> tuple[Ac
     shared = Access("shared", kinds[to_shared], op.tile, op.place, *size, own=m.elements(tile.order), slot=op.buffer,
                     proxy="async", when="completion")  # fmt: skip
     return (tensor, shared) if to_shared else (shared, tensor)
-
-
-@lru_cache(maxsize=256)
-def _elements(lines: int, run: int, order: tuple[int, ...]) -> IndexMap:
-    i = var("i")
-    place = {order[0]: ("line", i // run), order[1]: ("run", i % run)}
-    return IndexMap((("lane", LANES), ("i", lines * run)), tuple(place[d] for d in (0, 1))).simplified()
 
 
 class _OfStores(Operation):

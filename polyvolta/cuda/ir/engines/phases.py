@@ -15,33 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polyvolta.cuda.ir.accesses import Access, Operation, Work
-from polyvolta.cuda.ir.memories import CHUNK_BYTES, Memories, Part
+from polyvolta.cuda.ir.memories import Memories, Part
 from polyvolta.sets import Aff
-
-BARRIER_BYTES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseBarriers:
-    """A row of mbarriers in shared memory.
-
-    Parameters
-    ----------
-    name : of the C array.
-    start : its first chunk in the block's shared memory.
-    slots : how many barriers there are, 8 bytes each.
-    arrivals : how many arrivals complete a phase, once all bytes that it expects have come.
-    """
-
-    name: str
-    start: int
-    slots: int
-    arrivals: int
-
-    @property
-    def bytes(self) -> int:
-        """Of shared memory, whole chunks."""
-        return -(-self.slots * BARRIER_BYTES // CHUNK_BYTES) * CHUNK_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from polyvolta.cuda.ir.phases import PhaseBarriers
+from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
 

@@ -1,0 +1,1 @@
+"""Tiles that come as boxes: k loops, their rings and roles, results in pieces."""

@@ -1,0 +1,1 @@
+"""Device functions of copy engines, barriers that count and warpgroups."""

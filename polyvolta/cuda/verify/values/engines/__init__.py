@@ -1,0 +1,1 @@
+"""Values that copy engines and warpgroups move, and what lies where for them."""
