@@ -15,6 +15,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Loop,
     Mma,
     Stmt,
+    Roles,
     WaitCopies,
     When,
 )
@@ -46,7 +47,7 @@ def _waits(ir: KernelIR) -> list[IrPath]:
 
 def _behind_waits(ir: KernelIR) -> list[IrPath]:
     """Block barriers right behind a wait, with nothing else between."""
-    line = [(at, s) for at, s in walk(ir.body) if not isinstance(s, Loop | When)]
+    line = [(at, s) for at, s in walk(ir.body) if not isinstance(s, Loop | When | Roles)]
     return [at for (_, before), (at, s) in zip(line, line[1:])
             if before.awaits is not None and isinstance(s, Barrier) and s.scope == "block"]  # fmt: skip
 

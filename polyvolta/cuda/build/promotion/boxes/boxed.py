@@ -312,10 +312,10 @@ class _Loop:
         size = sum(s.plan.bytes for s in self.sides)
         empty = self.single(EMPTY, Await(self.phase(EMPTY, 1)))
         expect = self.single("expect", Arrive(self.phase(FULL), size))
-        full = self.single(FULL, Await(self.phase(FULL)))
+        full = self.single(FULL, Await(self.phase(FULL)), "until a tile has come")
         ready, close = self.single("ready", WgmmaFence()), self.single("close", WgmmaCommit())
-        done = self.single("done", WgmmaWait(0))
-        release = self.single("release", Arrive(self.phase(EMPTY)))
+        done = self.single("done", WgmmaWait(0), "until its products are done")
+        release = self.single("release", Arrive(self.phase(EMPTY)), "a slot is free")
         tiles = self.sides[0].tiles
         kids = [Filter((m.statement,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
         kids.append(Filter(tuple(m.statement for m in boxes), self.by_boxes(boxes)))
