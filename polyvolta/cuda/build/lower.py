@@ -22,8 +22,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from math import prod
+from types import MappingProxyType
 from typing import NoReturn
 
+from polyvolta.cuda.build.promotion.makers import ONE_WARP, Makers
 from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import (
@@ -96,7 +98,7 @@ def lower(
         promotion.arrays.tiles,
         promotion.arrays.registers,
         threads,
-        derived_names(scan, promotion),
+        derived_names(scan, promotion.makers, bool(promotion.producing)),
         {n: (low, high) for n, (low, high) in lowering.ranges.items() if low is not None},
         (grid[0], grid[1], grid[2]),
         context,
@@ -107,22 +109,35 @@ def lower(
     )
 
 
-def derived_names(scan: Scan, promotion: Promotion) -> tuple[tuple[str, Aff], ...]:
+def derived_names(scan: Scan, makers: Makers = ONE_WARP, roles: bool = False) -> tuple[tuple[str, Aff], ...]:
     """lane and warp from linearId, and the warp's indices as digits of its number, x fastest, z slowest; likewise a
-    thread's rank in its warpgroup, and the warpgroup's indices. A producer's warp, behind all others, is in none that
-    there is, and its digits begin again.
+    thread's rank in its warpgroup, and the warpgroup's indices.
+
+    Parameters
+    ----------
+    roles : whether there are warps behind those that make products, whose digits begin again.
+
+    >>> extents = {"linearId": aff(256), "warpIdx_x": aff(2), "warpIdx_y": aff(2), "warpIdx_z": aff(2)}
+    >>> for name, e in derived_names(Scan((), extents))[1:]:
+    ...     print(name, "=", e)
+    warp = floor(linearId/32)
+    warpIdx_x = warp mod 2
+    warpIdx_y = floor(warp/2) mod 2
+    warpIdx_z = floor(warp/4)
     """
     out = [("lane", var("linearId") % LANES), ("warp", var("linearId") // LANES)]
-    rest, left = var("warp"), prod(promotion.units)
-    if (warps := promotion.makers.warps) > 1:
-        out.append(("rank", var("linearId") % (warps * LANES)))
-        rest = rest // warps
-    for name in (promotion.makers.names[1], promotion.makers.names[0], promotion.makers.names[2]):
-        if name in scan.extents:
-            extent = scan.extents[name].const
-            left //= extent
-            out.append((name, rest % extent if left > 1 or promotion.producing else rest))
-            rest = rest // extent
+    rest = var("warp")
+    if makers.warps > 1:
+        out.append(("rank", var("linearId") % (makers.warps * LANES)))
+        rest = rest // makers.warps
+    y, x, z = makers.names
+    mapped = [name for name in (x, y, z) if name in scan.extents]
+    left = prod(scan.extents[name].const for name in mapped)
+    for name in mapped:
+        extent = scan.extents[name].const
+        left //= extent
+        out.append((name, rest % extent if left > 1 or roles else rest))
+        rest = rest // extent
     return tuple(out)
 
 
@@ -202,7 +217,7 @@ def rounded(e: Aff, ranges: Mapping[str, Range]) -> Aff:
 class _Lowering:
     def __init__(
         self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
-        roles: Mapping[str, tuple[int, int]],
+        roles: Mapping[str, tuple[int, int]] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
 

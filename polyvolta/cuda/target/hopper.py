@@ -13,13 +13,6 @@ from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.target.warpgroup import WGMMA
 
-SHARED_A_MULTIPROCESSOR = 228 * 1024
-"""Bytes of shared memory of a multiprocessor, of which each block on it takes `RESERVED` more than it asks for."""
-RESERVED = 1024
-REGISTER_STEP = 8
-"""`setmaxnreg` takes a multiple of so many registers, from `FEWEST_REGISTERS` to `MOST_REGISTERS` a thread."""
-FEWEST_REGISTERS, MOST_REGISTERS = 24, 256
-
 SM_90A = Target(
     name="sm_90a",
     threads=1024,

@@ -80,7 +80,7 @@ def loops_of(expr, **options) -> Loops:
 
 def _tree(contracted: Schedule, nests: dict[str, Nest], operands: Operands) -> Schedule:
     """BAND(by, bx) > EXTENSION > SEQUENCE of the loops."""
-    tree = widened(contracted, nests.values(), operands.macros[0].shape)
+    tree = widened(contracted, nests.values(), dict.fromkeys(nests, operands.macros[0].shape))
     outer = tree.band((0,)).members[:2]
     members = tuple(Member(tuple((s, e) for s, e in m.exprs if s in nests), True, m.name) for m in outer)
     kids = InOrder(tuple(Filter(p.statements, p.node) for p in operands.pieces))

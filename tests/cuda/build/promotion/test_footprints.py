@@ -88,5 +88,5 @@ def test_a_contracted_domain_is_widened_to_whole_tiles():
     contracted = Schedule(
         Domain(Set("[M, N] -> { S[i, j] : 0 <= i < M and 0 <= j < N and i mod 4 = 0 and j mod 2 = 0 }"))
     )
-    found = widened(contracted, [n], (4, 2)).domain
+    found = widened(contracted, [n], {n.statement: (4, 2)}).domain
     assert set(found.points(M=9, N=1)) == {(i, j) for i in range(0, 16, 4) for j in range(0, 4, 2)}

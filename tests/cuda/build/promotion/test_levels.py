@@ -39,9 +39,9 @@ def compiled(monkeypatch, graph, at_stage, change, options=OPTIONS):
     """A kernel whose tree is changed at a stage, on the way to promotion."""
     decompose = driver.decompose
 
-    def changing(*given):
-        *others, reach = given
-        return decompose(*others, lambda name, t: reach(name, change(t) if name == at_stage else t))
+    def changing(graph, tiling, shape, context, reach, *more):
+        changed = lambda name, t: reach(name, change(t) if name == at_stage else t)  # noqa: E731
+        return decompose(graph, tiling, shape, context, changed, *more)
 
     monkeypatch.setattr(driver, "decompose", changing)
     return pv.compile(graph, options=options)
