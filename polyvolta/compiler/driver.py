@@ -36,7 +36,8 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, AsyncCopy, BoxStore, GlobalTensor
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
-from polyvolta.cuda.text.names import FUNCTIONS_OF_C, KERNEL_NAMES, NOT_FOR_KERNELS
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
+from polyvolta.cuda.text.names import ENGINE_NAMES, FUNCTIONS_OF_C, KERNEL_NAMES, NOT_FOR_KERNELS
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Size
@@ -134,6 +135,8 @@ def _made(
 
     macro = target.of_kind(FORMATS[graph.dtype].kind).macro_mma(options.macro_mma)
     makers = makers_of(macro)
+    if isinstance(macro, WarpgroupMma):
+        _check_engine_names(graph)
     fine, contracted = decompose(graph, options, macro.shape, context, reach, makers.result(macro.shape), makers.names)
     tensors = tensors_of(graph)
     limit, asynchronous = options.shared_limit(target), bool(target.copies)
@@ -234,6 +237,14 @@ def _check_names(graph: Graph, name: str) -> None:
             raise BadName(f"{user!r} is a name that the kernel's text uses itself", hint=f"try {user + '_'!r}")
         if user in CALL_NAMES:
             raise BadName(f"{user!r} is an argument of the kernel's call", hint=f"try {user + '_'!r}")
+
+
+def _check_engine_names(graph: Graph) -> None:
+    """Nor those that the text of a kernel has whose tiles come by boxes."""
+    for user in (*graph.arrays, *graph.params, *graph.scalars):
+        if ENGINE_NAMES.fullmatch(user):
+            raise BadName(f"{user!r} is a name that the text of a kernel with boxes uses itself",
+                          hint=f"try {user + '_'!r}, or a macro_mma whose operands threads copy")  # fmt: skip
 
 
 def _check_sizes(graph: Graph) -> None:

@@ -82,13 +82,13 @@ def interpreted(
 
 def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...]) -> Iterator[TraceStep]:
     """The steps of one block, on results of its own; see `Kernel.trace`."""
-    from polyvolta.cuda.machine.stepping import checked_block, trace
+    from polyvolta.cuda.machine.stepping import trace
 
-    sizes = kernel.check_sizes(bound.sizes)
-    checked_block(block, kernel.launch_config(**sizes).grid, sizes)
+    names = kernel.check_sizes(bound.sizes)
     call = padded_on_host(host_call(kernel, bound, outs_of(kernel, None))).fitted()
     arrays = {a.tensor.name: a.array for a in call.arguments}
-    return trace(call.ir, call.kernel.schedule, arrays, call.sizes, call.scalars, block)
+    sizes = {name: call.sizes[name] for name in names}
+    return trace(call.ir, call.kernel.schedule, arrays, sizes, call.scalars, block)
 
 
 def bound_launch(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Prepared | Nothing:

@@ -14,8 +14,8 @@ from polyvolta.cuda.ir.kernel_ir import (
     LoadMatrix,
     Loop,
     Mma,
-    Stmt,
     Roles,
+    Stmt,
     WaitCopies,
     When,
 )

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
@@ -56,6 +56,9 @@ def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg
 
 def _k_loop(ir: KernelIR, number: int) -> tuple[IrPath, Loop]:
     loops = k_loops(ir)
+    if not loops and any(isinstance(s, Roles) for s in ir.body):
+        raise NothingToDraw(f"the roles of {ir.name} have loops of their own, of which there is no picture",
+                            hint="kernel.stages['roles'] has their trees, kernel.trace(...) their steps")  # fmt: skip
     if not loops:
         raise NothingToDraw(
             f"{ir.name} has no loop that fills shared memory and multiplies",

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, LoadMatrix, Op
+from polyvolta.cuda.ir.kernel_ir import KernelIR, LoadMatrix, Op, Wgmma
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures.dry import ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
@@ -148,6 +148,12 @@ def _of_kernel(ir: KernelIR, statement: str | None) -> Op:
 
 def _loaded(ir: KernelIR, product: Op) -> dict[str, Op]:
     """For A and B what loads a product's fragments; a load that is wrong, if there is one."""
+    if isinstance(product, Wgmma):
+        raise NothingToDraw(
+            f"no lane of {ir.name} has fragments of operands: tensor cores read them from shared memory",
+            where=product.statement,
+            hint="print(op.macro.d) of the product has the accumulators, verify('layouts') the operands",
+        )
     macro, (_, a, b, *_) = product.product, product.accesses(ir)
     assert macro is not None
     found: dict[str, Op] = {}

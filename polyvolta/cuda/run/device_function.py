@@ -49,7 +49,7 @@ def device_text(ir: KernelIR, source: str, shared: str = "auto") -> str:
     if ir.maps:
         raise NotADeviceFunction(
             f"{ir.name} is given tensor maps, which are arguments of launches alone",
-            hint="another macro_mma, whose operands threads copy; Options(fragments=2) has one chosen",
+            hint="a macro_mma whose operands threads copy, such as 'm16n32k16'",
         )
     if shared not in ("auto", "static", "dynamic"):
         raise NotADeviceFunction(f"shared is {shared!r}", hint='"static", "dynamic" or "auto"')

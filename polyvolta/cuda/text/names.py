@@ -23,6 +23,9 @@ KERNEL_NAMES = re.compile(
 A tensor's tile is shared_NAME, so that one called `memory` would have the name of all shared memory.
 """
 
+ENGINE_NAMES = re.compile(r"rank|full|empty|operands|mbarrier|TensorMap|elected|map_\w+|warpgroupIdx_[xyz]")
+"""Likewise of a kernel whose tiles come by boxes, and whose warps have roles."""
+
 _OF_MATH = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 erf
     erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod frexp hypot ilogb

@@ -126,7 +126,8 @@ def storing():
     consumer, producer = split.roles
     split = replace(split, roles=(replace(consumer, body=(*consumer.body, *last)), producer))
     maps = (*ir.maps, BoxMap("map_C", "C", box))
-    return replace(ir, tiles=(*ir.tiles, tile), maps=maps, body=(*before, split))
+    tensors = tuple(replace(t, whole=t.written) for t in ir.tensors)
+    return replace(ir, tensors=tensors, tiles=(*ir.tiles, tile), maps=maps, body=(*before, split))
 
 
 def test_stored_boxes_are_groups_behind_a_fence():

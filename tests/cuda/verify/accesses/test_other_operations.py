@@ -13,7 +13,7 @@ from polyvolta.cuda.verify.accesses.bounds import Bounds
 from polyvolta.cuda.verify.accesses.single import PROVERS
 from polyvolta.cuda.verify.coverage.written_once import WrittenOnce
 from polyvolta.cuda.verify.engine.machine import run
-from polyvolta.cuda.verify.verify import Found, by_functions, by_machine
+from polyvolta.cuda.verify.verify import Found, by_functions, by_machine, provers
 from polyvolta.sets import Aff, aff, var
 from tests.cuda.macros import macro_mma
 from tests.cuda.verify.edited import kernel
@@ -47,7 +47,7 @@ def with_puts(ir: KernelIR, change=lambda op: op) -> KernelIR:
 
 def asked(ir: KernelIR, name: str = "plain") -> Found:
     k, found = kernel(name), Found({}, {}, {})
-    by_functions(ir, k.graph, k.stages, OF_ACCESSES, found)
+    by_functions(provers(), ir, k.graph, k.stages, OF_ACCESSES, found)
     by_machine(ir, k.graph, (*OF_ACCESSES, *OF_VALUES), found)
     return found
 
