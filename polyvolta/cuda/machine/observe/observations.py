@@ -17,10 +17,10 @@ from polyvolta.cuda.machine.observe.counts import Counts
 from polyvolta.cuda.machine.observe.drawings.picture import DRAWN, drawn
 from polyvolta.cuda.machine.observe.faults import Bounds, Divergence
 from polyvolta.cuda.machine.observe.observer import Finding, Seen, where
-from polyvolta.cuda.machine.observe.races import Races
+from polyvolta.cuda.machine.observe.races import RaceObserver, Races
 from polyvolta.cuda.machine.observe.tables import Table
-from polyvolta.cuda.machine.observe.uninitialised import Uninitialised
-from polyvolta.cuda.machine.observe.values import Values
+from polyvolta.cuda.machine.observe.uninitialised import Uninitialised, UninitialisedObserver
+from polyvolta.cuda.machine.observe.values import ValueObserver, Values
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.svg import Svg
 
@@ -78,8 +78,16 @@ class Observations:
     @property
     def verdict(self) -> str:
         """How many findings there are, in words."""
-        count = len(self.findings)
-        return f"{count} finding{'s' if count > 1 else ''}:" if count else "Nothing is wrong."
+        if count := len(self.findings):
+            return f"{count} finding{'s' if count > 1 else ''}:"
+        if self.blind:
+            return f"Nothing that was looked for is wrong; of this kernel, {', '.join(self.blind)} can't be observed."
+        return "Nothing is wrong."
+
+    @property
+    def blind(self) -> tuple[str, ...]:
+        """Observers of what may be wrong that can't watch this kernel, such as races of warps that have roles."""
+        return tuple(o.name for o in (RaceObserver, UninitialisedObserver, ValueObserver) if o.no_meaning(self.ir))
 
     def picture(self, observer: str, statement: str | None = None) -> Svg:
         """What an observer saw, as a picture.
