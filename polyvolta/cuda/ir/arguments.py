@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from polyvolta.cuda.ir.kernel_ir import BoxMap, GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import operations
 
-MAP_BYTES = 128
-"""Of a map, which starts at a multiple of 64 bytes."""
-
 
 def direct_tensors(ir: KernelIR) -> tuple[GlobalTensor, ...]:
     """The tensors that have a pointer, in order: all but those that have a map and are touched by boxes alone."""

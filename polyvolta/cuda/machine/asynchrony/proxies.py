@@ -51,7 +51,3 @@ class Proxies:
         block, chunk, value = np.nonzero(self.writer != NOBODY)
         done = fenced[block, self.writer[block, chunk, value]]
         self.writer[block[done], chunk[done], value[done]] = NOBODY
-
-    def unseen(self, block: Any, chunk: Any, value: Any) -> np.ndarray:
-        """Which of some values engines may not see."""
-        return np.asarray(self.writer[block, chunk, value] != NOBODY)
