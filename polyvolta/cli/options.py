@@ -77,6 +77,14 @@ Group = Annotated[
 Occupancy = Annotated[
     int | None, _of_kernel(metavar="N", help="Blocks that share a multiprocessor at least, 1 to 8; 1 if missing.")
 ]
+DependentLaunch = Annotated[
+    bool | None,
+    typer.Option(
+        "--dependent-launch/--no-dependent-launch",
+        help="Launches start while the kernel before runs, and wait for its end; if missing, where the target can.",
+        rich_help_panel="The kernel",
+    ),
+]
 Arch = Annotated[
     str | None,
     _of_kernel(
@@ -123,7 +131,9 @@ Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its sw
 Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
 
 
-_GIVEN = "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy".split()  # as they are
+_GIVEN = (  # as they are
+    "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy dependent_launch".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +155,7 @@ class Choice:
     fragments: Fragments = None
     group: Group = None
     occupancy: Occupancy = None
+    dependent_launch: DependentLaunch = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:

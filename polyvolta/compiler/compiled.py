@@ -279,7 +279,7 @@ class Compiled:
             launch.check_block(self.name, self.target.name, limits, threads, self.ir.shared_bytes)
             code = self.variant(**align).compiled(limits.arch)
             launch.check_registers(self.name, limits, threads, code.resources(self.name).registers)
-            self._loaded[key] = launch.load(code.image, self.name, self.ir.shared_bytes)
+            self._loaded[key] = launch.load(code.image, self.name, self.ir.shared_bytes, self.ir.dependent)
         return self._loaded[key]
 
 

@@ -150,7 +150,8 @@ def _made(
     tree = reach("grouped", grouped(tree, order))
     scanned = scan(tree, context, promotion.extents)
     ir = lower(
-        name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
+        name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items()),
+        options.dependent_launch,
     )
     copied = {op.tensor for op in operations(ir.body) if isinstance(op, AsyncCopy)}
     copied |= {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}

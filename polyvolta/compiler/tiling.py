@@ -1,4 +1,4 @@
-"""How a kernel is tiled: eleven values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled, and launched: twelve values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -51,6 +51,7 @@ class Tiling:
     fragments: int = 1
     group: int = 1
     occupancy: int = 1
+    dependent_launch: bool = False
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -115,6 +116,9 @@ class Tiling:
         """Everything that the macro-MMA or the target rules out."""
         if not target.has(self.macro_mma):
             yield f"{target.name} has no macro-MMA called {self.macro_mma!r}"
+            return
+        if self.dependent_launch and not target.dependent_launch:
+            yield f"kernels of {target.name} start when the kernel before is over: dependent_launch=True"
             return
         macro = target.macro_mma(self.macro_mma)
         for pair in needs.layouts:

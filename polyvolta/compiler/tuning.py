@@ -103,7 +103,8 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
             continue
         for p, b, f in product(SPLITS, rings, range(1, target.fragments + 1)):
             ahead = farthest(b, bool(target.copies)) if target.copies else 1
-            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", ahead, f, target.group)
+            options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", ahead, f, target.group,
+                             dependent_launch=target.dependent_launch)  # fmt: skip
             if next(options.problems(target, needs), None) is None:
                 yield options
     for options in warpgroups.space(target, TILES):
@@ -172,11 +173,12 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group, sharing = given.get("group", target.group), given.get("occupancy", 1)
+    early = given.get("dependent_launch", target.dependent_launch)
     tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing)
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing, early)
                 small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options

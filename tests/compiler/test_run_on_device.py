@@ -97,7 +97,7 @@ def driver(monkeypatch) -> Driver:
         from polyvolta.cuda.run.views import narrowed
 
         fake.variants.append(replace(self, ir=narrowed(self.ir, align)))
-        return types.SimpleNamespace(entry=self.name, handle=len(fake.variants) - 1)
+        return types.SimpleNamespace(entry=self.name, handle=len(fake.variants) - 1, dependent=False)
 
     def allocate(shape: tuple[int, ...], order: Any = "C", dtype: str = "float16") -> DeviceArray:
         return read_interface(Exported(np.full(shape, np.nan, dtype, order=order)), 0, None)  # type: ignore[arg-type]
@@ -256,7 +256,7 @@ def test_machine_code_is_loaded_once_for_each_width_of_access(monkeypatch):
     made_for: list[dict[str, int]] = []
     device = [0]
 
-    def load(image: bytes, entry: str, shared_bytes: int) -> tuple:
+    def load(image: bytes, entry: str, shared_bytes: int, dependent: bool) -> tuple:
         return entry, device[0], *made_for[-1].values()
 
     def variant(self: Kernel, /, **align: int) -> Kernel:

@@ -60,7 +60,8 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                     ahead = given.get("prefetch", buffers - 1)
                     yield Tiling(block, warp, name, given.get("split_k", 1), buffers, *words, ahead,
                                  given.get("fragments", 1), given.get("group", target.group),
-                                 given.get("occupancy", 1))  # fmt: skip
+                                 given.get("occupancy", 1),
+                                 given.get("dependent_launch", target.dependent_launch))  # fmt: skip
 
 
 def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
@@ -71,7 +72,8 @@ def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
             if name not in family.names or y > m or x > n or m % ROWS or y % ROWS:
                 continue
             for b in range(FEWEST_BUFFERS, family.buffers + 1):
-                yield Tiling((m, n, k), (y, x, k), name, 1, b, "guard", "auto", b - 1, 1, target.group)
+                yield Tiling((m, n, k), (y, x, k), name, 1, b, "guard", "auto", b - 1, 1, target.group,
+                             dependent_launch=target.dependent_launch)  # fmt: skip
 
 
 def _warps(

@@ -30,12 +30,14 @@ from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import (
     LANES,
+    AwaitGrids,
     Barrier,
     GlobalTensor,
     InitBarriers,
     KernelIR,
     Loop,
     Op,
+    ReleaseGrids,
     Role,
     Roles,
     Stmt,
@@ -67,6 +69,7 @@ def lower(
     sizes: tuple[str, ...],
     scalars: tuple[str, ...] = (),
     context: tuple[tuple[str, int], ...] = (),
+    dependent: bool = False,
 ) -> KernelIR:
     """The kernel that a scanned, promoted tree describes.
 
@@ -76,6 +79,7 @@ def lower(
     schedule : the tree that was scanned, for comments and errors.
     sizes, scalars, tensors : the kernel's arguments.
     context : what is required of the sizes, pairs (size, multiple).
+    dependent : whether it may start while the grids before it run.
 
     Raises
     ------
@@ -89,7 +93,8 @@ def lower(
         own["rank"] = (0, promotion.makers.warps * LANES - 1)
     ranges: dict[str, Range] = {**scan.ranges, **own}
     lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles)
-    body = lowering.body(scan.body)
+    before = (AwaitGrids("await_grids"), ReleaseGrids("release_grids")) if dependent else ()
+    body = lowering.body(scan.body, before)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
         name,
@@ -106,6 +111,7 @@ def lower(
         scalars,
         barriers=promotion.arrays.barriers,
         maps=promotion.arrays.maps,
+        dependent=dependent,
     )
 
 
@@ -221,15 +227,20 @@ class _Lowering:
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
 
-    def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
-        """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers."""
+    def body(self, nodes: tuple[Ast, ...], before: tuple[Op, ...] = ()) -> tuple[Stmt, ...]:
+        """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers.
+
+        Parameters
+        ----------
+        before : what all threads do before they reach global memory.
+        """
         parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
         if not parts:
-            return chosen(self.items(nodes))
+            return *before, *chosen(self.items(nodes))
         made = tuple(Role(name, *self.roles[name], chosen(self.items(parts[name].body))) for name in self.roles)
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
         begin = init, Barrier("block", "sync_init")
-        return *begin, Roles(made)
+        return *begin, *before, Roles(made)
 
     def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
         """The statements of a part of the code."""

@@ -7,9 +7,9 @@ tiles in shared memory, arrays in registers. Every place that an operation touch
 expressions, the interpreter evaluates them for all threads at once, the verifier reads them as relations; no
 reader has index arithmetic of its own.
 
-The memories are those of `ir.memories`, the operations those of `ir.operations`, `ir.transfers`, `ir.phases`,
-`ir.boxes` and `ir.warpgroups`, and what an operation says of itself is told in `ir.accesses`; here are control and the
-kernel as a whole, and all names of these.
+The memories are those of `ir.memories`, the operations those of `ir.operations`, `ir.transfers` and `ir.engines`, and
+what an operation says of itself is told in `ir.accesses`; here are control and the kernel as a whole, and all names of
+these.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from polyvolta.cuda.ir.engines.boxes import BoxStore as BoxStore
 from polyvolta.cuda.ir.engines.boxes import CommitStores as CommitStores
 from polyvolta.cuda.ir.engines.boxes import ProxyFence as ProxyFence
 from polyvolta.cuda.ir.engines.boxes import WaitStores as WaitStores
+from polyvolta.cuda.ir.engines.grids import AwaitGrids as AwaitGrids
+from polyvolta.cuda.ir.engines.grids import ReleaseGrids as ReleaseGrids
 from polyvolta.cuda.ir.engines.phases import Arrive as Arrive
 from polyvolta.cuda.ir.engines.phases import Await as Await
 from polyvolta.cuda.ir.engines.phases import InitBarriers as InitBarriers
@@ -77,7 +79,7 @@ Op = Operation
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
               GlobalStore, Barrier, LoadMatrix, StoreMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers,
               Arrive, Await, BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit,
-              WgmmaWait)  # fmt: skip
+              WgmmaWait, AwaitGrids, ReleaseGrids)  # fmt: skip
 """Those of this package."""
 
 
@@ -159,6 +161,7 @@ class KernelIR(Memories):
     occupancy : how many blocks are to share a multiprocessor at least; the compiler leaves each its part of registers.
     barriers : rows of barriers with phases, in shared memory behind the tiles.
     maps : what the copy engine knows of tensors. Of a tensor that is reached by boxes alone there is no pointer.
+    dependent : whether it is launched while the grids before it may still run, for whose end it waits itself.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension, then
     the maps.
@@ -181,6 +184,7 @@ class KernelIR(Memories):
     occupancy: int = 1
     barriers: tuple[PhaseBarriers, ...] = ()
     maps: tuple[BoxMap, ...] = ()
+    dependent: bool = False
 
     @property
     def kind(self) -> str:

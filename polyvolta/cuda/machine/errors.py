@@ -81,3 +81,9 @@ class LeftBehind(CudaError, RuntimeError):
     """A block ends while something of it is on its way that reads or writes its shared memory."""
 
     id = "PV534"
+
+
+class EarlyAccess(CudaError, RuntimeError):
+    """A thread reached global memory while the grids before may still write there."""
+
+    id = "PV535"

@@ -19,7 +19,7 @@ from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.machine.asynchrony.units import Units, needed
 from polyvolta.cuda.machine.copies import Arrival, Copies
-from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
+from polyvolta.cuda.machine.errors import Diverged, EarlyAccess, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
@@ -72,6 +72,7 @@ class Machine:
     copies : the asynchronous copies that are on their way.
     routes : what `access` keeps of the operations that were reached, by their identity and the array asked for.
     units : what works beside the threads; None where the kernel has nothing of the kind, or nothing is computed.
+    behind : [block, warp, lane]: who has waited for the grids before; None where the kernel starts behind them anyway.
     strand : the threads whose turn it is, where they go at different paces; see `strands`.
     """
 
@@ -95,6 +96,7 @@ class Machine:
         self.routes: dict[tuple[int, str], Any] = {}
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
         self.shape = (blocks.shape[1], ir.warps, LANES)
+        self.behind = np.zeros(self.shape, bool) if ir.dependent else None
         first = tuple(int(x) for x in blocks[:, 0])
         self.weaver, self.strand = Weaver(arrival, first), None
         self.poison = POISON[ir.kind].view(np.uint16)  # the bits of what nobody wrote in shared memory
@@ -181,6 +183,8 @@ class Machine:
     def _effect(self, op: kir.Op, mask: Mask) -> Reaches:
         try:
             self._come_together(op, mask)
+            if self.behind is not None:
+                self._in_time(op, mask)
             if self.copies.pending.issued:
                 self.copies.tick(self)
             if self.units is not None:
@@ -250,6 +254,17 @@ class Machine:
             self._split(op, mask.any((1, 2), keepdims=True) & strand.mask & ~mask, f"the threads of {strand.name}")
         else:
             self.whole(op, mask, *_TOGETHER[op.together])
+
+    def _in_time(self, op: kir.Op, mask: Mask) -> None:
+        """Refuse an access to global memory by threads that haven't waited for the grids before."""
+        assert self.behind is not None
+        if isinstance(op, kir.AwaitGrids):
+            self.behind |= True if mask is None else mask
+        elif not self.behind.all() and (touched := [a.array for a in self.accesses(op) if a.space == "global"]):
+            early = ~self.behind if mask is None else mask & ~self.behind
+            if early.any():
+                what = f"{title(op)}: block {self.block(early)} reaches {touched[0]}, and grids before may still run"
+                self.refuse(EarlyAccess(what, hint="threads wait for these first (AwaitGrids)"), early)
 
     def whole(self, op: kir.Op, mask: np.ndarray, axes: tuple[int, ...], group: str) -> None:
         """Refuse an operation that only some threads of a warp, or of a block, take part in."""

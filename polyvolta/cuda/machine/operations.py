@@ -224,7 +224,9 @@ def _take_run(m: Machine, op: kir.TakeRun, mask: Mask) -> Reaches:
     return ()
 
 
-def _order(m: Machine, op: kir.Barrier | kir.CommitCopies | kir.WaitCopies, mask: Mask) -> Reaches:
+def _order(
+    m: Machine, op: kir.Barrier | kir.CommitCopies | kir.WaitCopies | kir.AwaitGrids | kir.ReleaseGrids, mask: Mask
+) -> Reaches:
     return ()  # who must be there, what is closed and what is waited for: the machine does it for whatever says so
 
 
@@ -246,6 +248,8 @@ EFFECTS: dict[type, Effect] = {
     kir.AsyncCopy: _async_copy,
     kir.CommitCopies: _order,
     kir.WaitCopies: _order,
+    kir.AwaitGrids: _order,
+    kir.ReleaseGrids: _order,
     **units.EFFECTS,
 }
 

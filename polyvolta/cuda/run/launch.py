@@ -51,12 +51,14 @@ class LoadedKernel:
     entry : its name in the cubin.
     device : number of the device.
     dynamic_shared_bytes : the most dynamic shared memory a launch may ask for, in bytes.
+    dependent : whether a launch may start while the kernel before it on the stream runs, for whose end it waits itself.
     """
 
     entry: str
     device: int
     dynamic_shared_bytes: int
     _kernel: Any = field(repr=False)
+    dependent: bool = False
 
     @property
     def handle(self) -> int:
@@ -97,10 +99,10 @@ class LoadedKernel:
         prepare(self, grid, block, shared_bytes, args, stream).launch()
 
 
-_loaded: dict[tuple[bytes, str, int, int], LoadedKernel] = {}  # by hash of the cubin, entry, device, bytes
+_loaded: dict[tuple[bytes, str, int, int, bool], LoadedKernel] = {}  # by hash, entry, device, bytes, dependence
 
 
-def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKernel:
+def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0, dependent: bool = False) -> LoadedKernel:
     """Load a kernel onto the current device, once: the same cubin again costs a hash.
 
     Parameters
@@ -108,6 +110,8 @@ def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKerne
     image : a cubin for the device's architecture (`device_arch`).
     entry : the kernel's name in it.
     dynamic_shared_bytes : the most that launches will ask for; more than 48 KiB are opted into here.
+    dependent : whether launches may start while the kernel before them on the stream runs: the kernel waits for its end
+        itself.
 
     Raises
     ------
@@ -130,7 +134,7 @@ def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKerne
             hint="compile_cubin(source, device_arch(), name=...), or kernel.compiled(device_arch())",
         )
     device = cuda.current_context().device.id
-    key = (hashlib.sha256(image).digest(), entry, device, dynamic_shared_bytes)
+    key = (hashlib.sha256(image).digest(), entry, device, dynamic_shared_bytes, dependent)
     if key in _loaded:
         return _loaded[key]
     try:
@@ -142,7 +146,7 @@ def load(image: bytes, entry: str, dynamic_shared_bytes: int = 0) -> LoadedKerne
         ) from wrong
     if dynamic_shared_bytes > 0:
         allow_shared(handle, entry, device, dynamic_shared_bytes)
-    _loaded[key] = LoadedKernel(entry, device, dynamic_shared_bytes, kernel)
+    _loaded[key] = LoadedKernel(entry, device, dynamic_shared_bytes, kernel, dependent)
     return _loaded[key]
 
 

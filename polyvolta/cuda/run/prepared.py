@@ -3,6 +3,7 @@
 The arguments lie in memory as the driver wants them, an array of pointers to values, and the kernel's, the stream's
 and the grid's numbers are known; so a launch is `cuLaunchKernel` and nothing else, 3 us. That is what a loop around a
 small kernel wants, and a CUDA graph that is being captured: nothing is allocated, nothing waits, no array is looked at.
+A kernel that may start while the one before it runs is launched by `cuLaunchKernelEx`, which is told so.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ class Launchable(Protocol):
 
     @property
     def handle(self) -> int: ...
+
+    @property
+    def dependent(self) -> bool: ...
 
 
 class Prepared:
@@ -50,8 +54,13 @@ class Prepared:
         pointers = _pointers(len(values))(*(ctypes.addressof(v) for v in values))
         self._values, self._keep = (pointers, values), (keep, loaded)
         driver = _driver()
-        self._launch = driver.cuLaunchKernel
         function = driver.CUfunction(int(loaded.handle))  # the driver takes a kernel's number for a function's
+        if loaded.dependent:
+            self._launch = driver.cuLaunchKernelEx
+            config = _early(grid, block, shared_bytes, driver.CUstream(stream))
+            self._call = (config, function, ctypes.addressof(pointers), 0)
+            return
+        self._launch = driver.cuLaunchKernel
         self._call = (
             function, *grid, *block, shared_bytes, driver.CUstream(stream), ctypes.addressof(pointers), 0,
         )  # fmt: skip
@@ -89,6 +98,20 @@ class Prepared:
             where=f"grid {self.grid}, block {self.block}, {self.shared_bytes} bytes of dynamic shared memory",
             hint="a block has at most 1024 threads, a grid's y and z at most 65535",
         )
+
+
+def _early(grid: tuple, block: tuple, shared_bytes: int, stream: Any) -> Any:
+    """How a kernel is launched that may start while the one before it on the stream runs."""
+    driver = _driver()
+    attribute = driver.CUlaunchAttribute()
+    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    attribute.value.programmaticStreamSerializationAllowed = 1
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = block
+    config.sharedMemBytes, config.hStream = shared_bytes, stream
+    config.attrs, config.numAttrs = [attribute], 1
+    return config
 
 
 class Nothing:

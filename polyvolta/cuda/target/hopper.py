@@ -32,4 +32,5 @@ SM_90A = Target(
     families=(WGMMA,),
     cluster=8,
     boxes=True,
+    dependent_launch=True,
 )

@@ -39,7 +39,7 @@ _RULES = {
     **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
     "families": every(Family, "(WGMMA,)"),
     "cluster": COUNT,
-    "boxes": of(bool, "True or False", "True"),
+    **dict.fromkeys(("boxes", "dependent_launch"), of(bool, "True or False", "True")),
 }
 
 
@@ -80,6 +80,8 @@ class Target:
     cluster : most blocks of a cluster, which share one another's memory; 1 where there are none.
     boxes : whether it copies boxes of tensors by itself (TMA), counts their bytes with barriers, and lets the warps
         of a block share out its registers anew.
+    dependent_launch : whether a kernel may be launched while the one before it on the stream still runs, and waits for
+        that one's end itself (programmatic dependent launch).
 
     Raises
     ------
@@ -106,6 +108,7 @@ class Target:
     families: tuple[Family, ...] = ()
     cluster: int = 1
     boxes: bool = False
+    dependent_launch: bool = False
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)

@@ -1,4 +1,4 @@
-"""The statements of barriers with phases, of boxes and of warpgroups' products: which function is called with what.
+"""The statements of barriers with phases, boxes, warpgroups' products, grids: which function is called with what.
 
 Phases are integers in the IR, and parities in the text: `await_phase(full + c2 % 4, c2 / 4 % 2)` waits for phase
 floor(c2 / 4). A box's place in its tile and an operand's start are chunks, as the tile's layout and the descriptor say.
@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
+from polyvolta.cuda.ir.engines.grids import AwaitGrids, ReleaseGrids
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import SharedOperand, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.memories import LANES
 from polyvolta.cuda.text.c_expr import in_steps, is_sum
-from polyvolta.cuda.text.helpers.engines import boxes, phases, warpgroups
+from polyvolta.cuda.text.helpers.engines import boxes, grids, phases, warpgroups
 from polyvolta.cuda.text.roles import warp_of
 from polyvolta.cuda.text.scope import Scope, plus, single
 from polyvolta.sets import Aff, var
@@ -93,6 +94,8 @@ def _wait(scope: Scope, op: WgmmaWait) -> str:
 
 
 TEXTS: Mapping[type, Callable[[Scope, Any], str]] = {
+    AwaitGrids: lambda scope, op: scope.call(grids.AWAIT),
+    ReleaseGrids: lambda scope, op: scope.call(grids.RELEASE),
     InitBarriers: _init,
     Await: _await,
     Arrive: _arrive,

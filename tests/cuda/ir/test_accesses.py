@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, dataclass, fields
 import pytest
 
 from polyvolta.cuda.ir.accesses import Access, Operation, Work
-from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
+from polyvolta.cuda.ir.engines import boxes, grids, phases, warpgroups
 from polyvolta.cuda.ir.kernel_ir import (
     OPERATIONS,
     AsyncCopy,
@@ -232,7 +232,7 @@ def test_an_operation_touches_what_is_written_here(name):
 
 def test_no_operation_is_left_out():
     """Those of engines and phases stand in `test_engine_accesses`."""
-    engines = {*phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS}
+    engines = {*grids.OPERATIONS, *phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS}
     assert {type(op) for op, _ in CASES.values()} == set(OPERATIONS) - engines
 
 

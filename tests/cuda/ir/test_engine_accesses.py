@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
+from polyvolta.cuda.ir.engines import boxes, grids, phases, warpgroups
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,
+    AwaitGrids,
     BoxCopy,
     BoxMap,
     BoxStore,
@@ -22,6 +23,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     PhaseBarriers,
     ProxyFence,
     RegisterArray,
+    ReleaseGrids,
     SharedOperand,
     SharedTile,
     WaitStores,
@@ -59,6 +61,8 @@ PRODUCT = Wgmma(
     MACRO,
 )
 SILENT = {
+    AwaitGrids(): "waits until the grids before are over",
+    ReleaseGrids(): "lets the grid behind start",
     InitBarriers(): "the barriers begin with phase 0",
     Arrive(FULL): "arrives in full[t mod 3]",
     Arrive(FULL, 512): "arrives in full[t mod 3], which waits for 512 bytes, too",
@@ -85,7 +89,7 @@ def elements(a: Access, **names: int) -> np.ndarray:
 
 def test_every_operation_is_here():
     here = {type(op) for op in (*SILENT, COPY, PRODUCT)} | {BoxStore}
-    assert here == {*phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS}
+    assert here == {*grids.OPERATIONS, *phases.OPERATIONS, *boxes.OPERATIONS, *warpgroups.OPERATIONS}
 
 
 @pytest.mark.parametrize("op", SILENT, ids=[type(op).__name__ for op in SILENT])

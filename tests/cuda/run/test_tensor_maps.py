@@ -165,7 +165,7 @@ def test_maps_travel_by_value_aligned_and_are_the_launchs_own(driver, monkeypatc
     fake = types.SimpleNamespace(cuLaunchKernel=launched, CUfunction=int, CUstream=int)
     monkeypatch.setattr(prepared, "_driver", lambda: fake)
     one, other = encode(*GOOD), encode(8192, *GOOD[1:])
-    loaded = types.SimpleNamespace(entry="k", handle=1)
+    loaded = types.SimpleNamespace(entry="k", handle=1, dependent=False)
     launch = prepared.prepare(loaded, (1, 1, 1), (32, 1, 1), 0, (7, one, DevicePtr(4096), other, 0.5), 0)
     launch()
     assert seen == [(7, b"\1" * BYTES, 4096, b"\2" * BYTES, 0.5)]

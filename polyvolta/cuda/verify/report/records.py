@@ -241,6 +241,7 @@ PROOFS = {
     "deadlock": "nobody waits for ever for a phase of a barrier in memory",
     "in_flight": "products and stored boxes that are on their way keep their registers, and are over at the end",
     "proxies": "what threads write to shared memory is fenced before copy engines or tensor cores reach it",
+    "grids": "a kernel that starts before the grids before it end reaches global memory when they are over",
     "sums": "every sum takes each k from 0 to K once; the parts of a split K are disjoint and cover it",
     "result": "what is stored at an element is the graph's expression of that element",
     "layouts": "what boxes write and what descriptors read is the layout of their tile",

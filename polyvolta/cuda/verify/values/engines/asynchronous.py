@@ -134,6 +134,8 @@ EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
     kir.Arrive: _arrive,
     kir.Await: _await,
     kir.Wgmma: _wgmma,
+    kir.AwaitGrids: _orders,
+    kir.ReleaseGrids: _orders,
     kir.InitBarriers: _orders,
     kir.ProxyFence: _orders,
     kir.CommitStores: _orders,
