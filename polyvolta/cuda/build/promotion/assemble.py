@@ -145,7 +145,8 @@ def promote(
 
 def _counters(plan: Plan, tensors: Mapping[str, GlobalTensor]) -> tuple[str, str]:
     """Names of the number of a persistent block's tile, and of the k tiles of those before it."""
-    taken = {*tensors, *(str(n) for t in tensors.values() for n in (*t.dims, t.ld)), *(n for s in plan.steps for n in s.scalars)}
+    taken = {*tensors, *(n for s in plan.steps for n in s.scalars)}
+    taken |= {str(n) for t in tensors.values() for n in (*t.dims, t.ld)}
     return free_name("turn", taken), free_name("tiles", taken)
 
 
