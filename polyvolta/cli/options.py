@@ -85,6 +85,13 @@ DependentLaunch = Annotated[
         rich_help_panel="The kernel",
     ),
 ]
+Persistent = Annotated[
+    bool | None,
+    _of_kernel(
+        "--persistent/--one-tile", metavar="",
+        help="Whether a block computes tile after tile; one tile if missing.",
+    ),
+]
 Arch = Annotated[
     str | None,
     _of_kernel(
@@ -132,7 +139,7 @@ Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k til
 
 
 _GIVEN = (  # as they are
-    "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy dependent_launch".split()
+    "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy dependent_launch persistent".split()
 )
 
 
@@ -156,6 +163,7 @@ class Choice:
     group: Group = None
     occupancy: Occupancy = None
     dependent_launch: DependentLaunch = None
+    persistent: Persistent = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:

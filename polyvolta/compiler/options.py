@@ -64,6 +64,9 @@ class Options(Tiling):
     dependent_launch : whether a launch may start while the kernel before it on the stream still runs (programmatic
         dependent launch): blocks begin where a multiprocessor has room, and wait for that kernel's end before they
         reach global memory. Results are the same; launches cost less. If missing, where the target can.
+    persistent : whether a block computes one tile after the other, there being no more blocks than run at a time: its
+        next tile's boxes come while it stores the results of this one. Of kernels whose tiles come by boxes. False if
+        missing.
 
     Attributes
     ----------
@@ -99,10 +102,11 @@ class Options(Tiling):
         group: int | None = None,
         occupancy: int | None = None,
         dependent_launch: bool | None = None,
+        persistent: bool | None = None,
         **unknown: object,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
-                  occupancy, dependent_launch)  # fmt: skip
+                  occupancy, dependent_launch, persistent)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -218,7 +222,7 @@ def _checked(name: str, value: object) -> object:
                 words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
                         f"{numbers[0]} to {numbers[-1]}"
                 raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")
-        case "dependent_launch":
+        case "dependent_launch" | "persistent":
             if not isinstance(value, bool):
                 raise BadOption(f"{name} is True or False, not {value!r}", hint=f"try {name}=True")
         case _:

@@ -174,11 +174,12 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group, sharing = given.get("group", target.group), given.get("occupancy", 1)
     early = given.get("dependent_launch", target.dependent_launch)
+    lasting = given.get("persistent", False)
     tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing, early)
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing, early, lasting)
                 small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options

@@ -61,7 +61,8 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                     yield Tiling(block, warp, name, given.get("split_k", 1), buffers, *words, ahead,
                                  given.get("fragments", 1), given.get("group", target.group),
                                  given.get("occupancy", 1),
-                                 given.get("dependent_launch", target.dependent_launch))  # fmt: skip
+                                 given.get("dependent_launch", target.dependent_launch),
+                                 given.get("persistent", False))  # fmt: skip
 
 
 def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:

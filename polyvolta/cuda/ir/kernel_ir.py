@@ -120,12 +120,15 @@ class Role(Part):
     name : for texts, such as "producer".
     first, warps : the warps from `first` on, so many.
     body : their program.
+    registers : of each of their threads, a multiple of 8 from 24 to 256: the block's registers are shared out anew
+        when its program begins, warpgroup by warpgroup. 0: as many as the compiler gives to all.
     """
 
     name: str
     first: int
     warps: int
     body: tuple[Stmt, ...]
+    registers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,31 @@ class Roles(Part):
     comment: str = ""
 
 
-Stmt = Op | Loop | When | Roles
+@dataclass(frozen=True, slots=True)
+class Tiles(Part):
+    """For each of the block's tiles of number `first`, `first` + `step`, ..., one after the other: the body.
+
+    In a kernel whose blocks are fewer than the places of its grid (`KernelIR.resident`) tile number t of the block of
+    number b is the place of number b + t * blocks, in the kernel's order of blocks; blockIdx.x, .y, .z in the body are
+    that place.
+
+    Parameters
+    ----------
+    turn : the name of the tile's number, from 0 on.
+    counters : names of sums over the tiles before, and what each tile adds, an expression in sizes: at tile number t
+        it is t times that, also of tiles that `step` leaves out. What is numbered through all tiles, as those of a ring
+        are, goes on counting.
+    """
+
+    turn: str
+    counters: tuple[tuple[str, Aff], ...]
+    body: tuple[Stmt, ...]
+    first: int = 0
+    step: int = 1
+    comment: str = ""
+
+
+Stmt = Op | Loop | When | Roles | Tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +189,8 @@ class KernelIR(Memories):
     barriers : rows of barriers with phases, in shared memory behind the tiles.
     maps : what the copy engine knows of tensors. Of a tensor that is reached by boxes alone there is no pointer.
     dependent : whether it is launched while the grids before it may still run, for whose end it waits itself.
+    resident : most blocks that are launched, where each computes several places of the grid, see `Tiles`; 0: as many
+        as there are places, one each.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension, then
     the maps.
@@ -185,6 +214,7 @@ class KernelIR(Memories):
     barriers: tuple[PhaseBarriers, ...] = ()
     maps: tuple[BoxMap, ...] = ()
     dependent: bool = False
+    resident: int = 0
 
     @property
     def kind(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from polyvolta.cuda.ir.kernel_ir import Element, Loop, Memories, Op, Part, Roles, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import Element, Loop, Memories, Op, Part, Roles, Stmt, Tiles, When
 from polyvolta.sets import Aff
 
 
@@ -38,7 +38,7 @@ def inner(s: Stmt) -> tuple[Stmt, ...]:
     """The statements in a loop, in a condition, those of `orelse` last, or in roles, one after the other; () in an
     operation."""
     match s:
-        case Loop():
+        case Loop() | Tiles():
             return s.body
         case When():
             return (*s.body, *s.orelse)
@@ -63,7 +63,7 @@ def replaced(body: tuple[Stmt, ...], at: IrPath, new: tuple[Stmt, ...]) -> tuple
         roles = (*s.roles[:which], replace(s.roles[which], body=own), *s.roles[which + 1 :])
         changed = replace(s, roles=roles)
     else:
-        assert isinstance(s, Loop | When)
+        assert isinstance(s, Loop | Tiles | When)
         changed = replace(s, body=replaced(s.body, tuple(below), new))
     return (*body[:k], changed, *body[k + 1 :])
 
