@@ -20,7 +20,7 @@ from polyvolta.cuda.text.helpers.engines import boxes, grids, phases, warpgroups
 from polyvolta.cuda.text.roles import warp_of
 from polyvolta.cuda.text.scope import Scope, plus, single
 from polyvolta.sets import Aff, var
-from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.simplify import interval, simplify
 
 
 def _init(scope: Scope, op: InitBarriers) -> str:
@@ -40,6 +40,9 @@ def _parity(scope: Scope, number: Aff) -> str:
     """A phase's parity, phase -1 having that of phase 1."""
     if number.is_constant:
         return str(number.const % 2)
+    low, high = interval(number, scope.ranges)
+    if low is not None and high is not None and 0 <= low <= high <= 1:
+        return scope.c(number)
     text = scope.c(number + 2 * (-min(number.const, 0) + 1 >> 1))
     return f"({text}) % 2" if is_sum(text) else f"{text} % 2"
 

@@ -1,7 +1,7 @@
 """The statements of the kernel IR as lines of CUDA: loops, conditions, and one line for each operation.
 
 A loop says in front of it what moves with it: pointers to where a trip's loads start (`pointers`), rings of tiles
-(`rings`). The loops of a strip's products are one call (`strips`).
+(`rings`), or their slots (`slots`). The loops of a strip's products are one call (`strips`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from math import gcd
 
 from polyvolta.cuda.ir.kernel_ir import Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.text import operations, persistent, ranges, roles
+from polyvolta.cuda.text import operations, persistent, ranges, roles, slots
 from polyvolta.cuda.text.helpers import async_copy, mma
 from polyvolta.cuda.text.helpers.device_function import comment, wrapped
 from polyvolta.cuda.text.helpers.engines import boxes
@@ -109,19 +109,26 @@ def _loop(scope: Scope, s: Loop, depth: int, at: IrPath) -> list[str]:
     lines += comment(s.comment, pad)
     once = scope.warpgroups and not s.unroll  # compilers would repeat the body, and move accumulators between
     lines += [f"{pad}{async_copy.unrolling(s, scope.ir)}"] if s.unroll else [f"{pad}#pragma unroll 1"] if once else []
-    head = f"{pad}for (int {s.var} = {scope.extreme(s.lower, 'max')}; {scope.upto(s)}; {s.var} += {s.step}) {{"
-    lines += _marked([head], at)
+    turned_slots = slots.turning(s, scope.ir) if once else None
+    own = [f"{s.var} = {scope.extreme(s.lower, 'max')}"]
+    if turned_slots is not None:
+        own += [f"{n} = {scope.c(e)}" for n, e in zip((slots.SLOT, slots.PARITY), turned_slots.first(s), strict=True)]
+    head = f"{pad}for (int {', '.join(own)}; {scope.upto(s)}; {s.var} += {s.step}) {{"
+    lines += _marked(wrapped(head, pad + "    "), at)
     steps = [_advance(scope, p, name) for p, name in pointers.items()]
     last = ending(s, loads)
     moved = {op: (pointers[p], place) for op, (p, place) in loads.items()}
     turned = {(r.tile, e): f"{name}[{d}]" for r, name in rings.items() for e, d in r.at}
-    with scope.within(s, moved, turned), scope.knowing(ranges.of_loop(s)):
+    known = ranges.of_loop(s) | (turned_slots.ranges if turned_slots else {})
+    with scope.within(s, moved, turned), scope.knowing(known):
         for k, inner in enumerate(s.body):
-            lines += statement(scope, inner, depth + 1, (*at, k))
+            lines += statement(scope, turned_slots.put(inner) if turned_slots else inner, depth + 1, (*at, k))
             if inner is last:
                 lines[-1:] = [*(f"{pad}    {step}" for step in steps), lines[-1]]
     steps = steps if last is None else []
     steps += [scope.typed(scope.call(turn(len(ring.first)), name)) + ";" for ring, name in rings.items()]
+    if turned_slots is not None:
+        steps.append(scope.call(slots.turn(turned_slots.size), slots.SLOT, slots.PARITY) + ";")
     return [*lines, *(f"{pad}  {step}" for step in steps), pad + "}"]
 
 
