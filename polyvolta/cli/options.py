@@ -138,9 +138,10 @@ Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its sw
 Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
 
 
-_GIVEN = (  # as they are
-    "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy dependent_launch persistent".split()
-)
+_GIVEN = """
+    macro_mma split_k buffers partial accumulators prefetch fragments group occupancy
+    dependent_launch persistent""".split()
+"""Options that are given as they are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def lower(
         own |= dict.fromkeys((turns.turn, *(name for name, _ in turns.counters)), (0, None))
     ranges: dict[str, Range] = {**scan.ranges, **own}
     before = (AwaitGrids("await_grids"), ReleaseGrids("release_grids")) if dependent else ()
-    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, turns)
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, turns, promotion.registers)
     body = lowering.body(scan.body, before)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
@@ -227,9 +227,10 @@ class _Lowering:
     def __init__(
         self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
         roles: Mapping[str, tuple[int, int]] = MappingProxyType({}), turns: Turns | None = None,
+        registers: Mapping[str, int] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
-        self.turns = turns
+        self.turns, self.registers = turns, registers
 
     def body(self, nodes: tuple[Ast, ...], before: tuple[Op, ...] = ()) -> tuple[Stmt, ...]:
         """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers.
@@ -241,7 +242,8 @@ class _Lowering:
         parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
         if not parts:
             return *before, *chosen(self.items(nodes))
-        made = tuple(Role(name, *self.roles[name], self.role(name, parts[name])) for name in self.roles)
+        made = tuple(Role(name, *self.roles[name], self.role(name, parts[name]), self.registers.get(name, 0))
+                     for name in self.roles)  # fmt: skip
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
         begin = init, Barrier("block", "sync_init")
         return *begin, *before, Roles(made)
