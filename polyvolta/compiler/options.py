@@ -61,6 +61,10 @@ class Options(Tiling):
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
         of shared memory: while one waits, or stores its results, another one multiplies.
+    swap : whether the macro-MMA's rows (its m) run along the columns of the result, and its columns (n) along the rows.
+        The kernel then computes the transposed product, of B's and A's transposes, by the same passes, and stores it
+        where it belongs. Tiles stay (rows, columns, depth) of the result: a warp tile's rows are multiples of n, its
+        columns of m. Blocks and warps are counted along y by m; so are the rows of `group`.
 
     Attributes
     ----------
@@ -95,10 +99,11 @@ class Options(Tiling):
         fragments: int | None = None,
         group: int | None = None,
         occupancy: int | None = None,
+        swap: bool | None = None,
         **unknown: object,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
-                  occupancy)  # fmt: skip
+                  occupancy, swap)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -178,9 +183,9 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     BadOption : no choice of the others is one that the target can serve: says for the nearest what is too much, and
         which of those given to change.
     """
-    require(target, needs.layouts, needs.kind)
-    target = target.of_kind(needs.kind)
     given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
+    require(target, (needs.turned if given.get("swap") else needs).layouts, needs.kind)
+    target = target.of_kind(needs.kind)
     chosen = choose(given, needs, target)
     problem = next(chosen.problems(target, needs), None)
     if problem is None:
@@ -204,6 +209,9 @@ def _checked(name: str, value: object) -> object:
             if not isinstance(value, str):
                 known = target_of().macro_names[0]
                 raise BadOption(f"macro_mma is a name, not {value!r}", hint=f"try macro_mma={known!r}")
+        case "swap":
+            if not isinstance(value, bool):
+                raise BadOption(f"swap is True or False, not {value!r}", hint="try swap=True")
         case "split_k" | "buffers" | "prefetch" | "fragments" | "group" | "occupancy":
             known = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "fragments": FRAGMENTS, "group": GROUPS,
                      "occupancy": SHARING}  # fmt: skip
