@@ -92,6 +92,13 @@ Persistent = Annotated[
         help="Whether a block computes tile after tile; one tile if missing.",
     ),
 ]
+Swap = Annotated[
+    bool | None,
+    _of_kernel(
+        "--swap/--no-swap", metavar="",
+        help="The macro-MMA's rows along the result's columns; not if missing.",
+    ),
+]
 Arch = Annotated[
     str | None,
     _of_kernel(
@@ -140,7 +147,7 @@ Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k til
 
 _GIVEN = """
     macro_mma split_k buffers partial accumulators prefetch fragments group occupancy
-    dependent_launch persistent""".split()
+    dependent_launch persistent swap""".split()
 """Options that are given as they are."""
 
 
@@ -165,6 +172,7 @@ class Choice:
     occupancy: Occupancy = None
     dependent_launch: DependentLaunch = None
     persistent: Persistent = None
+    swap: Swap = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:

@@ -130,6 +130,7 @@ def print_title(out: Console, kernel: Kernel) -> None:
     more += f", {o.buffers} buffers" if o.buffers > 1 else ""
     more += f", copies {o.prefetch} steps ahead" if o.prefetch != 1 else ""
     more += f", blocks in groups of {o.group} rows" if o.group > 1 else ""
+    more += ", swapped" if o.swap else ""
     more += ", arrays padded" if o.partial == "pad" else ""
     out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
 
@@ -159,6 +160,7 @@ def sentence(stage: str, kernel: Kernel) -> str:
         "contracted": f"One instance stands for a whole macro-MMA {o.macro_mma}: the domain thins out.",
         "promoted": "Copies enter: global memory, registers, shared memory, fragments; and results back.",
         "prefetched": "The copies of the next k tile run one iteration ahead, beside this one's computation.",
+        "swapped": "Columns of the result are rows of macro-MMAs: what is computed are its transpose's tiles.",
         "grouped": f"Blocks start in groups of {o.group} rows, whose operands the second-level cache holds.",
     }.get(stage, "")
 

@@ -27,7 +27,7 @@ from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.tiling import BadOption, Tiling
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
@@ -123,9 +123,10 @@ def _made(
     plain: frozenset[str] = frozenset(),
 ) -> Kernel:
     """See `compile`; threads alone reach the tensors of `plain`, none of which is an operand of a product by boxes."""
-    idiom = plan(graph, options.accumulators)
-    options = complete(options, needs_of(idiom), target)
-    multiples = multiples_of(graph, idiom, options)
+    options = complete(options, needs_of(plan(graph, options.accumulators)), target)
+    asked, graph = graph, graph.turned() if options.swap else graph
+    idiom, tiling = plan(graph, options.accumulators), options.mapped
+    multiples = multiples_of(graph, idiom, tiling)
     context = context_of(graph, idiom, multiples)
     stages: dict[str, Schedule] = {}
 
@@ -140,16 +141,17 @@ def _made(
     makers = makers_of(macro)
     if isinstance(macro, WarpgroupMma):
         _check_engine_names(graph)
-    fine, contracted = decompose(graph, options, macro.shape, context, reach, makers.result(macro.shape), makers.names)
+    fine, contracted = decompose(graph, tiling, macro.shape, context, reach, makers.result(macro.shape), makers.names)
     tensors = tensors_of(graph)
     limit, asynchronous = options.shared_limit(target), bool(target.copies)
     reached = {n: replace(t, align=CHUNK // 2) if n in plain or _ends_within(t) else t for n, t in tensors.items()}
-    promotion = promote(fine, contracted, idiom, reached, options, macro, context, limit, asynchronous)
+    promotion = promote(fine, contracted, idiom, reached, tiling, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
-    promotion = replace(awaited(promotion, tree), registers=shares(options, needs_of(idiom), target))
+    promotion = replace(awaited(promotion, tree), registers=shares(tiling, needs_of(idiom), target))
     order = BlockOrder(options.group)
     tree = reach("roles", split(promotion, tree))
+    tree = reach("swapped", swapped(tree, idiom))
     resident = target.multiprocessors * options.occupancy if options.persistent else 0
     tree = reach("persistent", persistent(tree, resident))
     tree = reach("grouped", grouped(tree, order))
@@ -162,7 +164,7 @@ def _made(
     copied |= {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}
     ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy, resident=resident)
-    otherwise = partial(_without_boxes, graph, target, options, name, plain) if ir.maps else None
+    otherwise = partial(_without_boxes, asked, target, options, name, plain) if ir.maps else None
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise)
 
 
@@ -223,6 +225,20 @@ def grouped(tree: Schedule, order: BlockOrder) -> Schedule:
         return tree
     at = tree.find(level=BLOCK)[0]
     return tree.replace(at, Mark(f"blocks in {order}", tree.node(at)))
+
+
+def swapped(tree: Schedule, idiom: Plan) -> Schedule:
+    """The tree with a mark around the band of the blocks that says which members are a macro-MMA's rows and columns;
+    the result's own have none.
+
+    The band is what it is: members are in the order in which statements have their iterators.
+    """
+    product = idiom.contractions[0].statement
+    if not product.is_turned:
+        return tree
+    m, n, _ = product.iterators
+    at = tree.find(level=BLOCK)[0]
+    return tree.replace(at, Mark(f"macro-MMAs have {m} as rows (m), {n} as columns (n)", tree.node(at)))
 
 
 def _about(graph: Graph) -> str:
@@ -290,7 +306,7 @@ def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
     return out
 
 
-def multiples_of(graph: Graph, idiom: Plan, options: Options) -> dict[str, int]:
+def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
     """What each symbolic size must be a multiple of: of nothing, unless partial tiles are to be padded.
 
     Raises

@@ -67,6 +67,10 @@ class Options(Tiling):
     persistent : whether a block computes one tile after the other, there being no more blocks than run at a time: its
         next tile's boxes come while it stores the results of this one. Of kernels whose tiles come by boxes. False if
         missing.
+    swap : whether the macro-MMA's rows (its m) run along the columns of the result, and its columns (n) along the rows.
+        The kernel then computes the transposed product, of B's and A's transposes, by the same passes, and stores it
+        where it belongs. Tiles stay (rows, columns, depth) of the result: a warp tile's rows are multiples of n, its
+        columns of m. Blocks and warps are counted along y by m; so are the rows of `group`.
 
     Attributes
     ----------
@@ -103,10 +107,11 @@ class Options(Tiling):
         occupancy: int | None = None,
         dependent_launch: bool | None = None,
         persistent: bool | None = None,
+        swap: bool | None = None,
         **unknown: object,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
-                  occupancy, dependent_launch, persistent)  # fmt: skip
+                  occupancy, dependent_launch, persistent, swap)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -186,9 +191,9 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     BadOption : no choice of the others is one that the target can serve: says for the nearest what is too much, and
         which of those given to change.
     """
-    require(target, needs.layouts, needs.kind)
-    target = target.of_kind(needs.kind)
     given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
+    require(target, (needs.turned if given.get("swap") else needs).layouts, needs.kind)
+    target = target.of_kind(needs.kind)
     chosen = choose(given, needs, target)
     problem = next(chosen.problems(target, needs), None)
     if problem is None:
@@ -222,7 +227,7 @@ def _checked(name: str, value: object) -> object:
                 words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
                         f"{numbers[0]} to {numbers[-1]}"
                 raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")
-        case "dependent_launch" | "persistent":
+        case "dependent_launch" | "persistent" | "swap":
             if not isinstance(value, bool):
                 raise BadOption(f"{name} is True or False, not {value!r}", hint=f"try {name}=True")
         case _:

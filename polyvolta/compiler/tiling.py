@@ -1,4 +1,4 @@
-"""How a kernel is tiled, and launched: thirteen values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled, and launched: fourteen values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -6,10 +6,10 @@ tilings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
@@ -55,10 +55,33 @@ class Tiling:
     occupancy: int = 1
     dependent_launch: bool = False
     persistent: bool = False
+    swap: bool = False
+
+    @property
+    def turned(self) -> Self:
+        """The tiling of the transposed product, rows and columns the other way round: with `swap` it has the
+        macro-MMA's rows along its own, and none.
+
+        >>> made = Tiling((256, 128, 64), (256, 64, 64), "m64n256k16", 1, 4, "guard", "auto", 3, swap=True).turned
+        >>> made.block_tile, made.warp_tile, made.swap
+        ((128, 256, 64), (64, 256, 64), False)
+        """
+        block, warp = _turned(self.block_tile), _turned(self.warp_tile)
+        return replace(self, block_tile=block, warp_tile=warp, swap=not self.swap)
+
+    @property
+    def mapped(self) -> Self:
+        """The tiling by the macro-MMA's rows and columns."""
+        return self.turned if self.swap else self
+
+    def extents(self, macro: Composition | WarpgroupMma) -> Tile:
+        """Rows, columns and depth of the result that a macro-MMA computes."""
+        return _turned(macro.shape) if self.swap else macro.shape
 
     @property
     def warps(self) -> tuple[int, int, int]:
-        """Warps along the rows, columns and depth of a block's tile: warpIdx_y, warpIdx_x and warpIdx_z count them."""
+        """Warps along the rows, columns and depth of a block's tile: warpIdx_y, warpIdx_x and warpIdx_z count them; with
+        `swap` warpIdx_x those along the rows."""
         return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
 
     @property
@@ -108,6 +131,8 @@ class Tiling:
     def registers(self, needs: Needs, target: Target) -> int:
         """32-bit registers that hold values in the main loop: accumulators, sets of fragments of one strip, staged
         copies."""
+        if self.swap:
+            return self.turned.registers(needs.turned, target)
         macro = target.macro_mma(self.macro_mma)
         if isinstance(macro, WarpgroupMma):
             lanes = macro.instructions[0].scope.threads
@@ -125,11 +150,12 @@ class Tiling:
             yield f"kernels of {target.name} start when the kernel before is over: dependent_launch=True"
             return
         macro = target.macro_mma(self.macro_mma)
-        for pair in needs.layouts:
-            if pair not in macro.layouts:
+        of_macro = needs.turned.layouts if self.swap else needs.layouts
+        for pair, own in zip(needs.layouts, of_macro, strict=True):
+            if own not in macro.layouts:
                 yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
                 return
-        found = (*self.misfits(macro.shape), *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
+        found = (*self.misfits(self.extents(macro)), *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
         yield from found
         if found:
             return
@@ -144,10 +170,11 @@ class Tiling:
                 yield f"{where} need at least {need} {what}, {target.name} has {limit}"
 
     def misfits(self, shape: Tile) -> Iterator[str]:
-        """What of the tiles and the macro-MMA, which has that shape, does not fit what."""
+        """What of the tiles and the macro-MMA, which computes results of that shape, does not fit what."""
+        macro = f"the macro-MMA {self.macro_mma}{', swapped,' if self.swap else ''}"
         pairs = (
-            ("block_tile", self.block_tile, f"the macro-MMA {self.macro_mma}", shape),
-            ("warp_tile", self.warp_tile, f"the macro-MMA {self.macro_mma}", shape),
+            ("block_tile", self.block_tile, macro, shape),
+            ("warp_tile", self.warp_tile, macro, shape),
             ("block_tile", self.block_tile[:2], "warp_tile", self.warp_tile[:2]),
         )
         for what, big, name, small in pairs:
@@ -259,6 +286,20 @@ class Needs:
     longest: int | None = None
     scaled: bool = False
 
+    @property
+    def turned(self) -> Needs:
+        """What the transposed product asks for: its left operand is the right one's transpose.
+
+        >>> Needs(layouts=(("row", "row"),), sizes=(8, None, 0)).turned.layouts
+        (('col', 'col'),)
+        """
+        other = {"row": "col", "col": "row"}
+        rows, cols, depth = self.sizes
+        return replace(
+            self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
+            layouts=tuple((other[b], other[a]) for a, b in self.layouts),
+        )  # fmt: skip
+
     def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
         """Registers that the compiler needs beside those of values.
 
@@ -269,6 +310,26 @@ class Needs:
         plain = [sum(n for n, loads in zip(chunks, pair, strict=True) if not loads) for pair in self.prologues]
         prologue = max(map(sum, self.prologues))
         return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
+
+
+def _turned(tile: Tile) -> Tile:
+    """A tile with rows and columns the other way round."""
+    m, n, k = tile
+    return n, m, k
+
+
+def _back(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    return tuple((b, a) for a, b in pairs)
+
+
+def turned_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options given for a product as those of the transposed one.
+
+    >>> turned_options({"block_tile": (256, 128, 64), "buffers": 3, "swap": True})
+    {'block_tile': (128, 256, 64), 'buffers': 3, 'swap': False}
+    """
+    tiles = {name: _turned(given[name]) for name in ("block_tile", "warp_tile") if name in given}
+    return {**given, **tiles, "swap": not given.get("swap", False)}
 
 
 def reserved(target: Target) -> int:

@@ -19,7 +19,7 @@ Where a target has products of warpgroups, and the graph and what is given suit 
 
 As many buffers as the target wants, fit and have a k tile to hold, copies as far ahead as the buffers allow, two sets
 of fragments where the target has them and strips can take turns, guarded edges, accumulators that are shared where
-possible and the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is
+possible, rows of the result along the macro-MMA's and the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is
 taken that lacks the fewest; if none is legal, `complete` says what to change.
 """
 
@@ -32,7 +32,7 @@ from typing import Any
 
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
-from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers
+from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers, turned_options
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition
@@ -166,6 +166,8 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
 
     Cost: some 100 µs, a few ms where nothing fits.
     """
+    if given.get("swap"):
+        return choose(turned_options(given), needs.turned, target).turned
     asked = given.get("macro_mma")
     if (of_warpgroups := _of_warpgroups(given, needs, target)) is not None:
         return of_warpgroups
@@ -269,7 +271,7 @@ def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
     """The ratios of what the options need to what the target has of it, largest first; infinite if tiles don't fit."""
     if not target.has(options.macro_mma):
         return [float("inf")]
-    if any(options.misfits(target.macro_mma(options.macro_mma).shape)) or any(options.too_far(bool(target.copies))):
+    if any(options.misfits(options.extents(target.macro_mma(options.macro_mma)))) or any(options.too_far(bool(target.copies))):
         return [float("inf")]
     if any(options.unsuited(target.macro_mma(options.macro_mma), needs)):
         return [float("inf")]

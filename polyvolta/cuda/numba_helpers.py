@@ -153,7 +153,8 @@ def place_of_block(order: BlockOrder) -> Any:
     """A device function without arguments: (column, row) of the tile of the result that the caller's block computes.
 
     Of a kernel whose blocks are in groups of rows that isn't (blockIdx.x, blockIdx.y). The tile starts at row
-    `row * kernel.options.block_tile[0]` and column `column * kernel.options.block_tile[1]`.
+    `row * kernel.options.block_tile[0]` and column `column * kernel.options.block_tile[1]`; with the option `swap` the
+    two numbers come the other way round.
 
     Parameters
     ----------

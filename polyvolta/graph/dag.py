@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
@@ -104,6 +104,16 @@ class Graph:
         results = tuple(arrays[r] for r in roots)
         outputs = tuple(arrays[e] for e in exprs)
         return cls(inputs, outputs, params, statements, exprs, results, roots, arguments)
+
+    def turned(self) -> Graph:
+        """The same graph, with the first two dimensions of its statements' instances the other way round."""
+        statements = tuple(s.turned() for s in self.statements)
+        return replace(self, statements=statements, _dag=[])
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Which dimension of a product's statement the rows and the columns of its result are: (1, 0) if turned."""
+        return (1, 0) if any(s.is_turned for s in self.statements) else (0, 1)
 
     @property
     def dag(self) -> nx.DiGraph:

@@ -57,6 +57,8 @@ class Statement:
 
     `extents[p]` bounds `iterators[p]`; `reads` are the arrays' elements among the leaves of `tree` from left to right,
     each once. Other leaves are numbers and scalars. `definitions` says what users' functions in it compute, by name.
+
+    The first two iterators are the rows and columns of what is written, or, `turned`, its columns and rows.
     """
 
     name: str
@@ -81,11 +83,34 @@ class Statement:
         return isinstance(self.tree, Apply) and self.tree.function == MUL_ACC
 
     @property
+    def is_turned(self) -> bool:
+        """Whether the first iterator counts the columns of what is written, and the second one the rows."""
+        return len(self.write.index) == 2 and self.write.index != self.iterators[:2]
+
+    @property
     def factors(self) -> tuple[Term, Term]:
-        """The trees of a product's two sides."""
+        """The trees of a product's two sides: of the one with the first iterator, then of the one with the second."""
         assert isinstance(self.tree, Apply) and self.is_matmul
         _, left, right = self.tree.operands
-        return left, right
+        return (right, left) if self.is_turned else (left, right)
+
+    def turned(self) -> Statement:
+        """The same statement with the first two dimensions of its instances the other way round; of a vector, itself.
+
+        S[i, j, k] -> C[i, j]  =>  S[j, i, k] -> C[i, j]
+
+        >>> import polyvolta as pv
+        >>> from polyvolta.graph.dag import Graph
+        >>> (s,) = Graph.of(pv.tensor("A", (8, 2)) @ pv.tensor("B", (2, 4))).statements
+        >>> print(s.turned().domain, s.turned(), sep="; ")
+        { S[j, i, k] : 0 <= j <= 3 and 0 <= i <= 7 and 0 <= k <= 1 }; S: C[i, j] = mul_acc(C[i, j], A[i, k], B[k, j])
+        """
+        if len(self.write.index) < 2:
+            return self
+        (i, j, *ks), (m, n, *depths) = self.iterators, self.extents
+        reads = tuple(a.element for a in self.reads)
+        return _placed(self.name, (j, i, *ks), (n, m, *depths), reads, self.write.element, self.tree,
+                       self.definitions, self.domain.param_names)  # fmt: skip
 
     @property
     def operation(self) -> str:
@@ -179,7 +204,21 @@ def make_statement(
         tree: Term = Apply(MUL_ACC, (target, lower(root.left, (i, k)), lower(root.right, (k, j))))
     else:
         tree = lower.operation(root, tuple(iterators))
-    extents = extents_of(root)
+    return _placed(name, tuple(iterators), extents_of(root), tuple(lower.reads), target, tree,
+                   tuple(lower.definitions.items()), params)  # fmt: skip
+
+
+def _placed(
+    name: str,
+    iterators: tuple[str, ...],
+    extents: tuple[Dim, ...],
+    reads: tuple[Element, ...],
+    target: Element,
+    tree: Term,
+    definitions: tuple[tuple[str, Formula], ...],
+    params: Sequence[str],
+) -> Statement:
+    """The statement whose instances have some iterators, in this order."""
     instance = f"{name}[{', '.join(iterators)}]"
     bounds = " and ".join(f"0 <= {i} < {e}" for i, e in zip(iterators, extents, strict=True))
     prefix = f"[{', '.join(params)}] -> " if params else ""
@@ -188,16 +227,9 @@ def make_statement(
         relation = f"{prefix}{{ {instance} -> {e.array}[{', '.join(e.index)}] : {bounds} }}"
         return Access(e.array, e.index, kind, Map(relation))
 
-    return Statement(
-        name,
-        tuple(iterators),
-        extents,
-        Set(f"{prefix}{{ {instance} : {bounds} }}"),
-        tuple(access(r, "read") for r in lower.reads),
-        access(target, "write"),
-        tree,
-        tuple(lower.definitions.items()),
-    )
+    domain = Set(f"{prefix}{{ {instance} : {bounds} }}")
+    accesses = tuple(access(r, "read") for r in reads)
+    return Statement(name, iterators, extents, domain, accesses, access(target, "write"), tree, definitions)
 
 
 class _Lowering:

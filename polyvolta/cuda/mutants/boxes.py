@@ -80,11 +80,13 @@ def _of_operand(ir: KernelIR, side: str) -> frozenset[str]:
 
 
 def _elsewhere(ir: KernelIR, dimension: int, by: Callable[[Box], int]) -> KernelIR:
-    """Boxes of left operands from so many elements further on, along a dimension."""
+    """Boxes of left operands from so many elements further on, along a dimension of the operand."""
     tiles = _of_operand(ir, "a")
 
     def change(s: BoxCopy) -> tuple[BoxCopy]:
-        steps = [by(ir.box_map(s.map).box) if d == dimension else 0 for d in (0, 1)]
+        m = ir.box_map(s.map)
+        there = ir.tensor(m.tensor).order[ir.tile(s.tile).order.index(dimension)]  # a tile's lines are a tensor's
+        steps = [by(m.box) if d == there else 0 for d in (0, 1)]
         return (replace(s, index=tuple(e + n for e, n in zip(s.index, steps, strict=True))),)
 
     return edited(ir, places(ir, BoxCopy, where=lambda s: s.tile in tiles), change)

@@ -165,13 +165,21 @@ def _check_shape(graph: Graph, s: Statement, product: Statement, follows: set[st
 def _operand(
     graph: Graph, statement: Statement, side: Term, index: tuple[str, str], names: dict[str, None]
 ) -> Operand:
-    """One side of a product; its name is noted in `names`."""
+    """One side of a product; its name is noted in `names`.
+
+    Parameters
+    ----------
+    index : the iterators of its rows and columns, which a tensor may have the other way round.
+    """
     accesses, scalars, formula = formula_of(statement, side)
     arrays = graph.arrays
-    whole = [a for a in accesses if a.index == index]
+    whole = [a for a in accesses if set(a.index) == set(index)]
     tensor = (whole or accesses)[0].tensor
     name, taken = tensor, {*names, *arrays, *graph.params, *graph.scalars}
     if tensor in names:
         name = next(n for n in (f"{tensor}_{p}" for p in range(2, len(taken) + 3)) if n not in taken)
     names[name] = None
-    return Operand(name, index, accesses, scalars, formula, arrays[tensor].layout if whole else "row")
+    layout = arrays[tensor].layout if whole else "row"
+    if whole and whole[0].index != index:  # as of a turned product, whose operands are transposes
+        layout = "col" if layout == "row" else "row"
+    return Operand(name, index, accesses, scalars, formula, layout)

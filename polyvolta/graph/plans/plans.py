@@ -27,11 +27,13 @@ class Operand:
     Parameters
     ----------
     name : of the array that it stands for, distinct among all operands of the plan: the tensor's where it is one.
-    index : the two iterators of its elements: (i, k) of the left one, (k, j) of the right one.
+    index : the two iterators of its elements: (i, k) of the left one, (k, j) of the right one; of a turned product
+        (j, k) and (k, i), as of B's transpose and A's.
     accesses : the statement's read accesses in it, left to right, each once; `Input(n)` of the formula is access n.
     scalars : scalar arguments in it; `Input(len(accesses) + n)` is scalar n.
     formula : `Input(0)` for a plain operand.
-    layout : "row" or "col", that of the first access with two dimensions: which iterator runs fastest in memory.
+    layout : "row" or "col", that of the first access with two dimensions: which iterator of `index`, the second or the
+        first, runs fastest in memory.
     """
 
     name: str
@@ -95,6 +97,15 @@ class Plan:
     outputs: tuple[str, ...]
     dtype: str = "float16"
     across: int = 0
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Which of the statements' first two iterators the rows and the columns of results are: (1, 0) if turned."""
+        return (1, 0) if self.contractions[0].statement.is_turned else (0, 1)
+
+    def of_result(self, order: tuple[int, ...]) -> tuple[int, int]:
+        """Dimensions of a matrix of the result's shape as positions of the statements' iterators, and back."""
+        return self.whole[order[0]], self.whole[order[1]]
 
     def only_stores(self, step: Step) -> bool:
         """Whether a step makes an output of what it reads as it is: a sum that one accumulator holds."""

@@ -90,7 +90,7 @@ BAD = [
     (rewritten(IR, lambda op: BoxStore(op.map, op.index, op.tile, op.place) if isinstance(op, BoxCopy) else op),
      r"A is no output"),
     (replace(IR, tiles=(replace(IR.tiles[0], order=(1, 0)), *IR.tiles[1:])),
-     r"side by side along dimension 1 of A, along 0 of shared_A"),
+     r"a box of 128 lines of 64 values is larger than shared_A\[128, 64\]"),
     (ops(Wgmma, d=lambda op: ()), r"no accumulators"),
     (ops(Wgmma, a=descriptor(major="mn")), r"reads operand a k-major, and its descriptor is mn-major"),
     (ops(Wgmma, a=lambda op: replace(op.a, origin=op.a.origin[:1])), r"shared_A has 2 dimensions, not 1"),

@@ -133,8 +133,9 @@ def promote(
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
+    maps = sorted((*loops.maps, *end.whole.maps), key=lambda m: list(tensors).index(m.tensor))
     arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()),
-                    behind(tiles, (*loops.barriers, *end.whole.barriers)), (*loops.maps, *end.whole.maps))  # fmt: skip
+                    behind(tiles, (*loops.barriers, *end.whole.barriers)), tuple(maps))  # fmt: skip
     tree = widened(contracted, nests.values(), _shapes(plan, macro_mma.shape, makers))
     if not plan.steps:
         tree, whole = with_result(tree, end.stored, end.whole, arrays)

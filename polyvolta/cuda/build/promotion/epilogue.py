@@ -83,7 +83,8 @@ def epilogue(
     name_of : makes a statement's name from a wish, one that nothing else has.
     makers : who has a fragment together.
     """
-    kind, order = "float" if plan.computes or warps[2] > 1 else macro.kind, tensors[plan.outputs[0]].order
+    kind = "float" if plan.computes or warps[2] > 1 else macro.kind
+    order = plan.of_result(tensors[plan.outputs[0]].order)
     runs = plan_runs(macro, order) if warps[2] == 1 else None
     b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of, makers)
     b.run()
@@ -168,7 +169,7 @@ class _Builder:
     def taken(self, array: str, runs: Runs) -> None:
         """The runs of one accumulator, which its lanes have; stored if it is an output."""
         source = Element(accumulator_name(array), self.fragments.place)
-        target = self.held[array, ("0", "1")] = self.run_of(array)
+        target = self.held[array, self.whole] = self.run_of(array)
         self.array(target, "float", runs.rounds)
         statement = self.name_of(f"take_{array}")
 
@@ -187,7 +188,7 @@ class _Builder:
         store, load = self.name_of(f"exchange_{array}"), self.name_of(f"gather_{array}")
         self.add(store, [ExchangeStore(source, EXCHANGE, slot, exchange, store)], "accumulators -> exchange", True)
         self.barrier(f"sync_{array}")
-        target = self.held[array, ("0", "1")] = self.run_of(array)
+        target = self.held[array, self.whole] = self.run_of(array)
         self.array(target, exchange.kind, exchange.rounds)
 
         def one(r: Aff) -> Op:
@@ -204,10 +205,10 @@ class _Builder:
         s, result = step.statement, step.statement.write.tensor
         arrays = [self.held[a.tensor, tuple(str(_position(step, p)) for p in a.index)] for a in step.accesses]
         if self.plan.only_stores(step):
-            self.held[result, ("0", "1")] = arrays[0]
+            self.held[result, self.whole] = arrays[0]
             self.store(result, arrays[0], s.name)
             return
-        target = self.held[result, ("0", "1")] = self.run_of(result)
+        target = self.held[result, self.whole] = self.run_of(result)
         self.array(target, "float", self.runs.rounds)
         name = operation_name(step.formula, "epilogue", step.name)
 
@@ -224,8 +225,9 @@ class _Builder:
         guarded = bool(self.fragments.full)
 
         def one(r: Aff) -> Op:
-            row, col = self.place(r)
-            return GlobalStore(self.element(run, r), output, (row, col), self.runs.along, guarded, statement)
+            at, along = self.place(r), self.plan.whole.index(self.runs.along)
+            index = tuple(at[p] for p in self.plan.whole)
+            return GlobalStore(self.element(run, r), output, index, along, guarded, statement)
 
         self.add(statement, self.rounds(one), "runs -> global memory")
 
@@ -235,6 +237,11 @@ class _Builder:
         self.add(statement, [Barrier("warp" if self.warps[2] == 1 else self.makers.everyone, statement)], "", True)
 
     # ---- parts of statements
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """The index of a result's elements, as `_position` has it."""
+        return tuple(map(str, self.plan.whole))
 
     def run_of(self, array: str) -> str:
         """A register array for runs of an array."""

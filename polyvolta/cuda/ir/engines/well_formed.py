@@ -151,16 +151,14 @@ def _of_box(ir: KernelIR, op: BoxCopy | BoxStore) -> Iterator[str]:
     elif len(tile.order) != 2 or len(op.place) != 2:
         yield f"{op.tile} has {len(tile.order)} dimensions, a place {len(op.place)}, and boxes have two"
     elif tensor is not None:
-        yield from _of_sides(made, tensor.order, tile.name, tile.order, [n for _, n in tile.layout.inputs])
+        yield from _of_sides(made, tile.name, tile.order, [n for _, n in tile.layout.inputs])
     if isinstance(op, BoxCopy):
         yield from _of_phase(ir, op.phase)
 
 
 def _of_sides(
-    m: BoxMap, order: tuple[int, ...], tile: str, tile_order: tuple[int, ...], extents: list[int]
+    m: BoxMap, tile: str, tile_order: tuple[int, ...], extents: list[int]
 ) -> Iterator[str]:
-    if order != tile_order:
-        yield f"values lie side by side along dimension {order[-1]} of {m.tensor}, along {tile_order[-1]} of {tile}"
     sides = m.box.lines, m.box.run
     if any(n > extents[d] for d, n in zip(tile_order, sides, strict=True)):
         yield f"a box of {m.box.lines} lines of {m.box.run} values is larger than {tile}{extents}"

@@ -235,7 +235,7 @@ def _places(
     index, place = ([values_at(m, e, block, thread) for e in es] for es in (op.index, op.place))
     buffer = values_at(m, op.buffer, block, thread)
     assert tile.layout is not None
-    sides = {order[0]: box.lines, order[1]: box.run}
+    sides = dict(zip(tile.order, (box.lines, box.run), strict=True))
     extents = [n for _, n in tile.layout.inputs]
     bad = (buffer < 0) | (buffer >= tile.buffers)
     for d, x in enumerate(place):

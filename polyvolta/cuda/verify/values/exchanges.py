@@ -140,7 +140,7 @@ def exchange(ir: KernelIR, graph: Graph, stages: Mapping[str, Schedule]) -> Verd
     used = list(dict.fromkeys(e.plan for e in through))
     if not used and not own:
         raise NoMeaning("the kernel has no accumulator exchange")
-    found = _stores(ir, through) or _loads(ir, through) or _takes(ir, own) or _outputs(ir, through, own)
+    found = _stores(ir, through) or _loads(ir, through) or _takes(ir, own) or _outputs(ir, through, own, graph.whole)
     statement = (
         "the accumulator exchange fits together: each element that a lane of the product owns goes to one place of its "
         "warp's buffer and comes out, once, in the run that says that it has it; runs are stored where they belong"
@@ -233,8 +233,13 @@ def _different(one: Exchange, two: Exchange) -> tuple[int, int]:
     return 0, 0
 
 
-def _outputs(ir: KernelIR, through: list[Exchanged], own: list[Taken]) -> Found | None:
-    """A store to an output whose lanes have other elements than the run that they store."""
+def _outputs(ir: KernelIR, through: list[Exchanged], own: list[Taken], whole: tuple[int, int]) -> Found | None:
+    """A store to an output whose lanes have other elements than the run that they store.
+
+    Parameters
+    ----------
+    whole : for each dimension of a result that of a fragment.
+    """
     loads: dict[IrPath, Exchanged | Taken] = {e.path: e for e in through if not e.shared.writes}
     loads |= {t.path: t for t in own}
     runs: dict[str, Exchanged | Taken] = {}  # register array -> where its run came from
@@ -254,20 +259,21 @@ def _outputs(ir: KernelIR, through: list[Exchanged], own: list[Taken]) -> Found 
             elif a.space == "global" and a.along is None:
                 raise Undecided(f"a {type(op).__name__} stores a run to {a.array}, and along no dimension")
             elif a.space == "global" and at in stores:
-                if a.along != load.plan.along:
-                    what = f"runs along dimension {load.plan.along} are stored to {a.array} along {a.along}"
+                if a.along != (along := whole.index(load.plan.along)):
+                    what = f"runs along dimension {along} are stored to {a.array} along {a.along}"
                     return CounterExample(what, address=a.array), load.path, at
-                case = _misplaced(stores[at], a, load)
+                case = _misplaced(stores[at], a, load, whole)
                 if case is not None:
                     return case.counter_example, load.path, at
     return None
 
 
-def _misplaced(r: Requests, store: Access, load: Exchanged | Taken) -> Case | None:
+def _misplaced(r: Requests, store: Access, load: Exchanged | Taken, whole: tuple[int, int]) -> Case | None:
     """A lane whose run is stored elsewhere, seen from lane 0, than `owns` has it."""
     (round,) = (load.round,) if isinstance(load, Taken) else load.shared.given
     inputs = {"lane": r.numbers["lane"], "round": r.values(round)}
-    for d, (e, own) in enumerate(zip(store.index, load.plan.owns.evaluate(inputs), strict=True)):
+    owned = load.plan.owns.evaluate(inputs)
+    for d, (e, own) in enumerate(zip(store.index, (owned[p] for p in whole), strict=True)):
         base = r.split(e)[1] - np.broadcast_to(own, r.shape)
         what = f"a lane stores its run to {store.array} not where it belongs"
         case = r.first(base != base[..., :1], what)

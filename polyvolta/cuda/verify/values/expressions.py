@@ -49,7 +49,8 @@ class Operand:
 class Product:
     """A matrix product of the graph: `array`[i, j] is the sum over k of left[i, k] * right[k, j].
 
-    `iterators` and `extents` are those of i, j and k; `depth` is the extent of k as an expression.
+    `iterators` and `extents` are those of i, j and k; `depth` is the extent of k as an expression. With `turned`, it is
+    `array`[j, i], and left and right are the transposes of what is multiplied from the right and from the left.
     """
 
     array: str
@@ -57,6 +58,13 @@ class Product:
     extents: tuple[Dim, ...]
     left: Operand
     right: Operand
+    turned: bool = False
+
+    @property
+    def words(self) -> str:
+        """It in words, such as "relu(A) @ B"."""
+        first, second = (self.right, self.left) if self.turned else (self.left, self.right)
+        return f"{_words(first)} @ {_words(second)}"
 
     @property
     def depth(self) -> Aff:
@@ -109,7 +117,7 @@ class Meaning:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The products in words, such as "relu(A) @ B"."""
-        return tuple(f"{_words(p.left)} @ {_words(p.right)}" for p in self.products)
+        return tuple(p.words for p in self.products)
 
     def text(self, output: str) -> str:
         """What an output is, such as "{ D[i, j] = relu(add((A @ B)[i, j], bias[j])) }"."""
@@ -217,7 +225,7 @@ def _operand(s: statements.Statement, tree: object) -> Operand:
 def _product(s: statements.Statement) -> Product:
     i, j, k = s.iterators
     left, right = (_operand(s, tree) for tree in s.factors)
-    return Product(s.write.tensor, (i, j, k), s.extents, left, right)
+    return Product(s.write.tensor, (i, j, k), s.extents, left, right, s.is_turned)
 
 
 def _output(graph: Graph, name: str) -> Operand:

@@ -199,6 +199,8 @@ class Products:
             here.refute("sums", what, warp=int(warps[0]), lane=lane)
             return None
         place, sets, which = self._products(here, arrays, instructions, warps, left, right)
+        if self.meaning.products[product].turned:  # lines of the left operand are columns of the result
+            base, place = base[::-1], np.ascontiguousarray(place[..., ::-1])
         return _Addend(product, base, left.side.bases[1], place, sets, which, self._reaches(warps, left, right))
 
     def _kind(self, here: Here, warps: np.ndarray, arrays: _Arrays, array: str, tags: Tags) -> int | None:

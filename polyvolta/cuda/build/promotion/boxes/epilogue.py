@@ -37,7 +37,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from polyvolta.cuda.build.promotion.boxes.boxed import ONE_OF_WARPGROUP, ONE_THREAD
-from polyvolta.cuda.build.promotion.boxes.pieces import WHOLE, Boxed, Pieces, positions
+from polyvolta.cuda.build.promotion.boxes.pieces import Boxed, Pieces, positions
 from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.build.promotion.model import (
     POINT,
@@ -204,6 +204,11 @@ class _Builder:
         """Of an instance's first element."""
         return tuple(map(var, self.fragments.nest.iterators))
 
+    @property
+    def element(self) -> tuple[Aff, ...]:
+        """Likewise, as matrices of the result's shape have it."""
+        return tuple(self.index[p] for p in self.plan.whole)
+
     def brings(self, context: Set) -> tuple[Piece, Piece]:
         """All boxes of operands, by a thread that has a role of its own; and that they have come.
 
@@ -215,7 +220,7 @@ class _Builder:
         copies = []
         for name, m in self.pieces.operands.items():
             s = self.name_of(f"box_{name}")
-            op = BoxCopy(m.map.name, self.index, m.tile, ORIGIN, phase, self.slot, s)
+            op = BoxCopy(m.map.name, self.element, m.tile, ORIGIN, phase, self.slot, s)
             copies.append(Movement(s, self.fragments.nest.iterators, (op,), (), "boxes of operands -> shared memory"))
         names = [m.statement for m in copies]
         nest = self.fragments.nest
@@ -243,7 +248,7 @@ class _Builder:
             self.take(name, m)
         for array in dict.fromkeys(c.accumulator for c in self.plan.contractions):
             e = Element(accumulator_name(array), self.fragments.place)
-            self.held[array, WHOLE] = e
+            self.held[array, self.plan.whole] = e
             if array in self.plan.outputs:
                 self.put(array, e, self.name_of(f"put_{array}"))
         for step in self.plan.steps:
@@ -251,7 +256,7 @@ class _Builder:
         self.add("", f"fence_{label}", ProxyFence())
         self.add("", f"sync_{label}", Barrier("warpgroup"))
         for output, m in self.pieces.outputs.items():
-            op = BoxStore(m.map.name, self.index, m.tile, ORIGIN, self.slot)
+            op = BoxStore(m.map.name, self.element, m.tile, ORIGIN, self.slot)
             self.add(ONE_OF_WARPGROUP, f"write_{output}", op, "pieces of the result -> global memory")
         self.add(ONE_OF_WARPGROUP, f"commit_{label}", CommitStores())
         return self.piece()
@@ -280,7 +285,8 @@ class _Builder:
         for step in self.plan.steps:
             for access in step.accesses:
                 at = positions(step, access.index)
-                if access.tensor not in made and not (access.tensor in self.pieces.operands and at == WHOLE):
+                comes = access.tensor in self.pieces.operands and at == self.plan.whole
+                if access.tensor not in made and not comes:
                     self.load(access.tensor, at)
 
     def load(self, tensor: str, at: tuple[int, ...]) -> None:
@@ -303,7 +309,8 @@ class _Builder:
 
     def take(self, tensor: str, m: Boxed) -> None:
         """An operand's values that were brought."""
-        target = self.held[tensor, WHOLE] = Element(self.array(tensor, self.tensors[tensor].kind, 1), (aff(0),))
+        array = self.array(tensor, self.tensors[tensor].kind, 1)
+        target = self.held[tensor, self.plan.whole] = Element(array, (aff(0),))
         stored, statement = stored_fragment(m.boxes, self.makers.columns), self.name_of(f"take_{tensor}")
         op = LoadMatrix(target, m.tile, self.local, "c", stored.own, stored.lines, stored.count, m.boxes.transposed,
                         self.slot, statement=statement)  # fmt: skip
@@ -320,10 +327,10 @@ class _Builder:
         s, result = step.statement, step.statement.write.tensor
         operands = [self.held[a.tensor, positions(step, a.index)] for a in step.accesses]
         if self.plan.only_stores(step):
-            self.held[result, WHOLE] = operands[0]
+            self.held[result, self.plan.whole] = operands[0]
             self.put(result, operands[0], s.name)
             return
-        target = self.held[result, WHOLE] = Element(self.array(result, "float", 1), (aff(0),))
+        target = self.held[result, self.plan.whole] = Element(self.array(result, "float", 1), (aff(0),))
         called = operation_name(step.formula, "epilogue", step.name)
         op = Pointwise(target, called, step.formula, (*operands, *step.scalars), None, s.name)
         self.fragment(s.name, op, called)

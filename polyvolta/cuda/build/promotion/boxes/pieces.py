@@ -27,8 +27,6 @@ from polyvolta.graph.plans.plans import Plan, Step
 
 BUFFERS = 2
 """Of a warpgroup for each output, where pieces take turns."""
-WHOLE = (0, 1)
-"""The positions of an index that is the result's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +132,12 @@ def pieces_of(
     """
     if not makers.columns or units[2] > 1 or any(tensors[name].align < CHUNK for name in plan.outputs):
         return None
-    columns = gcd(*(plan_result(macro.instruction, tensors[name].order).shape[1] for name in plan.outputs))
+    orders = {name: plan.of_result(tensors[name].order) for name in (*plan.outputs, *brought(plan))}
+    columns = gcd(*(plan_result(macro.instruction, orders[name]).shape[1] for name in plan.outputs))
     if columns % makers.columns:
         return None
     whole = [name for name in dict.fromkeys(brought(plan)) if tensors[name].align >= CHUNK]
-    boxes = {name: plan_result(macro.instruction, tensors[name].order, columns) for name in (*plan.outputs, *whole)}
+    boxes = {name: plan_result(macro.instruction, orders[name], columns) for name in (*plan.outputs, *whole)}
     maps = {name: BoxMap(free_name(f"map_{name}", taken), name, b.box) for name, b in boxes.items()}
     tiles = {name: free_name(shared_name(name), taken) for name in boxes}
     outputs = {name: Boxed(maps[name], boxes[name], tiles[name]) for name in plan.outputs}
@@ -159,7 +158,8 @@ def pieces_of(
 def brought(plan: Plan) -> list[str]:
     """The matrices of the result's shape that steps read as they are."""
     made = {c.accumulator for c in plan.contractions} | {s.statement.write.tensor for s in plan.steps}
-    return [a.tensor for s in plan.steps for a in s.accesses if a.tensor not in made and positions(s, a.index) == WHOLE]
+    read = [(a.tensor, positions(s, a.index)) for s in plan.steps for a in s.accesses]
+    return [tensor for tensor, at in read if tensor not in made and at == plan.whole]
 
 
 def positions(step: Step, index: Sequence[str]) -> tuple[int, ...]:
