@@ -78,7 +78,8 @@ Occupancy = Annotated[
     int | None, _of_kernel(metavar="N", help="Blocks that share a multiprocessor at least, 1 to 8; 1 if missing.")
 ]
 Swap = Annotated[
-    bool | None, _of_kernel("--swap/--no-swap", metavar="", help="The macro-MMA's rows along the result's columns; not if missing.")
+    bool | None,
+    _of_kernel("--swap/--no-swap", metavar="", help="Rows of macro-MMAs along the result's columns; not if missing."),
 ]
 Arch = Annotated[
     str | None,
