@@ -94,10 +94,7 @@ Persistent = Annotated[
 ]
 Swap = Annotated[
     bool | None,
-    _of_kernel(
-        "--swap/--no-swap", metavar="",
-        help="The macro-MMA's rows along the result's columns; not if missing.",
-    ),
+    _of_kernel("--swap/--no-swap", metavar="", help="Rows of macro-MMAs along the result's columns; not if missing."),
 ]
 Arch = Annotated[
     str | None,

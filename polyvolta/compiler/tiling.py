@@ -80,8 +80,10 @@ class Tiling:
 
     @property
     def warps(self) -> tuple[int, int, int]:
-        """Warps along the rows, columns and depth of a block's tile: warpIdx_y, warpIdx_x and warpIdx_z count them; with
-        `swap` warpIdx_x those along the rows."""
+        """Warps along the rows, columns and depth of a block's tile: warpIdx_y, warpIdx_x and warpIdx_z count them.
+
+        With `swap` warpIdx_x counts those along the rows.
+        """
         return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
 
     @property

@@ -19,8 +19,9 @@ Where a target has products of warpgroups, and the graph and what is given suit 
 
 As many buffers as the target wants, fit and have a k tile to hold, copies as far ahead as the buffers allow, two sets
 of fragments where the target has them and strips can take turns, guarded edges, accumulators that are shared where
-possible, rows of the result along the macro-MMA's and the target's order of blocks are not weighed up. If every choice leaves too few registers, the legal one is
-taken that lacks the fewest; if none is legal, `complete` says what to change.
+possible, rows of the result along the macro-MMA's and the target's order of blocks are not weighed up. If every choice
+leaves too few registers, the legal one is taken that lacks the fewest; if none is legal, `complete` says what to
+change.
 """
 
 from __future__ import annotations
@@ -271,7 +272,8 @@ def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
     """The ratios of what the options need to what the target has of it, largest first; infinite if tiles don't fit."""
     if not target.has(options.macro_mma):
         return [float("inf")]
-    if any(options.misfits(options.extents(target.macro_mma(options.macro_mma)))) or any(options.too_far(bool(target.copies))):
+    shape = options.extents(target.macro_mma(options.macro_mma))
+    if any(options.misfits(shape)) or any(options.too_far(bool(target.copies))):
         return [float("inf")]
     if any(options.unsuited(target.macro_mma(options.macro_mma), needs)):
         return [float("inf")]

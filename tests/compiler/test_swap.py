@@ -50,7 +50,8 @@ def epilogue(a, b, c):
     which lies the other way round."""
     left, right_ = operands(a, b)
     made = left @ right_
-    R, bias, rows, s = pv.tensor("R", (M, N), layout=a), pv.tensor("bias", (N,)), pv.tensor("rows", (M, 1)), pv.scalar("s")
+    R, bias, rows = pv.tensor("R", (M, N), layout=a), pv.tensor("bias", (N,)), pv.tensor("rows", (M, 1))
+    s = pv.scalar("s")
     other = "row" if c == "col" else "col"
     return {"D": pv.output(pv.relu(s * made + R) * rows - bias, layout=c), "E": pv.output(made, layout=other)}
 
@@ -65,12 +66,14 @@ def prologue(a, b, c):
 def total(a, b, c):
     """A sum in one accumulator, scaled in between."""
     left, right_ = operands(a, b)
-    return pv.output(left @ right_ - 2 * (pv.tensor("P", (M, L), layout=b) @ pv.tensor("Q", (L, N), layout=a)), layout=c)
+    P, Q = pv.tensor("P", (M, L), layout=b), pv.tensor("Q", (L, N), layout=a)
+    return pv.output(left @ right_ - 2 * (P @ Q), layout=c)
 
 
 def added(a, b, c):
     left, right_ = operands(a, b)
-    return pv.output(left @ right_ + pv.tensor("P", (M, L), layout=b) @ pv.tensor("Q", (L, N), layout=a), layout=c)
+    P, Q = pv.tensor("P", (M, L), layout=b), pv.tensor("Q", (L, N), layout=a)
+    return pv.output(left @ right_ + P @ Q, layout=c)
 
 
 @cache

@@ -44,7 +44,7 @@ class Taken:
     @property
     def lanes_of_phase(self) -> int:
         """How many lanes are served together."""
-        return ROW // self.access.width
+        return min(LANES, ROW // self.access.width)
 
     def words(self) -> np.ndarray:
         """How many different words each phase wants of each bank: [phase, bank]."""
