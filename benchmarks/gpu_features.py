@@ -25,6 +25,7 @@ import features_numba
 import features_warpgroups
 from features_common import CHECKS, SKIPPED, environment
 
+from polyvolta import PolyvoltaError
 from polyvolta.cuda.run import launch
 
 GROUPS = (features_arrays, features_boxes, features_launches, features_numba, features_warpgroups)
@@ -70,7 +71,11 @@ def main() -> int:
     options = parser.parse_args()
     if options.alone:
         return alone(options.alone)
-    launch.require_gpu()
+    try:
+        launch.require_gpu()
+    except PolyvoltaError as missing:
+        print(missing, file=sys.stderr)
+        return 2
     names = [n for n in CHECKS if any(part in n for part in options.only.split(","))]
     with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda n: apart(n, options.seconds), names))

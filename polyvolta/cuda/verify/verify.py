@@ -293,6 +293,7 @@ def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Foun
         decided = names.intersection(client.proofs)
         seconds = (own + done.control / len(watching)) / len(decided)
         for name in decided:
+            start = perf_counter()
             try:
                 verdict = client.shown(name)
             except NoMeaning as reason:
@@ -305,7 +306,7 @@ def _watched(ir: KernelIR, watching: list[Watcher], names: set[str], found: Foun
                     found.unknown[name] = unknown
                     continue
                 verdict = Verdict(PROOFS[name], "")
-            found.verdicts[name] = verdict, seconds
+            found.verdicts[name] = verdict, seconds + perf_counter() - start
     return done.findings
 
 

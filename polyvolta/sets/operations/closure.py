@@ -25,11 +25,14 @@ from typing import TYPE_CHECKING, TypeVar
 from ..budgets import budget, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
+from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.project import with_known_divs
 from ..counting.count import points
 from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
+from ..hulls.coalesce import coalesce_conjuncts
 from ..values.shape import pair, spaced
 from ..values.space import Space, Tuple, whole
-from .compose import apply_range, domain, identity, range_, reverse
+from .compose import apply_range, composed, domain, identity, range_, reverse
 from .make import from_points
 from .paths import continued, is_exact, scaled, translated
 
@@ -151,31 +154,52 @@ def transitive_closure(self: Map) -> tuple[Map, bool]:
 
 def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
     """Kleene's elimination: paths through one tuple after the other."""
-    edges = {(s.inp.key, s.out.key): self._of(self.param_names, [(s, cs)]) for s, cs in self.parts if cs}
+    params, n_par = self.param_names, len(self.param_names)
+    begins, ends = {s.inp.key: s.inp for s, _ in self.parts}, {s.out.key: s.out for s, _ in self.parts}
+    n = {k: len(t.dims) for k, t in (begins | ends).items()}
+    known = {s.key: s for s, _ in self.parts}
+    edges = {(s.inp.key, s.out.key): cs for s, cs in self.parts if cs}
     all_exact = True
+
+    def space(a: tuple, b: tuple) -> Space:
+        return known[a, b] if (a, b) in known else spaced(begins[a], ends[b], params)
+
     for key in [s.inp.key for s, _ in self.parts if s.inp.key in loops]:
         if key not in loops:
             continue
         loops.discard(key)
-        loop, exact = (None, True)
+        loop: tuple[Conjunct, ...] = ()
         if (key, key) in edges:
-            loop, exact = _closed(edges[key, key], DEPTH)
-            edges[key, key] = loop
-        all_exact &= exact
-        into = {a: m for (a, b), m in edges.items() if b == key != a}
-        onward = {b: m for (a, b), m in edges.items() if a == key != b}
-        if loop is not None:
-            into = {a: m | apply_range(m, loop) for a, m in into.items()}
-            edges.update({(a, key): m for a, m in into.items()})
+            closed, exact = _closed(self._of(params, [(space(key, key), edges[key, key])]), DEPTH)
+            loop = edges[key, key] = closed.parts[0][1]
+            all_exact &= exact
+        into = {a: cs for (a, b), cs in edges.items() if b == key != a}
+        onward = {b: cs for (a, b), cs in edges.items() if a == key != b}
+        if loop:
+            into = {a: _union(cs, composed(cs, loop, n_par, (n[a], n[key], n[key]))) for a, cs in into.items()}
+            edges.update({(a, key): cs for a, cs in into.items()})
         for a, first in into.items():
             for b, second in onward.items():
-                through = apply_range(first, second)
-                if not any(cs for _, cs in through.parts):
-                    continue
-                edges[a, b] = (edges[a, b] | through if (a, b) in edges else through).coalesce()
-        if loop is not None:
-            edges.update({(key, b): m | apply_range(loop, m) for b, m in onward.items()})
-    return self._of(self.param_names, [p for m in edges.values() for p in m.parts]), all_exact
+                through = composed(first, second, n_par, (n[a], n[key], n[b]))
+                if through:
+                    edges[a, b] = _fewer(edges.get((a, b), ()), through)
+        if loop:
+            further = {b: _union(cs, composed(loop, cs, n_par, (n[key], n[key], n[b]))) for b, cs in onward.items()}
+            edges.update({(key, b): cs for b, cs in further.items()})
+    return self._of(params, [(space(a, b), cs) for (a, b), cs in edges.items()]), all_exact
+
+
+def _union(some: tuple[Conjunct, ...], more: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
+    """All pieces, each once."""
+    return tuple(dict.fromkeys((*some, *more)))
+
+
+def _fewer(some: tuple[Conjunct, ...], more: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
+    """The union of some pieces and more, coalesced where that adds any."""
+    both = _union(some, more)
+    if len(both) == len(some):
+        return some
+    return coalesce_conjuncts(tuple([p for c in both for p in with_known_divs(c)]))
 
 
 def _closed(self: Map, depth: int) -> tuple[Map, bool]:

@@ -7,10 +7,12 @@ function when x -> y and x -> z only with y = z, that is when (reversed, then it
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
+from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, linked, need_map, need_set, rearranged, spaced
@@ -187,19 +189,28 @@ def apply_range(self: Map, other: Map) -> Map:
         for right, ds in b.parts:
             if left.out.key != right.inp.key:
                 continue
-            n_in, n_mid, n_out = left.n_in, left.n_out, right.n_out
-            width = n_par + n_in + n_out + n_mid
-            mid = tuple(range(n_par + n_in + n_out, width))
-            first = (*range(n_par + n_in), *mid)
-            second = (*range(n_par), *mid, *range(n_par + n_in, n_par + n_in + n_out))
-            done = [pj.compose(c, d, width, first, second, mid) for c in cs for d in ds]
-            parts.append((spaced(left.inp, right.out, a.param_names), filled(done)))
+            done = composed(cs, ds, n_par, (left.n_in, left.n_out, right.n_out))
+            parts.append((spaced(left.inp, right.out, a.param_names), done))
     if not parts and a.parts and b.parts:
         raise SpaceMismatch(
             "nothing of the first map's range is in the second map's domain",
             where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}",
         )
     return self._of(a.param_names, parts)
+
+
+def composed(
+    firsts: Iterable[Conjunct], seconds: Iterable[Conjunct], n_par: int, sides: tuple[int, int, int]
+) -> tuple[Conjunct, ...]:
+    """First one of some pieces, then one of some others; `sides` are the numbers of inputs, of what is between, and of
+    outputs. A projection for each pair."""
+    n_in, n_mid, n_out = sides
+    width = n_par + n_in + n_out + n_mid
+    mid = tuple(range(n_par + n_in + n_out, width))
+    first = (*range(n_par + n_in), *mid)
+    second = (*range(n_par), *mid, *range(n_par + n_in, n_par + n_in + n_out))
+    seconds = tuple(seconds)
+    return filled([pj.compose(c, d, width, first, second, mid) for c in firsts for d in seconds])
 
 
 def apply_domain(self: Map, other: Map) -> Map:

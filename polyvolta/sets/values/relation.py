@@ -42,6 +42,7 @@ class Relation:
     __slots__ = ("_hash", "_origin", "param_names", "parts")
     param_names: tuple[str, ...]
     parts: tuple[Part, ...]
+    _hash: int | None
     _is_map: bool
 
     def __init__(self, text: str) -> None:
@@ -64,6 +65,14 @@ class Relation:
         return SetSyntaxError(f"a {kind} is made from a text in isl's notation, not from {kind_of(value)}", hint=hint)
 
     def _fill(self, params: tuple[str, ...], parts: Iterable[Part]) -> None:
+        self.param_names, self._hash = params, None
+        parts = tuple(parts)
+        if len(parts) == 1 and len(parts[0][1]) < 2:  # nothing to merge
+            space, pieces = parts[0]
+            if pieces and pieces[0] == cj.nothing(pieces[0].n):
+                pieces = ()
+            self.parts = ((space, tuple(pieces)),)
+            return
         merged: dict[tuple, tuple[Space, dict[Conjunct, None]]] = {}
         for space, pieces in parts:
             _, seen = merged.setdefault(space.key, (space, {}))
@@ -72,9 +81,7 @@ class Relation:
             seen.pop(cj.nothing(n), None)
             if len(seen) > 1 and cj.universe(n) in seen:
                 merged[space.key] = (space, {cj.universe(n): None})
-        self.param_names = params
         self.parts = tuple((space, tuple(seen)) for space, seen in merged.values())
-        self._hash = hash((params, frozenset([(s.key, frozenset(p)) for s, p in self.parts])))
 
     @classmethod
     def _of(cls, params: tuple[str, ...], parts: Iterable[Part]) -> Self:
@@ -87,13 +94,15 @@ class Relation:
         return self._of, (self.param_names, self.parts)
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.param_names, frozenset([(s.key, frozenset(p)) for s, p in self.parts])))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
         return (
             type(self) is type(other)
-            and self._hash == other._hash
+            and hash(self) == hash(other)
             and self.param_names == other.param_names
             and {s.key: set(p) for s, p in self.parts} == {s.key: set(p) for s, p in other.parts}
         )

@@ -8,6 +8,7 @@ dimension names that are distinct, because text and names need that where rows d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="Relation")
 
 
+@lru_cache(maxsize=1 << 12)
 def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...]) -> Space:
     """A space of these tuples whose dimension names are distinct from one another and from the parameters."""
     head = inp.dims if inp else ()

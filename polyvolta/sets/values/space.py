@@ -9,7 +9,7 @@ those of both sides, with `inner` remembering where the arrow is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import index
 
 from ..errors import UnknownName, nearest
@@ -83,7 +83,7 @@ def renamed(tup: Tuple, dims: Iterable[str]) -> Tuple:
     """The tuple with other dimension names, inside a wrapped relation too."""
     dims = tuple(dims)
     if tup.inner is None:
-        return replace(tup, dims=dims)
+        return tup if dims == tup.dims else Tuple(tup.name, dims)
     inner = tup.inner
     split = inner.n_in
     inp = renamed(inner.inp, dims[:split]) if inner.inp else None

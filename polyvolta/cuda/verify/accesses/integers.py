@@ -12,7 +12,7 @@ Offsets into a matrix, line * ld + run, are computed in 64 bits: lines are `long
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ def overflow(ir: KernelIR, largest: int = LARGEST) -> Overflow | None:
     return None
 
 
-Sum = tuple[tuple[Loop, ...], Aff, int]  # inside of these loops, a symbolic part and a number
+Sum = tuple[tuple[Loop, ...], Aff, int]  # inside of these loops, their bodies left out, a symbolic part and a number
 
 
 def _highest(sums: Iterable[Sum]) -> Iterator[Sum]:
@@ -112,7 +112,8 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
             unrolled = len(lows) + len(highs) == len(s.lower) + len(s.upper)
             starts = [low for e in s.lower if (low := interval(e, ranges)[0]) is not None]
             inner = {**ranges, s.var: (max(starts, default=None), min(highs) if unrolled else None)}
-            around = loops if unrolled else (*(x for x in loops if x.var != s.var), s)
+            head = replace(s, body=())  # which is all that counts of a loop around, and quickly compared
+            around = loops if unrolled else (*(x for x in loops if x.var != s.var), head)
             for e in (*s.lower, *s.upper):
                 yield from _parts(e, loops, ranges)
             yield from _parts(var(s.var) + s.step, around, inner)

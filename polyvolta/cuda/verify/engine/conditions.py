@@ -214,7 +214,7 @@ def _tidy(constraints: Constraints) -> Constraints:
 
 @lru_cache(maxsize=2**14)
 def _conjunction(names: tuple[str, ...], constraints: Constraints) -> Set:
-    ordered = sorted(constraints, key=_written)
+    ordered = sorted(constraints, key=written)
     return _made(names, (RowBuilder(names).conjunct([("ge", e) for e in ordered]),))
 
 
@@ -227,14 +227,14 @@ def _smallest(points: Set) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=2**14)
-def _written(e: Aff) -> str:
+def written(e: Aff) -> str:
     """What constraints are ordered by, so that runs are alike."""
     return str(e)
 
 
 @lru_cache(maxsize=2**10)
 def _union(names: tuple[str, ...], pieces: tuple[Constraints, ...]) -> Set:
-    return _made(names, tuple(RowBuilder(names).conjunct([("ge", e) for e in sorted(p, key=_written)]) for p in pieces))
+    return _made(names, tuple(RowBuilder(names).conjunct([("ge", e) for e in sorted(p, key=written)]) for p in pieces))
 
 
 def _made(names: tuple[str, ...], conjuncts: tuple) -> Set:

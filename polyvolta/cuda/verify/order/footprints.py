@@ -90,7 +90,7 @@ class Footprints:
         name, slot, chunks = key
         tile, per_chunk = self.ir.tile(name), CHUNK_BYTES // self.piece
         count = tile.buffers * tile.chunks // chunks
-        pairs = np.unique(np.concatenate([pairs for _, pairs in rows]))
+        pairs = rows[0][1] if len(rows) == 1 else _ascending(np.sort(np.concatenate([pairs for _, pairs in rows])))
         return Footprint(name, slot, chunks * per_chunk, tile.start * per_chunk, count, pairs, tuple(rows))
 
     def _reached(self, touch: Touch) -> tuple[tuple[str, Aff | None, int], np.ndarray]:
@@ -120,7 +120,7 @@ class Footprints:
             active = active & touch.mask[..., None]
         if addresses.outside is not None:  # which is a matter of bounds
             active = active & ~addresses.outside[..., None]
-        return np.unique(pairs[active])
+        return _ascending(np.sort(pairs[active]))
 
     def _split(self, e: Aff) -> tuple[Aff, np.ndarray]:
         threads = thread_numbers(self.ir)
@@ -168,14 +168,29 @@ class Footprints:
     def _meet(self, one: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
         """The scopes in which two sets of pieces and threads meet."""
         threads = self.ir.threads
-        places = np.intersect1d(one // threads, other // threads)
-        if not len(places):
+        if not _meet(_ascending(one // threads), _ascending(other // threads)):
             return ()
-        found = [THREAD] if len(np.intersect1d(one, other, assume_unique=True)) else []
+        found = [THREAD] if _meet(one, other) else []
         for scope, width in ((WARP, LANES), (BLOCK, threads)):
             if _apart(one, other, threads, width, 1 if scope == WARP else LANES):
                 found.append(scope)
         return tuple(found)
+
+
+def _ascending(numbers: np.ndarray) -> np.ndarray:
+    """Ascending numbers, each once. (`np.unique` doesn't know the order, and hashes them.)"""
+    first = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=first[1:])
+    return numbers[first]
+
+
+def _meet(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two ascending rows of numbers have one in common."""
+    few, many = sorted((one, other), key=len)
+    if not len(few):
+        return False
+    at = np.searchsorted(many, few)
+    return bool((many[np.minimum(at, len(many) - 1)] == few).any())
 
 
 def _apart(one: np.ndarray, other: np.ndarray, threads: int, group: int, member: int) -> bool:
@@ -183,7 +198,7 @@ def _apart(one: np.ndarray, other: np.ndarray, threads: int, group: int, member:
     def members(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         place, thread = np.divmod(pairs, threads)
         code = (place * threads + thread // group * group) * threads + thread // member
-        return np.divmod(np.unique(code), threads)
+        return np.divmod(_ascending(np.sort(code)), threads)
 
     (at, who), (there, whom) = members(one), members(other)
     for a, x, b, y in ((at, who, there, whom), (there, whom, at, who)):

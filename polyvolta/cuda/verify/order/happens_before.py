@@ -129,22 +129,36 @@ class HappensBefore:
                     ways = [when]
                     if scope == THREAD and copy is other and not _twice(a, b):
                         ways = [[*when, *apart] for apart in _different(copy)]
-                    key = scope == THREAD, scope == WARP and self._fences, *map(tuple, ways)
-                    if key not in known:
-                        known[key] = self._left(copy, other, scope, ways)
-                    if not (left := known[key]).is_empty():
+                    if not (left := self._left(copy, other, scope, ways, known)).is_empty():
                         yield _Pair(copy, other, scope, (a, b), left)
 
-    def _left(self, copy: Event, other: Event, scope: str, ways: list[list[Aff]]) -> Map:
-        """{ copy -> other }: the instances of two events that meet in some ways and are not ordered."""
-        left = self.relations.pairs(copy, other, ways)
-        for barriers in (BARRIERS, (*BARRIERS, FENCE)) if self._fences and scope == WARP else (BARRIERS,):
-            if left.is_empty():
+    def _left(self, copy: Event, other: Event, scope: str, ways: list[list[Aff]], known: dict[tuple, Map]) -> Map:
+        """{ copy -> other }: the instances of two events that meet in some ways and are not ordered.
+
+        What barriers of the block order between any two threads they order in one warp, and in one thread, too: each
+        step of that order goes forward in the program. So that is looked at first, once for all scopes; where it
+        leaves something, a scope's own order decides.
+        """
+        key: tuple = tuple(map(tuple, ways))
+        for narrower, barriers in ((BLOCK, BARRIERS), *self._narrower(scope)):
+            if (narrower, key) not in known:
+                left = self.relations.pairs(copy, other, ways) if narrower == BLOCK else known[BLOCK, key]
+                known[narrower, key] = self._rest(left, self._ordered(copy, other, narrower, barriers))
+            if known[narrower, key].is_empty():
                 break
-            for ordered in self._ordered(copy, other, scope, barriers):
-                left = left - ordered
-                if left.is_empty():
-                    break
+        return known[narrower, key]
+
+    def _narrower(self, scope: str) -> list[tuple[str, tuple[str, ...]]]:
+        """The order that there is in a scope beside that of all threads: the scope, and the barriers that count."""
+        if scope == WARP and self._fences:
+            return [(WARP, (*BARRIERS, FENCE))]
+        return [(THREAD, BARRIERS)] if scope == THREAD else []
+
+    @staticmethod
+    def _rest(left: Map, ordered: Iterator[Map]) -> Map:
+        """What some relations leave of a relation; no more of them are asked for than are needed."""
+        while not left.is_empty() and (m := next(ordered, None)) is not None:
+            left = left - m
         return left
 
     def _ordered(self, copy: Event, other: Event, scope: str, barriers: tuple[str, ...]) -> Iterator[Map]:

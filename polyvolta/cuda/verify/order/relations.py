@@ -17,6 +17,7 @@ from functools import cached_property
 from math import lcm
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.verify.engine.conditions import written
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
 from polyvolta.cuda.verify.order.program import ALWAYS, Constraints, Event, both
 from polyvolta.sets import Aff, Map, Set, var
@@ -151,7 +152,7 @@ def earlier(one: Event, other: Event) -> list[list[Aff]]:
 
 
 def _conjunct(names: tuple[str, ...], constraints: Iterable[Aff]):
-    ordered = sorted(constraints, key=str)
+    ordered = sorted(constraints, key=written)
     return RowBuilder(names).conjunct([("ge", e) for e in ordered])
 
 

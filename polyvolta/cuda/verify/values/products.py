@@ -364,7 +364,10 @@ def _strays(f: _Fragment) -> Iterator[tuple[np.ndarray, str]]:
 
 def _sets(k: np.ndarray) -> tuple[list[tuple[int, ...]], np.ndarray]:
     """The different rows of k [warp, unit, k], each in ascending order, and the number of each row."""
-    rows, which = np.unique(np.sort(k, -1).reshape(-1, k.shape[-1]), axis=0, return_inverse=True)
+    rows = np.sort(k, -1).reshape(-1, k.shape[-1])
+    if (rows == rows[0]).all():  # as it mostly is
+        return [tuple(rows[0].tolist())], np.zeros(k.shape[:2], np.int64)
+    rows, which = np.unique(rows, axis=0, return_inverse=True)
     return [tuple(map(int, r)) for r in rows], which.reshape(k.shape[:2])
 
 
