@@ -134,6 +134,12 @@ class EngineReach:
     places: np.ndarray
     inside: np.ndarray | None = None
 
+    def pieces(self, size: int) -> np.ndarray:
+        """The pieces of so many bytes of shared memory that each request reaches: [request, piece]."""
+        parts = CHUNK_BYTES // size
+        found = parts * self.places[..., None] + np.arange(parts)
+        return found.reshape(len(found), parts * self.places.shape[1])
+
 
 Reach = GlobalReach | SharedReach | EngineReach
 Reaches = tuple[Reach, ...]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ from polyvolta.cuda.machine.tables import chunks_of
 from polyvolta.cuda.target.boxes import CHUNK_BYTES, Box, Swizzle
 
 SECTOR = 32  # bytes of global memory
-Told = Callable[["Boxes", np.ndarray, IrPath], None]
-"""Is told of stored boxes when they are read: the boxes, their values [box, line, run], who asked for them."""
+Told = Callable[["Boxes", str, np.ndarray, IrPath], None]
+"""Is told of stored boxes when they are read: the boxes, the tensor, bits of their values [box, line, run], and where
+the operation stands that asked for them."""
 LINE_CHUNKS = 8  # of 128 bytes, at a multiple of which a box starts
 
 
@@ -98,11 +100,10 @@ class Boxes:
     def reach(self, a: Access, mask: Mask) -> EngineReach:
         """Where they are in the memory of one access."""
         of_tensor, sectors, of_tile = self.moved
-        count = len(self.block)
+        element, inside, chunk = (x.reshape(len(x), prod(x.shape[1:])) for x in (self.element, self.inside, self.chunk))
         if a.space == "global":
-            element, inside = (x.reshape(count, -1) for x in (self.element, self.inside))
             return EngineReach(a, mask, of_tensor, sectors, self.block, self.thread, element, inside)
-        return EngineReach(a, mask, of_tile, 0, self.block, self.thread, self.chunk.reshape(count, -1))
+        return EngineReach(a, mask, of_tile, 0, self.block, self.thread, chunk)
 
 
 @dataclass(eq=False, slots=True)
@@ -238,7 +239,7 @@ class Engine:
         values = values.reshape(places.inside.shape)
         m.tensors[one.map.tensor].values.view(np.uint16)[places.element[places.inside]] = values[places.inside]
         for tell in self.told:
-            tell(places, values, one.path)
+            tell(places, one.map.tensor, values, one.path)
 
     def _threads(self, places: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Who asked for boxes: block, warp, lane."""

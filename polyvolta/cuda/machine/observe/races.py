@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import LANES, BoxCopy, BoxStore, KernelIR, Roles, Wgmma
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.machine import Machine, Step
@@ -36,6 +37,7 @@ from polyvolta.cuda.machine.shadow import (
 )
 from polyvolta.cuda.machine.strands import parts_of
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.sets import PolyvoltaError
 
 VERBS = {
     READ_AFTER_WRITE: ("reads", "wrote"), WRITE_AFTER_READ: ("writes", "read"),
@@ -89,12 +91,12 @@ class Race:
     @property
     def unordered(self) -> bool:
         """Whether nothing orders the two; else a tensor's element is written twice, with a barrier between."""
-        return self.block != self.other_block or bool(self.between)
+        return self.byte is not None or self.block != self.other_block or bool(self.between)
 
     @property
     def what(self) -> str:
         """The race in words."""
-        if self.role or self._engines != (None, None):
+        if self.past_threads:
             return f"{self.kind}: {self._between_parties}; block {self.block}; {times(self.count, 'such pair')}"
         now, before = VERBS.get(self.kind, ("writes", "wrote"))
         warp, lane = divmod(self.thread, LANES)
@@ -115,6 +117,11 @@ class Race:
         )
 
     @property
+    def past_threads(self) -> bool:
+        """Whether other things than barriers order such accesses: the threads have roles, or engines reach the place."""
+        return bool(self.role or self.other_role) or self._engines != (None, None)
+
+    @property
     def verbs(self) -> tuple[str, str]:
         """What the two do at the address, in words, as something that is going on."""
         kinds = {READ_AFTER_WRITE: ("reads", "writes"), READ_BEFORE_ARRIVAL: ("reads", "writes"),
@@ -124,14 +131,18 @@ class Race:
         return tuple(e or p for e, p in zip(self._engines, plain, strict=True))  # type: ignore[return-value]
 
     @property
+    def who(self) -> tuple[str, str]:
+        """The two in words: a thread, or the warpgroup that multiplies."""
+        return _who(self.role, self.thread, self.place), _who(self.other_role, self.other_thread, self.other)
+
+    @property
     def _engines(self) -> tuple[str | None, str | None]:
         return ENGINES.get(type(self.place.stmt)), ENGINES.get(type(self.other.stmt))
 
     @property
     def _between_parties(self) -> str:
         """The race in words, where phases, groups and fences order what barriers don't."""
-        (mine, its), who = self.verbs, _who(self.role, self.thread)
-        other = _who(self.other_role, self.other_thread)
+        (mine, its), (who, other) = self.verbs, self.who
         other = other if self.other_block == self.block else f"{other} of block {self.other_block}"
         if self.kind == NO_WAIT:
             return f"{who} {mine} {self.address}, and nobody waits for it"
@@ -139,6 +150,8 @@ class Race:
             return f"{who} {mine} {self.address}, which {other} has written, and no fence of that thread is between"
         if self.kind == RUNNING:
             return f"{who} {mine} {self.address}, and {other} {its} with it and has not waited for that"
+        if self.kind == NOT_READY and self.place == self.other:
+            return f"{who} {mine} with {self.address}, and no fence of registers came before"
         if self.kind == NOT_READY:
             return f"{who} {mine} with {self.address}, and no fence of registers came after {other} touched it"
         if self.byte is None:
@@ -146,8 +159,10 @@ class Race:
         return f"{who} {mine} {self.address}, and nothing says that what {other} {its} there is over"
 
 
-def _who(role: str, thread: int) -> str:
+def _who(role: str, thread: int, place: Place) -> str:
     warp, lane = divmod(thread, LANES)
+    if isinstance(place.stmt, Wgmma):  # all of its threads together
+        return role or f"warpgroup {warp // WARPS}"
     return f"{role}, warp {warp}, lane {lane}" if role else f"lane {lane} of warp {warp}"
 
 
@@ -231,16 +246,20 @@ class RaceObserver(Observer):
             (array,) = {a.array for a in m.accesses(op) if a.space == "shared" and a.writes}  # type: ignore[arg-type]
             self._found(m, array, path, found)
 
+    def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
+        return bool(self.tallies)  # races say what is wrong before anybody waits for ever
+
     def _found(self, m: Machine, array: str, path: IrPath, found: Conflicts) -> None:
         """Conflicts of an operation, by the places with which it collides."""
         for place in np.unique(found.other_place):
             some = found.other_place == place
             first = int(np.argmax(some))
             block, byte = block_of(m, int(found.block[first])), int(found.slot[first]) * self.order.slot
-            registers = found.kind in REGISTERS
+            registers, address = found.kind in REGISTERS, array
+            array = array.split("[")[0]
             tally = _Tally(
                 int(np.count_nonzero(some)),
-                array if registers else f"byte {byte} of {array}",
+                address if registers else f"byte {byte} of {array}",
                 block,
                 int(found.thread[first]),
                 block,

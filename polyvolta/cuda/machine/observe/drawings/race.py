@@ -13,6 +13,8 @@ from itertools import groupby
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op
 from polyvolta.cuda.machine.observe.observer import times, where
+from polyvolta.cuda.machine.observe.order.accumulators import NOT_READY, RUNNING
+from polyvolta.cuda.machine.observe.order.records import UNFENCED
 from polyvolta.cuda.machine.observe.races import VERBS, Race
 from polyvolta.cuda.machine.shadow import NO_WAIT, READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL
 from polyvolta.cuda.pictures.banks import contents
@@ -22,6 +24,12 @@ from polyvolta.cuda.text.places import Place
 GAP, HIGH, BETWEEN = 10, 34, 46  # pixels between columns, of a box, between the threads
 MOST = 8  # steps that are shown between the two accesses
 EARLIER, LATER = TINTS[1], TINTS[4]
+OTHERS = {
+    UNFENCED: "Engines see what a thread has written once that thread has fenced it",
+    RUNNING: "A product has its accumulators until it is waited for",
+    NOT_READY: "Tensor cores have what threads did to registers once these are fenced",
+}  # fmt: skip
+"""Why the two aren't ordered, of kinds that say no more than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +66,14 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
         warning=_warning(r),
     )
     columns, rows = _columns(r), (HIGH / 2, HIGH * 1.5 + BETWEEN)
-    for y, block, thread in zip(rows, (r.other_block, r.block), (r.other_thread, r.thread), strict=True):
+    people = zip(rows, (r.other_block, r.block), (r.other_thread, r.thread), r.who[::-1], strict=True)
+    for y, block, thread, who in people:
         warp, lane = divmod(thread, LANES)
-        picture.text(-12, y - 7, f"warp {warp}, lane {lane}", size=12, anchor="end", bold=True)
+        named = who if r.past_threads else f"warp {warp}, lane {lane}"
+        picture.text(-12, y - 7, named, size=12, anchor="end", bold=True)
         picture.text(-12, y + 9, f"block {block}", size=10, anchor="end", fill=GREY)
     _steps(picture, columns, rows if r.between else ())
-    later, before = VERBS.get(r.kind, ("writes", "wrote"))
-    earlier = {"wrote": "writes", "read": "reads", "copied to": "copies to"}[before]
+    later, earlier = _verbs(r)
     last = sum(c.width + GAP for c in columns[:-1])
     middles = columns[0].width / 2, last + columns[-1].width / 2
     for x, column, y, verb, fill in (
@@ -87,9 +96,19 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
     return picture.svg()
 
 
+def _verbs(r: Race) -> tuple[str, str]:
+    """What the later and the earlier access do."""
+    if r.past_threads:
+        return r.verbs
+    later, before = VERBS.get(r.kind, ("writes", "wrote"))
+    return later, {"wrote": "writes", "read": "reads", "copied to": "copies to"}[before]
+
+
 def _warning(r: Race) -> str:
     if not r.unordered:
         return "Each element of a result is one thread's to write"
+    if r.past_threads:
+        return OTHERS.get(r.kind, "Nothing orders the two: either may be the first")
     if r.kind in (READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL, NO_WAIT):
         return "The copy arrives some time before its thread has waited for it, and not at a barrier"
     return f"{'Nothing' if r.block != r.other_block else 'No barrier'} orders the two: either may be the first"

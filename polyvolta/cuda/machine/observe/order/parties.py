@@ -7,15 +7,15 @@ What touches memory is looked up in the `records` of shared memory, or of accumu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import gcd
 
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.machine.asynchrony.phases import threads_of, values_at
 from polyvolta.cuda.machine.machine import Machine, Step
+from polyvolta.cuda.machine.observe.observer import slot_bytes
 from polyvolta.cuda.machine.observe.order.accumulators import Accumulators
 from polyvolta.cuda.machine.observe.order.clocks import GROUP, Clocks
 from polyvolta.cuda.machine.observe.order.records import Records, Touching
@@ -29,12 +29,6 @@ def past_threads(ir: KernelIR) -> bool:
     return any(a.proxy == "async" for op in operations(ir.body) for a in op.accesses(ir))
 
 
-def piece_bytes(ir: KernelIR) -> int:
-    """The widest pieces of shared memory that every access takes whole; engines take chunks."""
-    shared = (a for op in operations(ir.body) for a in op.accesses(ir) if a.space == "shared")
-    return gcd(CHUNK_BYTES, *(a.bytes for a in shared if a.proxy == "generic"))
-
-
 class BetweenParties:
     """What orders the accesses of a batch of blocks whose engines work beside their threads; see `barriers.Order`.
 
@@ -45,7 +39,7 @@ class BetweenParties:
     """
 
     def __init__(self, ir: KernelIR, blocks: int, numbers: Mapping[IrPath, int]) -> None:
-        self.ir, self.slot, self.numbers = ir, piece_bytes(ir), numbers
+        self.ir, self.slot, self.numbers = ir, slot_bytes(ir), numbers
         self.clocks = Clocks(ir, blocks)
         self.slots = ir.shared_bytes // self.slot
         self.records = Records(self.clocks, blocks, self.slots)
@@ -157,8 +151,7 @@ class BetweenParties:
             number = self.closed["products"][block, thread] + 1
         else:
             party, number = self._columns(("stores",), thread), self.closed["stores"][block, thread] + 1
-        parts = CHUNK_BYTES // self.slot
-        slots = (parts * at.places[..., None] + np.arange(parts)).reshape(len(block), -1)
+        slots = at.pieces(self.slot)
         each = (np.broadcast_to(x[:, None], slots.shape).ravel() for x in (row, party, number, thread))
         found = Touching((slots + self.slots * block[:, None]).ravel(), *each, place, engine=True)
         yield from self.records.read(found) if at.access.kind == "read" else self.records.write(found, flying=True)

@@ -134,15 +134,15 @@ class Records:
         self.fenced[at[done]] = now[of, owner][done]
 
     def unawaited(self) -> Iterator[Conflicts]:
-        """Asynchronous writes that no thread has waited for."""
-        at = np.flatnonzero(self.flying)
-        block, w = at // self.slots, self.writes
+        """Asynchronous accesses that no thread has waited for."""
         seen = self.clocks.know[:, : self.clocks.threads].max(1)
-        at = at[seen[block, w.party[at]] < w.number[at]]
-        for place in np.unique(w.place[at]):
-            some = at[w.place[at] == place]
-            yield Conflicts(NO_WAIT, int(place), *np.divmod(some, self.slots), w.thread[some], w.thread[some],
-                            w.place[some])  # fmt: skip
+        for layer in (self.writes, *self.reads):
+            at = np.flatnonzero(layer.party >= self.clocks.threads)
+            at = at[seen[at // self.slots, layer.party[at]] < layer.number[at]]
+            for place in np.unique(layer.place[at]):
+                some = at[layer.place[at] == place]
+                thread = layer.thread[some]
+                yield Conflicts(NO_WAIT, int(place), *np.divmod(some, self.slots), thread, thread, layer.place[some])
 
     # ---- parts
 
