@@ -152,7 +152,7 @@ class Engine:
         made = _Copy(m.ir.box_map(op.map), places, phase, np.ones(count, bool), self.times.due((count,)))
         if self.times.eager:
             self._arrive(m, made, made.left)
-        else:
+        elif count:  # else all were refused
             _bits(m)[places.block[:, None, None], places.chunk] = m.poison
             self.copies.append(made)
         return places

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
-from polyvolta.cuda.ir.kernel_ir import LANES, BoxCopy, BoxStore, KernelIR, Roles, Wgmma
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, BoxCopy, BoxStore, KernelIR, Roles, Wgmma
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, times
@@ -242,9 +242,11 @@ class RaceObserver(Observer):
     def end(self, m: Machine) -> None:
         for found in self.order.end(m):
             path = self.paths[found.place]
-            op = dict(walk(self.ir.body))[path]
-            (array,) = {a.array for a in m.accesses(op) if a.space == "shared" and a.writes}  # type: ignore[arg-type]
-            self._found(m, array, path, found)
+            op: Any = dict(walk(self.ir.body))[path]
+            arrays = {a.array for a in m.accesses(op) if a.space == "shared"}
+            chunk = int(found.slot[0]) * self.order.slot // CHUNK_BYTES
+            within = [t.name for t in self.ir.tiles if t.start <= chunk < t.start + t.buffers * t.chunks]
+            self._found(m, next((n for n in within if n in arrays), min(arrays)), path, found)
 
     def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
         return bool(self.tallies)  # races say what is wrong before anybody waits for ever
