@@ -17,7 +17,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, BoxCopy, BoxStore, KernelIR, Roles, Wgmma
-from polyvolta.cuda.ir.walk import IrPath, walk
+from polyvolta.cuda.ir.walk import IrPath, inner, walk
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, times
 from polyvolta.cuda.machine.observe.order.accumulators import NOT_READY, REGISTERS, RUNNING
@@ -337,6 +337,17 @@ def roles_of(ir: KernelIR) -> tuple[str, ...]:
             for name, first, warps in parts_of(role):
                 found[first : first + warps] = [name] * warps
     return tuple(found)
+
+
+def role_at(ir: KernelIR, path: IrPath) -> str:
+    """Whose statement it is: a role, "" where there are none."""
+    around, body = None, ir.body
+    for number in path:
+        s = body[number]
+        if isinstance(around, Roles):
+            return [r.name for r in around.roles for _ in r.body][number]
+        around, body = s, inner(s)
+    return ""
 
 
 def _back(since: list[IrPath], other: IrPath) -> tuple[IrPath, ...]:
