@@ -46,11 +46,9 @@ from polyvolta.cuda.machine.errors import BadCopies as BadCopies
 from polyvolta.cuda.machine.errors import BadHook as BadHook
 from polyvolta.cuda.machine.errors import BadPatience as BadPatience
 from polyvolta.cuda.machine.errors import BadPhase as BadPhase
-from polyvolta.cuda.machine.errors import Deadlock, LeftBehind
 from polyvolta.cuda.machine.errors import BadTensor as BadTensor
-from polyvolta.cuda.machine.errors import Deadlock as Deadlock
+from polyvolta.cuda.machine.errors import Deadlock, LeftBehind
 from polyvolta.cuda.machine.errors import Diverged as Diverged
-from polyvolta.cuda.machine.errors import LeftBehind as LeftBehind
 from polyvolta.cuda.machine.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong

@@ -31,7 +31,7 @@ from polyvolta.graph.functions.formats import widened
 
 Index = tuple[int, ...]
 Reached = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Of some warpgroups: which block of the batch, the first thread, the chunks of its shared memory [warpgroup, chunk]."""
+"""Of some warpgroups: the block of the batch, the first thread, chunks of the block's memory [warpgroup, chunk]."""
 SIDES = ("a", "b")
 
 

@@ -118,7 +118,7 @@ class Race:
 
     @property
     def past_threads(self) -> bool:
-        """Whether other things than barriers order such accesses: the threads have roles, or engines reach the place."""
+        """Whether not only barriers order such accesses: the threads have roles, or engines reach the place."""
         return bool(self.role or self.other_role) or self._engines != (None, None)
 
     @property

@@ -115,7 +115,8 @@ class Watch:
 
     def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
         """The batch of blocks can't go on; whether an observer took note of it."""
-        return any([o.ended(m, wrong) for o in self.observers.values()])
+        said = [o.ended(m, wrong) for o in self.observers.values()]  # all are told
+        return any(said)
 
     def seen(self, places: Places) -> dict[str, Seen]:
         """What each observer saw, by name."""

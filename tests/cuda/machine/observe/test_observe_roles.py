@@ -82,7 +82,8 @@ def test_nothing_is_wrong_with_a_whole_kernel(name, sizes, copies):
 def test_nothing_is_wrong_where_there_is_no_k(name):
     """Below a call, which would take the variant without boxes."""
     ir = kernel_of(name).ir
-    tensors = arrays(kernel_of(name), (128, 64, 0)) | {t.name: np.ones((128, 64), "f2") for t in ir.tensors if t.written}
+    results = {t.name: np.ones((128, 64), "f2") for t in ir.tensors if t.written}
+    tensors = arrays(kernel_of(name), (128, 64, 0)) | results
     watch = Watch(ir, [n for n in OBSERVERS if n != "values"])
     interpret(ir, tensors, {"M": 128, "N": 64, "K": 0}, watch=watch)
     found = watch.seen(Places(ir, kernel_of(name).schedule))
@@ -126,7 +127,8 @@ LEFT_OUT = {
     "ready": ("registers not ready", "consumer 0 multiplies with hmma_C[0][0]", "no fence of registers came before",
               "eager"),
     "empty": ("write after read", "producer, warp 8, lane 0 has a box copied to", "multiplies there is over", "eager"),
-    "end_C": ("copy without a wait", "consumer 0, warp 0, lane 0 has a box stored from", "nobody waits for it", "eager"),
+    "end_C": ("copy without a wait", "consumer 0, warp 0, lane 0 has a box stored from", "nobody waits for it",
+              "eager"),
 }  # fmt: skip
 
 

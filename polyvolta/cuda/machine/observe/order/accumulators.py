@@ -69,8 +69,8 @@ class Accumulators:
             if (bad := before != -1).any():
                 n, w = np.nonzero(bad)
                 places = np.where(before[n, w] < 0, place, before[n, w])
-                found = Conflicts(NOT_READY, place, block[n], np.zeros_like(n), LANES * warps[n, 0], LANES * warps[n, w],
-                                  places)  # fmt: skip
+                thread, other = LANES * warps[n, 0], LANES * warps[n, w]
+                found = Conflicts(NOT_READY, place, block[n], np.zeros_like(n), thread, other, places)
                 yield element_text(m.ir, e.array, index), found
             self.number[e.array][index][block, group] = number
             self.product[e.array][index][block, group] = place

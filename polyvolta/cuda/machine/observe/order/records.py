@@ -8,8 +8,8 @@ The last write stands for all before it, as these are ordered before it, else th
 What threads write is a write of theirs for other threads at once, and for engines once the thread has fenced it: from
 another number of the thread on, and never where it doesn't.
 
-Reads of a slot stand in layers, one behind another: a read takes the place of one that its reader knows to be over, else
-a place of its own. So there are as many layers as a slot ever has readers beside one another.
+Reads of a slot stand in layers, one behind another: a read takes the place of one that its reader knows to be over,
+else a place of its own. So there are as many layers as a slot ever has readers beside one another.
 """
 
 from __future__ import annotations
