@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from polyvolta.compiler.run import run
 from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
-    from polyvolta.cuda.machine.stepping import TraceStep
+    from polyvolta.cuda.machine.stepping import Trace
     from polyvolta.cuda.run.prepared import Nothing, Prepared
     from polyvolta.cuda.verify.report.report import Report
 
@@ -78,8 +78,8 @@ class Kernel(Compiled):
         hook : called as hook(machine, op, values) after each operation; see
             `polyvolta.cuda.machine.interpreter.interpret`.
         observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
-            "uninitialised", "divergence", "values" and "counts", or "all"; nothing by default, at no cost: with () the
-            array itself is returned.
+            "uninitialised", "divergence", "values", "counts" and "phases", or "all"; nothing by default, at no cost:
+            with () the array itself is returned.
         patience : seconds that it may take; by default ten minutes. A run that would take longer ends after a second,
             with an error that says how long, and smaller sizes.
         copies : when asynchronous copies arrive and asynchronous products are done: "lazy", when they are waited for,
@@ -107,17 +107,21 @@ class Kernel(Compiled):
 
         return interpreted(self, bind(self.graph, arrays, named), out, hook, observe, patience, copies)
 
-    def trace(self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), **named: Any) -> Iterator[TraceStep]:
+    def trace(
+        self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), copies: str | int = "lazy", **named: Any
+    ) -> Trace:
         """Run one block step by step: each with its tree node, its CUDA line, and what each warp reads and writes.
 
         Parameters
         ----------
         arrays, named : as of a call; numpy arrays.
         block : blockIdx x, y and, if it isn't 0, z.
+        copies : when asynchronous copies arrive, and whose turn it is where warps have roles; see `interpret`.
 
         Returns
         -------
-        An iterator over the steps, each made when it is asked for. The results are the steps' own: no array of the
+        An iterator over the steps, each made when it is asked for. Where warps have roles, its `next("producer")` is
+        the next step of one of them, and `standing` where each stands. The results are the steps' own: no array of the
         caller's is written to.
 
         Raises
@@ -127,7 +131,7 @@ class Kernel(Compiled):
         """
         from polyvolta.compiler.run import traced
 
-        return traced(self, bind(self.graph, arrays, named), block)
+        return traced(self, bind(self.graph, arrays, named), block, copies)
 
     def verify(self, only: str | Iterable[str] | None = None) -> Report:
         """Prove, for all sizes, that the kernel is right: nothing races, no bank conflict, every element covered once.

@@ -6,7 +6,7 @@ there. Nothing is launched where a result is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from polyvolta.cuda.run.views import extents
 from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
-    from polyvolta.cuda.machine.stepping import TraceStep
+    from polyvolta.cuda.machine.stepping import Trace
     from polyvolta.cuda.run.prepared import Nothing, Prepared
     from polyvolta.graph.binding import Bound
 
@@ -80,7 +80,7 @@ def interpreted(
     return observed(call, hook, observe, patience, copies)
 
 
-def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...]) -> Iterator[TraceStep]:
+def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...], copies: str | int = "lazy") -> Trace:
     """The steps of one block, on results of its own; see `Kernel.trace`."""
     from polyvolta.cuda.machine.stepping import trace
 
@@ -88,7 +88,7 @@ def traced(kernel: Compiled, bound: Bound, block: tuple[int, ...]) -> Iterator[T
     call = padded_on_host(host_call(kernel, bound, outs_of(kernel, None))).fitted()
     arrays = {a.tensor.name: a.array for a in call.arguments}
     sizes = {name: call.sizes[name] for name in names}
-    return trace(call.ir, call.kernel.schedule, arrays, sizes, call.scalars, block)
+    return trace(call.ir, call.kernel.schedule, arrays, sizes, call.scalars, block, copies)
 
 
 def bound_launch(kernel: Compiled, bound: Bound, out: Any, stream: Any) -> Prepared | Nothing:

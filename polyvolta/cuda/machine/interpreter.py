@@ -47,9 +47,8 @@ from polyvolta.cuda.machine.errors import BadHook as BadHook
 from polyvolta.cuda.machine.errors import BadPatience as BadPatience
 from polyvolta.cuda.machine.errors import BadPhase as BadPhase
 from polyvolta.cuda.machine.errors import BadTensor as BadTensor
-from polyvolta.cuda.machine.errors import Deadlock as Deadlock
+from polyvolta.cuda.machine.errors import Deadlock, LeftBehind
 from polyvolta.cuda.machine.errors import Diverged as Diverged
-from polyvolta.cuda.machine.errors import LeftBehind as LeftBehind
 from polyvolta.cuda.machine.errors import NotAChunk as NotAChunk
 from polyvolta.cuda.machine.errors import OutOfBounds as OutOfBounds
 from polyvolta.cuda.machine.errors import TooLong as TooLong
@@ -82,6 +81,10 @@ class Watching(Protocol):
 
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> bool:
         """Something that would be refused; whether it was taken note of, so that the run goes on."""
+        ...
+
+    def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
+        """The batch of blocks can't go on; whether it was taken note of, so that others run."""
         ...
 
 
@@ -160,17 +163,21 @@ def _run(machine: Machine, watch: Watching | None, forecast: Forecast) -> None:
     """A batch of blocks, from start to end."""
     if watch is not None:
         watch.start(machine)
-    for step in (steps := machine.steps()):
+    try:
+        for step in (steps := machine.steps()):
+            if watch is not None:
+                watch.step(machine, step)
+            if forecast.measuring:
+                forecast.step(step)
+            elif watch is None:
+                break
+        for _ in steps:  # nobody looks at what is left
+            pass
         if watch is not None:
-            watch.step(machine, step)
-        if forecast.measuring:
-            forecast.step(step)
-        elif watch is None:
-            break
-    for _ in steps:  # nobody looks at what is left
-        pass
-    if watch is not None:
-        watch.end(machine)
+            watch.end(machine)
+    except (BadPhase, Deadlock, LeftBehind) as wrong:
+        if watch is None or not watch.ended(machine, wrong):
+            raise
 
 
 def prepared_memory(
@@ -248,8 +255,10 @@ def _strides(t: GlobalTensor, ld: int) -> tuple[int, ...]:
 def _block_bytes(ir: KernelIR, watched: bool = False) -> int:
     """Bytes that one block takes here: registers, shared memory, and 512 a thread for temporaries.
 
-    Observers keep up to six times the shared memory in records, and look at all accesses of an operation at once.
+    Observers keep up to six times the shared memory in records, look at all accesses of an operation at once, and where
+    phases order threads they have a number for each two of a block.
     """
     registers = sum(prod(r.shape) * r.width * POISON[r.kind].itemsize for r in ir.registers)
     shared, temporaries = (7 * ir.shared_bytes, 4096) if watched else (ir.shared_bytes, 512)
-    return shared + ir.threads * (registers + temporaries)
+    clocks = 4 * ir.threads**2 if watched and ir.barriers else 0
+    return shared + clocks + ir.threads * (registers + temporaries)

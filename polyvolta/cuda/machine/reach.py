@@ -118,12 +118,27 @@ class EngineReach:
     mask : which threads [block, warp, lane] ask; None: all.
     bytes : how many it moves for all of them, without what is outside of a tensor.
     sectors : of a tensor, how many pieces of 32 bytes that is.
+    block, thread : of each request which block of the batch has what is reached, and linearId of who asks: of a
+        warpgroup its first thread; [request].
+    places : what each request reaches, in any order: chunks of the block's shared memory, or elements by their numbers
+        in the tensor's memory; [request, place].
+    inside : which of the elements the tensor has, likewise; None: all.
     """
 
     access: Access
     mask: Mask
-    bytes: int = 0
-    sectors: int = 0
+    bytes: int
+    sectors: int
+    block: np.ndarray
+    thread: np.ndarray
+    places: np.ndarray
+    inside: np.ndarray | None = None
+
+    def pieces(self, size: int) -> np.ndarray:
+        """The pieces of so many bytes of shared memory that each request reaches: [request, piece]."""
+        parts = CHUNK_BYTES // size
+        found = parts * self.places[..., None] + np.arange(parts)
+        return found.reshape(len(found), parts * self.places.shape[1])
 
 
 Reach = GlobalReach | SharedReach | EngineReach

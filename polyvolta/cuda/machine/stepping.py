@@ -12,6 +12,10 @@ has read and written. Nothing runs ahead: who takes ten steps has executed ten o
 
 The threads of a block are shown in lockstep, all warps at one operation. On a GPU the warps of a block go at their
 own pace from barrier to barrier, and a kernel without races doesn't notice.
+
+Where warps have roles, each goes on by itself, a warpgroup at a time, and whose step is next can be said: `Trace.next`
+takes steps until it was one of this role, others only as far as it waits for them. Between steps `Trace.standing` tells
+where each role stands, and what it waits for.
 """
 
 from __future__ import annotations
@@ -29,18 +33,22 @@ import numpy as np
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import KernelIR
-from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.access import instructions
+from polyvolta.cuda.machine.copies import Arrival, checked_arrival
 from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.reach import Reaches, WarpAccess
+from polyvolta.cuda.machine.standing import Standing, Turns, standing
+from polyvolta.cuda.machine.strands import parts_of
 from polyvolta.cuda.machine.tiles import launched
 from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touches
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.graph.functions.formats import PATTERNS, widened
 from polyvolta.sched.tree import Schedule
 from polyvolta.sched.views.paper import rows
+from polyvolta.sets import UnknownName, nearest
 
 
 class BadBlock(CudaError, ValueError):
@@ -155,6 +163,54 @@ class TraceStep:
         return f"<table><caption>{escape(self.title)}</caption>{body}</table>"
 
 
+class Trace(Iterator["TraceStep"]):
+    """The steps of one block, one after the other; of its roles in turn, or of the one that is asked for.
+
+    Attributes
+    ----------
+    roles : the roles that the kernel has, a warpgroup each; () where all warps do the same.
+    passed : the steps that `next` took of others, the last time that it was called.
+    """
+
+    def __init__(self, machine: Machine, places: Places, block: tuple[int, int, int]) -> None:
+        self.roles = tuple(n for _, s in walk(machine.ir.body) if isinstance(s, kir.Roles)
+                           for role in s.roles for n, _, _ in parts_of(role))  # fmt: skip
+        self.passed: tuple[TraceStep, ...] = ()
+        self._machine, self._places, self._steps = machine, places, _steps(machine, places, block)
+        self._turns = machine.weaver = Turns(machine.weaver)  # type: ignore[assignment]
+
+    def __next__(self) -> TraceStep:
+        self._turns.wanted = ""
+        return next(self._steps)
+
+    def next(self, role: str) -> TraceStep:
+        """The next step of a role; others go on as far as it waits for them.
+
+        Raises
+        ------
+        UnknownName : there is no such role.
+        StopIteration : it has ended.
+        Deadlock : nobody can go on.
+        """
+        if role not in self.roles:
+            raise UnknownName(f"{self._machine.ir.name} has no role {role!r}", hint=nearest(role, self.roles)
+                              or f"its roles are {', '.join(self.roles) or 'none'}")  # fmt: skip
+        self._turns.wanted, passed = role, []
+        while not any(s.role == role and s.ended for s in self.standing):
+            step = next(self._steps)
+            if step.role == role:
+                self.passed = tuple(passed)
+                return step
+            passed.append(step)
+        self.passed = tuple(passed)
+        raise StopIteration
+
+    @property
+    def standing(self) -> tuple[Standing, ...]:
+        """Where each role stands; () before they begin, and where there are none."""
+        return tuple(standing(self._machine, self._places, s) for s in self._turns.woven)
+
+
 def trace(
     ir: KernelIR,
     schedule: Schedule,
@@ -162,7 +218,8 @@ def trace(
     sizes: Mapping[str, int],
     scalars: Mapping[str, float] | None = None,
     block: tuple[int, ...] = (0, 0),
-) -> Iterator[TraceStep]:
+    copies: Arrival = "lazy",
+) -> Trace:
     """The steps of one block; the output tensors are written in place, in that block's part.
 
     Parameters
@@ -170,11 +227,12 @@ def trace(
     ir, schedule : the kernel and its tree.
     tensors, sizes, scalars : as of `interpreter.interpret`.
     block : blockIdx x, y and, if it isn't 0, z.
+    copies : when asynchronous copies arrive, and whose turn it is, as of `interpreter.interpret`.
 
     Raises
     ------
-    BadBlock, BadTensor : at once.
-    OutOfBounds, Diverged, NotAChunk : at the step where the kernel goes wrong.
+    BadBlock, BadTensor, BadCopies : at once.
+    OutOfBounds, Diverged, NotAChunk, BadPhase, Deadlock, LeftBehind : at the step where the kernel goes wrong.
 
     Cost: that of one block, interpreted; what warps touch is made out when it is asked for.
     """
@@ -182,8 +240,9 @@ def trace(
     grid: list[Any] = [g.evaluate(values) for g in ir.grid]
     blocks = launched(ir, grid)
     number = checked_block(block, blocks, sizes)
-    machine = Machine(ir, memory, values, np.array(number)[:, None], EFFECTS, launched=prod(blocks))
-    return _steps(machine, Places(ir, schedule), number)
+    machine = Machine(ir, memory, values, np.array(number)[:, None], EFFECTS, arrival=checked_arrival(copies),
+                      launched=prod(blocks))  # fmt: skip
+    return Trace(machine, Places(ir, schedule), number)
 
 
 def checked_block(block: object, grid: Sequence[int], sizes: Mapping[str, int]) -> tuple[int, int, int]:

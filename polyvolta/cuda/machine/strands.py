@@ -169,15 +169,24 @@ def _deadlock(m: Woven, strands: Sequence[Strand]) -> Deadlock:
         if s.ended:
             texts.append(f"{s.name or 'the program'} has ended")
             continue
-        m.strand, m.values, m.path = s, s.values, s.path
-        block = 0 if s.mask is None else int(np.argmax(s.mask.any((1, 2))))
-        warp = 0 if s.mask is None else int(np.argmax(s.mask[block].any(1)))
-        loops = ", ".join(f"{n} = {v}" for n, v in m.loops(block, warp).items())
-        op = _statement(m)
+        op, of = stands(m, s)
+        loops = ", ".join(f"{n} = {v}" for n, v in of.items())
         at = " ".join(x for x in (type(op).__name__, getattr(op, "statement", "")) if x)
         texts.append(f"{s.name or 'the program'} at {at}{f' with {loops}' if loops else ''} waits for {s.wait}")
     blocks = f"block {tuple(int(x) for x in m.blocks[:, 0])}" + (" and those with it" if m.shape[0] > 1 else "")
     return Deadlock("nobody can go on: " + "; ".join(texts), where=blocks)
+
+
+def stands(m: Woven, s: Strand) -> tuple[Any, dict[str, int]]:
+    """The operation at which a strand stands, None at its beginning; and the variables of the loops around, in its
+    first warp. Where it waits it hasn't taken it; else it has."""
+    outer = m.strand, m.values, m.path
+    m.strand, m.values, m.path = s, s.values, s.path
+    block = 0 if s.mask is None else int(np.argmax(s.mask.any((1, 2))))
+    warp = 0 if s.mask is None else int(np.argmax(s.mask[block].any(1)))
+    found = _statement(m), m.loops(block, warp)
+    m.strand, m.values, m.path = outer
+    return found
 
 
 def _statement(m: Blocks) -> Any:

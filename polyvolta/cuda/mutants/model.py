@@ -46,8 +46,8 @@ class Mutant:
     proofs : ids of the proofs (see `verify.report.PROOFS`) that are refuted, every one of them; others may be, too.
     observers : names of the observers that complain when a kernel that shows it is interpreted, every one of them;
         others may, too. "values" alone: the kernel does nothing that isn't allowed, it computes something else. None
-        for a mutant of the trees or of the arguments, of which a run shows nothing. "refused": the machine refuses it,
-        whoever watches, under some order of events.
+        for a mutant of the trees or of the arguments, of which a run shows nothing. Where there are roles, each under
+        some order of events.
     blames : the operations at one of which each counter-example is.
     ir : the change of the kernel IR; None for a mutant of the trees.
     trees : the change of the schedule trees, stage name -> tree; None for a mutant of the IR.

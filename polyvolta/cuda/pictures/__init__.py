@@ -4,7 +4,8 @@
     instruction("row", "col")                  the same for one instruction, the paper's first figure
     shared_tile(kernel, "shared_A", "frag_A")  a tile in shared memory, and what one access asks of the banks
     output_tiles(kernel, M=300, N=500)         blocks, warps and fragments of an output
-    pipeline(kernel)                           a k loop in time
+    pipeline(kernel)                           a k loop in time, or the roles of warps
+    roles_over_time(kernel)                    the same of roles in words, by a clock that can be chosen
 
 Each is drawn from the kernel's own relations: maps, places and the order of its operations, never from its options; so
 a broken kernel's picture shows what is broken. A kernel is given as such, or as its IR.
@@ -12,8 +13,8 @@ a broken kernel's picture shows what is broken. A kernel is given as such, or as
 
 from polyvolta.cuda.pictures.banks import shared_tile
 from polyvolta.cuda.pictures.grid import output_tiles
-from polyvolta.cuda.pictures.k_loop import pipeline
+from polyvolta.cuda.pictures.k_loop import pipeline, roles_over_time
 from polyvolta.cuda.pictures.owners import instruction, ownership
 from polyvolta.cuda.pictures.svg import Svg
 
-__all__ = ["Svg", "instruction", "output_tiles", "ownership", "pipeline", "shared_tile"]
+__all__ = ["Svg", "instruction", "output_tiles", "ownership", "pipeline", "roles_over_time", "shared_tile"]

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles
-from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.k_tiles import Course, Event, course, k_loops, unordered
+from polyvolta.cuda.pictures.roles.timeline import Clock, Timeline, timeline
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
 
 SLOT, NARROW, TRIP_GAP = 22, 12, 14  # pixels of a box, of a barrier, between two trips
@@ -30,6 +31,8 @@ MOST_TILES = 12
 
 def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg:
     """A k loop in time: rows for loads, stores, fragment loads and macro-MMAs, columns for its trips.
+
+    Where warps have roles, all that they do, each on its own line and by a clock: see `roles_over_time`.
 
     Parameters
     ----------
@@ -44,8 +47,12 @@ def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg
     NotInKernel : no such loop or size; BadPicture : fewer than one or more than 12 tiles.
     """
     ir = ir_of(kernel)
-    if isinstance(tiles, bool) or not isinstance(tiles, int) or not 1 <= tiles <= MOST_TILES:
-        raise BadPicture(f"a pipeline shows 1 to {MOST_TILES} k tiles, not {tiles!r}")
+    _check(tiles)
+    if any(isinstance(s, Roles) for s in ir.body):
+        if loop != 0 or isinstance(loop, bool):
+            raise NotInKernel(f"the loops of {ir.name} are all in one picture, and none is number {loop!r}",
+                              hint="its roles go on beside one another")  # fmt: skip
+        return of_roles(ir, tiles, sizes).svg()
     at, stmt = _k_loop(ir, loop)
     given = all_sizes(ir, {**_for_tiles(ir, stmt, tiles, sizes), **sizes}, GENEROUS)
     found = course(ir, at, stmt, given)
@@ -54,11 +61,42 @@ def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg
     return _drawn(ir, stmt, loop, found, tiles, given)
 
 
+def roles_over_time(kernel: Any, tiles: int = 4, *, clock: Clock | None = None, **sizes: int) -> Timeline:
+    """What each role of a kernel does when, by a simple clock: print it, or draw it with `.svg()`.
+
+    Parameters
+    ----------
+    kernel, tiles, sizes : as of `pipeline`; of several k loops each has so many tiles.
+    clock : how long things take; see `roles.timeline.Clock`.
+
+    Raises
+    ------
+    NothingToDraw : warps have no roles. Others as `pipeline`.
+    BadTensor : of such sizes the kernel takes no arrays, such as an N that is no multiple of 8 where boxes are stored.
+    """
+    ir = ir_of(kernel)
+    if not any(isinstance(s, Roles) for s in ir.body):
+        raise NothingToDraw(f"all warps of {ir.name} do the same", hint="pipeline(kernel) draws its k loop")
+    _check(tiles)
+    return of_roles(ir, tiles, sizes, clock)
+
+
+def _check(tiles: object) -> None:
+    if isinstance(tiles, bool) or not isinstance(tiles, int) or not 1 <= tiles <= MOST_TILES:
+        raise BadPicture(f"a pipeline shows 1 to {MOST_TILES} k tiles, not {tiles!r}")
+
+
+def of_roles(ir: KernelIR, tiles: int, sizes: Mapping[str, int], clock: Clock | None = None) -> Timeline:
+    """The same, of an IR that has roles."""
+    given = dict(sizes)
+    for _, s in walk(ir.body):
+        if isinstance(s, Loop) and not s.unroll and any(op.product is not None for op in operations(s.body)):
+            given |= {n: v for n, v in _for_tiles(ir, s, tiles, given).items() if n not in given}
+    return timeline(ir, all_sizes(ir, given, GENEROUS), clock or Clock())
+
+
 def _k_loop(ir: KernelIR, number: int) -> tuple[IrPath, Loop]:
     loops = k_loops(ir)
-    if not loops and any(isinstance(s, Roles) for s in ir.body):
-        raise NothingToDraw(f"the roles of {ir.name} have loops of their own, of which there is no picture",
-                            hint="kernel.stages['roles'] has their trees, kernel.trace(...) their steps")  # fmt: skip
     if not loops:
         raise NothingToDraw(
             f"{ir.name} has no loop that fills shared memory and multiplies",

@@ -38,7 +38,7 @@ from polyvolta.cuda.machine.errors import BadCopies, LeftBehind, NotAChunk, OutO
 from polyvolta.cuda.machine.forecast import executions
 from polyvolta.cuda.machine.interpreter import interpret, prepared_memory
 from polyvolta.cuda.machine.machine import Machine
-from polyvolta.cuda.machine.observe.watch import NothingToObserve, Watch, names_of
+from polyvolta.cuda.machine.observe.watch import OBSERVERS, Watch
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.stepping import trace
 from polyvolta.cuda.target.boxes import Box, Swizzle
@@ -172,22 +172,23 @@ def test_other_kinds_of_runs_are_refused():
 # ---- who watches
 
 
-def test_observers_of_what_lanes_do_see_that_alone_and_others_say_why_not():
+@pytest.mark.parametrize("copies", KINDS)
+def test_observers_see_a_kernel_by_hand_whole(copies):
     ir = product(2, 1, (64, 64, 64))
-    for name in ("races", "uninitialised"):
-        with pytest.raises(NothingToObserve, match=f"nothing for '{name}' to observe: phases and engines order"):
-            names_of(name, ir)
-    assert "values" not in names_of("all", copy_kernel())
-    tensors, watch = problem(ir, SIZES), Watch(ir, ("bounds", "divergence", "bank_conflicts", "coalescing", "counts"))
-    interpret(ir, tensors, SIZES, watch=watch)
+    tensors, watch = problem(ir, SIZES), Watch(ir, [n for n in OBSERVERS if n != "values"])
+    interpret(ir, tensors, SIZES, watch=watch, copies=copies)
     assert np.array_equal(tensors["C"], exact(tensors))
     found = watch.seen(Places(ir, pv.compile(pv.tensor("A", (8, 8)) @ pv.tensor("B", (8, 8))).schedule))
-    assert not any(seen.findings for name, seen in found.items() if name in ("bounds", "divergence"))
+    assert not any(seen.findings for name, seen in found.items() if name != "bank_conflicts")
     counts = found["counts"]
     blocks, tiles = 4, 4
     assert counts.flops == blocks * tiles * 2 * 64**3
     assert counts.shared_memory.written == blocks * (tiles * 2 * 64 * 64 * 2 + 64 * 64 * 2)  # boxes; the exchange
     assert counts.shared_memory.read == blocks * (tiles * (1 + 4) * 64 * 64 * 2 + 64 * 64 * 2)  # B by each warp
+    assert counts.k_tiles == blocks * tiles
+    boxes = [r for r in found["coalescing"].rows if r.example is None]
+    assert [(r.array, r.requests, r.width) for r in boxes] == [("A", blocks * tiles, 128), ("B", blocks * tiles, 128)]
+    assert sum(r.asked for r in boxes) == counts.global_memory.read
     assert counts.global_memory.read == 2 * (2 * 70 * 200 + 2 * 65 * 200)  # by two columns, or rows, of blocks
 
 

@@ -12,26 +12,31 @@ and stored ones are read when they are waited for. A block that ends before is r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, BoxCopy, BoxMap, BoxStore
 from polyvolta.cuda.ir.memories import TENSOR_ITEM
+from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.asynchrony.phases import PhaseAt, Phases, threads_of, values_at
 from polyvolta.cuda.machine.asynchrony.proxies import NOBODY, Proxies
 from polyvolta.cuda.machine.copies import LONGEST, Arrival, Pending
 from polyvolta.cuda.machine.errors import LeftBehind, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.memories import Blocks
-from polyvolta.cuda.machine.reach import Mask
+from polyvolta.cuda.machine.reach import EngineReach, Mask
 from polyvolta.cuda.machine.tables import chunks_of
 from polyvolta.cuda.target.boxes import CHUNK_BYTES, Box, Swizzle
 
 SECTOR = 32  # bytes of global memory
-Moved = tuple[int, int, int]
-"""Bytes of tensors, how many sectors they lie in, bytes of shared memory."""
+Told = Callable[["Boxes", str, np.ndarray, IrPath], None]
+"""Is told of stored boxes when they are read: the boxes, the tensor, bits of their values [box, line, run], and where
+the operation stands that asked for them."""
 LINE_CHUNKS = 8  # of 128 bytes, at a multiple of which a box starts
 
 
@@ -60,38 +65,51 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class Boxes:
     """Boxes of some threads.
 
     Parameters
     ----------
     block : of each thread, its number in the batch, [thread].
+    thread : its linearId.
     chunk : of shared memory, [thread, line, run / 8].
     element : number in the tensor's memory, [thread, line, run].
     inside : which are in the tensor, likewise.
     """
 
     block: np.ndarray
+    thread: np.ndarray
     chunk: np.ndarray
     element: np.ndarray
     inside: np.ndarray
 
     @property
-    def moved(self) -> Moved:
+    def moved(self) -> tuple[int, int, int]:
+        """Bytes of the tensor, how many sectors they lie in, bytes of shared memory."""
         first, last = (self.inside.argmax(-1), self.inside.shape[-1] - 1 - self.inside[..., ::-1].argmax(-1))
         sector = [np.take_along_axis(self.element, x[..., None], -1) * TENSOR_ITEM // SECTOR for x in (first, last)]
         lines = self.inside.any(-1, keepdims=True)
         inside = TENSOR_ITEM * int(np.count_nonzero(self.inside))
         return inside, int((sector[1] - sector[0] + 1)[lines].sum()), CHUNK_BYTES * self.chunk.size
 
-    def some(self, which: np.ndarray) -> _Places:
-        return _Places(self.block[which], self.chunk[which], self.element[which], self.inside[which])
+    def some(self, which: np.ndarray) -> Boxes:
+        """Those of some of the threads."""
+        parts = (self.block, self.thread, self.chunk, self.element, self.inside)
+        return Boxes(*(x[which] for x in parts))
+
+    def reach(self, a: Access, mask: Mask) -> EngineReach:
+        """Where they are in the memory of one access."""
+        of_tensor, sectors, of_tile = self.moved
+        element, inside, chunk = (x.reshape(len(x), prod(x.shape[1:])) for x in (self.element, self.inside, self.chunk))
+        if a.space == "global":
+            return EngineReach(a, mask, of_tensor, sectors, self.block, self.thread, element, inside)
+        return EngineReach(a, mask, of_tile, 0, self.block, self.thread, chunk)
 
 
 @dataclass(eq=False, slots=True)
 class _Copy:
     map: BoxMap
-    places: _Places
+    places: Boxes
     phase: PhaseAt
     left: np.ndarray  # of which threads it is on its way
     due: np.ndarray | None
@@ -100,8 +118,8 @@ class _Copy:
 @dataclass(eq=False, slots=True)
 class _Store:
     map: BoxMap
-    places: _Places
-    thread: tuple[np.ndarray, np.ndarray, np.ndarray]
+    places: Boxes
+    path: IrPath
     due: int | None
 
 
@@ -117,38 +135,40 @@ class Engine:
     ----------
     copies : those on their way to shared memory, in the order in which they were issued.
     stores : those on their way from there.
+    told : who is told of these, when they are read.
     """
 
     def __init__(self, shape: tuple[int, int, int], times: Times, phases: Phases, proxies: Proxies) -> None:
         self.times, self.shape, self.phases, self.proxies = times, shape, phases, proxies
         self.copies: list[_Copy] = []
         self.stores: Pending[_Store] = Pending(shape)
+        self.told: list[Told] = []
 
-    def copy(self, m: Blocks, op: BoxCopy, mask: Mask, phase: PhaseAt) -> Moved:
+    def copy(self, m: Blocks, op: BoxCopy, mask: Mask, phase: PhaseAt) -> Boxes:
         """Threads ask for boxes to come."""
-        places, _, kept = _places(m, op, mask)
+        places, kept = _places(m, op, mask)
         phase = PhaseAt(phase.row, *(x[kept] for x in (phase.block, phase.thread, phase.slot, phase.number)))
         count = len(places.block)
         made = _Copy(m.ir.box_map(op.map), places, phase, np.ones(count, bool), self.times.due((count,)))
         if self.times.eager:
             self._arrive(m, made, made.left)
-        else:
+        elif count:  # else all were refused
             _bits(m)[places.block[:, None, None], places.chunk] = m.poison
             self.copies.append(made)
-        return places.moved
+        return places
 
-    def store(self, m: Blocks, op: BoxStore, mask: Mask) -> Moved:
+    def store(self, m: Blocks, op: BoxStore, mask: Mask) -> Boxes:
         """Threads ask for boxes to go."""
-        places, threads, _ = _places(m, op, mask)
+        places, _ = _places(m, op, mask)
         due = self.times.due(())
-        made = _Store(m.ir.box_map(op.map), places, threads, None if due is None else int(due))
+        made = _Store(m.ir.box_map(op.map), places, m.path, None if due is None else int(due))
         if self.times.eager:
             self._read(m, made, np.ones(len(places.block), bool))
         else:
             asking = np.zeros(self.shape, bool)
-            asking[threads] = True
+            asking[self._threads(places)] = True
             self.stores.issue(made, asking)
-        return places.moved
+        return places
 
     def commit(self, mask: Mask) -> None:
         """Some threads close a group of stores."""
@@ -158,7 +178,7 @@ class Engine:
         """Some threads wait for all their groups but the newest."""
         for store, arrived in self.stores.wait(newest, mask):
             assert arrived is not None  # each is some threads'
-            self._read(m, store, arrived[store.thread])
+            self._read(m, store, arrived[self._threads(store.places)])
 
     def tick(self, m: Blocks) -> None:
         """An operation is about to be taken: what is due has come."""
@@ -168,7 +188,7 @@ class Engine:
         for issued in tuple(self.stores.issued):
             if issued.what.due is not None and issued.what.due <= self.times.clock:
                 assert issued.left is not None
-                self._read(m, issued.what, issued.left[issued.what.thread])
+                self._read(m, issued.what, issued.left[self._threads(issued.what.places)])
                 self.stores.take(issued, issued.left)
 
     def hasten(self, m: Blocks) -> bool:
@@ -218,6 +238,12 @@ class Engine:
         values[unseen] = m.poison
         values = values.reshape(places.inside.shape)
         m.tensors[one.map.tensor].values.view(np.uint16)[places.element[places.inside]] = values[places.inside]
+        for tell in self.told:
+            tell(places, one.map.tensor, values, one.path)
+
+    def _threads(self, places: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Who asked for boxes: block, warp, lane."""
+        return places.block, places.thread // LANES, places.thread % LANES
 
 
 def _bits(m: Blocks) -> np.ndarray:
@@ -225,10 +251,8 @@ def _bits(m: Blocks) -> np.ndarray:
     return m.memory.view(np.uint16)
 
 
-def _places(
-    m: Blocks, op: BoxCopy | BoxStore, mask: Mask
-) -> tuple[_Places, tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-    """Where boxes are, checked; the threads that ask for them, and which of those that were to."""
+def _places(m: Blocks, op: BoxCopy | BoxStore, mask: Mask) -> tuple[Boxes, np.ndarray]:
+    """Where boxes are, checked; and of which of the threads that were to ask for one."""
     made, tile = m.ir.box_map(op.map), m.ir.tile(op.tile)
     box, order = made.box, m.ir.tensor(made.tensor).order
     block, thread = threads_of(m, mask)
@@ -257,8 +281,7 @@ def _places(
     shape, strides = m.tensors[made.tensor].shape, m.tensors[made.tensor].strides
     inside = (line >= 0) & (line < shape[order[0]]) & (run >= 0) & (run < shape[order[1]])
     element = line * strides[order[0]] + run * strides[order[1]]
-    threads = (block[kept], thread[kept] // LANES, thread[kept] % LANES)
-    return _Places(block[kept], chunk, element, inside), threads, kept
+    return Boxes(block[kept], thread[kept], chunk, element, inside), kept
 
 
 def _without(m: Blocks, block: np.ndarray, thread: np.ndarray, bad: np.ndarray, wrong: Any) -> np.ndarray:

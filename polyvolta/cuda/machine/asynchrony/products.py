@@ -30,6 +30,8 @@ from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formats import widened
 
 Index = tuple[int, ...]
+Reached = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Of some warpgroups: the block of the batch, the first thread, chunks of the block's memory [warpgroup, chunk]."""
 SIDES = ("a", "b")
 
 
@@ -79,8 +81,8 @@ class Products:
         self.running = {n: np.zeros((*s, shape[0], self.groups), np.int64) for n, s in extents.items()}
         self.touched = {n: np.ones((*s, *shape[:2]), bool) for n, s in extents.items()}
 
-    def issue(self, m: Blocks, op: Wgmma, mask: Mask) -> None:
-        """Some warpgroups, each whole, have a product made."""
+    def issue(self, m: Blocks, op: Wgmma, mask: Mask) -> tuple[Reached, ...]:
+        """Some warpgroups, each whole, have a product made; what is read of A and of B."""
         who = self._groups(mask)
         array, indices = op.d[0].array, tuple(m.index(e.array, e.index) for e in op.d)
         starts = tuple(self._start(m, op, x, who) for x in (op.a, op.b))
@@ -101,6 +103,11 @@ class Products:
                 registers = m.registers[array][:, : self.groups * WARPS, :, *index]
                 np.copyto(registers, POISON["float"], where=_threads(who)[..., None])
         self.pending.issue(made, mask)
+        block, group = np.nonzero(who)
+        return tuple(
+            (block, WARPS * LANES * group, chunks_read(x.descriptor, *_side(op, x), start[who], m.memory.shape[1]))
+            for x, start in zip((op.a, op.b), starts, strict=True)
+        )
 
     def _begin(self, m: Blocks, array: str, index: Index, who: np.ndarray) -> np.ndarray:
         """A product on a fragment of the accumulators begins; the first one with what the registers hold.
@@ -233,6 +240,17 @@ def _reads(d: Descriptor, mn: int, k: int) -> np.ndarray:
     """[r, k]: chunks from the start on, before the swizzle."""
     (chunk,) = apply(d.reads(mn, k), np.arange(mn)[:, None], np.arange(k))
     return np.asarray(np.broadcast_to(chunk, (mn, k)))
+
+
+@lru_cache(maxsize=256)
+def _different(d: Descriptor, mn: int, k: int) -> np.ndarray:
+    """The same without what values of one chunk have in common, [chunk]."""
+    return np.unique(_reads(d, mn, k))
+
+
+def chunks_read(d: Descriptor, mn: int, k: int, start: np.ndarray, memory: int) -> np.ndarray:
+    """What operands that start at some chunks have in a shared memory of so many chunks: [operand, chunk]."""
+    return np.asarray(swizzled(d.swizzle, memory)[start[:, None] + _different(d, mn, k)] % memory)
 
 
 def _operand(

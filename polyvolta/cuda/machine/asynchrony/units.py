@@ -14,7 +14,7 @@ from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import operations, walk
-from polyvolta.cuda.machine.asynchrony.engine import Engine, Moved, Times
+from polyvolta.cuda.machine.asynchrony.engine import Boxes, Engine, Times
 from polyvolta.cuda.machine.asynchrony.phases import Phases, PhaseWait
 from polyvolta.cuda.machine.asynchrony.products import Products
 from polyvolta.cuda.machine.asynchrony.proxies import Proxies
@@ -94,13 +94,9 @@ def _units(m: Served) -> Units:
     return m.units
 
 
-def _boxes(m: Served, op: kir.BoxCopy | kir.BoxStore, mask: Mask, moved: Moved) -> Reaches:
+def _boxes(m: Served, op: kir.BoxCopy | kir.BoxStore, mask: Mask, boxes: Boxes) -> Reaches:
     """What the copy engine reaches, without any lane's addresses."""
-    of_tensor, sectors, of_tile = moved
-    return tuple(
-        EngineReach(a, mask, of_tensor, sectors) if a.space == "global" else EngineReach(a, mask, of_tile)
-        for a in m.accesses(op)
-    )
+    return tuple(boxes.reach(a, mask) for a in m.accesses(op))
 
 
 def _init(m: Served, op: kir.InitBarriers, mask: Mask) -> Reaches:
@@ -139,10 +135,13 @@ def _proxy_fence(m: Served, op: kir.ProxyFence, mask: Mask) -> Reaches:
 
 
 def _wgmma(m: Served, op: kir.Wgmma, mask: Mask) -> Reaches:
-    _units(m).products.issue(m, op, mask)
+    reached = _units(m).products.issue(m, op, mask)
     threads = m.shape[0] * m.shape[1] * kir.LANES if mask is None else int(np.count_nonzero(mask))
     read = (a for a in m.accesses(op) if a.space == "shared")
-    return tuple(EngineReach(a, mask, a.item * a.values * threads) for a in read)
+    return tuple(
+        EngineReach(a, mask, a.item * a.values * threads, 0, block, thread, chunks)
+        for a, (block, thread, chunks) in zip(read, reached, strict=True)
+    )
 
 
 def _wgmma_fence(m: Served, op: kir.WgmmaFence, mask: Mask) -> Reaches:

@@ -16,6 +16,7 @@ from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
+from polyvolta.cuda.machine.reach import EngineReach
 from polyvolta.cuda.text.places import Place, Places
 
 
@@ -52,7 +53,8 @@ class RequestRow:
     requests : how many warps made an access.
     sectors, ideal : how many sectors of 32 bytes they touched, and how many would hold as many bytes.
     asked : bytes that lanes asked for, one that several lanes want counted for each.
-    example : the worst access.
+    example : the worst access; None of boxes, which no lanes move: `width` are the bytes of a line then, `requests` the
+        boxes, and `asked` what isn't outside of the tensor.
     """
 
     place: Place
@@ -63,7 +65,7 @@ class RequestRow:
     sectors: int
     ideal: int
     asked: int
-    example: RequestExample
+    example: RequestExample | None
 
     @property
     def moved(self) -> int:
@@ -161,10 +163,18 @@ class CoalescingObserver(Observer):
             if (worst := int(extra[a.sectors > 0].max())) > tally.extra:
                 tally.extra, tally.example = worst, _example(m, a, (extra == worst) & (a.sectors > 0))
 
+        for at in step.reach:
+            if isinstance(at, EngineReach) and at.access.space == "global" and len(at.block):
+                key = step.path, at.access.kind, at.access.array, -at.access.bytes
+                tally = self.tallies.setdefault(key, _Tally(at.access.array, at.access.kind))
+                tally.requests += len(at.block)
+                tally.sectors += at.sectors
+                tally.ideal += -(-at.bytes // SECTOR)
+                tally.asked += at.bytes
+
     def seen(self, places: Places) -> Coalescing:
         rows = []
         for (path, *_, width), t in sorted(self.tallies.items(), key=lambda x: x[0]):
-            assert t.example is not None
             rows.append(
                 RequestRow(places[path], t.array, t.kind, -width, t.requests, t.sectors, t.ideal, t.asked, t.example)
             )

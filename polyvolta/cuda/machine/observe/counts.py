@@ -48,6 +48,13 @@ MEANING = {
     "LDGSTS": "copies from global to shared memory",
     "LDGDEPBAR": "groups of copies that are closed",
     "DEPBAR": "waits for copies",
+    "STSM": "matrices to shared memory",
+    "SYNCS": "arrivals in phases, and waits for them",
+    "UTMALDG": "boxes to shared memory",
+    "UTMASTG": "boxes from shared memory",
+    "WARPGROUP.ARRIVE": "fences of registers before products",
+    "WARPGROUP.DEPBAR": "waits for products",
+    "FENCE.VIEW.ASYNC": "fences of what engines read",
 }
 
 
@@ -193,6 +200,7 @@ class CountObserver(Observer):
         self.tensor_cores: dict[str, str] = {}
         self.loop_of = _k_loops(ir)
         self.last: dict[IrPath, bytes] = {}
+        self.counted: dict[IrPath, str] = {}  # whose trips of a loop are counted
 
     def start(self, m: Machine) -> None:
         self.last = {}
@@ -223,12 +231,12 @@ class CountObserver(Observer):
             self.k_cycles += cycles
             self.k_hmma += sum(counted[kind] for kind in self.tensor_cores)
             if op.product is not None:
-                self._tile(m, at, loop, step.mask)
+                self._tile(m, at, loop, step.mask, step.role)
 
-    def _tile(self, m: Machine, at: IrPath, loop: Loop, mask: Mask) -> None:
-        """A tile along k: the loop's variable has a new value."""
+    def _tile(self, m: Machine, at: IrPath, loop: Loop, mask: Mask, role: str) -> None:
+        """A tile along k: the loop's variable has a new value; of several warpgroups, in the first one that comes."""
         now = np.asarray(m.values[loop.var]).tobytes()
-        if self.last.get(at) != now:
+        if self.counted.setdefault(at, role) == role and self.last.get(at) != now:
             self.last[at] = now
             self.k_tiles += m.shape[0] if mask is None else int(np.count_nonzero(mask.any((1, 2))))
 

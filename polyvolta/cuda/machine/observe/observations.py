@@ -15,12 +15,13 @@ from polyvolta.cuda.machine.observe.bank_conflicts import BankConflicts
 from polyvolta.cuda.machine.observe.coalescing import Coalescing
 from polyvolta.cuda.machine.observe.counts import Counts
 from polyvolta.cuda.machine.observe.drawings.picture import DRAWN, drawn
+from polyvolta.cuda.machine.observe.ends import Ends
 from polyvolta.cuda.machine.observe.faults import Bounds, Divergence
 from polyvolta.cuda.machine.observe.observer import Finding, Seen, where
-from polyvolta.cuda.machine.observe.races import RaceObserver, Races
+from polyvolta.cuda.machine.observe.races import Races
 from polyvolta.cuda.machine.observe.tables import Table
-from polyvolta.cuda.machine.observe.uninitialised import Uninitialised, UninitialisedObserver
-from polyvolta.cuda.machine.observe.values import ValueObserver, Values
+from polyvolta.cuda.machine.observe.uninitialised import Uninitialised
+from polyvolta.cuda.machine.observe.values import Values
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.svg import Svg
 
@@ -38,8 +39,8 @@ class Observations:
     sizes : in words, such as "M = 256, N = 256, K = 256"; and for narrower arrays the variant that lines are of.
     result : what the kernel computed; for several outputs a tuple.
     ir : of the variant that ran.
-    bank_conflicts, races, coalescing, bounds, uninitialised, divergence, values, counts : what each observer saw; None
-        for one that wasn't asked for.
+    bank_conflicts, races, coalescing, bounds, uninitialised, divergence, values, counts, phases : what each observer
+        saw; None for one that wasn't asked for.
     """
 
     kernel: str
@@ -54,6 +55,7 @@ class Observations:
     divergence: Divergence | None = None
     values: Values | None = None
     counts: Counts | None = None
+    phases: Ends | None = None
 
     @property
     def seen(self) -> tuple[Seen, ...]:
@@ -80,14 +82,7 @@ class Observations:
         """How many findings there are, in words."""
         if count := len(self.findings):
             return f"{count} finding{'s' if count > 1 else ''}:"
-        if self.blind:
-            return f"Nothing that was looked for is wrong; of this kernel, {', '.join(self.blind)} can't be observed."
         return "Nothing is wrong."
-
-    @property
-    def blind(self) -> tuple[str, ...]:
-        """Observers of what may be wrong that can't watch this kernel, such as races of warps that have roles."""
-        return tuple(o.name for o in (RaceObserver, UninitialisedObserver, ValueObserver) if o.no_meaning(self.ir))
 
     def picture(self, observer: str, statement: str | None = None) -> Svg:
         """What an observer saw, as a picture.
@@ -113,7 +108,7 @@ class Observations:
     @property
     def _by_name(self) -> dict[str, Seen | None]:
         return {
-            "races": self.races, "uninitialised": self.uninitialised, "bounds": self.bounds,
+            "phases": self.phases, "races": self.races, "uninitialised": self.uninitialised, "bounds": self.bounds,
             "divergence": self.divergence, "values": self.values, "bank_conflicts": self.bank_conflicts,
             "coalescing": self.coalescing, "counts": self.counts,
         }  # fmt: skip

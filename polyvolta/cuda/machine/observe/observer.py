@@ -86,22 +86,19 @@ class Observer:
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
         """The machine would have refused something; see `machine.Faults`."""
 
+    def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
+        """The batch of blocks can't go on; whether what was seen says so, and no error need to."""
+        return False
+
     def seen(self, places: Places) -> Seen:
         """All that it saw."""
         raise NotImplementedError
 
 
-def unordered(ir: KernelIR) -> str:
-    """Why what only barriers order has no meaning for a kernel, "" if it has."""
-    if any(a.proxy == "async" for op in operations(ir.body) for a in op.accesses(ir)):
-        return "phases and engines order its accesses, which proofs follow, and a run's poison; this observer doesn't"
-    return ""
-
-
 def slot_bytes(ir: KernelIR) -> int:
-    """The widest pieces of shared memory that every access of a kernel takes whole."""
-    shared = (a.bytes for op in operations(ir.body) for a in op.accesses(ir) if a.space == "shared")
-    return gcd(CHUNK_BYTES, *shared)
+    """The widest pieces of shared memory that every access of a kernel takes whole; engines take chunks."""
+    shared = (a for op in operations(ir.body) for a in op.accesses(ir) if a.space == "shared")
+    return gcd(CHUNK_BYTES, *(a.bytes for a in shared if a.proxy == "generic"))
 
 
 # ---- words

@@ -1,7 +1,9 @@
-"""Races: two threads at one address, one of them writing, with no barrier between; and copies that nobody waits for.
+"""Races: two accesses to one address, one of which writes, with nothing to order them; and copies without a wait.
 
-In shared memory `cuda.shadow` keeps who wrote and who read each place since the last barrier. Between blocks there is
-no barrier at all, so in global memory every element of an output is one thread's to write.
+Of a kernel whose threads alone reach shared memory `cuda.shadow` keeps who wrote and who read each place since the last
+barrier. Where copy engines and tensor cores do, phases, groups and fences order accesses, too: `order.parties` follows
+what each thread knows to be over. Between blocks there is no barrier at all, so in global memory every element of an
+output is one thread's to write.
 """
 
 from __future__ import annotations
@@ -13,14 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
-from polyvolta.cuda.ir.walk import IrPath, walk
-from polyvolta.cuda.machine.copies import Pending
+from polyvolta.cuda.ir.engines.warpgroups import WARPS
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, BoxCopy, BoxStore, KernelIR, Roles, Wgmma
+from polyvolta.cuda.ir.walk import IrPath, inner, walk
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times, unordered
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, times
+from polyvolta.cuda.machine.observe.order.accumulators import NOT_READY, REGISTERS, RUNNING
+from polyvolta.cuda.machine.observe.order.barriers import Order, SinceBarriers
+from polyvolta.cuda.machine.observe.order.parties import BetweenParties, past_threads
+from polyvolta.cuda.machine.observe.order.records import UNFENCED
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
-from polyvolta.cuda.machine.reach import GlobalReach
+from polyvolta.cuda.machine.reach import EngineReach, GlobalReach, Reach
 from polyvolta.cuda.machine.shadow import (
     NO_WAIT,
     READ_AFTER_WRITE,
@@ -28,15 +34,19 @@ from polyvolta.cuda.machine.shadow import (
     WRITE_AFTER_READ,
     WRITE_BEFORE_ARRIVAL,
     Conflicts,
-    Shadow,
 )
+from polyvolta.cuda.machine.strands import parts_of
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.sets import PolyvoltaError
 
 VERBS = {
     READ_AFTER_WRITE: ("reads", "wrote"), WRITE_AFTER_READ: ("writes", "read"),
     READ_BEFORE_ARRIVAL: ("reads", "copied to"), WRITE_BEFORE_ARRIVAL: ("writes", "copied to"),
     NO_WAIT: ("ends", "copied to"),
 }  # fmt: skip
+ENGINES = {BoxCopy: "has a box copied to", BoxStore: "has a box stored from", Wgmma: "multiplies"}
+"""What threads have done past the threads, in words."""
+BARRIER, ORDERED = "a barrier", "a barrier, a phase or a wait"
 FEW = 4096  # operations that are remembered, for races with copies that were issued long ago
 
 
@@ -47,18 +57,20 @@ class Race:
     Parameters
     ----------
     kind : "read after write", "write after read" or "write after write", in the order in which they came here; "read
-        before arrival" or "write before arrival", of an asynchronous copy that its thread hadn't waited for; "copy
-        without a wait".
-    array : what the later access reaches: a tile, or a tensor.
+        before arrival" or "write before arrival", of an asynchronous copy that its thread hadn't waited for, or of a
+        box whose phase it hadn't; "copy without a wait"; "unfenced", of what a thread wrote and an engine may not see;
+        "product still running" and "registers not ready", of accumulators.
+    array : what the later access reaches: a tile, or a tensor; of accumulators the element.
     count : how many pairs of accesses, each to a piece of memory.
     place, other : of the later access and of the earlier one.
     address : of the first pair, in words: a byte of the block's shared memory, or an element of the tensor.
     block, thread : blockIdx and linearId of the later access of the first pair.
     other_block, other_thread : and of the earlier one.
-    byte : of the block's shared memory, that of `address`; None in a tensor.
+    byte : of the block's shared memory, that of `address`; None in a tensor, and of registers.
     between : the operations of the block from the earlier access of the first pair to the later one, both included; a
         single one where both are the same operation; () for accesses of two blocks, and where a barrier was between
         that orders them.
+    role, other_role : the roles of the two threads, with the numbers of their warpgroups; "" where there are no roles.
     """
 
     kind: str
@@ -73,15 +85,19 @@ class Race:
     other_thread: int
     byte: int | None = None
     between: tuple[Place, ...] = ()
+    role: str = ""
+    other_role: str = ""
 
     @property
     def unordered(self) -> bool:
         """Whether nothing orders the two; else a tensor's element is written twice, with a barrier between."""
-        return self.block != self.other_block or bool(self.between)
+        return self.byte is not None or self.block != self.other_block or bool(self.between)
 
     @property
     def what(self) -> str:
         """The race in words."""
+        if self.past_threads:
+            return f"{self.kind}: {self._between_parties}; block {self.block}; {times(self.count, 'such pair')}"
         now, before = VERBS.get(self.kind, ("writes", "wrote"))
         warp, lane = divmod(self.thread, LANES)
         other_warp, other_lane = divmod(self.other_thread, LANES)
@@ -100,12 +116,62 @@ class Race:
             f"{times(self.count, 'such pair')}"
         )
 
+    @property
+    def past_threads(self) -> bool:
+        """Whether not only barriers order such accesses: the threads have roles, or engines reach the place."""
+        return bool(self.role or self.other_role) or self._engines != (None, None)
+
+    @property
+    def verbs(self) -> tuple[str, str]:
+        """What the two do at the address, in words, as something that is going on."""
+        kinds = {READ_AFTER_WRITE: ("reads", "writes"), READ_BEFORE_ARRIVAL: ("reads", "writes"),
+                 WRITE_AFTER_READ: ("writes", "reads"), RUNNING: ("touches", "touches"),
+                 NOT_READY: ("touches", "touches")}  # fmt: skip
+        plain = kinds.get(self.kind, ("writes", "writes"))
+        return tuple(e or p for e, p in zip(self._engines, plain, strict=True))  # type: ignore[return-value]
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """The two in words: a thread, or the warpgroup that multiplies."""
+        return _who(self.role, self.thread, self.place), _who(self.other_role, self.other_thread, self.other)
+
+    @property
+    def _engines(self) -> tuple[str | None, str | None]:
+        return ENGINES.get(type(self.place.stmt)), ENGINES.get(type(self.other.stmt))
+
+    @property
+    def _between_parties(self) -> str:
+        """The race in words, where phases, groups and fences order what barriers don't."""
+        (mine, its), (who, other) = self.verbs, self.who
+        other = other if self.other_block == self.block else f"{other} of block {self.other_block}"
+        if self.kind == NO_WAIT:
+            return f"{who} {mine} {self.address}, and nobody waits for it"
+        if self.kind == UNFENCED:
+            return f"{who} {mine} {self.address}, which {other} has written, and no fence of that thread is between"
+        if self.kind == RUNNING:
+            return f"{who} {mine} {self.address}, and {other} {its} with it and has not waited for that"
+        if self.kind == NOT_READY and self.place == self.other:
+            return f"{who} {mine} with {self.address}, and no fence of registers came before"
+        if self.kind == NOT_READY:
+            return f"{who} {mine} with {self.address}, and no fence of registers came after {other} touched it"
+        if self.byte is None:
+            return f"{who} {mine} {self.address}, which {other} has written"
+        return f"{who} {mine} {self.address}, and nothing says that what {other} {its} there is over"
+
+
+def _who(role: str, thread: int, place: Place) -> str:
+    warp, lane = divmod(thread, LANES)
+    if isinstance(place.stmt, Wgmma):  # all of its threads together
+        return role or f"warpgroup {warp // WARPS}"
+    return f"{role}, warp {warp}, lane {lane}" if role else f"lane {lane} of warp {warp}"
+
 
 @dataclass(frozen=True, slots=True)
 class Races(Shown):
-    """The races, by their two places."""
+    """The races, by their two places; and what is between accesses that don't race."""
 
     rows: tuple[Race, ...]
+    by: str = BARRIER
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -119,8 +185,9 @@ class Races(Shown):
              "{}.{}".format(*divmod(r.other_thread, LANES)), f"{r.count:,}")
             for r in self.rows
         )  # fmt: skip
-        note = "" if rows else "Whenever two threads reach one address and one of them writes, a barrier is between."
-        return (Table("races: no barrier between", columns, rows, note),)
+        note = "" if rows else f"Whenever two threads reach one address and one of them writes, {self.by} is between."
+        title = "races: no barrier between" if self.by == BARRIER else "races: nothing orders the two"
+        return (Table(title, columns, rows, note),)
 
 
 @dataclass
@@ -136,17 +203,15 @@ class _Tally:
 
 
 class RaceObserver(Observer):
-    """Keeps who touched what since the last barrier."""
+    """Keeps who touched what, and what orders that."""
 
     name = "races"
-
-    @classmethod
-    def no_meaning(cls, ir: KernelIR) -> str:
-        return unordered(ir)
+    order: Order
 
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)
-        self.slot = slot_bytes(ir)
+        self.parties = past_threads(ir)
+        self.roles = roles_of(ir)
         self.paths = [path for path, _ in walk(ir.body)]
         self.numbers = {path: n for n, path in enumerate(self.paths)}
         self.tallies: dict[tuple[str, str, IrPath, IrPath], _Tally] = {}
@@ -161,76 +226,66 @@ class RaceObserver(Observer):
         self.blocks.append(m.blocks)
         self.since = []
         self.past.clear()
-        self.copies: Pending[np.ndarray] = Pending(m.shape)
-        self.shadow = Shadow(m.shape[0], self.ir.shared_bytes // self.slot, self.ir.threads)
-        self.threads = np.arange(self.ir.threads).reshape(1, -1, LANES, 1)
+        self.order = (BetweenParties if self.parties else SinceBarriers)(self.ir, m.shape[0], self.numbers)
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         self.since.append(step.path)
         self.past.append(step.path)
-        if step.op.commits:
-            self.copies.commit(step.mask)
-        if step.op.awaits is not None:
-            for slots, mask in self.copies.wait(step.op.awaits, step.mask):
-                self.shadow.complete(slots, self.threads, mask)
-        if (scope := step.op.orders) is not None:
-            self.shadow.barrier(scope, step.mask)
-            if scope == "block" and step.mask is None:
-                self.since = []
+        if step.op.orders == "block" and step.mask is None:
+            self.since = []
         for at in step.reach:
-            if isinstance(at, GlobalReach) and at.access.writes:
-                self._stored(m, step, at.access.array, at)
-        for a in accesses:
-            if a.space == "shared":
-                self._shared(m, step, a)
-
-    def _shared(self, m: Machine, step: Step, a: Accesses) -> None:
-        parts = a.width // self.slot
-        slots = (a.address // self.slot)[..., None] + np.arange(parts)  # [access, block, warp, lane, part]
-        slots = np.moveaxis(slots, 0, -1).reshape(*a.address.shape[1:], -1)
-        later = a.later and a.kind == "write"
-        touch = self.shadow.read if a.kind == "read" else self.shadow.issue if later else self.shadow.write
-        mask = None if a.active is None else a.active[0]
-        if later:
-            self.copies.issue(slots, mask)
-        for found in touch(slots, self.threads, mask, self.numbers[step.path]):
-            self._found(m, a.array, step.path, found)
+            if at.access.space == "global" and at.access.writes:
+                self._stored(m, step, at.access.array, *self._elements(m, at))
+        for array, found in self.order.step(m, step, accesses):
+            self._found(m, array, step.path, found)
 
     def end(self, m: Machine) -> None:
-        for found in self.shadow.unfinished():
+        for found in self.order.end(m):
             path = self.paths[found.place]
-            op = dict(walk(self.ir.body))[path]
-            (array,) = {a.array for a in m.accesses(op) if a.space == "shared" and a.writes}  # type: ignore[arg-type]
-            self._found(m, array, path, found)
+            op: Any = dict(walk(self.ir.body))[path]
+            arrays = {a.array for a in m.accesses(op) if a.space == "shared"}
+            chunk = int(found.slot[0]) * self.order.slot // CHUNK_BYTES
+            within = [t.name for t in self.ir.tiles if t.start <= chunk < t.start + t.buffers * t.chunks]
+            self._found(m, next((n for n in within if n in arrays), min(arrays)), path, found)
+
+    def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
+        return bool(self.tallies)  # races say what is wrong before anybody waits for ever
 
     def _found(self, m: Machine, array: str, path: IrPath, found: Conflicts) -> None:
         """Conflicts of an operation, by the places with which it collides."""
         for place in np.unique(found.other_place):
             some = found.other_place == place
             first = int(np.argmax(some))
-            block, byte = block_of(m, int(found.block[first])), int(found.slot[first]) * self.slot
+            block, byte = block_of(m, int(found.block[first])), int(found.slot[first]) * self.order.slot
+            registers, address = found.kind in REGISTERS, array
+            array = array.split("[")[0]
             tally = _Tally(
                 int(np.count_nonzero(some)),
-                f"byte {byte} of {array}",
+                address if registers else f"byte {byte} of {array}",
                 block,
                 int(found.thread[first]),
                 block,
                 int(found.other_thread[first]),
-                byte,
+                None if registers else byte,
             )
             self._add(found.kind, array, path, self.paths[place], tally)
 
-    def _stored(self, m: Machine, step: Step, tensor: str, at: GlobalReach) -> None:
+    def _elements(self, m: Machine, at: Reach) -> tuple[np.ndarray, np.ndarray]:
+        """The elements of a tensor that are stored, and for each the thread of the grid."""
+        if isinstance(at, EngineReach):
+            elements, thread = at.places, (at.block * self.ir.threads + at.thread)[:, None]
+        else:
+            assert isinstance(at, GlobalReach)
+            elements, thread = at.elements, np.arange(m.shape[0] * self.ir.threads).reshape(*m.shape, 1)
+        thread = np.broadcast_to(self.before * self.ir.threads + thread, elements.shape)
+        return tuple(x.ravel() if at.inside is None else x[at.inside] for x in (elements, thread))  # type: ignore[return-value]
+
+    def _stored(self, m: Machine, step: Step, tensor: str, elements: np.ndarray, thread: np.ndarray) -> None:
         """Elements of an output that another thread wrote already."""
         if tensor not in self.written:
             size = m.tensors[tensor].values.size
             self.written[tensor] = np.full(size, -1, np.int64), np.full(size, -1, np.int16)
         by, place = self.written[tensor]
-        elements = at.elements
-        blocks, warps, lanes = m.shape
-        thread = self.before * warps * lanes + np.arange(blocks * warps * lanes).reshape(blocks, warps, lanes, 1)
-        thread = np.broadcast_to(thread, elements.shape)
-        elements, thread = (x.ravel() if at.inside is None else x[at.inside] for x in (elements, thread))
         before, place_before = by[elements], place[elements]
         by[elements] = thread
         met = by[elements]
@@ -259,17 +314,40 @@ class RaceObserver(Observer):
                 tally.between = (other,)
             elif tally.block == tally.other_block:
                 copied = kind in (READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL)
-                tally.between = _back(list(self.past) if copied else self.since, other)
+                tally.between = _back(list(self.past) if copied or self.parties else self.since, other)
             self.tallies[key] = tally
 
     def seen(self, places: Places) -> Races:
         return Races(
             tuple(
                 Race(kind, array, t.count, places[path], places[other], t.address, t.block, t.thread,
-                     t.other_block, t.other_thread, t.byte, tuple(places[p] for p in t.between))
+                     t.other_block, t.other_thread, t.byte, tuple(places[p] for p in t.between),
+                     self.roles[t.thread // LANES], self.roles[t.other_thread // LANES])
                 for (kind, array, path, other), t in sorted(self.tallies.items(), key=lambda x: x[0][2:])
-            )
+            ),
+            ORDERED if self.parties else BARRIER,
         )  # fmt: skip
+
+
+def roles_of(ir: KernelIR) -> tuple[str, ...]:
+    """The role of each warp, with the number of its warpgroup where that has several; "" of one that has none."""
+    found = [""] * ir.warps
+    for _, s in walk(ir.body):
+        for role in s.roles if isinstance(s, Roles) else ():
+            for name, first, warps in parts_of(role):
+                found[first : first + warps] = [name] * warps
+    return tuple(found)
+
+
+def role_at(ir: KernelIR, path: IrPath) -> str:
+    """Whose statement it is: a role, "" where there are none."""
+    around, body = None, ir.body
+    for number in path:
+        s = body[number]
+        if isinstance(around, Roles):
+            return [r.name for r in around.roles for _ in r.body][number]
+        around, body = s, inner(s)
+    return ""
 
 
 def _back(since: list[IrPath], other: IrPath) -> tuple[IrPath, ...]:

@@ -2,7 +2,8 @@
 
 Flags say what was written, not patterns of bits: a NaN may be data. A guarded load writes all of its eight values,
 zeros where it is outside of its tensor. An asynchronous copy takes away what its place held when it is issued, and
-writes it when its thread has waited for it.
+writes it when its thread has waited for it; a box, when somebody has waited for the phase that counts its bytes. A
+product reads its operands, and its accumulators if they count, when it is issued; a box is stored then.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import Access, KernelIR
+from polyvolta.cuda.ir.kernel_ir import LANES, Access, Await, BoxCopy, KernelIR, Wgmma
 from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.machine.asynchrony.phases import values_at
 from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.machine.errors import Diverged
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times, unordered
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
-from polyvolta.cuda.machine.reach import GlobalReach, Mask
+from polyvolta.cuda.machine.reach import EngineReach, GlobalReach, Mask, Reach, SharedReach
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.sets import PolyvoltaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,14 @@ class Uninitialised(Shown):
         )
 
 
+def _adding(m: Machine, op: Wgmma, mask: Mask) -> Mask:
+    """The threads whose accumulators count in a product."""
+    for e in op.adds:
+        holds = np.broadcast_to(np.asarray(e.evaluate(m.values)) >= 0, m.shape)
+        mask = holds if mask is None else holds & mask
+    return mask
+
+
 def _thread(r: UninitialisedRead) -> str:
     return "-" if r.place is None else f"block {r.block}, warp {r.warp}, lane {r.lane}"
 
@@ -99,10 +110,6 @@ class UninitialisedObserver(Observer):
 
     name = "uninitialised"
 
-    @classmethod
-    def no_meaning(cls, ir: KernelIR) -> str:
-        return unordered(ir)
-
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)
         self.slot = slot_bytes(ir)
@@ -112,6 +119,7 @@ class UninitialisedObserver(Observer):
     def start(self, m: Machine) -> None:
         self.shared = np.zeros((m.shape[0], self.ir.shared_bytes // self.slot), bool)
         self.copies: Pending[np.ndarray] = Pending(m.shape)
+        self.boxes: dict[tuple[str, int, int, int], list[np.ndarray]] = {}  # block, slot and phase of a row -> pieces
         self.registers = {r.name: np.zeros((*r.shape, *m.shape), bool) for r in self.ir.registers}
         for t in self.ir.tensors:
             if t.written and t.name not in self.results:
@@ -119,19 +127,26 @@ class UninitialisedObserver(Observer):
                 self.results[t.name] = np.zeros(memory.values.size, bool), memory.shape, memory.strides
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
-        stored = [at for at in step.reach if isinstance(at, GlobalReach) and at.access.writes]
+        stored = [at for at in step.reach if at.access.space == "global" and at.access.writes]
         counts = step.mask  # threads of which a value counts
-        if len(stored) == 1 and stored[0].inside is not None:
+        if len(stored) == 1 and isinstance(stored[0], GlobalReach) and stored[0].inside is not None:
             counts = np.asarray(stored[0].inside.any(-1))
+        if isinstance(step.op, Wgmma):
+            counts = _adding(m, step.op, counts)
         registers = [a for a in m.accesses(step.op) if a.space == "registers"]
         for a in registers:
             if not a.writes:
                 self._read_register(m, step, a, counts)
+        if isinstance(step.op, Await):
+            self._arrived(m, step.op, step.mask)
         for one in accesses:
             if one.space == "shared":
                 self._shared(m, step, one)
+        for at in step.reach:
+            if isinstance(at, EngineReach) and at.access.space == "shared":
+                self._engine(m, step, at)
         for at in stored:
-            self.results[at.access.array][0][at.elements if at.inside is None else at.elements[at.inside]] = True
+            self._stored(at)
         if step.op.commits:
             self.copies.commit(step.mask)
         if step.op.awaits is not None:
@@ -140,6 +155,38 @@ class UninitialisedObserver(Observer):
         for a in registers:
             if a.writes and (flags := self._flags(m, a)) is not None:
                 flags |= True if step.mask is None else step.mask
+
+    def _stored(self, at: Reach) -> None:
+        """Elements of a result have been written."""
+        assert not isinstance(at, SharedReach)
+        elements = at.places if isinstance(at, EngineReach) else at.elements
+        if at.access.array in self.results:
+            self.results[at.access.array][0][elements if at.inside is None else elements[at.inside]] = True
+
+    def _engine(self, m: Machine, step: Step, at: EngineReach) -> None:
+        """Boxes that come, boxes that go, operands of products."""
+        slots, op = at.pieces(self.slot), step.op
+        if isinstance(op, BoxCopy):
+            self.shared[at.block[:, None], slots] = False
+            slot, number = (values_at(m, e, at.block, at.thread) for e in (op.phase.slot, op.phase.number))
+            for n, block in enumerate(at.block.tolist()):
+                key = op.phase.barriers, block, int(slot[n]), int(number[n])
+                self.boxes.setdefault(key, []).append(slots[n])
+            return
+        bad = ~self.shared[at.block[:, None], slots]
+        if bad.any():
+            n, piece = np.argwhere(bad)[0]
+            warp, lane = divmod(int(at.thread[n]), LANES)
+            where = f"byte {int(slots[n, piece]) * self.slot} of shared memory in {at.access.array}"
+            self._add(m, step.path, at.access.array, (at.block[n], warp, lane), int(np.count_nonzero(bad)), where)
+
+    def _arrived(self, m: Machine, op: Await, mask: Mask) -> None:
+        """A phase is over: the boxes whose bytes it counts are there."""
+        assert m.units is not None
+        at = m.units.phases.at(m, op.phase, mask)
+        for block, slot, number in np.unique(np.stack([at.block, at.slot, at.number]), axis=1).T.tolist():
+            for slots in self.boxes.pop((op.phase.barriers, block, slot, number), ()):
+                self.shared[block, slots] = True
 
     def _flags(self, m: Machine, e: Access) -> np.ndarray | None:
         """Which threads' element was written, [block, warp, lane]; None for one that the machine refused."""
@@ -162,8 +209,7 @@ class UninitialisedObserver(Observer):
             self._add(m, step.path, e.array, np.argwhere(bad)[0], int(np.count_nonzero(bad)), f"{e.array}[{index}]")
 
     def _shared(self, m: Machine, step: Step, a: Accesses) -> None:
-        slots = (a.address // self.slot)[..., None] + np.arange(a.width // self.slot)
-        slots = np.moveaxis(slots, 0, -2).reshape(*a.address.shape[1:], -1)  # [block, warp, lane, piece]
+        slots = a.pieces(self.slot)
         mask = None if a.active is None else a.active[0]
         if a.kind == "write":
             self._written(m, slots, mask, not a.later)
@@ -196,6 +242,10 @@ class UninitialisedObserver(Observer):
             block, warp, lane = (int(x) for x in at)
             self.tallies[key] = _Tally(where, block_of(m, block), warp, lane)
         self.tallies[key].count += count
+
+    def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
+        self.results = {}  # of which there is nothing to say
+        return False
 
     def seen(self, places: Places) -> Uninitialised:
         rows = [

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
-from polyvolta.cuda.ir.walk import IrPath, operations
+from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR
+from polyvolta.cuda.ir.walk import IrPath
+from polyvolta.cuda.machine.asynchrony.engine import Boxes
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.observe.observer import Finding, Observer, short
@@ -173,27 +175,36 @@ class _Store:
     ----------
     path, tensor : the operation's, and where it stores to.
     blocks : [3, block], blockIdx of the batch's blocks.
-    reach : where.
-    values : as the tensor's memory has them, [block, warp, lane, 8].
+    elements : where in the tensor's memory, in any shape: [block, warp, lane, 8], [box, line, run].
+    inside : which of them are stored, in the same shape; None: all.
+    block, thread : the block of the batch and the linearId that stores each, in shapes that broadcast to it.
+    values : as the tensor's memory has them, in the same shape.
     """
 
     path: IrPath
     tensor: str
     blocks: np.ndarray
-    reach: GlobalReach
+    elements: np.ndarray
+    inside: np.ndarray | None
+    block: np.ndarray
+    thread: np.ndarray
     values: np.ndarray
 
     @property
     def count(self) -> int:
         """How many values were stored."""
-        inside = self.reach.inside
-        return self.values.size if inside is None else int(np.count_nonzero(inside))
+        return self.values.size if self.inside is None else int(np.count_nonzero(self.inside))
 
     @property
     def places(self) -> np.ndarray:
-        """The numbers of the values in the tensor's memory, [block, warp, lane, 8]; 0 for what isn't stored."""
-        at = self.reach.elements
-        return at if self.reach.inside is None else np.where(self.reach.inside, at, 0)
+        """The numbers of the values in the tensor's memory; 0 for what isn't stored."""
+        return self.elements if self.inside is None else np.where(self.inside, self.elements, 0)
+
+    def who(self, at: np.ndarray) -> tuple[tuple[int, int, int], int, int]:
+        """blockIdx, warp and lane of who stores a value."""
+        block, thread = (int(np.broadcast_to(x, self.values.shape)[tuple(at)]) for x in (self.block, self.thread))
+        x, y, z = (int(n) for n in self.blocks[:, block])
+        return (x, y, z), *divmod(thread, LANES)
 
 
 @dataclass
@@ -211,14 +222,12 @@ class _Tally:
         at = store.places
         values = widened(store.values)
         wrong = result.are_wrong(at, values)
-        if store.reach.inside is not None:
-            wrong &= store.reach.inside
+        if store.inside is not None:
+            wrong &= store.inside
         if not wrong.any():
             return
         if not self.wrong:
-            block, warp, lane, _ = (int(n) for n in np.argwhere(wrong)[0])
-            x, y, z = (int(n) for n in store.blocks[:, block])
-            self.first = (x, y, z), warp, lane
+            self.first = store.who(np.argwhere(wrong)[0])
         self.wrong += int(np.count_nonzero(wrong))
         self.at.append(at[wrong])
         self.found.append(values[wrong])
@@ -239,12 +248,6 @@ class ValueObserver(Observer):
 
     name = "values"
 
-    @classmethod
-    def no_meaning(cls, ir: KernelIR) -> str:
-        stored = any(a.proxy == "async" and a.space == "global" and a.writes for op in operations(ir.body)
-                     for a in op.accesses(ir))  # fmt: skip
-        return "the copy engine stores its results, some time after it was asked to" if stored else ""
-
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)
         self.expected: Callable[[], Sequence[tuple[np.ndarray, np.ndarray]]] | None = None
@@ -253,12 +256,22 @@ class ValueObserver(Observer):
 
     def start(self, m: Machine) -> None:
         self.memory = {t.name: m.tensors[t.name] for t in self.ir.tensors if t.written}
+        if m.units is not None:
+            m.units.engine.told.append(partial(self._boxes, m.blocks))
+
+    def _boxes(self, blocks: np.ndarray, boxes: Boxes, tensor: str, values: np.ndarray, path: IrPath) -> None:
+        """Boxes have been stored."""
+        block, thread = (x[:, None, None] for x in (boxes.block, boxes.thread))
+        values = values.view(self.memory[tensor].values.dtype)
+        self.stores.append(_Store(path, tensor, blocks, boxes.element, boxes.inside, block, thread, values))
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         for at in step.reach:
             if isinstance(at, GlobalReach) and at.access.writes:
                 memory = m.tensors[at.access.array].values
-                store = _Store(step.path, at.access.array, m.blocks, at, memory[:0])
+                block, thread = np.arange(m.shape[0])[:, None, None, None], np.arange(self.ir.threads)
+                store = _Store(step.path, at.access.array, m.blocks, at.elements, at.inside, block,
+                               thread.reshape(1, -1, LANES, 1), memory[:0])  # fmt: skip
                 self.stores.append(replace(store, values=memory[store.places]))
 
     def seen(self, places: Places) -> Values:

@@ -52,6 +52,11 @@ class Accesses:
         """How many blocks each entry stands for."""
         return self.blocks // self.address.shape[1]
 
+    def pieces(self, size: int) -> np.ndarray:
+        """The pieces of so many bytes that each lane reaches in all accesses: [block, warp, lane, piece]."""
+        found = (self.address // size)[..., None] + np.arange(self.width // size)
+        return np.moveaxis(found, 0, -2).reshape(*self.address.shape[1:], -1)
+
     @cached_property
     def taken(self) -> np.ndarray:
         """The addresses, -1 of lanes that take no part."""

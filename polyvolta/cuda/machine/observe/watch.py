@@ -11,6 +11,7 @@ from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.bank_conflicts import BankConflictObserver
 from polyvolta.cuda.machine.observe.coalescing import CoalescingObserver
 from polyvolta.cuda.machine.observe.counts import CountObserver
+from polyvolta.cuda.machine.observe.ends import EndObserver
 from polyvolta.cuda.machine.observe.errors import BadObserve
 from polyvolta.cuda.machine.observe.errors import NothingToObserve as NothingToObserve
 from polyvolta.cuda.machine.observe.faults import BoundsObserver, DivergenceObserver
@@ -26,7 +27,7 @@ from polyvolta.sets.errors import kind_of
 OBSERVERS: dict[str, type[Observer]] = {
     kind.name: kind
     for kind in (
-        RaceObserver, UninitialisedObserver, BoundsObserver, DivergenceObserver, BankConflictObserver,
+        EndObserver, RaceObserver, UninitialisedObserver, BoundsObserver, DivergenceObserver, BankConflictObserver,
         CoalescingObserver, CountObserver, ValueObserver,
     )
 }  # fmt: skip
@@ -111,6 +112,11 @@ class Watch:
             if isinstance(wrong, o.takes):
                 o.fault(m, wrong, threads)
         return True
+
+    def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
+        """The batch of blocks can't go on; whether an observer took note of it."""
+        said = [o.ended(m, wrong) for o in self.observers.values()]  # all are told
+        return any(said)
 
     def seen(self, places: Places) -> dict[str, Seen]:
         """What each observer saw, by name."""

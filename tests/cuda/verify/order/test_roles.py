@@ -206,6 +206,8 @@ def test_kernels_without_roles_have_no_use_for_these():
 
 # ---- mutants
 
+IN_STEP = ("no barrier before boxes are stored",)
+"""Of which the machine alone shows nothing, as warps of a warpgroup go in step."""
 OF_RESULTS = ("stores unfenced", "no barrier before boxes are stored", "stored boxes are not waited for")
 
 
@@ -238,7 +240,7 @@ def test_what_is_refuted_is_what_a_graph_of_instances_shows(name):
         assert ("barriers_between" in found or "not_overwritten" in found) == races
 
 
-@pytest.mark.parametrize("name", [m.name for m in roles.MUTANTS if m.observers])
+@pytest.mark.parametrize("name", [m.name for m in roles.MUTANTS if m.observers and m.name not in IN_STEP])
 def test_the_machine_sees_a_mutant_under_some_order(name):
     ir, of = changed(name, "three"), {"M": 128, "N": 64, "K": 520}
     for copies in ("lazy", "eager", 0, 1):

@@ -7,13 +7,16 @@ run in any order, and at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR, Op
+from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.observe.observer import times, where
-from polyvolta.cuda.machine.observe.races import VERBS, Race
+from polyvolta.cuda.machine.observe.order.accumulators import NOT_READY, RUNNING
+from polyvolta.cuda.machine.observe.order.records import UNFENCED
+from polyvolta.cuda.machine.observe.races import VERBS, Race, role_at
 from polyvolta.cuda.machine.shadow import NO_WAIT, READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL
 from polyvolta.cuda.pictures.banks import contents
 from polyvolta.cuda.pictures.svg import FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
@@ -22,6 +25,13 @@ from polyvolta.cuda.text.places import Place
 GAP, HIGH, BETWEEN = 10, 34, 46  # pixels between columns, of a box, between the threads
 MOST = 8  # steps that are shown between the two accesses
 EARLIER, LATER = TINTS[1], TINTS[4]
+OTHERS = {
+    UNFENCED: "Engines see what a thread has written once that thread has fenced it",
+    RUNNING: "A product has its accumulators until it is waited for",
+    NOT_READY: "Tensor cores have what threads did to registers once these are fenced",
+}
+"""Why the two aren't ordered, of kinds that say no more than that."""
+SHORT = {"has a box copied to": "box comes", "has a box stored from": "box goes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class Column:
 
     @property
     def width(self) -> float:
-        return max(text_width(self.words, 11) + 16, 70.0)
+        return max(text_width(self.words, 11) + 16, 80.0)
 
 
 def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
@@ -58,13 +68,15 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
         warning=_warning(r),
     )
     columns, rows = _columns(r), (HIGH / 2, HIGH * 1.5 + BETWEEN)
-    for y, block, thread in zip(rows, (r.other_block, r.block), (r.other_thread, r.thread), strict=True):
+    people = zip(rows, (r.other_block, r.block), (r.other_thread, r.thread), r.who[::-1], strict=True)
+    for y, block, thread, who in people:
         warp, lane = divmod(thread, LANES)
-        picture.text(-12, y - 7, f"warp {warp}, lane {lane}", size=12, anchor="end", bold=True)
+        named = who if r.past_threads else f"warp {warp}, lane {lane}"
+        picture.text(-12, y - 7, named, size=12, anchor="end", bold=True)
         picture.text(-12, y + 9, f"block {block}", size=10, anchor="end", fill=GREY)
-    _steps(picture, columns, rows if r.between else ())
-    later, before = VERBS.get(r.kind, ("writes", "wrote"))
-    earlier = {"wrote": "writes", "read": "reads", "copied to": "copies to"}[before]
+    roles = [role.rstrip(" 0123456789") for role in (r.other_role, r.role)]
+    _steps(picture, columns, list(zip(rows, roles, strict=True)) if r.between else [], lambda at: role_at(ir, at))
+    later, earlier = _verbs(r)
     last = sum(c.width + GAP for c in columns[:-1])
     middles = columns[0].width / 2, last + columns[-1].width / 2
     for x, column, y, verb, fill in (
@@ -87,16 +99,28 @@ def draw_race(ir: KernelIR, races: Sequence[Race], run: str) -> Svg:
     return picture.svg()
 
 
+def _verbs(r: Race) -> tuple[str, str]:
+    """What the later and the earlier access do."""
+    if r.past_threads:
+        return tuple(SHORT.get(v, v) for v in r.verbs)  # type: ignore[return-value]
+    later, before = VERBS.get(r.kind, ("writes", "wrote"))
+    return later, {"wrote": "writes", "read": "reads", "copied to": "copies to"}[before]
+
+
 def _warning(r: Race) -> str:
     if not r.unordered:
         return "Each element of a result is one thread's to write"
+    if r.past_threads:
+        return OTHERS.get(r.kind, "Nothing orders the two: either may be the first")
     if r.kind in (READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL, NO_WAIT):
         return "The copy arrives some time before its thread has waited for it, and not at a barrier"
     return f"{'Nothing' if r.block != r.other_block else 'No barrier'} orders the two: either may be the first"
 
 
-def _steps(picture: Canvas, columns: Sequence[Column], rows: Sequence[float]) -> None:
-    """The names of the steps, and a box of each in every row: the block's warps all take it."""
+def _steps(
+    picture: Canvas, columns: Sequence[Column], rows: Sequence[tuple[float, str]], role: Callable[[IrPath], str]
+) -> None:
+    """The names of the steps, and a box of each in the rows of who takes it: all of the block's warps, or a role's."""
     x = 0.0
     for number, c in enumerate(columns):
         ends = number in (0, len(columns) - 1)
@@ -104,7 +128,10 @@ def _steps(picture: Canvas, columns: Sequence[Column], rows: Sequence[float]) ->
             picture.text(x + c.width / 2, -24, c.words, size=11, bold=ends, fill=INK if ends else GREY)
             if c.place is not None:
                 picture.text(x + c.width / 2, -9, f"line {c.place.line}", size=9, fill=GREY)
-            for y in rows:
+            whose = "" if c.place is None else role(c.place.path)
+            for y, mine in rows:
+                if whose and whose != mine:
+                    continue
                 dashes = "3 3" if c.barrier else ""
                 picture.rect(x, y - HIGH / 2, c.width, HIGH, fill=PAPER, stroke=FAINT, dashes=dashes)
         x += c.width + GAP

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyvolta.cuda.ir.kernel_ir import LANES
-from polyvolta.cuda.machine.observe.coalescing import RequestRow, amount
+from polyvolta.cuda.machine.observe.coalescing import RequestExample, RequestRow, amount
 from polyvolta.cuda.machine.observe.drawings.bars import Bar, draw_bars
 from polyvolta.cuda.machine.observe.observer import cuda, spans, times
 from polyvolta.cuda.machine.observe.warpwide import SECTOR
@@ -40,7 +40,7 @@ def draw_sectors(rows: Sequence[RequestRow], run: str) -> Svg:
     bars = []
     for r in rows:
         needed = SECTOR * min(r.ideal, r.sectors)
-        each = f"{r.sectors / r.requests:.1f} sectors a request"
+        each = f"{r.sectors / r.requests:.1f} sectors a {'request' if r.example is not None else 'box'}"
         bars.append(Bar(f"{_name(r)}: asked", ((r.asked, ASKED),), amount(r.asked)))
         parts = (needed, MOVED), (r.moved - needed, SURPLUS)
         bars.append(Bar("moved", parts, f"{amount(r.moved)}; {r.requests:,} requests, {each}"))
@@ -49,18 +49,20 @@ def draw_sectors(rows: Sequence[RequestRow], run: str) -> Svg:
     picture.key("moved", fill=MOVED)
     if any(r.sectors > r.ideal for r in rows):
         picture.key("moved beyond the fewest sectors that could hold it", fill=SURPLUS)
-    worst = max(rows, key=lambda r: (r.example.sectors - r.example.ideal, r.example.sectors / r.example.ideal))
-    _request(picture, worst, y + 8)
+    by_lanes = [(r, r.example) for r in rows if r.example is not None]
+    if by_lanes:
+        worst = max(by_lanes, key=lambda x: (x[1].sectors - x[1].ideal, x[1].sectors / x[1].ideal))
+        _request(picture, *worst, y + 8)
     return picture.svg()
 
 
 def _name(r: RequestRow) -> str:
-    return f"{r.place.statement or r.array}, line {r.place.line}, {8 * r.width} bits a lane"
+    each = f"{8 * r.width} bits a lane" if r.example is not None else f"boxes with lines of {r.width} bytes"
+    return f"{r.place.statement or r.array}, line {r.place.line}, {each}"
 
 
-def _request(picture: Canvas, r: RequestRow, y: float) -> None:
+def _request(picture: Canvas, r: RequestRow, e: RequestExample, y: float) -> None:
     """One request, line by line."""
-    e = r.example
     loops = "".join(f", {n} = {v}" for n, v in e.loops.items())
     beyond = f", {e.ideal} could hold its bytes" if e.sectors > e.ideal else ", as few as can be"
     said = (
