@@ -82,7 +82,7 @@ REFUSED = {
     "an operand that there isn't": (PACK.replace("l, %1", "l, %7"), "neither an operand"),
     "a register that there isn't": (PACK.replace("{l, h};}", "{l, k};}"), "neither an operand"),
     "no semicolon": (WAIT.replace("3;", "3"), "no semicolon"),
-    "accumulators that are only written": (PRODUCT.replace('"+f"(d[2])', '"=f"(d[2])'), 'no operand "+f"'),
+    "accumulators that are only written": (PRODUCT.replace('"+f"(d[2])', '"=f"(d[2])'), r'no operand "\+f"'),
     "an accumulator twice": (PRODUCT.replace("%0, %1, %2, %3}", "%0, %1, %2, %2}"), "%2 twice"),
     "accumulators too few": (PRODUCT.replace("m64n8k16", "m64n16k16"), "8 registers are needed"),
     "a branch to nowhere": (PHASE.replace("bra again", "bra later"), "which is not before it"),
