@@ -1,7 +1,8 @@
 """The matrix of Hopper's kernels: idioms whose products warpgroups make x layouts x tiles, as data.
 
 `combinations.py` has the idioms, and what a combination is. The target isn't among `families.py`'s: nothing is
-registered of it, and kernels are made for the object. Its products take tensors as they are, and add to one accumulator.
+registered of it, and kernels are made for the object. Its products take tensors as they are, and add to one
+accumulator.
 
 A name such as
 

@@ -223,9 +223,8 @@ def _launch(call: Call, seed: int, change: Callable[[str], str], watch: bool, te
     values |= {at: ctypes.c_void_p(arguments[name].array.ctypes.data) for name, at in kernel.parameters.pointers}
     values |= {at: ctypes.c_int(arguments[name].ld) for name, at in kernel.parameters.lds}
     with _encoding():
-        values |= {
-            at: map_of(arguments[m.tensor], m)(arguments[m.tensor].array.ctypes.data) for m, at in kernel.parameters.maps
-        }
+        for m, at in kernel.parameters.maps:
+            values[at] = map_of(arguments[m.tensor], m)(arguments[m.tensor].array.ctypes.data)
     arrays = [(a.array, a.tensor.written) for a in call.arguments]
     return launched(
         texts[source], [values[at] for at in range(len(values))], config.grid, config.block[0], config.shared_bytes,
@@ -276,3 +275,9 @@ def _encoding() -> Iterator[None]:
 
     with patch.multiple(tensor_maps, _function=lambda: _encode, _encoded=tensor_maps._encoded.__wrapped__):
         yield
+
+
+def tensor_map(pointer: int, extents: tuple[int, int], stride: int, box: tuple[int, int], swizzle: int) -> Any:
+    """The map of a matrix of halves; see `tensor_maps.encode`."""
+    with _encoding():
+        return tensor_maps.encode(pointer, "half", extents, stride, box, swizzle)

@@ -144,6 +144,7 @@ void gpu_store_box(const void *map, int run, int line, unsigned from) {
   if (w.block != g.now / g.threads) fail(HERE, THREAD ": a box out of another block", THREAD_IS);
   Box x = box_of(map, run, line, w.block, w.at, HERE);
   check_box(x, {f.engine, (unsigned)f.stores + 1}, HERE);
+  f.last = f.stores + 1;
   g.boxes.push_back(x);
   if (g.arrival == EAGER) move(g.boxes.size() - 1, x.left.size());
 }
@@ -156,7 +157,6 @@ void gpu_wait_boxes(int pending) {
   const int over = f.stores - pending;
   for (size_t k = 0; k < g.boxes.size();)
     if (!(g.boxes[k].stores() && g.boxes[k].thread == g.now && g.boxes[k].group < over && move(k, ~0ull))) k++;
-  if (over > f.waited) f.waited = over;
   if (f.engine >= 0 && over > 0 && knows()[f.engine] < (unsigned)over) knows()[f.engine] = over;
 }
 }
@@ -167,7 +167,7 @@ namespace {
 void check_end_of_boxes() {
   for (const Box &x : g.boxes)
     if (x.stores() && x.thread == g.now) fail(nullptr, THREAD " ends while boxes that it has stored are read", THREAD_IS);
-  if (fiber().engine >= 0 && knows()[fiber().engine] < (unsigned)fiber().stores)
+  if (fiber().engine >= 0 && knows()[fiber().engine] < (unsigned)fiber().last)
     fail(nullptr, THREAD " ends while boxes that it has stored may be read", THREAD_IS);
 }
 

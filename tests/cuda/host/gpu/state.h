@@ -117,7 +117,7 @@ struct Fiber {
   void *place;       // and where
   int line, on;      // of the text; which one
   int groups;        // of copies that it has committed
-  int stores, waited, engine;  // groups of stored boxes: committed, waited for; their component of the clocks
+  int stores, last, engine;  // groups of stored boxes: committed, with boxes in them; their component of the clocks
   unsigned first, fences;       // of registers: the block's first, now
   unsigned base, products;       // of products: where groups count from; groups waited for
   bool multiplies;
