@@ -56,7 +56,8 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
     ----------
     text : what the randomness follows from.
     kind : "odd": sizes around tiles and from a list of odd ones, arrays at places of any alignment; "full": multiples
-        of the tiles in plain arrays; "narrow": as odd, everything aligned to single values;
+        of the tiles in plain arrays; "narrow": as odd, everything aligned to single values; "boxed": as odd, everything
+        as copy engines take it;
         "special": as odd, some values not finite, where what comes of these does not hang on underflow.
     most : multiply-adds of the blocks that are started, at most (see `work_of`).
     """
@@ -77,7 +78,7 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
     else:
         sizes = dict.fromkeys(names, 1) if kind != "full" else {n: steps[n] for n in names}
     results = len(combination.idiom.tensors) + 2
-    align = tuple({"full": 0, "narrow": 1}.get(kind, pick.choice((8, 8, 4, 2, 1))) for _ in range(results))
+    align = tuple({"full": 0, "narrow": 1, "boxed": 8}.get(kind, pick.choice((8, 8, 4, 2, 1))) for _ in range(results))
     few = sizes.get("M", sizes["N"]) * sizes["N"] < FEW
     coarse = few or pick.random() < 0.1
     data = "special" if kind == "special" else "coarse" if coarse else "normal"

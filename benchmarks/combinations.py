@@ -19,16 +19,17 @@ What there is of tiles and the like for a target is in `families.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from families import FAMILIES, Family
 
 import polyvolta as pv
 
+C = TypeVar("C", bound="Combination")
 LAYOUTS = ("row", "col")
 OTHER = {"row": "col", "col": "row"}
 
@@ -367,6 +368,14 @@ def chosen(
     words = [w.strip() for w in only.split(",") if w.strip()]
     whole = rings(target) if "rings" in words else combinations(target)
     found = [c for t in FAMILIES for c in (*combinations(t), *rings(t)) if c.name == only]
-    found = found or [c for c in whole if all(w in c.name for w in words if w != "rings")]
+    if found:
+        return filtered(found, "", part, limit)
+    return filtered(whole, ",".join(w for w in words if w != "rings"), part, limit)
+
+
+def filtered(whole: Sequence[C], only: str, part: str, limit: int | None) -> tuple[C, ...]:
+    """Those of a name, or of some words; of these every n-th; of those the first so many; see `chosen`."""
+    words = [w.strip() for w in only.split(",") if w.strip()]
+    found = [c for c in whole if c.name == only] or [c for c in whole if all(w in c.name for w in words)]
     i, n = map(int, part.split("/"))
     return tuple(found[i - 1 :: n][:limit])

@@ -2,6 +2,7 @@
 
     python benchmarks/host_campaign.py                          every kernel of sm_70's matrix, some cases, some seeds
     python benchmarks/host_campaign.py --target sm_80 --jobs 8 --cases 5 --seeds 12
+    python benchmarks/host_campaign.py --target sm_90a --part 1/16          some of Hopper's: boxes, warpgroups, roles
     python benchmarks/host_campaign.py --only "gated, one A" --part 1/4 --minutes 10
 
 Each kernel's text, with the instructions as the PTX manual defines them and a fiber a thread, is compared to the
@@ -22,6 +23,7 @@ from typing import Any
 
 import cases
 import combinations
+import hopper_combinations
 import matrix
 import workers
 from arrays import Library
@@ -35,6 +37,8 @@ from tests.cuda.host.compare import Both
 from tests.cuda.host.launch import Counts
 
 KINDS = ("odd", "full", "special", "narrow", "odd")
+BOXED = ("boxed", "full", "boxed", "special", "odd")
+"""Kinds of cases of Hopper's kernels; arrays that copy engines don't take go to variants that copy otherwise."""
 ORDERS = 12  # seeds after which arrivals and strategies repeat
 Task = tuple[Combination, int, int, int, int]  # combination, seed, cases, seeds of a case, multiply-adds
 
@@ -45,9 +49,10 @@ def work(task: Task) -> dict[str, Any]:
     start = time.perf_counter()
     kernel = c.compile()
     compiled, bad, both = time.perf_counter() - start, [], Both(())
+    kinds = BOXED if c.target == hopper_combinations.TARGET else KINDS
     for n in range(count):
         text = f"{seed} {n} {c.name}"
-        case = cases.draw(c, text, KINDS[n % len(KINDS)], most)
+        case = cases.draw(c, text, kinds[n % len(kinds)], most)
         pick = random.Random(text)
         both.seeds = [ORDERS * pick.randrange(2**20) + s for s in pick.sample(range(ORDERS), min(seeds, ORDERS))]
         try:
@@ -64,7 +69,7 @@ def work(task: Task) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = matrix.arguments(__doc__)
+    parser = matrix.arguments(__doc__, [hopper_combinations.TARGET])
     parser.add_argument("--cases", type=int, default=2, help="cases of a combination")
     parser.add_argument("--seeds", type=int, default=3, help=f"orders of threads for each case, at most {ORDERS}")
     parser.add_argument("--most", type=int, default=2**19, help="multiply-adds of a case, at most")
@@ -73,7 +78,10 @@ def main() -> int:
     if COMPILER is None:
         print("there is no C++ compiler", file=sys.stderr)
         return 2
-    chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
+    if args.target == hopper_combinations.TARGET:
+        chosen = hopper_combinations.chosen(args.only, args.part, args.limit)
+    else:
+        chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
     tasks = [(c, args.seed, args.cases, args.seeds, args.most) for c in chosen]
     begun = time.monotonic()
     done, failures = [], []
@@ -97,15 +105,15 @@ def main() -> int:
 def report(args: Any, done: list[tuple[Combination, dict[str, Any]]], wanted: int, failed: int, seconds: float) -> None:
     """The table, and the sums."""
     print(f"{args.target}, seed {args.seed}, part {args.part}, {args.cases} cases, {args.seeds} orders of each\n")
-    print("| idiom | kernels | texts | cases | mma | accesses | seconds | failed |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| idiom | kernels | texts | cases | products | boxes | accesses | seconds | failed |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for idiom in [*dict.fromkeys(c.idiom for c, _ in done), None]:
         mine = [r for c, r in done if idiom in (None, c.idiom)]
         counts = sum((r["counts"] for r in mine), Counts())
         texts, tried, bad = (sum(x) for x in zip(*((r["texts"], r["cases"], len(r["bad"])) for r in mine), (0, 0, 0)))
         took = sum(r["seconds"] for r in mine)
         name = "all" if idiom is None else idiom.name
-        numbers = f"{counts.products} | {counts.accesses} | {took:.1f} | {bad}"
+        numbers = f"{counts.products} | {counts.boxes} | {counts.accesses} | {took:.1f} | {bad}"
         print(f"| {name} | {len(mine)} | {texts} | {tried} | {numbers} |")
     print(f"\n{len(done)} of {wanted} combinations, {failed} failures, {seconds:.0f} s")
 

@@ -336,10 +336,10 @@ def write_csv(path: str | None, rows: Sequence[Record]) -> None:
         writer.writerows(rows)
 
 
-def arguments(doc: str | None) -> argparse.ArgumentParser:
-    """What all programs over the matrix take."""
+def arguments(doc: str | None, more: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """What all programs over the matrix take; `more` are targets that the program has beside the families."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default="sm_70", choices=FAMILIES, help="whose matrix of kernels")
+    parser.add_argument("--target", default="sm_70", choices=(*FAMILIES, *more), help="whose matrix of kernels")
     parser.add_argument("--only", default="", help="words that the names must have, separated by commas")
     parser.add_argument("--part", default="1/1", help="i/n: every n-th combination, starting with the i-th")
     parser.add_argument("--limit", type=int, default=None, help="at most so many combinations")

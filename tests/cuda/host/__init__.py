@@ -40,10 +40,12 @@ def fuses() -> bool:
     return COMPILER is not None and known
 
 
-def compiled(folder: Path, text: str, flags: Sequence[str] = (), name: str = "device") -> ctypes.CDLL:
+def compiled(
+    folder: Path, text: str, flags: Sequence[str] = (), name: str = "device", own: bool = False
+) -> ctypes.CDLL:
     """A CUDA text as a shared library of the functions that are extern "C" in it."""
     assert COMPILER is not None
     source, made = folder / f"{name}.cpp", folder / f"{name}.so"
-    source.write_text(f'#include "{SHIM}"\n{translated(text)}')
+    source.write_text(f'#include "{SHIM}"\n{translated(text, own=own)}')
     subprocess.run([COMPILER, *FLAGS, *flags, "-o", made, source], check=True)
     return ctypes.CDLL(str(made))

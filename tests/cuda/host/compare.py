@@ -38,6 +38,7 @@ class Both:
     seeds : of the host's runs.
     texts : where compiled texts are kept.
     change, watch : see `launch.run`.
+    instead : None, or a kernel that runs on the host in the place of the interpreter's.
     failed : None, or where failures are taken note of, by seed, instead of being raised.
     counts : what all runs took.
     """
@@ -46,6 +47,7 @@ class Both:
     texts: dict[str, Text] = field(default_factory=dict)
     change: Callable[[str], str] = str
     watch: bool = True
+    instead: Any = None
     failed: dict[int, Exception] | None = None
     counts: Counts = field(default_factory=Counts)
 
@@ -67,7 +69,7 @@ class Both:
                 o[...] = b
             try:
                 how = {"change": self.change, "watch": self.watch, "texts": self.texts}
-                self.counts += run(kernel, inputs, scalars, out, seed, **how)
+                self.counts += run(self.instead or kernel, inputs, scalars, out, seed, **how)
                 _compare(outs, wanted, seed)
             except (Different, WrongText) as wrong:
                 if self.failed is None:

@@ -8,6 +8,9 @@
 #define __global__
 #define __launch_bounds__(...)
 #define __shared__
+#define __align__(bytes) alignas(bytes)
+#define __grid_constant__
+#define __cluster_dims__(...)
 
 struct Place { unsigned x, y, z; };
 struct Names { Place thread, block, block_size, grid; char *shared; };
@@ -16,6 +19,7 @@ extern Names gpu;
 void gpu_barrier(int line);
 void gpu_warp_barrier(int line);
 size_t gpu_shared_address(const void *pointer);
+unsigned gpu_shuffle(unsigned mask, unsigned value, int from);
 }
 #define threadIdx gpu.thread
 #define blockIdx gpu.block
@@ -23,6 +27,7 @@ size_t gpu_shared_address(const void *pointer);
 #define gridDim gpu.grid
 #define __syncthreads() gpu_barrier(__LINE__)
 #define __syncwarp() gpu_warp_barrier(__LINE__)
+#define __shfl_sync(mask, value, from) ((int)gpu_shuffle(mask, value, from))
 #define __cvta_generic_to_shared(pointer) gpu_shared_address(pointer)
 
 // of an int and an unsigned number CUDA's are unsigned
@@ -34,7 +39,6 @@ EXTREMES(unsigned, int, unsigned)
 EXTREMES(unsigned, unsigned, int)
 
 // a kernel called with the addresses of its arguments, as a driver does; they are no memory that it has
-#define UNWATCHED __attribute__((no_sanitize("thread"), no_sanitize("alignment")))
 template <class... P, size_t... I>
 UNWATCHED static void gpu_call(void (*kernel)(P...), void **arguments, std::index_sequence<I...>) {
   kernel(*(P *)arguments[I]...);

@@ -12,16 +12,20 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from polyvolta.compiler.calls import Call, cropped, host_call, outs_of, padded_on_host
+from polyvolta.compiler.plans import map_of
+from polyvolta.cuda.run import tensor_maps
 from polyvolta.graph.binding import bind
 from tests.cuda.host import COMPILER, FLAGS, HERE
 from tests.cuda.host.ptx import translated
@@ -34,7 +38,7 @@ WATCHED = (
 )  # fmt: skip
 """Every access calls `gpu.cpp`, registers start with a pattern, and lines are known; no library has the hooks."""
 
-_EXTERN = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
+_EXTERN = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];")
 
 
 class WrongText(Exception):
@@ -43,14 +47,15 @@ class WrongText(Exception):
 
 @dataclass(frozen=True)
 class Counts:
-    """What runs took: fibers' turns, watched accesses, mma instructions."""
+    """What runs took: fibers' turns, watched accesses, mma and wgmma instructions, boxes."""
 
     switches: int = 0
     accesses: int = 0
     products: int = 0
+    boxes: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.switches + other.switches, self.accesses + other.accesses, self.products + other.products)
+        return Counts(*(x + y for x, y in zip(astuple(self), astuple(other))))
 
 
 # ---- compiling
@@ -84,11 +89,12 @@ class Text:
     source : CUDA C++.
     name : the kernel's.
     arch : the compute capability that it is for: instructions of later ones are refused.
+    own : whether it is for that one alone, as sm_90a.
     """
 
-    def __init__(self, source: str, name: str, arch: int) -> None:
+    def __init__(self, source: str, name: str, arch: int, own: bool = False) -> None:
         machine()
-        text, count = _EXTERN.subn(r"\1 *const \2 = (\1 *)gpu.shared;", translated(source, arch))
+        text, count = _EXTERN.subn(r"\1 *const \2 = (\1 *)gpu.shared;", translated(source, arch, own))
         if count != 1:
             raise WrongText(f"the text has {count} declarations of dynamic shared memory")
         folder = Path(_folder().name)
@@ -136,6 +142,7 @@ def launched(
     arrays: list[tuple[np.ndarray, bool]],
     seed: int,
     watch: bool = True,
+    cluster: tuple[int, ...] = (1, 1, 1),
 ) -> Counts:
     """Run a grid.
 
@@ -145,6 +152,7 @@ def launched(
     arrays : what may be touched: views, and whether they are written.
     seed : of the order and the arrivals.
     watch : whether accesses are looked at.
+    cluster : blocks that run together.
 
     Raises
     ------
@@ -160,11 +168,11 @@ def launched(
         keep.append(allowed)
         regions += [array.ctypes.data, 2 * span, allowed.ctypes.data]
     pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
-    settings = (ctypes.c_longlong * 6)(
-        threads, shared_bytes, seed, seed % len(ARRIVALS), seed // len(ARRIVALS) % len(STRATEGIES), watch
+    settings = (ctypes.c_longlong * 9)(
+        threads, shared_bytes, seed, seed % len(ARRIVALS), seed // len(ARRIVALS) % len(STRATEGIES), watch, *cluster
     )
     message, place = ctypes.create_string_buffer(2000), ctypes.c_void_p()
-    counts = (ctypes.c_ulonglong * 3)()
+    counts = (ctypes.c_ulonglong * 4)()
     wrong = machine().gpu_launch(
         text.library.gpu_enter, pointers, (ctypes.c_uint * 3)(*grid), (ctypes.c_void_p * len(regions))(*regions),
         len(arrays), settings, message, ctypes.byref(place), counts,
@@ -202,15 +210,74 @@ def run(
 
 
 def _launch(call: Call, seed: int, change: Callable[[str], str], watch: bool, texts: dict[str, Text]) -> Counts:
-    kernel = call.kernel
-    source = change(kernel.variant(**{a.tensor.name: a.align for a in call.arguments}).source)
+    call = call.fitted()
+    kernel = call.kernel.variant(**{a.tensor.name: a.align for a in call.arguments})
+    source = change(kernel.source)
     if source not in texts:
-        texts[source] = Text(source, kernel.name, int(kernel.target.name.removeprefix("sm_")))
+        name = kernel.target.name.removeprefix("sm_")
+        texts[source] = Text(source, kernel.name, int(name.rstrip("a")), name.endswith("a"))
     config = kernel.launch_config(**call.sizes)
-    values: list[Any] = [ctypes.c_int(call.sizes[n]) for n in kernel.ir.sizes]
-    values += [ctypes.c_float(call.scalars[n]) for n in kernel.ir.scalars]
-    for a in call.arguments:
-        values.append(ctypes.c_void_p(a.array.ctypes.data))
-        values += [ctypes.c_int(a.ld)] if a.tensor.ld else []
+    arguments = {a.tensor.name: a for a in call.arguments}
+    values: dict[int, Any] = dict(enumerate(ctypes.c_int(call.sizes[n]) for n in kernel.ir.sizes))
+    values |= dict(enumerate((ctypes.c_float(call.scalars[n]) for n in kernel.ir.scalars), len(values)))
+    values |= {at: ctypes.c_void_p(arguments[name].array.ctypes.data) for name, at in kernel.parameters.pointers}
+    values |= {at: ctypes.c_int(arguments[name].ld) for name, at in kernel.parameters.lds}
+    with _encoding():
+        for m, at in kernel.parameters.maps:
+            values[at] = map_of(arguments[m.tensor], m)(arguments[m.tensor].array.ctypes.data)
     arrays = [(a.array, a.tensor.written) for a in call.arguments]
-    return launched(texts[source], values, config.grid, config.block[0], config.shared_bytes, arrays, seed, watch)
+    return launched(
+        texts[source], [values[at] for at in range(len(values))], config.grid, config.block[0], config.shared_bytes,
+        arrays, seed, watch, getattr(config, "cluster", (1, 1, 1)),
+    )  # fmt: skip
+
+
+# ---- tensor maps
+
+
+class Map(ctypes.Structure):
+    """What `gpu/state.h` finds in the place of the 128 bytes that a driver makes."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("magic", "start", "run", "lines", "stride")),
+        *((name, ctypes.c_uint32) for name in ("box_run", "box_lines", "swizzle", "zero")),
+    )
+
+
+MAGIC = int.from_bytes(b"host-map", "little")
+_WIDTHS = {0: 0, 1: 32, 2: 64, 3: 128}  # CU_TENSOR_MAP_SWIZZLE_NONE, 32B, 64B, 128B
+_TYPES = (6, 9)  # CU_TENSOR_MAP_DATA_TYPE_FLOAT16, BFLOAT16
+
+
+def _encode(
+    at: int, kind: int, rank: int, start: int, extents: Any, strides: Any, box: Any, steps: Any, interleave: int,
+    swizzle: int, promotion: int, fill: int,
+) -> int:  # fmt: skip
+    """In the place of `cuTensorMapEncodeTiled`: 1, CUDA_ERROR_INVALID_VALUE, for what that refuses, or isn't here."""
+    run, lines = extents[0], extents[1]
+    width = 2 * box[0]
+    good = (
+        kind in _TYPES and rank == 2 and interleave == 0 and fill == 0 and swizzle in _WIDTHS
+        and at % 64 == 0 and start % 16 == 0 and strides[0] % 16 == 0 and 0 < strides[0] < 2**40
+        and all(0 < n <= 2**32 for n in (run, lines)) and all(0 < n <= 256 for n in (box[0], box[1]))
+        and (steps[0], steps[1]) == (1, 1) and width % 16 == 0
+        and (not _WIDTHS.get(swizzle) or width <= _WIDTHS[swizzle])
+    )  # fmt: skip
+    if not good:
+        return 1
+    Map.from_address(at).__init__(MAGIC, start, run, lines, strides[0], box[0], box[1], _WIDTHS[swizzle], 0)
+    return 0
+
+
+@contextmanager
+def _encoding() -> Iterator[None]:
+    """Maps are encoded as a launch does it, by this driver, and not kept."""
+
+    with patch.multiple(tensor_maps, _function=lambda: _encode, _encoded=tensor_maps._encoded.__wrapped__):
+        yield
+
+
+def tensor_map(pointer: int, extents: tuple[int, int], stride: int, box: tuple[int, int], swizzle: int) -> Any:
+    """The map of a matrix of halves; see `tensor_maps.encode`."""
+    with _encoding():
+        return tensor_maps.encode(pointer, "half", extents, stride, box, swizzle)

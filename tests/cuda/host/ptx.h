@@ -23,6 +23,9 @@ static inline void ptx_cvt_rn_bf16x2_f32(unsigned *d, const float *a, const floa
 static inline void ptx_mov_b32_pack(unsigned *d, const b16 *a) { d[0] = a[0] | (unsigned)a[1] << 16; }
 static inline void ptx_mov_b32_unpack(b16 *d, const unsigned *a) { d[0] = a[0] & 0xffff, d[1] = a[0] >> 16; }
 static inline void ptx_mov_b32(unsigned *d, const unsigned *a) { d[0] = a[0]; }
+static inline void ptx_mov_b32_float(float *d, const unsigned *a) { memcpy(d, a, 4); }
+static inline void ptx_setp_ne_b32(bool *p, const unsigned *a, const unsigned *b) { p[0] = a[0] != b[0]; }
+static inline void ptx_selp_b32(unsigned *d, const unsigned *a, const unsigned *b, const bool *p) { d[0] = p[0] ? a[0] : b[0]; }
 // mul.wide.s32: "d is twice the size of a and b"
 static inline void ptx_mul_wide_s32(b64 *d, const unsigned *a, const unsigned *b) {
   d[0] = (b64)((long long)(int)a[0] * (int)b[0]);
@@ -39,6 +42,36 @@ void gpu_ldmatrix(int count, bool transposed, unsigned *d, unsigned address);
 void gpu_copy(unsigned shared, const char *global, unsigned size, unsigned source, unsigned least);
 void gpu_commit();
 void gpu_wait(int pending);  // negative: for what is in no group, too
+}
+
+// a product of warpgroups: descriptors, columns, what the elements are, whether A and B lie transposed, whether it is
+// added to the accumulators
+struct Wgmma { b64 a, b; int n, brain, turn_a, turn_b, adds, negated; };
+
+extern "C" {
+void gpu_stmatrix(int count, bool transposed, unsigned address, const unsigned *values);
+bool gpu_elect(unsigned mask);
+void gpu_registers(int count);
+void gpu_numbered(unsigned number, unsigned threads);
+void gpu_phases_begin(unsigned address, unsigned count);
+void gpu_fence_begun();
+void gpu_fence_proxy();
+void gpu_arrive(unsigned address, long bytes);
+bool gpu_try_wait(unsigned address, unsigned parity);
+void gpu_prefetch_map(const void *map);
+void gpu_load_box(unsigned to, const void *map, int run, int line, unsigned barrier, unsigned mask);
+void gpu_store_box(const void *map, int run, int line, unsigned from);
+void gpu_commit_boxes();
+void gpu_wait_boxes(int pending);
+void gpu_wgmma(const Wgmma *what, float *const *registers);
+void gpu_wgmma_fence();
+void gpu_wgmma_commit();
+void gpu_wgmma_wait(int pending);
+void gpu_cluster_arrive(bool releases);
+void gpu_cluster_wait();
+unsigned gpu_rank();
+unsigned gpu_map_address(unsigned address, unsigned rank);
+void gpu_load_cluster(unsigned address, unsigned bytes, void *to);
 }
 
 #define MMA(name, kind)                                                                                   \
@@ -86,3 +119,83 @@ COPY(cg, _L2_256B, 16)
 static inline void ptx_cp_async_commit_group() { gpu_commit(); }
 static inline void ptx_cp_async_wait_group(int pending) { gpu_wait(pending); }
 static inline void ptx_cp_async_wait_all() { gpu_wait(-1); }
+
+// ---- Hopper: barriers that count, boxes, products of warpgroups, clusters
+
+#define STMATRIX(count, suffix, transposed)                                                          \
+  static inline void ptx_stmatrix_sync_aligned_m8n8_x##count##suffix(const unsigned *a, const unsigned *v) { \
+    gpu_stmatrix(count, transposed, a[0], v);                                                        \
+  }
+STMATRIX(1, _shared_b16, false)
+STMATRIX(2, _shared_b16, false)
+STMATRIX(4, _shared_b16, false)
+STMATRIX(1, _trans_shared_b16, true)
+STMATRIX(2, _trans_shared_b16, true)
+STMATRIX(4, _trans_shared_b16, true)
+
+static inline void ptx_elect_sync(bool *p, const unsigned *mask) { p[0] = gpu_elect(mask[0]); }
+static inline void ptx_setmaxnreg_inc_sync_aligned_u32(int count) { gpu_registers(count); }
+static inline void ptx_setmaxnreg_dec_sync_aligned_u32(int count) { gpu_registers(count); }
+static inline void ptx_bar_sync(const unsigned *number, const unsigned *threads) { gpu_numbered(number[0], threads[0]); }
+
+static inline void ptx_mbarrier_init_shared_cta_b64(const unsigned *a, const unsigned *n) { gpu_phases_begin(a[0], n[0]); }
+static inline void ptx_fence_mbarrier_init_release_cluster() { gpu_fence_begun(); }
+static inline void ptx_fence_proxy_async() { gpu_fence_proxy(); }
+static inline void ptx_fence_proxy_async_shared_cta() { gpu_fence_proxy(); }
+static inline void ptx_mbarrier_arrive_shared_cta_b64(const unsigned *a) { gpu_arrive(a[0], 0); }
+static inline void ptx_mbarrier_arrive_shared_cluster_b64(const unsigned *a) { gpu_arrive(a[0], 0); }
+static inline void ptx_mbarrier_arrive_release_cluster_shared_cluster_b64(const unsigned *a) { gpu_arrive(a[0], 0); }
+static inline void ptx_mbarrier_arrive_expect_tx_shared_cta_b64(const unsigned *a, const unsigned *bytes) {
+  gpu_arrive(a[0], bytes[0]);
+}
+static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(bool *p, const unsigned *a, const unsigned *parity) {
+  p[0] = gpu_try_wait(a[0], parity[0]);
+}
+
+// coordinates: "the contiguous dimension first"
+static inline void ptx_prefetch_tensormap(const b64 *map) { gpu_prefetch_map((const void *)map[0]); }
+static inline void ptx_cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+    const unsigned *to, const b64 *map, const unsigned *at, const unsigned *barrier) {
+  gpu_load_box(to[0], (const void *)map[0], at[0], at[1], barrier[0], 0);
+}
+static inline void ptx_cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster(
+    const unsigned *to, const b64 *map, const unsigned *at, const unsigned *barrier, const b16 *mask) {
+  gpu_load_box(to[0], (const void *)map[0], at[0], at[1], barrier[0], mask[0]);
+}
+static inline void ptx_cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(const b64 *map, const unsigned *at,
+                                                                                const unsigned *from) {
+  gpu_store_box((const void *)map[0], at[0], at[1], from[0]);
+}
+static inline void ptx_cp_async_bulk_commit_group() { gpu_commit_boxes(); }
+static inline void ptx_cp_async_bulk_wait_group(int pending) { gpu_wait_boxes(pending); }
+static inline void ptx_cp_async_bulk_wait_group_read(int pending) { gpu_wait_boxes(pending); }
+
+// registers that an instruction writes some time later, by their addresses; what lists them is nobody's access
+#define UNWATCHED __attribute__((no_sanitize("thread"), no_sanitize("alignment")))
+template <int N> struct Registers { float *at[N]; };
+template <class... F> UNWATCHED __attribute__((noinline)) static Registers<sizeof...(F)> registers(F &...d) { return {{&d...}}; }
+
+template <int N, bool BRAIN>
+static inline void ptx_wgmma(const Registers<N / 2> &d, const b64 *a, const b64 *b, const bool *adds, int plus_a, int plus_b,
+                             int turn_a, int turn_b) {
+  const Wgmma what = {a[0], b[0], N, BRAIN, turn_a, turn_b, adds[0], plus_a != 1 || plus_b != 1};
+  gpu_wgmma(&what, d.at);
+}
+static inline void ptx_wgmma_fence_sync_aligned() { gpu_wgmma_fence(); }
+static inline void ptx_wgmma_commit_group_sync_aligned() { gpu_wgmma_commit(); }
+static inline void ptx_wgmma_wait_group_sync_aligned(int pending) { gpu_wgmma_wait(pending); }
+
+static inline void ptx_mapa_shared_cluster_u32(unsigned *d, const unsigned *a, const unsigned *rank) {
+  d[0] = gpu_map_address(a[0], rank[0]);
+}
+static inline void ptx_mov_u32_cluster_ctarank(unsigned *d) { d[0] = gpu_rank(); }
+static inline void ptx_barrier_cluster_arrive_aligned() { gpu_cluster_arrive(true); }
+static inline void ptx_barrier_cluster_arrive_release_aligned() { gpu_cluster_arrive(true); }
+static inline void ptx_barrier_cluster_arrive_relaxed_aligned() { gpu_cluster_arrive(false); }
+static inline void ptx_barrier_cluster_wait_aligned() { gpu_cluster_wait(); }
+static inline void ptx_barrier_cluster_wait_acquire_aligned() { gpu_cluster_wait(); }
+static inline void ptx_ld_shared_cluster_f32(float *d, const unsigned *a) { gpu_load_cluster(a[0], 4, d); }
+static inline void ptx_ld_shared_cluster_v2_f32(float *d, const unsigned *a) { gpu_load_cluster(a[0], 8, d); }
+static inline void ptx_ld_shared_cluster_v4_f32(float *d, const unsigned *a) { gpu_load_cluster(a[0], 16, d); }
+static inline void ptx_ld_shared_cluster_u32(unsigned *d, const unsigned *a) { gpu_load_cluster(a[0], 4, d); }
+static inline void ptx_ld_shared_cluster_v4_u32(unsigned *d, const unsigned *a) { gpu_load_cluster(a[0], 16, d); }

@@ -15,11 +15,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-TYPES = {"h": "unsigned short", "r": "unsigned", "l": "unsigned long long", "f": "float"}
+TYPES = {"h": "unsigned short", "r": "unsigned", "l": "unsigned long long", "f": "float", "p": "bool"}
 """The C++ types of registers by the letters of their constraints; "n" is a constant, "p" a predicate."""
 
 BYTES = {"h": 2, "r": 4, "l": 8, "f": 4}
 REGISTERS = {"b16": "h", "u16": "h", "f16": "h", "b32": "r", "u32": "r", "s32": "r", "f32": "f", "b64": "l", "u64": "l"}
+REGISTERS["pred"] = "p"
 
 
 class Untranslatable(LookupError):
@@ -33,16 +34,21 @@ class Instruction:
     Parameters
     ----------
     operands : of each its registers' letter, how many (a vector in braces where not one), "=" before those that are
-        written, [] around addresses; "n" is a constant, and one behind "?" may be missing.
+        written, [] around addresses; "n" is a constant, and one behind "?" may be missing. "&f": registers that are
+        written later, by their addresses; "[lr2]": an address and coordinates; "_": a result that nobody wants.
     arch : the first compute capability that has it.
     volatile : whether the statement has to say so: the instruction does more than its outputs show.
     memory : whether the statement has to name memory among what it changes.
+    own : whether later compute capabilities don't have it, as only "sm_90a" says.
+    function : that the shim has for it; "" is the one of its name.
     """
 
     operands: tuple[str, ...]
     arch: int = 70
     volatile: bool = False
     memory: bool = False
+    own: bool = False
+    function: str = ""
 
 
 def _mma(kind: str, layouts: str, d: int, a: int, b: int, arch: int) -> tuple[str, Instruction]:
@@ -77,10 +83,62 @@ def _table() -> Iterator[tuple[str, Instruction]]:
     yield "mov.b32 pack", Instruction(("=r", "h2"))
     yield "mov.b32 unpack", Instruction(("=h2", "r"))
     yield "mov.b32", Instruction(("=r", "r"))
+    yield "mov.b32 float", Instruction(("=f", "r"))
+    yield "setp.ne.b32", Instruction(("=p", "r", "r"))
+    yield "selp.b32", Instruction(("=r", "r", "r", "p"))
     yield "mul.wide.s32", Instruction(("=l", "r", "r"))
 
 
-INSTRUCTIONS = dict(_table())
+def _hopper() -> Iterator[tuple[str, Instruction]]:
+    """What came with compute capability 9.0."""
+
+    def does(*operands: str, own: bool = False, function: str = "", memory: bool = True) -> Instruction:
+        return Instruction(operands, 90, True, memory, own, function)
+
+    for count in (1, 2, 4):
+        for trans in ("", ".trans"):
+            yield f"stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16", does("[r]", f"r{count}")
+    yield "elect.sync", does("=p", "r", memory=False)
+    for way in ("inc", "dec"):
+        yield f"setmaxnreg.{way}.sync.aligned.u32", does("n", own=True, memory=False)
+    yield "bar.sync", Instruction(("r", "r"), 70, volatile=True, memory=True)
+    yield "mbarrier.init.shared::cta.b64", does("[r]", "r")
+    for name in ("fence.mbarrier_init.release.cluster", "fence.proxy.async", "fence.proxy.async.shared::cta"):
+        yield name, does()
+    for space in ("shared::cta", "shared::cluster", "release.cluster.shared::cluster"):
+        yield f"mbarrier.arrive.{space}.b64", does("_", "[r]")
+    yield "mbarrier.arrive.expect_tx.shared::cta.b64", does("_", "[r]", "r")
+    yield "mbarrier.try_wait.parity.shared::cta.b64", does("=p", "[r]", "r")
+    yield "prefetch.tensormap", does("[l]", memory=False)
+    load = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+    yield load, does("[r]", "[lr2]", "[r]")
+    yield f"{load}.multicast::cluster", does("[r]", "[lr2]", "[r]", "h")
+    yield "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group", does("[lr2]", "[r]")
+    yield "cp.async.bulk.commit_group", does(memory=False)
+    for read in ("", ".read"):
+        yield f"cp.async.bulk.wait_group{read}", does("n")
+    for n in range(8, 257, 8):
+        for kind in ("f16", "bf16"):
+            operands = f"&f{n // 2}", "l", "l", "p", "n", "n", "n", "n"
+            function = f"ptx_wgmma<{n}, {str(kind == 'bf16').lower()}>"
+            name = f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{kind}.{kind}"
+            yield name, does(*operands, own=True, function=function, memory=False)
+    yield "wgmma.fence.sync.aligned", does(own=True)
+    yield "wgmma.commit_group.sync.aligned", does(own=True)
+    yield "wgmma.wait_group.sync.aligned", does("n", own=True)
+    yield "mapa.shared::cluster.u32", does("=r", "r", "r", memory=False)
+    yield "mov.u32 cluster_ctarank", does("=r", memory=False)
+    for order in ("", ".release", ".relaxed"):
+        yield f"barrier.cluster.arrive{order}.aligned", does()
+    for order in ("", ".acquire"):
+        yield f"barrier.cluster.wait{order}.aligned", does()
+    for count, vector in ((1, ""), (2, ".v2"), (4, ".v4")):
+        yield f"ld.shared::cluster{vector}.f32", does(f"=f{count}", "[r]")
+    for count, vector in ((1, ""), (4, ".v4")):
+        yield f"ld.shared::cluster{vector}.u32", does(f"=r{count}", "[r]")
+
+
+INSTRUCTIONS = dict(_table()) | dict(_hopper())
 
 
 # ---- statements in a text
@@ -111,8 +169,12 @@ _STRING = re.compile(r'\s*"((?:\\.|[^"\\\n])*)"\s*')
 _ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
 
 
-def translated(text: str, arch: int = 90) -> str:
+def translated(text: str, arch: int = 90, own: bool = False) -> str:
     """A CUDA text for compute capability `arch` with its asm statements as C++; no line moves.
+
+    Parameters
+    ----------
+    own : whether it is for that one alone, "sm_90a", and has what later ones haven't.
 
     Raises
     ------
@@ -135,7 +197,7 @@ def translated(text: str, arch: int = 90) -> str:
     while found := _next_asm(text, done):
         start, end = found
         statement, after = _parsed(text, start, end)
-        out += [text[done:start], _block(statement, arch), "\n" * text[start:after].count("\n")]
+        out += [text[done:start], _block(statement, arch, own, start), "\n" * text[start:after].count("\n")]
         done = after
     return "".join([*out, text[done:]])
 
@@ -215,37 +277,47 @@ class _Block:
 
     Parameters
     ----------
+    number : the statement's, for its labels.
     locals : letters of the registers that the instructions declare.
     read, written : operands' numbers; `fresh` are those that the instruction at hand writes.
+    held : operands whose addresses an instruction takes: it writes them later.
     """
 
     asm: Asm
     arch: int
+    own: bool
+    number: int
     locals: dict[str, str] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     fresh: set[int] = field(default_factory=set)
+    held: set[int] = field(default_factory=set)
 
 
-def _block(asm: Asm, arch: int) -> str:
+def _block(asm: Asm, arch: int, own: bool, number: int) -> str:
     """A statement in C++."""
-    block, lines = _Block(asm, arch), []
+    if not asm.template.strip() and all(constraint[0] == "+" for constraint, _ in asm.operands):
+        return "{}"  # values that compilers don't know any more, and that nothing changes
+    block = _Block(asm, arch, own, number)
+    lines = [_instruction(x, block) for x in _instructions(asm.template)]
+    sizes, variables, back = [], [], []
     for n, (constraint, value) in enumerate(asm.operands):
         letter = constraint[-1]
         if letter == "n":
-            lines.append(f"constexpr int asm_{n} = ({value});")
+            variables.append(f"constexpr int asm_{n} = ({value});")
             continue
-        lines.insert(n, f"static_assert(sizeof({value}) == {BYTES[letter]});")
+        sizes.append(f"static_assert(sizeof({value}) == {BYTES[letter]});")
+        if n in block.held:
+            continue
         start = "" if constraint[0] == "=" else f" = ({TYPES[letter]})({value})"
-        lines.append(f"{TYPES[letter]} asm_{n}{start};")
-    lines += [_instruction(x, block) for x in _instructions(asm.template)]
+        variables.append(f"{TYPES[letter]} asm_{n}{start};")
+        back += [f"{value} = asm_{n};"] if n < asm.outputs else []
     unread = {n for n in range(len(asm.operands)) if asm.operands[n][0][0] != "="} - block.read
     unwritten = set(range(asm.outputs)) - block.written
     for numbers, what in ((unread, "read"), (unwritten, "written")):
         if numbers:
             raise Untranslatable(f"%{min(numbers)} is never {what}: {asm.template}")
-    back = [f"{value} = asm_{n};" for n, (_, value) in enumerate(asm.operands[: asm.outputs])]
-    return " ".join(["{", *lines, *back, "}"])
+    return " ".join(["{", *sizes, *variables, *lines, *back, "}"])
 
 
 def _instructions(template: str) -> list[str]:
@@ -258,8 +330,16 @@ def _instructions(template: str) -> list[str]:
     return [x.strip() for x in text.split(";") if x.strip()]
 
 
+_LABEL = re.compile(r"([a-z_]\w*):(?!:)\s*")
+_BRANCH = re.compile(r"(?:@(!?)(\w+) )?bra (\w+)")
+
+
 def _instruction(text: str, block: _Block) -> str:
     """An instruction in C++."""
+    if label := _LABEL.match(text):
+        return f"{label[1]}_{block.number}: {_instruction(text[label.end() :], block)}"
+    if branch := _BRANCH.fullmatch(text):
+        return _jump(block, *branch.groups(), text)
     name, _, rest = text.partition(" ")
     if name == ".reg":
         kind, _, names = rest.strip().partition(" ")
@@ -270,17 +350,11 @@ def _instruction(text: str, block: _Block) -> str:
         block.locals |= dict.fromkeys(made, letter)
         return f"{TYPES[letter]} {', '.join(f'reg_{n}' for n in made)};"
     operands = [x.strip() for x in _split(rest, ",") if x.strip()]
-    if name == "mov.b32" and any("{" in x for x in operands):
-        name += " unpack" if operands[0].startswith("{") else " pack"
+    name, operands = _variant(block, name, operands)
     known = INSTRUCTIONS.get(name)
     if known is None:
         raise Untranslatable(f"no function of the shim is for {text!r}")
-    if known.arch > block.arch:
-        raise Untranslatable(f"sm_{block.arch} has no {name}, which came with sm_{known.arch}")
-    if known.volatile and not block.asm.volatile:
-        raise Untranslatable(f"{name} without volatile")
-    if known.memory and "memory" not in block.asm.clobbers:
-        raise Untranslatable(f'{name} without "memory" among what is changed')
+    _check_there(block, name, known)
     needed = [x for x in known.operands if not x.startswith("?")]
     if not len(needed) <= len(operands) <= len(known.operands):
         raise Untranslatable(f"{name} has {len(known.operands)} operands: {text}")
@@ -289,14 +363,57 @@ def _instruction(text: str, block: _Block) -> str:
         _place(block, n, form.lstrip("?"), given, before, after, arguments, text)
     _check_early(block, known, operands, text)
     block.written |= block.fresh
-    function = "ptx_" + re.sub(r"[.: ]+", "_", name)
+    function = known.function or "ptx_" + re.sub(r"[.: ]+", "_", name)
     return " ".join(["{", *before, f"{function}({', '.join(arguments)});", *after, "}"])
+
+
+def _variant(block: _Block, name: str, operands: list[str]) -> tuple[str, list[str]]:
+    """What an instruction is called here, whose operands tell which one it is."""
+    if name == "mov.b32" and any("{" in x for x in operands):
+        return name + (" unpack" if operands[0].startswith("{") else " pack"), operands
+    first = re.fullmatch(r"%(\d+)", operands[0]) if operands else None
+    if name == "mov.b32" and first and int(first[1]) < block.asm.outputs:
+        return name + " float" * (block.asm.operands[int(first[1])][0][-1] == "f"), operands
+    if name == "mov.u32" and operands[-1].lstrip("%") == "cluster_ctarank":
+        return f"{name} cluster_ctarank", operands[:-1]
+    if name == "elect.sync" and operands[0].startswith("_|"):  # the lane's number, and whether it is this one
+        return name, [operands[0][2:], *operands[1:]]
+    return name, operands
+
+
+def _check_there(block: _Block, name: str, known: Instruction) -> None:
+    if known.arch > block.arch:
+        raise Untranslatable(f"sm_{block.arch} has no {name}, which came with sm_{known.arch}")
+    if known.own and not block.own:
+        raise Untranslatable(f"sm_{block.arch} has no {name}, but sm_{known.arch}a has")
+    if known.volatile and not block.asm.volatile:
+        raise Untranslatable(f"{name} without volatile")
+    if known.memory and "memory" not in block.asm.clobbers:
+        raise Untranslatable(f'{name} without "memory" among what is changed')
+
+
+def _jump(block: _Block, negated: str | None, predicate: str | None, label: str, text: str) -> str:
+    """A branch, to a label that stands before it."""
+    if not re.search(rf"\b{label}:", block.asm.template.split(text)[0]):
+        raise Untranslatable(f"a branch to {label}, which is not before it: {text}")
+    if predicate is None:
+        return f"goto {label}_{block.number};"
+    return f"if ({'!' if negated else ''}{_value(block, predicate, 'p', False, text)}) goto {label}_{block.number};"
 
 
 def _place(block: _Block, n: int, form: str, given: str, before: list, after: list, arguments: list, text: str) -> None:
     """One operand of an instruction: variables before the call, assignments after it, the argument."""
+    if form == "_":
+        if given != "_":
+            raise Untranslatable(f"operand {given} of {text}: the shim has it for _ alone")
+        return
+    if form == "[lr2]":
+        address, _, coordinates = given.partition(",")
+        _place(block, n, "[l]", f"{address}]", before, after, arguments, text)
+        _place(block, n + 100, "r2", coordinates.strip().removesuffix("]"), before, after, arguments, text)
+        return
     writes, address = form.startswith("="), form.startswith("[")
-    letter, count = form.strip("=[]")[0], int(form.strip("=[]")[1:] or 1)
+    letter, count = form.strip("=&[]")[0], int(form.strip("=&[]")[1:] or 1)
     if address != (given.startswith("[") and given.endswith("]")):
         raise Untranslatable(f"operand {given} of {text}: {'an' if address else 'no'} address is needed")
     vector = given.startswith("{")
@@ -305,6 +422,9 @@ def _place(block: _Block, n: int, form: str, given: str, before: list, after: li
     names = [x.strip() for x in given.strip("[]{}").split(",")]
     if len(names) != count or (count > 1 and not vector):
         raise Untranslatable(f"operand {given} of {text}: {count} registers are needed")
+    if form.startswith("&"):
+        arguments.append(f"registers({', '.join(_held(block, x, letter, text) for x in names)})")
+        return
     values = [_value(block, x, letter, writes, text) for x in names]
     if letter == "n":
         arguments.append(values[0])
@@ -316,9 +436,22 @@ def _place(block: _Block, n: int, form: str, given: str, before: list, after: li
     arguments.append(name)
 
 
+def _held(block: _Block, name: str, letter: str, text: str) -> str:
+    """A register that an instruction reads and writes some time later."""
+    n = int(name[1:]) if re.fullmatch(r"%\d+", name) else len(block.asm.operands)
+    if n >= block.asm.outputs or block.asm.operands[n][0] != f"+{letter}":
+        raise Untranslatable(f'{name} is no operand "+{letter}": {text}')
+    if n in block.held:
+        raise Untranslatable(f"{name} twice: {text}")
+    block.held.add(n)
+    block.read.add(n)
+    block.fresh.add(n)
+    return f"({block.asm.operands[n][1]})"
+
+
 def _value(block: _Block, name: str, letter: str, writes: bool, text: str) -> str:
     """A register or a constant in C++; takes note of what is read and written."""
-    if re.fullmatch(r"-?\d+", name) and not writes and letter in "nr":
+    if re.fullmatch(r"-?\d+|0x[0-9a-f]+", name) and not writes and (letter in "nr" or (letter == "p" and name in "01")):
         return name
     if re.fullmatch(r"%\d+", name) and int(name[1:]) < len(block.asm.operands):
         n = int(name[1:])

@@ -120,8 +120,9 @@ def test_a_defect_is_found(defect):
 
 
 REFUSED = {
-    "another instruction": ("cp.async.wait_group 1;", "cp.async.bulk.wait_group 1;", "no function"),
+    "another instruction": ("cp.async.wait_group 1;", "cp.async.mbarrier.wait_group 1;", "no function"),
     "another modifier": ("cp.async.cg.shared.global", "cp.async.cg.shared::cluster.global", "no function"),
+    "an instruction of later ones": ("cp.async.wait_group 1;", "cp.async.bulk.wait_group 1;", "sm_80 has no"),
     "memory that is not said": ('"r"(bytes) : "memory"', '"r"(bytes)', 'without "memory"'),
     "not volatile": ('asm volatile("ldmatrix', 'asm("ldmatrix', "without volatile"),
 }

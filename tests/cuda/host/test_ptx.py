@@ -21,6 +21,20 @@ PACK = (
     ' : "=r"(p) : "f"(x), "f"(y));'
 )
 WAIT = 'asm volatile("cp.async.wait_group 3;" ::: "memory");'
+PRODUCT = (
+    'asm volatile("{.reg .pred adds; setp.ne.b32 adds, %6, 0;"'
+    ' "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, adds, 1, 1, 0, 1;}"'
+    ' : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b), "r"((int)adds));'
+)
+BOX = (
+    'asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"'
+    ' " [%0], [%1, {%2, %3}], [%4];" :: "r"(to), "l"(&map), "r"(run), "r"(line), "r"(barrier) : "memory");'
+)
+PHASE = (
+    'asm volatile("{.reg .pred complete;" "again: mbarrier.try_wait.parity.shared::cta.b64 complete, [%0], %1;"'
+    ' "@!complete bra again;}" :: "r"(barrier), "r"(parity) : "memory");'
+)
+ARRIVE = 'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");'
 
 SAID = {
     MMA: "ptx_mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(d0, s1, s2, s3)",
@@ -28,12 +42,17 @@ SAID = {
     COPY: "ptx_cp_async_ca_shared_global(s0, s1, 8, s3)",
     PACK: "ptx_mov_b32_pack(d0, s1)",
     WAIT: "ptx_cp_async_wait_group(3)",
+    PRODUCT: "ptx_wgmma<8, false>(registers((d[0]), (d[1]), (d[2]), (d[3])), s1, s2, s3, 1, 1, 0, 1)",
+    BOX: "mbarrier_complete_tx_bytes(s0, s1, s101, s2)",
+    PHASE: "if (!reg_complete) goto again_0;",
+    ARRIVE: "ptx_mbarrier_arrive_shared_cta_b64(s1)",
+    'asm volatile("" : "+f"(x), "+f"(y));': "{}",
 }
 
 
 @pytest.mark.parametrize("statement", SAID)
 def test_a_statement_becomes_calls(statement):
-    assert SAID[statement] in translated(statement)
+    assert SAID[statement] in translated(statement, own=True)
 
 
 def test_the_text_around_stays_as_it_is_and_no_line_moves():
@@ -63,6 +82,14 @@ REFUSED = {
     "an operand that there isn't": (PACK.replace("l, %1", "l, %7"), "neither an operand"),
     "a register that there isn't": (PACK.replace("{l, h};}", "{l, k};}"), "neither an operand"),
     "no semicolon": (WAIT.replace("3;", "3"), "no semicolon"),
+    "accumulators that are only written": (PRODUCT.replace('"+f"(d[2])', '"=f"(d[2])'), r'no operand "\+f"'),
+    "an accumulator twice": (PRODUCT.replace("%0, %1, %2, %3}", "%0, %1, %2, %2}"), "%2 twice"),
+    "accumulators too few": (PRODUCT.replace("m64n8k16", "m64n16k16"), "8 registers are needed"),
+    "a branch to nowhere": (PHASE.replace("bra again", "bra later"), "which is not before it"),
+    "a branch by what isn't there": (PHASE.replace("@!complete", "@!done"), "neither an operand"),
+    "one coordinate": (BOX.replace("{%2, %3}", "{%2}"), "2 registers are needed"),
+    "a state that somebody wants": (ARRIVE.replace(" _,", " %0,"), "for _ alone"),
+    "values that change unseen": ('asm volatile("" : "+f"(x) : "r"(y));', "%0 is never read"),
     "a constraint of another kind": (PACK.replace('"f"(y)', '"d"(y)'), "constraint"),
     "an input read too late": (
         'asm("mov.b32 %0, %2; mov.b32 %1, %3;" : "=r"(a), "=r"(b) : "r"(c), "r"(d));', "of the same register",
@@ -74,7 +101,7 @@ REFUSED = {
 def test_what_is_wrong_is_refused(what):
     statement, said = REFUSED[what]
     with pytest.raises(Untranslatable, match=said):
-        translated(statement)
+        translated(statement, own=True)
 
 
 def test_early_clobbers_may_be_written_before():
@@ -86,6 +113,11 @@ def test_early_clobbers_may_be_written_before():
 def test_instructions_that_an_architecture_does_not_have(statement, arch):
     with pytest.raises(Untranslatable, match=f"sm_{arch} has no"):
         translated(statement, arch)
+
+
+def test_what_later_architectures_do_not_have():
+    with pytest.raises(Untranslatable, match="sm_90 has no wgmma.* but sm_90a has"):
+        translated(PRODUCT)
 
 
 @needs_compiler
@@ -103,28 +135,46 @@ def test_the_wide_product_is_of_signed_numbers(tmp_path):
     assert [product(a, b) for a in numbers for b in numbers] == [a * b for a in numbers for b in numbers]
 
 
+def statement_of(name, known):
+    """An asm statement with an instruction, its operands in arrays named by the letters of their registers."""
+    operands, outs, ins = [], [], []
+
+    def registers(letter, count, sign=""):
+        side = outs if sign else ins
+        first = len(outs) + len(ins)
+        side += [f'"{sign}{letter}"({letter}[{first + k}])' for k in range(count)]
+        numbers = ", ".join(f"%{first + k}" for k in range(count))
+        return "{" + numbers + "}" if count > 1 else numbers
+
+    for form in known.operands:
+        letter, count = form.strip("=&[]?")[0], form.strip("=&[]?")[1:]
+        match form.lstrip("?"):
+            case "_":
+                operands.append("_")
+            case "n":
+                operands.append("16" if "cp.async.c" in name else "24" if "setmaxnreg" in name else "1")
+            case "=p":
+                operands.append("q")
+            case "p":
+                operands.append("1")
+            case "[lr2]":
+                operands.append(f"[{registers('l', 1)}, {registers('r', 2)}]")
+            case x:
+                made = registers(letter, int(count or 1), {"=": "=", "&": "+"}.get(x[0], ""))
+                operands.append(f"[{made}]" if x.startswith("[") else made)
+    word, _, variant = name.partition(" ")
+    operands += ["%cluster_ctarank"] if variant == "cluster_ctarank" else []
+    clobbers = ' : "memory"' if known.memory else ""
+    instruction = f"{word} {', '.join(operands)}".strip()
+    return f'asm volatile("{{.reg .pred q; {instruction};}}" : {", ".join(outs)} : {", ".join(ins)}{clobbers});'
+
+
 @needs_compiler
 def test_every_instruction_of_the_table_has_a_function(tmp_path):
     """All of them in one text that compiles."""
-    lines = []
-    for name, known in INSTRUCTIONS.items():
-        operands, constraints, outs, ins = [], [], [], []
-        for form in known.operands:
-            letter, count = form.strip("=[]?")[0], int(form.strip("=[]?")[1:] or 1)
-            if letter == "n":
-                operands.append("16" if "cp.async.c" in name else "1")
-                continue
-            side = outs if form.startswith("=") else ins
-            names = [f"{letter}[{len(outs) + len(ins) + k}]" for k in range(count)]
-            side += [f'"{"=" * form.startswith("=")}{letter}"({x})' for x in names]
-            numbers = [f"%{len(constraints) + k}" for k in range(count)]
-            constraints += numbers
-            joined = "{" + ", ".join(numbers) + "}" if count > 1 else numbers[0]
-            operands.append(f"[{joined}]" if "[" in form else joined)
-        clobbers = ' : "memory"' if known.memory else ""
-        instruction = " ".join([name.split()[0], ", ".join(operands)]).strip()
-        lines.append(f'asm volatile("{instruction};" : {", ".join(outs)} : {", ".join(ins)}{clobbers});')
+    lines = [statement_of(*x) for x in INSTRUCTIONS.items()]
     machine()  # has what the functions of a warp call
     parameters = "unsigned short *h, unsigned *r, unsigned long long *l, float *f"
-    library = compiled(tmp_path, f'extern "C" void all({parameters}) {{ {" ".join(lines)} }}')
+    text = f'extern "C" void all({parameters}) {{ {" ".join(lines)} }}'
+    library = compiled(tmp_path, text, own=True)
     assert library.all
