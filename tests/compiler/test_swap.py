@@ -17,6 +17,7 @@ from polyvolta.cuda.ir.arguments import parameters
 from polyvolta.cuda.ir.kernel_ir import BoxStore, GlobalStore, StoreMatrix, Wgmma
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.mutants import broken
+from polyvolta.cuda.pictures import shared_tile
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.dag import Graph
@@ -281,3 +282,10 @@ def test_a_tile_whose_lines_are_the_tensors_runs_is_refuted():
     assert kernel.verify().ok
     ir = replace(kernel.ir, tiles=tiles)
     assert not replace(kernel, ir=ir, source=print_cuda(ir)).verify().ok
+
+
+def test_pictures_have_single_values_that_lanes_store():
+    """Two lanes' values of a word are no conflict, however narrow accesses are."""
+    kernel = kernel_of(plain, ("row", "col", "row"), "sm_80", SMALL)
+    drawn = str(shared_tile(kernel, "exchange", "exchange_C"))
+    assert len(re.findall(r"byte \d+, chunk \d+: lanes", drawn)) == 32 and "-way conflict" not in drawn

@@ -313,7 +313,7 @@ def _lanes(picture: Canvas, taken: Taken, lanes: dict[int, list[int]], words: np
         x, wide = WIDE * (byte % ROW) / CHUNK_BYTES, WIDE * width / CHUNK_BYTES
         mine = lanes[byte]
         by_phase = list(dict.fromkeys(lane // taken.lanes_of_phase for lane in mine))
-        banks = [byte // WORD % BANKS + k for k in range(width // WORD)]
+        banks = [byte // WORD % BANKS + k for k in range(max(1, width // WORD))]
         degree = max(int(words[p, b]) for p in by_phase for b in banks)
         chunk = byte // CHUNK_BYTES
         said = f", {degree}-way conflict" if degree > 1 else ""

@@ -51,7 +51,7 @@ class Taken:
         wanted: set[tuple[int, int]] = set()
         for lane, byte in enumerate(self.address.tolist()):
             if byte >= 0:
-                words = range(byte // WORD, (byte + self.access.width) // WORD)
+                words = range(byte // WORD, -(-(byte + self.access.width) // WORD))
                 wanted |= {(lane // self.lanes_of_phase, w) for w in words}
         count = np.zeros((LANES // self.lanes_of_phase, BANKS), int)
         for phase, word in wanted:
