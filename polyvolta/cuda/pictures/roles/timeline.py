@@ -55,8 +55,8 @@ class Clock:
 
     def __str__(self) -> str:
         return (
-            f"Clock: {self.multiply_adds:,} multiply-adds a tick, {self.bytes} bytes of boxes a tick and {self.way} ticks "
-            f"on the way, {self.operation} ticks an operation."
+            f"Clock: {self.multiply_adds:,} multiply-adds a tick, {self.bytes} bytes of boxes a tick and {self.way} "
+            f"ticks on the way, {self.operation} ticks an operation."
         )
 
 
