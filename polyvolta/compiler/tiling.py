@@ -273,6 +273,7 @@ class Needs:
     across : matrices of the epilogue that are contiguous along the other dimension than the result.
     longest : terms of the longest sum, None where one isn't known.
     scaled : whether accumulators are multiplied by something between products.
+    results : how many outputs there are.
     """
 
     accumulators: int = 1
@@ -287,6 +288,7 @@ class Needs:
     across: int = 0
     longest: int | None = None
     scaled: bool = False
+    results: int = 1
 
     @property
     def turned(self) -> Needs:

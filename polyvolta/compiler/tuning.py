@@ -69,6 +69,7 @@ def needs_of(idiom: Plan) -> Needs:
         idiom.across,
         None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
         any(c.factor not in (None, 1) for c in idiom.contractions),
+        len(idiom.outputs),
     )
 
 

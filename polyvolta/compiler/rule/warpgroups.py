@@ -122,7 +122,7 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     if family is None:
         return {}
     groups = prod(tiling.warps)
-    need = tiling.registers(needs, target) + _spare(family, needs)
+    need = tiling.registers(needs, target) + _spare(family, needs) + family.spare[-1] * (needs.results - 1)
     even = _at_once(target.block_registers // tiling.occupancy // (WARPGROUP.threads * (groups + 1)))
     if need <= min(even, target.registers):
         return {}
