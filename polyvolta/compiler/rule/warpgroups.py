@@ -109,14 +109,16 @@ def _spare(family: Family, needs: Needs) -> int:
 
 
 def _widest(family: Family, warp: Tile) -> str:
-    """The macro-MMA with most columns that divides a warpgroup's tile; one that doesn't, if none does."""
-    fitting = [n for n in family.columns if warp[1] % n == 0 and n % COLUMNS == 0]
-    return family.of(max(fitting, default=COLUMNS)).name
+    """The macro-MMA with most columns that divides a warpgroup's tile; the narrowest, if none does."""
+    usable = [n for n in family.columns if n % COLUMNS == 0] or list(family.columns)
+    return family.of(max((n for n in usable if warp[1] % n == 0), default=min(usable))).name
 
 
 def _rings(given: Mapping[str, Any], block: Tile, needs: Needs, family: Family) -> list[int]:
     """Numbers of buffers to try, most first; more than there are k tiles are of no use."""
     if "buffers" in given:
         return [given["buffers"]]
+    if "prefetch" in given:
+        return [max(FEWEST_BUFFERS, given["prefetch"] + 1)]
     trips = family.buffers if needs.longest is None else -(-needs.longest // block[2])
     return list(range(max(FEWEST_BUFFERS, min(family.buffers, trips)), FEWEST_BUFFERS - 1, -1))

@@ -17,7 +17,7 @@ from tests.cuda.mutants.names import BOXES
 M, N, K, L = pv.sizes("M N K L")
 BIAS = pv.tensor("bias", (N,))
 TILES = {"block_tile": (128, 64, 64), "warp_tile": (64, 64, 64), "macro_mma": "m64n64k16", "buffers": 3, "fragments": 1,
-         "prefetch": 0, "split_k": 1, "group": 1}  # fmt: skip
+         "split_k": 1, "group": 1}  # fmt: skip
 NARROW = {"block_tile": (128, 96, 32), "warp_tile": (64, 96, 32), "macro_mma": "m64n96k16"}
 
 

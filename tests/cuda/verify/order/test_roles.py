@@ -31,7 +31,7 @@ NAMES = {**PROVERS, **OF_ROLES}
 
 def compiled(outputs, buffers: int) -> KernelIR:
     options = pv.Options(block_tile=(128, 64, 64), warp_tile=(64, 64, 64), macro_mma="m64n64k16", buffers=buffers,
-                         fragments=1, prefetch=0, split_k=1, group=1)  # fmt: skip
+                         fragments=1, split_k=1, group=1)  # fmt: skip
     return pv.compile(outputs, target=SM_90A, options=options)
 
 
