@@ -194,7 +194,7 @@ MUTANTS = (
        ("not_overwritten",), OTHER, _drop(WgmmaCommit)),
     _m("no wait for the last products", "accumulators are read while products run",
        ("in_flight",), REFUSED, _dropped(_last_waits)),
-    _m("no wait for all products", "accumulators are read behind a wait that leaves newer groups running, if empty ones",
+    _m("no wait for all products", "accumulators are read behind a wait that leaves newer groups running, empty ones",
        ("in_flight",), OTHER, _dropped(_for_all)),
     _m("no fence of accumulators", "products may begin before the accumulators are there",
        ("in_flight",), OTHER, _drop(WgmmaFence)),

@@ -324,14 +324,14 @@ class Flight:
         """Who touches accumulators behind a product, a wait of its own being between that covers it; and one for all
         products, which hands them back."""
         waits = [e for e in self.rows.of(DONE) if party.takes(e)]
-        ways = ((waits, "of products that may still run"),
-                ([w for w in waits if not w.pending], "of products, and no wait for all of them hands them back"))  # fmt: skip
+        of_all = [w for w in waits if not w.pending]
+        ways = (waits, "that may still run"), (of_all, "and no wait for all of them hands them back")
         for e in self._registers(product, party):
             after = self.meetings.before(product, e)
             for some, why in ways:
                 behind = together([self.meetings.before(w, e) for w in some], self.meetings.relations.nothing())
                 if (point := smallest(less(after, then(self.meetings.covers(party), behind)))) is not None:
-                    what = f"{who(party)} touches accumulators {why}"
+                    what = f"{who(party)} touches accumulators of products {why}"
                     return case(self.rows, point, what, e, party, point.other, other=product.path)
         return None
 

@@ -277,8 +277,8 @@ def test_a_case_is_the_smallest_one(name):
     assert {n: case.sizes[n] for n in of} == of and words in case.what
 
 
-STATEMENTS = ("init", "full", "ready", "S", "close", "done", "release", "finish", "zero_C", "put_C", "fence_C", "write_C",
-              "commit_C", "end_C", "empty", "expect", "box_A", "box_B")  # fmt: skip
+STATEMENTS = ("init", "full", "ready", "S", "close", "done", "release", "finish", "zero_C", "put_C", "fence_C",
+              "write_C", "commit_C", "end_C", "empty", "expect", "box_A", "box_B")  # fmt: skip
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
@@ -294,7 +294,7 @@ def test_accumulators_come_back_behind_a_wait_for_all_products():
     """The wait behind the loop covers all of them, as the newest group is an empty one; compilers don't know that."""
     ir = changed("no wait for all products", "three")
     assert set(refuted(ir)) == {"in_flight"}
-    assert refuted(ir)["in_flight"].what.endswith("products, and no wait for all of them hands them back")
+    assert refuted(ir)["in_flight"].what.endswith("products and no wait for all of them hands them back")
     assert "wait_products(" in kernel_of("three").source and "wait_products(" not in print_cuda(ir)
     of = {"M": 128, "N": 64, "K": 200}
     for copies, right in (("eager", True), ("lazy", False), (3, False)):
