@@ -15,7 +15,7 @@ from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import DEPTH, ROWS, WarpgroupMma
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Tiling:
         if named or not isinstance(macro, WarpgroupMma):
             misfits = self.misfits(macro.shape, "" if named else "what warps multiply")
         else:
-            misfits = self.misfits((ROWS, COLUMNS, DEPTH), "what warpgroups multiply")
+            misfits = self.misfits((macro.shape[0], COLUMNS, macro.shape[2]), "what warpgroups multiply")
         found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
         yield from found
         if found:

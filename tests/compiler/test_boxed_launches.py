@@ -23,7 +23,7 @@ from polyvolta.cuda.run import tensor_maps
 from polyvolta.cuda.run.cubin import arch_of
 from polyvolta.cuda.run.device_function import NotADeviceFunction
 from polyvolta.cuda.run.gpu import Limits, check_block
-from polyvolta.cuda.run.tensor_maps import KINDS, SWIZZLES, BadTensorMap
+from polyvolta.cuda.run.tensor_maps import KINDS, NUMBERS, BadTensorMap
 from polyvolta.cuda.target.hopper import SM_90A
 from tests.compiler import test_run_on_device
 from tests.compiler.library_on_device import Tensor, fresh, use
@@ -61,7 +61,7 @@ class Driver(test_run_on_device.Driver):
         for m in mapped:
             pointer, run, lines, stride, box_run, box_lines, swizzle, kind, *_ = values[m.name]
             assert (lines, run) == tuple(shape[d] for d in t.order)
-            assert (box_lines, box_run, swizzle, kind) == (m.box.lines, m.box.run, SWIZZLES[m.box.swizzle.bytes],
+            assert (box_lines, box_run, swizzle, kind) == (m.box.lines, m.box.run, NUMBERS[m.box.swizzle.bytes],
                                                            KINDS[t.kind])  # fmt: skip
             found = as_numpy(pointer, shape, stride // 2, t.order)
             if t.name in values:

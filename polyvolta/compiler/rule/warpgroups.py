@@ -22,7 +22,7 @@ from polyvolta.compiler.rule.blocks import blocks
 from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
 from polyvolta.cuda.target.instruction import LANES, WARPGROUP
-from polyvolta.cuda.target.warpgroup import DEPTH, ROWS, Family
+from polyvolta.cuda.target.warpgroup import Family
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
@@ -49,7 +49,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     if family is None:
         return
     asked = family.named(given.get("macro_mma", ""))
-    least = (ROWS, asked.shape[1] if asked else COLUMNS, DEPTH)
+    least = (asked or family.of(min(_storable(family)))).shape
     most = (*family.block_tile[:1], least[1] if asked else family.block_tile[1], *family.block_tile[2:])
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     for roomy in (True, False):
@@ -67,11 +67,13 @@ def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
     """The tilings of all sides that are listed, with the macro-MMA that is as wide as the warp tile; legal or not."""
     for family in target.families:
         for x, m, n, k, y in product(sides, sides, sides, sides, sides):
-            name = f"m{ROWS}n{x}k{DEPTH}"
-            if name not in family.names or y > m or x > n or m % ROWS or y % ROWS:
+            if x not in family.columns or y > m or x > n:
+                continue
+            rows, _, depth = (macro := family.of(x)).shape
+            if m % rows or y % rows or k % depth:
                 continue
             for b in range(FEWEST_BUFFERS, family.buffers + 1):
-                yield Tiling((m, n, k), (y, x, k), name, 1, b, "guard", "auto", b - 1, 1, target.group)
+                yield Tiling((m, n, k), (y, x, k), macro.name, 1, b, "guard", "auto", b - 1, 1, target.group)
 
 
 def _warps(
@@ -110,8 +112,13 @@ def _spare(family: Family, needs: Needs) -> int:
 
 def _widest(family: Family, warp: Tile) -> str:
     """The macro-MMA with most columns that divides a warpgroup's tile; the narrowest, if none does."""
-    usable = [n for n in family.columns if n % COLUMNS == 0] or list(family.columns)
+    usable = _storable(family)
     return family.of(max((n for n in usable if warp[1] % n == 0), default=min(usable))).name
+
+
+def _storable(family: Family) -> list[int]:
+    """The numbers of columns whose results are stored, fragment by fragment; all if none are."""
+    return [n for n in family.columns if n % COLUMNS == 0] or list(family.columns)
 
 
 def _rings(given: Mapping[str, Any], block: Tile, needs: Needs, family: Family) -> list[int]:

@@ -31,5 +31,4 @@ SM_90A = Target(
     group=8,
     families=(WGMMA,),
     cluster=8,
-    boxes=True,
 )

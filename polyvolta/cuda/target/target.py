@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, every, of, settle, spelled, whole
+from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, every, settle, spelled, whole
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, Instruction
@@ -39,7 +39,6 @@ _RULES = {
     **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
     "families": every(Family, "(WGMMA,)"),
     "cluster": COUNT,
-    "boxes": of(bool, "True or False", "True"),
 }
 
 
@@ -77,9 +76,8 @@ class Target:
     fragments : likewise for how many registers of fragments; two let those of the next strip be loaded ahead.
     group : likewise for how many rows of blocks are computed together, for the second-level cache's sake.
     families : products of a warpgroup, each for many widths.
+        Their operands come by boxes of tensors, which it copies by itself (TMA) and counts the bytes of with barriers.
     cluster : most blocks of a cluster, which share one another's memory; 1 where there are none.
-    boxes : whether it copies boxes of tensors by itself (TMA), counts their bytes with barriers, and lets the warps
-        of a block share out its registers anew.
 
     Raises
     ------
@@ -105,7 +103,6 @@ class Target:
     group: int = 1
     families: tuple[Family, ...] = ()
     cluster: int = 1
-    boxes: bool = False
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)
