@@ -240,6 +240,11 @@ class Needs:
     across : matrices of the epilogue that are contiguous along the other dimension than the result.
     longest : terms of the longest sum, None where one isn't known.
     scaled : whether accumulators are multiplied by something between products.
+    matrices : of the epilogue's operands, those that are no vectors.
+    scalars : that the epilogue has.
+    results : outputs, and what they share, that are computed and not stored as they are summed.
+    special : functions of one formula that are more than an instruction; some count as several.
+    layout : of the first output.
     """
 
     accumulators: int = 1
@@ -254,6 +259,11 @@ class Needs:
     across: int = 0
     longest: int | None = None
     scaled: bool = False
+    matrices: int = 0
+    scalars: int = 0
+    results: int = 0
+    special: int = 0
+    layout: str = "row"
 
     def beyond_warpgroups(self) -> Iterator[str]:
         """What warpgroups don't do, and warps do."""

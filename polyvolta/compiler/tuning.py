@@ -70,16 +70,26 @@ def needs_of(idiom: Plan) -> Needs:
         idiom.across,
         None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
         any(c.factor not in (None, 1) for c in idiom.contractions),
+        sum(len(index) > 1 for _, index in loaded),
+        len({name for s in idiom.steps for name in s.scalars}),
+        sum(not idiom.only_stores(s) for s in idiom.steps),
+        max((_functions(s, SPECIAL) for s in idiom.steps), default=0),
+        idiom.layout,
     )
 
 
-ERRORS, ERROR_WEIGHT = ("erf", "gelu"), 5
+
+
+ERRORS = {"erf": 5, "gelu": 5}
 """Functions by which the error function comes in, whose code keeps as many values as that many others."""
+PLAIN = ("add", "sub", "mul", "neg", "abs", "square", "relu")
+SPECIAL = {**ERRORS, "exp": 2, "gelu_tanh": 2, **dict.fromkeys(PLAIN, 0)}
+"""Likewise beside functions that are an instruction each."""
 
 
-def _functions(step: Step) -> int:
-    """How many functions a pointwise statement has."""
-    return sum(ERROR_WEIGHT if x.function in ERRORS else 1 for x in nodes(step.formula) if isinstance(x, Call))
+def _functions(step: Step, weights: Mapping[str, int] = ERRORS) -> int:
+    """How many functions a pointwise statement has, some of which count as several, or not at all."""
+    return sum(weights.get(x.function, 1) for x in nodes(step.formula) if isinstance(x, Call))
 
 
 def _loads(operand: Operand) -> int:

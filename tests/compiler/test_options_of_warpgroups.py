@@ -214,3 +214,56 @@ def test_what_the_rule_takes_spills_nothing_and_keeps_products_in_flight(outputs
     made = kernel.compiled()
     assert kernel.boxed and kernel.resources().spill_stores == 0
     assert "serialized" not in made.log
+
+
+RC, FACTOR = pv.tensor("R", (M, N), layout="col"), pv.scalar("s")
+C = A @ B
+
+
+def column(e, name="C"):
+    return pv.output(e, name, layout="col")
+
+
+SPILLED = {
+    "column-major, matrix": column(pv.relu(C + RC)),
+    "column-major, vector": column(pv.relu(C + BIAS)),
+    "column-major": column(C),
+    "two of a vector": (pv.output(C + BIAS, "C"), pv.relu(C + BIAS)),
+    "two of a vector, column-major": (column(C + BIAS), column(pv.relu(C + BIAS), "D")),
+    "two of a matrix": (pv.output(C + R, "C"), pv.relu(C + R)),
+    "two of a matrix, column-major": (column(C), column(pv.relu(C + RC), "D")),
+    "two": (C, pv.relu(C)),
+    "scalar and matrix": FACTOR * C + R,
+    "scalars and matrix": FACTOR * C + pv.scalar("t") * R,
+    "scalar and vector": pv.relu(FACTOR * C + BIAS),
+    "scalar, matrix and sum": FACTOR * (C + P @ Q) + R,
+    "numbers and matrix": 2 * C + 3 * R,
+    "matrix": pv.relu(C + R),
+    "matrix and sum": pv.relu(C + P @ Q + R),
+    "maximum": pv.maximum(C, R),
+    "exp": pv.exp(C),
+    "exp and vector": pv.exp(C) * BIAS,
+    "gelu": pv.gelu(C),
+    "gelu_tanh": pv.gelu_tanh(C),
+    "sigmoid of a column-major matrix": column(pv.sigmoid(C + RC)),
+    "softplus": pv.softplus(C),
+}
+
+
+@pytest.mark.parametrize("name", SPILLED)
+def test_no_epilogue_makes_a_default_kernel_spill(name):
+    """By ptxas' own log, of what 256 columns of accumulators leave no registers for, and what is next to that."""
+    kernel = pv.compile(SPILLED[name], target=SM_90A)
+    made = kernel.compiled()
+    assert kernel.boxed and kernel.resources().spill_stores == kernel.resources().spill_loads == 0
+    assert "serialized" not in made.log
+
+
+@pytest.mark.parametrize(("outputs", "wide"), [
+    (C, True), (C + P @ Q, True), (pv.relu(C + BIAS), True), (pv.relu(C + R), True), (column(C), True),
+    ((C, pv.relu(C)), True), (pv.tanh(C), True), (FACTOR * C + BIAS, True),
+    (column(C + RC), False), (FACTOR * C + R, False), (pv.gelu(C), False),
+    ((pv.output(C + R, "C"), pv.relu(C + R)), False),
+], ids=str)  # fmt: skip
+def test_what_leaves_room_has_the_wide_tiles(outputs, wide):
+    assert chosen(outputs).block_tile == ((128, 256, 64) if wide else (128, 128, 64))

@@ -105,9 +105,15 @@ def _warps(
 
 def _spare(family: Family, needs: Needs) -> int:
     """Registers that the compiler needs beside those of accumulators."""
-    always, function, across, operand = family.spare
-    more = function * max(0, needs.functions - 4) + across * needs.across + operand * max(0, needs.operands - 1)
-    return always + more
+    spare, vectors = family.spare, needs.operands - needs.matrices
+    each = (
+        spare.function * max(0, needs.functions - 4), spare.special * needs.special, spare.across * needs.across,
+        spare.operand * max(0, needs.operands - 1), spare.matrix * (needs.matrices > 0), spare.vector * (vectors > 0),
+        spare.turned * (needs.matrices > 0 and needs.layout == "col"), spare.scalar * needs.scalars,
+        spare.result * max(0, needs.results - 1),
+        spare.beside * max(0, needs.functions - 2) * (needs.matrices > 0),
+    )  # fmt: skip
+    return spare.always + sum(each)
 
 
 def _widest(family: Family, warp: Tile) -> str:
