@@ -21,10 +21,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.rule.blocks import blocks
-from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
+from polyvolta.compiler.tiling import FEWEST_BUFFERS, PARTS, Needs, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
 from polyvolta.cuda.build.promotion.model import CONSUMER, PRODUCER
-from polyvolta.cuda.target.instruction import WARPGROUP
+from polyvolta.cuda.target.instruction import LANES, WARPGROUP
 from polyvolta.cuda.target.warpgroup import Family
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def _warps(
 
     def worth(warp: Tile) -> tuple:
         groups = max(1, prod(block[:2]) // prod(warp[:2]))
-        room = max(_shared_out(groups, given.get("occupancy", 1), family, target)[:2])
+        warps = (WARPGROUP.threads * groups + LANES) // LANES * given.get("occupancy", 1)
+        threads = LANES * -(-warps // PARTS) * PARTS
+        room = min(target.registers, _at_once(target.block_registers // threads))
         need = needs.accumulators * prod(warp[:2]) // WARPGROUP.threads + _spare(family, needs)
         narrow = warp[1] < min(block[1], 128)
         return need > room, groups > 3, narrow, abs(groups - 2), -warp[1], warp[0]
