@@ -99,15 +99,19 @@ def _m(name: str, about: str, observers: tuple[str, ...], change: Callable[[Kern
     return Mutant(name, about, (), observers, (), change)
 
 
+def _standing(s: Tiles) -> Tiles:
+    return replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters))
+
+
 def _later(op: Await) -> tuple[Await, ...]:
     return (replace(op, phase=replace(op.phase, number=op.phase.number + 1)),)
 
 
 MUTANTS = (
     _m("counters of tiles stand still", "each tile of a block begins with the ring's first slot, and its first phase",
-       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)))),
+       REFUSED, lambda ir: _changed(ir, _standing)),
     _m("the producer's counter stands still", "the producer fills the slots of the first tile again",
-       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)), True)),
+       REFUSED, lambda ir: _changed(ir, _standing, True)),
     _m("the producer leaves tiles out", "boxes of every other tile are brought, and taken for those of each",
        OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
     _m("tiles left out", "each block computes every other one of its tiles", OTHER,
