@@ -143,8 +143,7 @@ class Flight:
                     if self._plainly(one, other, meet):  # type: ignore[arg-type]
                         continue
                     pairs = self._meeting(one, other, [*when, *limits.when], meet)  # type: ignore[arg-type]
-                    first = one.tile == ONE if limits.forward else None
-                    if (left := self._left(one, other, meet, pairs, first)) is not None:  # type: ignore[arg-type]
+                    if (left := self._left(one, other, meet, pairs)) is not None:  # type: ignore[arg-type]
                         yield one, other, meet, (a, b), left  # type: ignore[misc]
                     if limits.further:
                         yield from self._further(one, other, meet, further)  # type: ignore[arg-type]
@@ -162,13 +161,23 @@ class Flight:
         if key not in seen:
             seen.add(key)
             for x, y, pairs in self.spans.further(one, other, meet.other):
-                if (left := self._left(x, y, meet, pairs, True)) is not None:
+                if (left := self._left(x, y, meet, pairs, forward=True)) is not None:
                     yield x, y, meet, None, left
 
-    def _left(self, one: Event, other: Event, meet: Meet, pairs: Map, first: bool | None) -> Map | None:
-        """What is left of some pairs, but for those that are ordered; None: nothing."""
+    def _earlier(self, one: Event, other: Event) -> bool | None:
+        """Of any two tiles whether the first event is in the earlier one; None: they aren't in two.
+
+        No order leads from a tile to an earlier one.
+        """
+        if self.spans is None or one.tile == other.tile or one.tile is None or other.tile is None:
+            return None
+        return one.tile < other.tile
+
+    def _left(self, one: Event, other: Event, meet: Meet, pairs: Map, forward: bool = False) -> Map | None:
+        """What is left of some pairs, but for those that are ordered, or where the first is before the other; None:
+        nothing."""
         left = pairs
-        for ordered in self._reasons(one, other, meet, first):
+        for ordered in self._reasons(one, other, meet, forward or self._earlier(one, other)):
             left = less(left, ordered)
             if left.is_empty():
                 return None
@@ -327,10 +336,14 @@ class Flight:
         events = self.rows.of(*TOUCHING)
         for one in (e for e in events if e.kind == STORE):
             for other in (e for e in events if e.kind in IN_FLIGHT and not self._as_before(one, e)):
+                if self._earlier(one, other) is False:
+                    continue
                 limits = Limits() if self.spans is None else self.spans.limits(one, other)
                 for meet, a, _, when in self.footprints.meetings(one, other):
                     same = meet.scope == THREAD  # type: ignore[attr-defined]
                     mine, its = meet.one, meet.other  # type: ignore[attr-defined]
+                    if self._plainly_fenced(one, mine, other, its):
+                        continue
                     ahead = self.meetings.in_order(one, mine, other, its, same)
                     needs = common(self._meeting(one, other, [*when, *limits.when], meet), ahead)  # type: ignore[arg-type]
                     for f in (f for f in self.rows.of(PROXY) if mine.takes(f)):
@@ -341,6 +354,20 @@ class Flight:
                                 "of that thread makes it seen past the threads")  # fmt: skip
                         return case(self.rows, point, what, other, its, point.other, other=one.touches[0].path)
         return None
+
+    def _plainly_fenced(self, one: Event, mine: Party, other: Event, its: Party) -> bool:
+        """Whether what stands between two events in the text, and no loop has, is a fence and then a barrier of all."""
+        if one.dims or other.dims or mine.strand != its.strand:
+            return False
+
+        def between(events: Sequence[Event], first: tuple[int, ...]) -> Iterator[Event]:
+            alike = (e for e in events if not e.dims and e.domain in (one.domain, other.domain))
+            return (e for e in alike if first < e.at < other.at)
+
+        for f in (f for f in between(self.rows.of(PROXY), one.at) if mine.takes(f)):
+            if any(mine.takes(m) and its.takes(m) for m in between(self._barriers, f.at)):
+                return True
+        return False
 
     # ---- registers, and the end
 

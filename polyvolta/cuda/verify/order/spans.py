@@ -44,12 +44,10 @@ class Limits:
     Parameters
     ----------
     when : conditions, each `e >= 0`, the second event's dimensions primed.
-    forward : the one in the earlier tile has to be over before the other begins; else either may be first.
     further : those S numbers apart are looked at beside (`Spans.further`).
     """
 
     when: tuple[Aff, ...] = ()
-    forward: bool = False
     further: bool = False
 
 
@@ -160,12 +158,12 @@ class Spans:
             return Limits()
         first, second = self.ring(one), self.ring(other)
         if first is None and second is None:
-            return Limits(tuple(self._neighbours), True) if self._each(one) and self._each(other) else Limits()
+            return Limits(tuple(self._neighbours)) if self._each(one) and self._each(other) else Limits()
         if not first or not second or first.slots != second.slots or {one.kind, other.kind} - {BOX, PRODUCT}:
             return Limits()
         apart = _primed(second.number, other) - first.number
         apart = apart if one.tile == ONE else -apart
-        return Limits((first.slots - 1 - apart,), False, True)
+        return Limits((first.slots - 1 - apart,), True)
 
     @property
     def _neighbours(self) -> Iterator[Aff]:
