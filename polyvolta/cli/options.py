@@ -77,6 +77,13 @@ Group = Annotated[
 Occupancy = Annotated[
     int | None, _of_kernel(metavar="N", help="Blocks that share a multiprocessor at least, 1 to 8; 1 if missing.")
 ]
+Persistent = Annotated[
+    bool | None,
+    _of_kernel(
+        "--persistent/--one-tile", metavar="",
+        help="Whether a block computes tile after tile; one tile if missing.",
+    ),
+]
 Arch = Annotated[
     str | None,
     _of_kernel(
@@ -123,7 +130,7 @@ Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its sw
 Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
 
 
-_GIVEN = "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy".split()  # as they are
+_GIVEN = "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy persistent".split()  # as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +152,7 @@ class Choice:
     fragments: Fragments = None
     group: Group = None
     occupancy: Occupancy = None
+    persistent: Persistent = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:

@@ -13,7 +13,9 @@ from polyvolta.compiler.stages import Stages
 from polyvolta.cuda.errors import UnsupportedArch
 from polyvolta.cuda.ir.arguments import Parameters, parameters
 from polyvolta.cuda.ir.block_order import MOST_BLOCKS
-from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Tiles
+from polyvolta.cuda.ir.walk import walk
+from polyvolta.cuda.machine.tiles import launched
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
@@ -100,7 +102,8 @@ class Compiled:
     def launch_config(self, /, **sizes: int) -> LaunchConfig:
         """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.
 
-        A result without elements has a grid with a 0 in it: there is nothing to launch.
+        A result without elements has a grid with a 0 in it: there is nothing to launch. Of persistent blocks there are
+        as many as the target's GPU has room for, or fewer; on one with more multiprocessors a launch has more.
 
         Raises
         ------
@@ -126,6 +129,9 @@ class Compiled:
         sizes = padded_sizes(self, sizes)
         blocks_along: list[Any] = [e.evaluate(sizes) for e in self.ir.grid]
         x, y, z = map(int, blocks_along)
+        if self.ir.resident:
+            self._check_turns(x * y * z, sizes)
+            return LaunchConfig(launched(self.ir, (x, y, z)), (self.ir.threads, 1, 1), self.ir.shared_bytes)
         for axis, blocks, most in zip("xyz", (x, y, z), self.target.grid):
             if blocks > most:
                 raise TooLarge(
@@ -140,6 +146,36 @@ class Compiled:
                 hint="group=1, or a larger block_tile",
             )
         return LaunchConfig((x, y, z), (self.ir.threads, 1, 1), self.ir.shared_bytes)
+
+    def _check_turns(self, places: int, sizes: Mapping[str, int]) -> None:
+        """Numbers of tiles, and what blocks count while they go from one to the next, are ints."""
+        where = ", ".join(f"{n} = {v}" for n, v in sizes.items())
+        if places > MOST_BLOCKS // 2:
+            raise TooLarge(f"{places} tiles of the result are more than {MOST_BLOCKS // 2}", where=where,
+                           hint="persistent=False, or a larger block_tile")  # fmt: skip
+        turns = -(-places // self.ir.resident)
+        for counter, e in {c for _, s in walk(self.ir.body) if isinstance(s, Tiles) for c in s.counters}:
+            steps: Any = e.evaluate(sizes)
+            if turns * steps * self.options.step[2] > LARGEST:
+                raise TooLarge(f"{counter} counts beyond an int: a block computes {turns} tiles in {steps} steps each",
+                               where=where, hint="persistent=False")  # fmt: skip
+
+    def grid_on(self, multiprocessors: int, sizes: Mapping[str, int]) -> tuple[int, int, int]:
+        """The blocks of a launch on a GPU, of a kernel with persistent blocks: as many a multiprocessor as the kernel
+        is to have on the target's.
+
+        >>> import polyvolta as pv
+        >>> from polyvolta.cuda.target.hopper import SM_90A
+        >>> M, N, K = pv.sizes("M N K")
+        >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+        >>> tiles = pv.Options(block_tile=(128, 256, 64), persistent=True)
+        >>> kernel = pv.compile(product, target=SM_90A, options=tiles)
+        >>> [kernel.grid_on(n, {"M": 2048, "N": 2048, "K": 64}) for n in (78, 132, 144)]
+        [(78, 1, 1), (128, 1, 1), (128, 1, 1)]
+        """
+        blocks = max(1, self.ir.resident * multiprocessors // self.target.multiprocessors)
+        grid: list[Any] = [e.evaluate(padded_sizes(self, dict(sizes))) for e in self.ir.grid]
+        return launched(replace(self.ir, resident=blocks), grid)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """The kernel's sizes, each an int >= 0 that an `int` holds."""

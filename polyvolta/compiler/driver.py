@@ -3,6 +3,8 @@
     initial ... contracted   compute decomposition: which instance runs where (module `decompose`)
     promoted                 copies between global memory, shared memory and registers
     prefetched               the copies of later tiles run during the computation on this one
+    roles                    who copies and who multiplies, of kernels in which these are different warps
+    persistent               blocks that compute several tiles, one after the other
     grouped                  the order in which blocks start, where it isn't row by row
 
 Every intermediate tree is kept under its stage name. The last one is scanned for loops, these are lowered to the kernel
@@ -147,6 +149,8 @@ def _made(
     promotion = awaited(promotion, tree)
     order = BlockOrder(options.group)
     tree = reach("roles", split(promotion, tree))
+    resident = target.multiprocessors * options.occupancy if options.persistent else 0
+    tree = reach("persistent", persistent(tree, resident))
     tree = reach("grouped", grouped(tree, order))
     scanned = scan(tree, context, promotion.extents)
     ir = lower(
@@ -155,7 +159,7 @@ def _made(
     copied = {op.tensor for op in operations(ir.body) if isinstance(op, AsyncCopy)}
     copied |= {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}
     ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
-    ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy)
+    ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy, resident=resident)
     otherwise = partial(_without_boxes, graph, target, options, name, plain) if ir.maps else None
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise)
 
@@ -194,6 +198,18 @@ def _whole(t: GlobalTensor) -> GlobalTensor:
     """
     extent = t.dims[t.order[-1]]
     return replace(t, whole=True, align=gcd(t.align, extent) if isinstance(extent, int) else t.align)
+
+
+def persistent(tree: Schedule, resident: int) -> Schedule:
+    """The tree with a mark around the band of the blocks that says how these are shared out, where there are fewer
+    blocks than places: `resident`, or what a GPU has room for; 0: as many as there are places.
+
+    As with `grouped`, what is done at a place is the band's to say.
+    """
+    if not resident:
+        return tree
+    at = tree.find(level=BLOCK)[0]
+    return tree.replace(at, Mark(f"tile n by block n mod {resident}", tree.node(at)))
 
 
 def grouped(tree: Schedule, order: BlockOrder) -> Schedule:

@@ -61,6 +61,9 @@ class Options(Tiling):
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
         of shared memory: while one waits, or stores its results, another one multiplies.
+    persistent : whether a block computes one tile after the other, there being no more blocks than run at a time: its
+        next tile's boxes come while it stores the results of this one. Of kernels whose tiles come by boxes. False if
+        missing.
 
     Attributes
     ----------
@@ -95,10 +98,11 @@ class Options(Tiling):
         fragments: int | None = None,
         group: int | None = None,
         occupancy: int | None = None,
+        persistent: bool | None = None,
         **unknown: object,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
-                  occupancy)  # fmt: skip
+                  occupancy, persistent)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -214,6 +218,9 @@ def _checked(name: str, value: object) -> object:
                 words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
                         f"{numbers[0]} to {numbers[-1]}"
                 raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")
+        case "persistent":
+            if not isinstance(value, bool):
+                raise BadOption(f"{name} is True or False, not {value!r}", hint=f"try {name}=True")
         case _:
             words = PARTIAL if name == "partial" else ACCUMULATORS
             if not isinstance(value, str) or value not in words:

@@ -194,12 +194,15 @@ def packing(call: Call, stream: Any) -> Packing:
     kernel, arguments = call.kernel, {a.tensor.name: a for a in call.arguments}
     config = kernel.launch_config(**call.sizes)
     loaded = kernel.loaded({a.tensor.name: a.align for a in call.arguments})
+    grid = config.grid
+    if kernel.ir.resident:
+        grid = kernel.grid_on(launch.multiprocessors(launch.current_device()), call.sizes)
     values: dict[int, Any] = dict(enumerate([call.sizes[n] for n in kernel.ir.sizes]))
     values |= dict(enumerate([call.scalars[n] for n in kernel.ir.scalars], len(values)))
     values |= {at: launch.DevicePtr(arguments[name].ptr) for name, at in kernel.parameters.pointers}
     values |= {at: arguments[name].ld for name, at in kernel.parameters.lds}
     values |= {at: map_of(arguments[m.tensor], m)(arguments[m.tensor].ptr) for m, at in kernel.parameters.maps}
     return Packing(
-        kernel.parameters, loaded, (config.grid, config.block, config.shared_bytes),
+        kernel.parameters, loaded, (grid, config.block, config.shared_bytes),
         tuple(values[at] for at in range(len(values))), launch.stream_handle(stream),
     )  # fmt: skip

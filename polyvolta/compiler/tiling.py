@@ -1,4 +1,4 @@
-"""How a kernel is tiled: eleven values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: twelve values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -51,6 +51,7 @@ class Tiling:
     fragments: int = 1
     group: int = 1
     occupancy: int = 1
+    persistent: bool = False
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -87,12 +88,13 @@ class Tiling:
         return m * n * (4 if self.split_k > 1 else needs.exchange) * prod(self.warps)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
-        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have."""
+        """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have, and
+        the next result's tiles don't come while this one's is exchanged."""
         tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
         boxed = isinstance(target.macro_mma(self.macro_mma), WarpgroupMma)
         barriers = 2 * PhaseBarriers("", 0, self.buffers, 1).bytes if boxed else 0  # full ones and empty ones
         both = tiles + exchange + barriers
-        return both if both <= self.shared_limit(target) else max(tiles, exchange) + barriers
+        return both if both <= self.shared_limit(target) or self.persistent else max(tiles, exchange) + barriers
 
     def shared_limit(self, target: Target) -> int:
         """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
@@ -159,6 +161,8 @@ class Tiling:
     def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs) -> Iterator[str]:
         """What a graph, or an option, asks for that warpgroups don't do."""
         if not isinstance(macro, WarpgroupMma):
+            if self.persistent:
+                yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
             return
         if any(map(any, needs.prologues)):
             yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"

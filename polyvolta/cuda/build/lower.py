@@ -26,7 +26,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from polyvolta.cuda.build.promotion.makers import ONE_WARP, Makers
-from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
+from polyvolta.cuda.build.promotion.model import CONSUMER, PER_THREAD, Movement, Promotion, Turns
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import (
     LANES,
@@ -39,6 +39,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Role,
     Roles,
     Stmt,
+    Tiles,
     When,
 )
 from polyvolta.cuda.ir.walk import operations, put
@@ -84,11 +85,13 @@ def lower(
     Cost: some simplifications for each call, a few milliseconds.
     """
     threads = promotion.threads
-    own = {"linearId": (0, threads - 1), "lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
+    own: dict[str, Range] = {"linearId": (0, threads - 1), "lane": (0, LANES - 1), "warp": (0, threads // LANES - 1)}
     if promotion.producing:
         own["rank"] = (0, promotion.makers.warps * LANES - 1)
+    if (turns := promotion.turns) is not None:
+        own |= dict.fromkeys((turns.turn, *(name for name, _ in turns.counters)), (0, None))
     ranges: dict[str, Range] = {**scan.ranges, **own}
-    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles)
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, turns)
     body = lowering.body(scan.body)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
@@ -217,19 +220,28 @@ def rounded(e: Aff, ranges: Mapping[str, Range]) -> Aff:
 class _Lowering:
     def __init__(
         self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
-        roles: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+        roles: Mapping[str, tuple[int, int]] = MappingProxyType({}), turns: Turns | None = None,
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
+        self.turns = turns
 
     def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
         """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers."""
         parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
         if not parts:
             return chosen(self.items(nodes))
-        made = tuple(Role(name, *self.roles[name], chosen(self.items(parts[name].body))) for name in self.roles)
+        made = tuple(Role(name, *self.roles[name], self.role(name, parts[name])) for name in self.roles)
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
         begin = init, Barrier("block", "sync_init")
         return *begin, Roles(made)
+
+    def role(self, name: str, part: Block) -> tuple[Stmt, ...]:
+        """A role's program: that of one tile, or of one after the other and what is behind them."""
+        body, turns = chosen(self.items(part.body)), self.turns
+        if turns is None:
+            return body
+        tiles = Tiles(turns.turn, turns.counters, body)
+        return (tiles, *turns.closing) if name == CONSUMER else (tiles,)
 
     def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
         """The statements of a part of the code."""

@@ -124,10 +124,13 @@ class BlockOrder:
 
     def blocks(self, grid: Sequence[int], first: int, end: int) -> np.ndarray:
         """[3, end - first]: blockIdx.x, .y, .z of the places of blocks by number, in the order in which they start."""
-        number = np.arange(first, end)
+        return self.places(grid, np.arange(first, end))
+
+    def places(self, grid: Sequence[int], numbers: np.ndarray) -> np.ndarray:
+        """[3, ...]: likewise of any numbers, each below the product of the grid's extents."""
         columns, rows = int(grid[0]), int(grid[1])
-        x, y = self.place(number % (columns * rows), columns, rows)
-        return np.stack([x, y, number // (columns * rows)])
+        x, y = self.place(numbers % (columns * rows), columns, rows)
+        return np.stack([x, y, numbers // (columns * rows)])
 
     def fits(self, grid: Sequence[int]) -> bool:
         """Whether no number that the text computes is beyond an int: the plain order computes none."""

@@ -18,8 +18,8 @@ from math import prod
 from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.block_order import HIGHEST
-from polyvolta.cuda.ir.engines.well_formed import of_barriers, of_maps
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt
+from polyvolta.cuda.ir.engines.well_formed import of_barriers, of_maps, of_tiles
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt, Tiles
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.well_formed_statements import of_statement
 from polyvolta.cuda.ir.well_formed_terms import MOST_SHARED, MOST_THREADS, MOST_VALUES, of_map, of_name, unknown
@@ -29,6 +29,10 @@ class IllFormed(CudaError, ValueError):
     """An IR that means nothing: a name without a value, an array that isn't there, extents that don't fit."""
 
     id = "PV549"
+
+
+PLACE = frozenset({"blockIdx.x", "blockIdx.y", "blockIdx.z"})
+"""Names of a block's place in the grid; in a kernel whose blocks have several, of the tile's."""
 
 
 def check(ir: KernelIR) -> None:
@@ -44,7 +48,8 @@ def check(ir: KernelIR) -> None:
         raise IllFormed(problem, where=f"the kernel {ir.name!r}")
     for problem in _of_kernel(ir):
         raise IllFormed(problem, where=ir.name)
-    known = {*ir.sizes, "blockIdx.x", "blockIdx.y", "blockIdx.z", "linearId", *(n for n, _ in ir.derived)}
+    known = {*ir.sizes, "linearId", *(n for n, _ in ir.derived)}
+    known |= set() if ir.resident else PLACE
     _body(ir, ir.body, frozenset(known), ())
 
 
@@ -56,6 +61,12 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], known: frozenset[str], at: IrPat
             inside = known | {s.var}
             taken = {*known, *ir.scalars, *_arrays(ir)}
             problems = chain(problems, of_name("a loop variable", s.var, taken))
+        elif isinstance(s, Tiles):
+            counted = (s.turn, *(name for name, _ in s.counters))
+            inside = known | PLACE | set(counted)
+            taken = {*known, *ir.scalars, *_arrays(ir)}
+            problems = chain(problems, *(of_name("a number of tiles", n, {*taken, *counted[:k]})
+                                         for k, n in enumerate(counted)))  # fmt: skip
         for problem in problems:
             raise IllFormed(f"{type(s).__name__}: {problem}", where=f"statement {(*at, k)} of {ir.name}: {_short(s)}")
         _body(ir, inner(s), inside, (*at, k))
@@ -121,6 +132,7 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
         yield from _of_tile(tile)
     yield from of_barriers(ir)
     yield from of_maps(ir)
+    yield from of_tiles(ir)
     for r in ir.registers:
         if r.kind not in (ir.kind, "float") or r.width < 1 or any(n < 1 for n in r.shape):
             yield f"{r.name}[{', '.join(map(str, r.shape))}] of {r.width} {r.kind} values"

@@ -44,6 +44,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     TakeRun,
     WaitCopies,
     Wgmma,
+    Tiles,
     When,
     Zero,
 )
@@ -79,7 +80,7 @@ def _expressions(s: Part) -> Iterator[tuple[str, tuple[Aff, ...]]]:
                 yield f.name, (x,)
             elif isinstance(x, Element):
                 yield x.array, x.index
-            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When):
+            elif isinstance(x, Part) and not isinstance(x, Op | Loop | When | Tiles):
                 yield f.name, tuple(e for _, some in _expressions(x) for e in some)
 
 

@@ -16,11 +16,12 @@ from warnings import warn
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.errors import TooLong
 from polyvolta.cuda.machine.machine import Step, names
 from polyvolta.cuda.machine.strands import parts_of
+from polyvolta.cuda.machine.tiles import batch, launched, turns
 from polyvolta.sets import Aff
 
 WARN = 60  # seconds that interpreting may take without a warning
@@ -30,38 +31,56 @@ OVERHEAD = 3e-5  # seconds that an operation takes for the smallest batch
 EACH = 64  # trips of a long loop that are walked at its start, in its middle and at its end
 
 
-def executions(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray) -> Counter[IrPath]:
+def executions(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray, count: int = 0) -> Counter[IrPath]:
     """How often each operation is executed for a batch of blocks.
 
     Parameters
     ----------
     values : of sizes and scalars.
     blocks : [3, block], their blockIdx.
+    count : how many blocks are launched, where each has several tiles.
 
     Notes
     -----
     Exact, but for loops of more than three times `EACH` trips whose conditions change with the trip: of the trips in
-    their middle some stand for all.
+    their middle some stand for all; and of more than three tiles of a block one does for those in the middle.
     """
-    return _count(ir.body, names(ir, values, blocks), True, ())
+    def tiles(s: Tiles, values: Mapping[str, Any]) -> Turns:
+        return list(turns(s, ir, values, blocks, count))
+
+    return _count(ir.body, names(ir, values, blocks), True, (), tiles)
 
 
-def _count(body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath, first: int = 0) -> Counter[Any]:
+Turns = list[tuple[dict[str, Any], np.ndarray]]
+"""Of each of a batch's tiles the names' values, and which blocks have it."""
+Tiling = Callable[[Tiles, Mapping[str, Any]], Turns]
+
+
+def _count(
+    body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath, tiles: Tiling, first: int = 0
+) -> Counter[Any]:
     out: Counter[Any] = Counter()
     for k, s in enumerate(body, first):
         if isinstance(s, Loop):
-            out += _loop(s, values, mask, (*at, k))
+            out += _loop(s, values, mask, (*at, k), tiles)
         elif isinstance(s, When):
             tests: list[Any] = [e.evaluate(values) for e in s.conditions]
             holds = reduce(np.logical_and, (x >= 0 for x in tests), True)
             if np.any(both := np.logical_and(holds, mask)):
-                out += _count(s.body, values, both, (*at, k))
+                out += _count(s.body, values, both, (*at, k), tiles)
             if s.orelse and np.any(both := np.logical_and(np.logical_not(holds), mask)):
-                out += _count(s.orelse, values, both, (*at, k), len(s.body))
+                out += _count(s.orelse, values, both, (*at, k), tiles, len(s.body))
+        elif isinstance(s, Tiles):
+            every = tiles(s, values)
+            some = sorted({0, len(every) // 2, len(every) - 1}) if every else []
+            for number, weight in zip(some, _shares(len(every), len(some)), strict=True):
+                found, has = every[number]
+                inside = _count(s.body, {**values, **found}, np.logical_and(has, mask), (*at, k), tiles)
+                out += Counter({path: n * weight for path, n in inside.items()})
         elif isinstance(s, Roles):
             start = 0
             for role in s.roles:
-                inside = _count(role.body, values, mask, (*at, k), start)
+                inside = _count(role.body, values, mask, (*at, k), tiles, start)
                 for _ in parts_of(role):
                     out += inside
                 start += len(role.body)
@@ -70,7 +89,7 @@ def _count(body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath
     return out
 
 
-def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath) -> Counter[IrPath]:
+def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath, tiles: Tiling) -> Counter[IrPath]:
     lowers: list[Any] = [e.evaluate(values) for e in loop.lower]
     uppers: list[Any] = [e.evaluate(values) for e in loop.upper]
     lower, upper = reduce(np.maximum, lowers), reduce(np.minimum, uppers)
@@ -89,7 +108,7 @@ def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath) -> Counter[
             value = lower + trip * loop.step
             here = np.logical_and(mask, value <= upper)
             if np.any(here):
-                for path, n in _count(loop.body, {**values, loop.var: value}, here, at).items():
+                for path, n in _count(loop.body, {**values, loop.var: value}, here, at, tiles).items():
                     out[path] = out.get(path, 0.0) + n * weight
     return Counter({path: round(n) for path, n in out.items()})
 
@@ -111,7 +130,7 @@ class Forecast:
     Parameters
     ----------
     ir, values : the kernel, and what its sizes and scalars are.
-    grid : numbers of blocks along x, y and z.
+    grid : numbers of places along x, y and z.
     batch : how many blocks run together.
     patience : seconds that all may take; None: `LIMIT`.
     clock : gives the time in seconds.
@@ -132,7 +151,7 @@ class Forecast:
         self.seconds: dict[IrPath, float] = {}
         self.start = self.last = clock()
         self.measuring = True
-        self.blocks = min(batch, prod(grid))  # that run while it measures
+        self.blocks = min(batch, prod(launched(ir, grid)))  # that run while it measures
 
     def step(self, step: Step) -> None:
         """An operation was executed; after a moment of them, what all will take.
@@ -170,15 +189,15 @@ class Forecast:
 
     def expected(self, values: Mapping[str, Any], grid: Sequence[int]) -> float:
         """Seconds of a run for some sizes, from what was measured."""
-        count = prod(grid)
+        count = prod(launched(self.ir, grid))
         batches = -(-count // self.batch)
         kinds = sorted({0, batches // 2, batches - 1}) if count else []
         mean = sum(self.seconds.values()) / sum(self.runs.values())
         total = 0.0
         for n, number in zip(kinds, _shares(batches, len(kinds)), strict=True):
-            blocks = self.ir.block_order.blocks(grid, n * self.batch, min((n + 1) * self.batch, count))
+            blocks = batch(self.ir, grid, n * self.batch, min((n + 1) * self.batch, count))
             share = blocks.shape[1] / self.blocks
-            for path, times in executions(self.ir, values, blocks).items():
+            for path, times in executions(self.ir, values, blocks, count).items():
                 each = self.seconds[path] / self.runs[path] if self.runs[path] else mean
                 total += number * times * (min(each, OVERHEAD) + max(each - OVERHEAD, 0) * share)
         return total

@@ -59,6 +59,7 @@ from polyvolta.cuda.machine.machine import Hook, Machine, Step
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
+from polyvolta.cuda.machine.tiles import batch, launched
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
 from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError
@@ -145,11 +146,13 @@ def interpret(
     arrival = checked_arrival(copies)
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
-    count, batch = prod(grid), max(1, BATCH_BYTES // _block_bytes(ir, watch is not None)) if lockstep(ir) else 1
-    forecast = Forecast(ir, values, grid, batch, patience, perf_counter)
-    for first in range(0, count, batch):
-        blocks = ir.block_order.blocks(grid, first, min(first + batch, count))
-        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, None if watch is None else watch.fault, arrival)
+    count = prod(launched(ir, grid))
+    together = max(1, BATCH_BYTES // _block_bytes(ir, watch is not None)) if lockstep(ir) else 1
+    forecast = Forecast(ir, values, grid, together, patience, perf_counter)
+    for first in range(0, count, together):
+        blocks = batch(ir, grid, first, min(first + together, count))
+        faults = None if watch is None else watch.fault
+        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, faults, arrival, count)
         _run(machine, watch, forecast)
 
 

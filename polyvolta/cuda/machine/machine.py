@@ -24,6 +24,7 @@ from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, parts_of, weave
+from polyvolta.cuda.machine.tiles import AXES, turns
 from polyvolta.sets import Aff, PolyvoltaError
 
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]
@@ -61,6 +62,8 @@ class Machine:
     ----------
     ir : the kernel.
     blocks : [3, block]: blockIdx.x, .y, .z of each block of the batch.
+    launched : of a kernel whose blocks have several tiles, how many blocks there are; 0: each block of the batch has
+        its place alone, as its first tile.
     shape : (blocks, warps, 32).
     tensors : name -> `Memory`, of the caller's arrays.
     memory : the blocks' shared memory, [block, chunk, 8] of the kernel's kind.
@@ -87,7 +90,9 @@ class Machine:
         hook: Hook | None = None,
         faults: Faults | None = None,
         arrival: Arrival = "lazy",
+        launched: int = 0,
     ) -> None:
+        self.launched = launched
         self.ir, self.tensors, self.blocks, self.effects, self.hook, self.faults = (
             ir, tensors, blocks, effects, hook, faults,
         )  # fmt: skip
@@ -142,6 +147,8 @@ class Machine:
                     yield from self._guarded(s.orelse, mask, np.logical_not(holds), (*at, k), len(s.body))
             elif isinstance(s, kir.Roles):
                 yield from self._roles(s, mask, (*at, k))
+            elif isinstance(s, kir.Tiles):
+                yield from self._tiles(s, mask, (*at, k))
             else:
                 if (self.strand is not None) and (wait := self._wait(s, mask)) is not None:
                     while not wait.over(self):
@@ -206,6 +213,18 @@ class Machine:
             self._in_range(loop.var, self.values[loop.var], holds)
             yield from self._guarded(loop.body, mask, holds, at)
         self.values.pop(loop.var, None)
+
+    def _tiles(self, s: kir.Tiles, mask: Mask, at: IrPath) -> Iterator[Step]:
+        """The tiles of all blocks, one after the other; names of the tile have its values within."""
+        outer = dict(self.values)
+        for found, has in turns(s, self.ir, outer, self.blocks, self.launched):
+            self.values.update(found)
+            for name in (s.turn, *(n for n, _ in s.counters)):
+                self._in_range(name, found[name])
+            yield from self._guarded(s.body, mask, has, at)
+        for name in (*AXES, s.turn, *(n for n, _ in s.counters)):
+            self.values.pop(name, None)
+        self.values.update({name: outer[name] for name in AXES})
 
     def _guarded(
         self, body: tuple[kir.Stmt, ...], mask: Mask, holds: Any, at: IrPath, first: int = 0
@@ -279,13 +298,16 @@ class Machine:
         return found
 
     def loops(self, block: int = 0, warp: int = 0) -> dict[str, int]:
-        """The variables of the loops around the statement at hand, outermost first, in one warp of one block."""
+        """The variables of the loops around the statement at hand, outermost first, in one warp of one block; and the
+        number of its tile, of a block that has several."""
         found: dict[str, int] = {}
         body = self.ir.body
         for number in self.path:
             s = body[number]
             if isinstance(s, kir.Loop):
                 found[s.var] = int(np.broadcast_to(self.values[s.var], self.shape)[block, warp, 0])
+            elif isinstance(s, kir.Tiles):
+                found[s.turn] = int(self.values[s.turn])
             body = inner(s)
         return found
 

@@ -35,6 +35,7 @@ from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.reach import Reaches, WarpAccess
+from polyvolta.cuda.machine.tiles import launched
 from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touches
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.graph.functions.formats import PATTERNS, widened
@@ -179,8 +180,9 @@ def trace(
     """
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(values) for g in ir.grid]
-    number = checked_block(block, grid, sizes)
-    machine = Machine(ir, memory, values, np.array(number)[:, None], EFFECTS)
+    blocks = launched(ir, grid)
+    number = checked_block(block, blocks, sizes)
+    machine = Machine(ir, memory, values, np.array(number)[:, None], EFFECTS, launched=prod(blocks))
     return _steps(machine, Places(ir, schedule), number)
 
 

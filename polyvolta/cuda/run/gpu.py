@@ -106,6 +106,17 @@ def device_limits(device: int) -> Limits:
 _LIMITS = "MAX_THREADS_PER_BLOCK", "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", "MAX_REGISTERS_PER_BLOCK"
 
 
+def multiprocessors(device: int) -> int:
+    """How many a device has.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    require_gpu()
+    return _attribute("MULTIPROCESSOR_COUNT", device)
+
+
 @cache
 def _attribute(name: str, device: int) -> int:
     from cuda.bindings import driver

@@ -34,6 +34,7 @@ from polyvolta.cuda.run.gpu import current_device as current_device
 from polyvolta.cuda.run.gpu import device_arch, driver_call, require_gpu
 from polyvolta.cuda.run.gpu import device_limits as device_limits
 from polyvolta.cuda.run.gpu import gpu_available as gpu_available
+from polyvolta.cuda.run.gpu import multiprocessors as multiprocessors
 from polyvolta.cuda.run.gpu import stream_handle as stream_handle
 from polyvolta.cuda.run.gpu import synchronize as synchronize
 from polyvolta.cuda.run.gpu import thread_device as thread_device

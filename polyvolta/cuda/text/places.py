@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.text.printer import Printed, printed
 from polyvolta.sched.tree import Filter, Path, Schedule
@@ -77,5 +77,5 @@ class Places:
     def __getitem__(self, path: IrPath) -> Place:
         stmt = self.stmts[path]
         line = self.printed.lines[path]
-        statement = "" if isinstance(stmt, Loop | When | Roles) else stmt.statement
+        statement = "" if isinstance(stmt, Loop | When | Roles | Tiles) else stmt.statement
         return Place(path, stmt, line, self._lines[line - 1].strip(), self._nodes.get(statement), statement)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.ir.well_formed import check
+from polyvolta.cuda.text import persistent
 from polyvolta.cuda.text.head.block_order import place_of_block
 from polyvolta.cuda.text.head.kernel_head import arguments, banner, opening
 from polyvolta.cuda.text.head.thread_numbers import numbers, numbers_again, renewed
@@ -105,7 +106,10 @@ def _kernel(scope: Scope) -> str:
     body = []
     for k, s in enumerate(ir.body):
         body += ["", *(numbers_again(scope) if k in starts else []), *statement(scope, s, 1, (k,))]
-    lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free)
+    if ir.resident:
+        lines += persistent.extents(scope)
+    else:
+        lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free)
     lines.append("")
     for r in ir.registers:
         shape = "" if single(r) else "".join(f"[{n}]" for n in r.shape)

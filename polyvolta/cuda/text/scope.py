@@ -79,6 +79,7 @@ class Scope:
         self.whole = True
         self.role: tuple[Role, IrPath] = (Role("block", 0, ir.warps, ()), ())
         self._barriers = roles.NamedBarriers()
+        self._own: dict[str, str] = {}
         self._sizes = dict(ir.context)
         self._speller = KernelSpeller(known(ir), BLOCKS)
 
@@ -95,6 +96,12 @@ class Scope:
             name, number = f"{wish}_{number}", number + 1
         self.functions.taken.add(name)
         return name
+
+    def own(self, wish: str) -> str:
+        """A name for something that stands in several places of the body, none within another."""
+        if wish not in self._own:
+            self._own[wish] = self.free(wish)
+        return self._own[wish]
 
     def call(self, function: DeviceFunction, *arguments: str) -> str:
         """A call, in the words of the kernel's kind."""

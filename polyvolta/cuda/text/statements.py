@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import gcd
 
-from polyvolta.cuda.ir.kernel_ir import Loop, Roles, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.text import operations, ranges, roles
+from polyvolta.cuda.text import operations, persistent, ranges, roles
 from polyvolta.cuda.text.helpers import async_copy, mma
 from polyvolta.cuda.text.helpers.device_function import comment, wrapped
 from polyvolta.cuda.text.helpers.engines import boxes
@@ -34,6 +34,8 @@ def statement(scope: Scope, s: Stmt, depth: int, at: IrPath) -> list[str]:
             return _when(scope, s, depth, at)
         case Roles():
             return _roles(scope, s, depth, at)
+        case Tiles():
+            return _tiles(scope, s, depth, at)
         case _:
             return _marked(wrapped(pad + scope.typed(operations.statement(scope, s)) + ";", pad + "    "), at)
 
@@ -69,6 +71,15 @@ def _roles(scope: Scope, s: Roles, depth: int, at: IrPath) -> list[str]:
             lines += _body(scope, role.body, depth, at, first)
         first, head = first + len(role.body), "} else "
     return [*comment(s.comment, pad), *_marked(lines, at), pad + "}"]
+
+
+def _tiles(scope: Scope, s: Tiles, depth: int, at: IrPath) -> list[str]:
+    """A loop over a block's tiles; its head is where the statement starts."""
+    pad = "  " * depth
+    body = _body(scope, s.body, depth, at)
+    before, head, place, steps = persistent.of_tiles(scope, s, lambda name: any(name in x for x in body))
+    lines = [*comment(s.comment, pad), *(pad + line for line in before), *_marked([pad + head], at)]
+    return [*lines, *(f"{pad}  {line}" for line in place), *body, *(f"{pad}  {line}" for line in steps), pad + "}"]
 
 
 def _strip(scope: Scope, s: Loop, strip: Strip, pad: str, at: IrPath) -> list[str]:

@@ -31,7 +31,17 @@ from polyvolta.cuda.build.promotion.epilogue import epilogue
 from polyvolta.cuda.build.promotion.footprints import together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.makers import Makers, makers_of
-from polyvolta.cuda.build.promotion.model import BLOCK, Nest, Operands, Piece, Promotion, Tiling, free_name
+from polyvolta.cuda.build.promotion.model import (
+    BLOCK,
+    CannotPromote,
+    Nest,
+    Operands,
+    Piece,
+    Promotion,
+    Tiling,
+    Turns,
+    free_name,
+)
 from polyvolta.cuda.build.promotion.nests import conjunction, nest_of, warps_of, widened
 from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragments_of, once, scale, twins_of, zero
 from polyvolta.cuda.ir.kernel_ir import (
@@ -43,7 +53,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedTile,
     WgmmaWait,
 )
-from polyvolta.cuda.ir.memories import Arrays
+from polyvolta.cuda.ir.memories import ZERO, Arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.boxes import SWIZZLES
 from polyvolta.cuda.target.macro_mma import Composition, MacroMma
@@ -52,7 +62,7 @@ from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, Tuple, aff
+from polyvolta.sets import Aff, Set, Tuple, aff, var
 from polyvolta.sets.values.space import Space
 
 
@@ -93,13 +103,15 @@ def promote(
     nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
     products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
     units = warps_of(nests.values(), makers.names)
-    loops, macro = _loops(products, plan, options, macro_mma, makers, units, tensors, context, asynchronous)
+    turn, counter = _counters(plan, tensors) if options.persistent else ("", "")
+    first = var(counter) if counter else ZERO
+    loops, macro = _loops(products, plan, options, macro_mma, makers, units, tensors, context, asynchronous, first)
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
     extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
     name_of = _names([*nests, *(m.statement for p in loops.pieces for m in p.movements)])
     room = shared_limit - _bytes(loops.barriers)
-    end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room)
+    end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room, turn)
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
         if c.factor is None and not loops.producing:
@@ -112,6 +124,9 @@ def promote(
     if loops.producing:
         pieces.append(once(fragments, WgmmaWait(0, name_of("finish")), context))
         pieces += _empty_sums(fragments, plan, name_of)
+    if overlap and turn:
+        raise CannotPromote("there is no room to store a result while the next one's tiles come",
+                            hint="fewer buffers, or persistent=False")  # fmt: skip
     if overlap:
         pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
     pieces += [end.whole, *end.end]
@@ -124,7 +139,15 @@ def promote(
     if not plan.steps:
         tree, whole = with_result(tree, end.stored, end.whole, arrays)
         pieces[pieces.index(end.whole)] = whole
-    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing | end.producing)
+    turns = Turns(turn, ((counter, loops.count),), end.closing) if turn else None
+    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing | end.producing, turns)
+
+
+def _counters(plan: Plan, tensors: Mapping[str, GlobalTensor]) -> tuple[str, str]:
+    """Names of the number of a persistent block's tile, and of the k tiles of those before it."""
+    taken = {*tensors, *(n for s in plan.steps for n in s.scalars)}
+    taken |= {str(n) for t in tensors.values() for n in (*t.dims, t.ld)}
+    return free_name("turn", taken), free_name("tiles", taken)
 
 
 def _epilogue(
@@ -139,19 +162,21 @@ def _epilogue(
     makers: Makers,
     context: Set,
     room: int,
+    turn: str = "",
 ) -> Epilogue:
     """What is behind the last product: results go by boxes where they can, else threads store them.
 
     Parameters
     ----------
     room : bytes of shared memory, for the tiles of products, too.
+    turn : as of `boxed_epilogue`.
     """
     taken = {m.name for m in loops.maps} | {t.name for p in loops.pieces for t in p.tiles}
-    left = room - CHUNK_BYTES * _taken(loops.pieces, BOX_ALIGN) - OPERANDS.bytes
+    left = room - CHUNK_BYTES * _taken(loops.pieces, BOX_ALIGN) - OPERANDS.bytes * (2 if turn else 1)
     pieces = pieces_of(plan, tensors, loops.macros[0], makers, units, fragments.counts, left, taken)
     if pieces is None:
         return Epilogue((), epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers), (), fragments)
-    return boxed_epilogue(plan, fragments, nests, tensors, pieces, macro.d, name_of, makers, context)
+    return boxed_epilogue(plan, fragments, nests, tensors, pieces, macro.d, name_of, makers, context, turn)
 
 
 def _loops(
@@ -164,10 +189,16 @@ def _loops(
     tensors: Mapping[str, GlobalTensor],
     context: Set,
     asynchronous: bool,
+    first: Aff,
 ) -> tuple[Operands, MacroMma]:
-    """The k loops, and a macro-MMA with the accumulators' map that all of them have."""
+    """The k loops, and a macro-MMA with the accumulators' map that all of them have.
+
+    Parameters
+    ----------
+    first : how many tiles a ring of boxes has had before.
+    """
     if isinstance(macro_mma, WarpgroupMma):
-        loops = boxed_pieces(products, plan, options, macro_mma, makers, prod(units), tensors, context)
+        loops = boxed_pieces(products, plan, options, macro_mma, makers, prod(units), tensors, context, first)
         return loops, makers.of_warp(loops.macros[0])
     copied = tensors if asynchronous else {}
     loops = operand_pieces(products, plan, options, macro_mma, LANES * prod(units), context, copied)

@@ -17,8 +17,8 @@ from typing import Protocol
 
 from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import LANES, BoxMap, Loop, Op, PhaseBarriers, RegisterArray, SharedTile
-from polyvolta.cuda.ir.memories import Arrays
+from polyvolta.cuda.ir.kernel_ir import LANES, BoxMap, Loop, Op, PhaseBarriers, RegisterArray, SharedTile, Stmt
+from polyvolta.cuda.ir.memories import ZERO, Arrays
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.functions.formula import Call, Formula, nodes
 from polyvolta.graph.functions.table import FUNCTIONS
@@ -35,6 +35,8 @@ class Tiling(Protocol):
     def prefetch(self) -> int: ...
     @property
     def fragments(self) -> int: ...
+    @property
+    def persistent(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ class Operands:
     Parameters
     ----------
     barriers, maps : of loops whose tiles are boxes.
+    count : how many k tiles of boxes these loops have, all together.
     producing : the statements of a role of its own that has these copied; all others are the consumers'.
     """
 
@@ -173,6 +176,23 @@ class Operands:
     barriers: tuple[PhaseBarriers, ...] = ()
     maps: tuple[BoxMap, ...] = ()
     producing: frozenset[str] = frozenset()
+    count: Aff = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """How the blocks of a kernel go from tile to tile of the result: the `Tiles` around the program of each role.
+
+    Parameters
+    ----------
+    turn : what the number of a block's tile is called, from 0 on.
+    counters : names of sums over a block's tiles before, and what each tile adds.
+    closing : what consumers do behind their last tile.
+    """
+
+    turn: str
+    counters: tuple[tuple[str, Aff], ...]
+    closing: tuple[Stmt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +207,7 @@ class Promotion:
     units : of those who make products together, along y, x and z.
     makers : who these are.
     producing : the statements that a warp of its own runs; () where there is none.
+    turns : of blocks that compute several tiles; None: they compute one.
     """
 
     schedule: Schedule
@@ -195,6 +216,7 @@ class Promotion:
     units: tuple[int, int, int]
     makers: Makers
     producing: frozenset[str] = frozenset()
+    turns: Turns | None = None
 
     @property
     def consumers(self) -> int:

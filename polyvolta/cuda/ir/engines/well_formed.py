@@ -9,10 +9,10 @@ from typing import Any
 from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, WaitStores
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR, Role, Roles
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR, Role, Roles, Tiles
 from polyvolta.cuda.ir.memories import BoxMap, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
-from polyvolta.cuda.ir.well_formed_terms import of_map, of_name
+from polyvolta.cuda.ir.well_formed_terms import of_map, of_name, unknown
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.instruction import LANES
 
@@ -20,6 +20,8 @@ MOST_COUNT = 2**20 - 1
 """Arrivals, and bytes, that a barrier can wait for."""
 MOST_PENDING = 2**16
 """Groups of copies, beyond what any kernel has; the wait is an instruction with a number in it."""
+FEWEST_REGISTERS, MOST_REGISTERS = 24, 256
+"""Of a thread, that a warpgroup can ask for."""
 MOST_PRODUCTS = 7
 """Groups of products that a wait can let run."""
 
@@ -54,7 +56,27 @@ def of_maps(ir: KernelIR) -> Iterator[str]:
             yield f"{m.name} is of {m.tensor}, whose lines start at multiples of {tensor.align} values, not of {CHUNK}"
 
 
+def of_tiles(ir: KernelIR) -> Iterator[str]:
+    """A kernel of which blocks have several places says how many blocks there are, and where they go on."""
+    if ir.resident < 0:
+        yield f"{ir.resident} blocks are launched at most"
+    paths = [at for at, s in walk(ir.body) if isinstance(s, Tiles)]
+    if bool(ir.resident) != bool(paths):
+        yield f"blocks go from tile to tile {len(paths)} times, where {ir.resident} are launched at most"
+    stmts = dict(walk(ir.body))
+    for at in paths:
+        if any(not isinstance(stmts[at[:n]], Roles) for n in range(1, len(at))):
+            yield f"a block goes from tile to tile in statement {at}, which stands in a loop or a condition"
+
+
 # ---- statements
+
+
+def _of_tiles(ir: KernelIR, s: Tiles) -> Iterator[str]:
+    if s.first < 0 or s.step < 1:
+        yield f"tiles are those of number {s.first} and every {s.step}th behind it"
+    for name, e in s.counters:
+        yield from unknown(f"what a tile adds to {name}", (e,), ir.sizes)
 
 
 def _of_roles(ir: KernelIR, s: Roles) -> Iterator[str]:
@@ -64,11 +86,22 @@ def _of_roles(ir: KernelIR, s: Roles) -> Iterator[str]:
         names.append(role.name)
         if role.first < 0 or role.warps < 1 or role.first + role.warps > ir.warps:
             yield f"{role.name} has {role.warps} warps from {role.first} on, of {ir.warps}"
+        if role.registers:
+            yield from _of_registers(ir, role)
     for one, other in combinations(s.roles, 2):
         if one.first < other.first + other.warps and other.first < one.first + one.warps:
             yield f"{one.name} and {other.name} have warps in common"
     if any(_has_roles(role) for role in s.roles):
         yield "a warp has one role at most: there are roles within roles"
+
+
+def _of_registers(ir: KernelIR, role: Role) -> Iterator[str]:
+    """Registers are shared out by warpgroups, in numbers that the instruction can name."""
+    if role.registers % 8 or not FEWEST_REGISTERS <= role.registers <= MOST_REGISTERS:
+        yield f"{role.name} has {role.registers} registers a thread, not a multiple of 8 from {FEWEST_REGISTERS} to " \
+              f"{MOST_REGISTERS}"  # fmt: skip
+    if role.first % WARPS or ir.warps % WARPS:
+        yield f"{role.name} has registers of its own and shares a warpgroup: warp {role.first} of {ir.warps}"
 
 
 def _has_roles(role: Role) -> bool:
@@ -177,6 +210,7 @@ def _of_stores(ir: KernelIR, op: WaitStores) -> Iterator[str]:
 
 RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     Roles: _of_roles,
+    Tiles: _of_tiles,
     InitBarriers: _of_init,
     Arrive: _of_arrive,
     Await: _of_await,

@@ -8,7 +8,7 @@ a launch of more blocks is refused. For numba's users the same steps are Python 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from polyvolta.cuda.ir.block_order import BlockOrder, at_most
 
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
+BLOCKS_OF_HARDWARE = {new: name for name, new in BLOCKS.items()}
 SUM, PRODUCT, ATOM = range(3)
 """How strongly an expression binds."""
 
@@ -82,12 +83,19 @@ def _infix(operator: str, left: Unsigned | int, right: Unsigned | int, binds: in
     return kind(f"{before} {operator} {behind}", binds)
 
 
-def _steps(order: BlockOrder, names: Sequence[Unsigned]) -> tuple[Sequence[Unsigned], ...]:
-    """A block's group, its place there and the group's height; and column and row by the names of the three."""
-    group, place, height = names
+def _of_hardware(kind: type[Unsigned]) -> tuple[Unsigned, Unsigned, Unsigned]:
+    """A block's number, and the columns and rows of its grid."""
     numbers = ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y")
-    columns, rows, x, y = (type(group)(f"{group.home}{name}") for name in numbers)
-    return (*order.grouped(columns * y + x, columns), order.height(group, rows)), order.placed(group, place, height)
+    columns, rows, x, y = (kind(f"{kind.home}{name}") for name in numbers)
+    return columns * y + x, columns, rows
+
+
+def _steps(
+    order: BlockOrder, names: Sequence[Unsigned], number: Unsigned, columns: Unsigned, rows: Unsigned
+) -> tuple[Sequence[Unsigned], ...]:
+    """A number's group, its place there and the group's height; and column and row by the names of the three."""
+    group, place, height = names
+    return (*order.grouped(number, columns), order.height(group, rows)), order.placed(group, place, height)
 
 
 def python_lines(order: BlockOrder) -> list[str]:
@@ -102,7 +110,7 @@ def python_lines(order: BlockOrder) -> list[str]:
     if order.plain:
         return ["return cuda.blockIdx.x, cuda.blockIdx.y"]
     names = [Whole(name) for name in ("group", "place", "height")]
-    values, (column, row) = _steps(order, names)
+    values, (column, row) = _steps(order, names, *_of_hardware(Whole))
     return [*(f"{name} = {value}" for name, value in zip(names, values)), f"return {column}, {row}"]
 
 
@@ -127,12 +135,62 @@ def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callabl
     names = {new: name for name, new in BLOCKS.items() if used(new)}
     if order.plain or not {"blockIdx_x", "blockIdx_y"} & names.keys():
         return [f"  const int {new} = {name};" for new, name in names.items()]
-    steps = [Unsigned(free(name)) for name in ("group", "place", "height")]
-    values, (column, row) = _steps(order, steps)
-    places = names | {"blockIdx_x": column, "blockIdx_y": row}
     return [
         f"  // blocks in groups of {order.group} rows, a group column by column: the L2 cache serves those that run "
         "together",
-        *(f"  const unsigned {name} = {value};" for name, value in zip(steps, values)),
-        *(f"  const int {new} = {places[new]};" for new in names),
+        *(f"  {line}" for line in _in_groups(order, names, _of_hardware(Unsigned), free)),
+    ]
+
+
+def place_of_number(
+    order: BlockOrder, number: str, extents: Sequence[str], used: Callable[[str], bool], free: Callable[[str], str]
+) -> list[str]:
+    """Lines that declare the names of the place of a number that are used, in a grid of so many columns, rows, and so on.
+
+    Parameters
+    ----------
+    number : a name; numbers along x come first, then those along y.
+    extents : of the grid along x, y and z; "1" where there is no other place.
+    used, free : as of `place_of_block`.
+
+    >>> print(*place_of_number(BlockOrder(1), "number", ("columns", "rows", "1"), lambda name: True, str), sep="\\n")
+    const int blockIdx_x = number % columns;
+    const int blockIdx_y = number / columns;
+    const int blockIdx_z = 0;
+    >>> lines = place_of_number(BlockOrder(4), "number", ("columns", "rows", "1"), lambda name: "z" not in name, str)
+    >>> print(*lines, sep="\\n")
+    const unsigned group = number / (4 * columns);
+    const unsigned place = number % (4 * columns);
+    const unsigned height = min(4u, rows - 4 * group);
+    const int blockIdx_x = place / height;
+    const int blockIdx_y = 4 * group + place % height;
+    """
+    names = {new: name for name, new in BLOCKS.items() if used(new)}
+    columns, rows, depth = map(Unsigned, extents)
+    layer, inside = Unsigned("0"), Unsigned(number)
+    if depth.text != "1":
+        layer, inside = inside // (columns * rows), inside % (columns * rows)
+    lines = [f"const int blockIdx_z = {layer};"] if "blockIdx_z" in names else []
+    flat = [new for new in names if new != "blockIdx_z"]
+    if order.plain or not flat:
+        plain = {"blockIdx_x": inside % columns, "blockIdx_y": inside // columns}
+        return [*(f"const int {new} = {plain[new]};" for new in flat), *lines]
+    return [*_in_groups(order, flat, (inside, columns, rows), free), *lines]
+
+
+def _in_groups(
+    order: BlockOrder, names: Iterable[str], of: tuple[Unsigned, Unsigned, Unsigned], free: Callable[[str], str]
+) -> list[str]:
+    """Lines for the names of a place of a number, where rows go together.
+
+    Parameters
+    ----------
+    of : the number, and columns and rows of the grid.
+    """
+    steps = [Unsigned(free(name)) for name in ("group", "place", "height")]
+    values, (column, row) = _steps(order, steps, *of)
+    places = {**BLOCKS_OF_HARDWARE, "blockIdx_x": column, "blockIdx_y": row}
+    return [
+        *(f"const unsigned {name} = {value};" for name, value in zip(steps, values)),
+        *(f"const int {new} = {places[new]};" for new in names),
     ]

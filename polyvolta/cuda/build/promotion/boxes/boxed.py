@@ -20,7 +20,8 @@ others as far as the ring's slots allow.
 
 A ring has S slots, and tile n of a block, counted over all products of a sum, is in slot n mod S: phase ⌊n/S⌋ of the
 slot's barriers `full` and `empty` is about it. Products of one sum share the ring, so that the first tiles of one are
-copied while the last ones of the other are multiplied.
+copied while the last ones of the other are multiplied. So do the results that a persistent block computes one after the
+other: a counter says how many tiles the ring has had before.
 
 What boxes bring beside a tensor is 0, and counts. So there are no full and partial tiles.
 """
@@ -63,6 +64,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     WgmmaFence,
     WgmmaWait,
 )
+from polyvolta.cuda.ir.memories import ZERO
 from polyvolta.cuda.layouts.boxes import K_STEP, OperandBoxes, plan_boxes
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
@@ -153,6 +155,7 @@ def boxed_pieces(
     warpgroups: int,
     tensors: Mapping[str, GlobalTensor],
     context: Set,
+    first: Aff = ZERO,
 ) -> Operands:
     """The k loops of all products.
 
@@ -162,12 +165,13 @@ def boxed_pieces(
     warpgroups : of consumers.
     context : what may be assumed of the sizes.
     makers : who makes products together.
+    first : how many tiles the block's ring has had before.
 
     Raises
     ------
     CannotPromote : an operand that is computed on the way.
     """
-    pieces, macros, maps, producing, before = [], [], {}, [], aff(0)
+    pieces, macros, maps, producing, before = [], [], {}, [], first
     depths: dict[str, Aff] = {}
     for c in plan.contractions:
         nest = nests[c.statement.name]
@@ -184,7 +188,7 @@ def boxed_pieces(
         before = before + loop.count()
         depths[c.accumulator] = summed + aff(str(c.statement.extents[2]))
     barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, warpgroups)
-    return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing))
+    return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing), before - first)
 
 
 def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
@@ -209,7 +213,7 @@ class _Loop:
 
     Parameters
     ----------
-    before : how many tiles of the ring the products before have.
+    before : how many tiles of the ring the products before have, with those of the block's results before.
     summed : the depths of those before that have the same accumulators.
     columns : of a fragment of the result.
     """

@@ -13,6 +13,12 @@
       write_D, commit_D  one thread has the box stored
     end_D                until all has been read: shared memory must be there as long as that
 
+A persistent block does so for one tile after the other, and the places of a tile's pieces are those of the tile before.
+Where nobody brings operands it waits as late as it can: `drain_D` and `free_D` stand before the pieces, once, when the
+next tile's products have been computed, and `end_D` behind the last tile. Operands come while products are computed,
+to where results are still read: so a tile ends with `end_D`, as ever, and with `vacate_D`, which the producer waits
+for, `vacant_D`, before it has the next ones brought.
+
 The tree has a band of pieces, and below it a sequence whose filters are about whole pieces or have a band of fragments
 of their own. All are twins of the result: instances of the former at the pieces' base points, of the latter at the
 fragments'.
@@ -64,8 +70,10 @@ from polyvolta.cuda.ir.kernel_ir import (
     Pointwise,
     ProxyFence,
     RegisterArray,
+    Stmt,
     StoreMatrix,
     WaitStores,
+    When,
 )
 from polyvolta.cuda.layouts.result_boxes import stored_fragment
 from polyvolta.cuda.target.index_map import IndexMap
@@ -80,6 +88,8 @@ FRAGMENTS = "fragments"
 """A group of statements that are about fragments; others have the name of a thread's number, or none."""
 OPERANDS = PhaseBarriers("operands", 0, 1, 1)
 """Its phases are about the operands of a tile's epilogue."""
+VACANT = "vacant"
+"""The barrier whose phases say that the engine has read a tile's results, so that operands may come to their places."""
 
 
 def boxed_epilogue(
@@ -92,6 +102,7 @@ def boxed_epilogue(
     name_of: Callable[[str], str],
     makers: Makers,
     context: Set,
+    turn: str = "",
 ) -> Epilogue:
     """The part of a block's program behind the last product.
 
@@ -103,16 +114,29 @@ def boxed_epilogue(
     own : { [lane, i] -> [row, col] }, what a warp's lanes have of a fragment, from its first row on.
     name_of : makes a statement's name from a wish, one that nothing else has.
     context : what may be assumed of the sizes.
+    turn : what the number of a persistent block's tile is called; "": blocks have one tile.
 
     Raises
     ------
     CannotPromote : the pieces of a warpgroup can't be counted.
     """
-    b = _Builder(plan, fragments, nests, tensors, pieces, own, name_of, makers)
+    b = _Builder(plan, fragments, nests, tensors, pieces, own, name_of, makers, turn)
+    label = plan.outputs[0]
     before = b.brings(context) if pieces.operands else ()
+    bringing = frozenset(before[0].statements if before else ())
+    late = turn and not before
+    if late:
+        before = (once(fragments, WaitStores(0, name_of(f"drain_{label}")), context, ONE_OF_WARPGROUP),
+                  once(fragments, Barrier("warpgroup", name_of(f"free_{label}")), context))  # fmt: skip
     whole = b.whole()
-    end = once(fragments, WaitStores(0, name_of(f"end_{plan.outputs[0]}")), context, ONE_OF_WARPGROUP)
-    return Epilogue(before, whole, (end,), b.coarse)
+    wait = WaitStores(0, name_of(f"end_{label}"))
+    if late:
+        return Epilogue(before, whole, (), b.coarse, bringing, (When((-var(ONE_OF_WARPGROUP),), (wait,), False),))
+    end = [once(fragments, wait, context, ONE_OF_WARPGROUP)]
+    if turn:
+        vacate = Arrive(Phase(VACANT, aff(0), var(turn)), 0, name_of(f"vacate_{label}"))
+        end.append(once(fragments, vacate, context, ONE_OF_WARPGROUP))
+    return Epilogue(before, whole, tuple(end), b.coarse, bringing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,28 +145,28 @@ class Epilogue:
 
     Parameters
     ----------
-    before : operands are brought by a thread of a role of its own, and waited for by all others.
+    before : operands are brought by a thread of a role of its own, and waited for by all others; or the places of
+        pieces are.
     whole : all pieces are stored; it has the arrays of all.
     end : until they have been read.
     stored : the points at which boxes are stored.
+    producing : the statements of the role that brings operands.
+    closing : what is behind a persistent block's last tile.
     """
 
     before: tuple[Piece, ...]
     whole: Piece
     end: tuple[Piece, ...]
     stored: Fragments
-
-    @property
-    def producing(self) -> frozenset[str]:
-        """The statements of the role that brings operands."""
-        return frozenset(self.before[0].statements if self.before else ())
+    producing: frozenset[str] = frozenset()
+    closing: tuple[Stmt, ...] = ()
 
 
 @dataclass(slots=True)
 class _Builder:
     """The epilogue's statements in order: `groups` of them, each for pieces as a whole or for fragments.
 
-    `held` says which registers have what, by array and index.
+    `held` says which registers have what, by array and index; `turn` is as of `boxed_epilogue`.
     """
 
     plan: Plan
@@ -153,6 +177,7 @@ class _Builder:
     own: IndexMap
     name_of: Callable[[str], str]
     makers: Makers
+    turn: str = ""
     groups: list[tuple[str, list[Movement]]] = field(default_factory=list)
     registers: dict[str, RegisterArray] = field(default_factory=dict)
     held: dict[tuple[str, tuple[int, ...]], Element] = field(default_factory=dict)
@@ -180,8 +205,12 @@ class _Builder:
         return tuple(map(var, self.fragments.nest.iterators))
 
     def brings(self, context: Set) -> tuple[Piece, Piece]:
-        """All boxes of operands, by a thread that has a role of its own; and that they have come."""
-        phase, label = Phase(OPERANDS.name, aff(0), aff(0)), self.plan.outputs[0]
+        """All boxes of operands, by a thread that has a role of its own; and that they have come.
+
+        In a persistent block this thread waits until their places are vacant.
+        """
+        turn = var(self.turn) if self.turn else aff(0)
+        phase, label = Phase(OPERANDS.name, aff(0), turn), self.plan.outputs[0]
         expect = once(self.fragments, Arrive(phase, self.pieces.brought, self.name_of(f"expect_{label}")), context)
         copies = []
         for name, m in self.pieces.operands.items():
@@ -194,10 +223,13 @@ class _Builder:
                  for k in self.warps()]  # fmt: skip
         node = self.bands(names, [warps, self.over_pieces(names)], in_order(names))
         node = Band((Member(tuple((s, aff(0)) for s in names), True, ONE_THREAD),), node)
-        first = Band((Member(((expect.statements[0], aff(0)),), True, ONE_THREAD),))
-        whole = InOrder((Filter(expect.statements, first), Filter(tuple(names), node)))
-        extensions = (*expect.extensions, *(enters(self.coarse, s) for s in names))
-        brought = Piece((*expect.statements, *names), whole, extensions, (*expect.movements, *copies))
+        waits = Await(Phase(VACANT, aff(0), turn - 1), self.name_of(f"vacant_{label}"))
+        firsts = [*([once(self.fragments, waits, context)] if self.turn else []), expect]
+        alone = [Filter(p.statements, Band((Member(((p.statements[0], aff(0)),), True, ONE_THREAD),))) for p in firsts]
+        whole = InOrder((*alone, Filter(tuple(names), node)))
+        extensions = (*(e for p in firsts for e in p.extensions), *(enters(self.coarse, s) for s in names))
+        statements = (*(s for p in firsts for s in p.statements), *names)
+        brought = Piece(statements, whole, extensions, (*(m for p in firsts for m in p.movements), *copies))
         return brought, once(self.fragments, Await(phase, self.name_of(f"operands_{label}")), context)
 
     def whole(self) -> Piece:
@@ -373,6 +405,7 @@ class _Builder:
             extensions += [enters(of, m.statement) for m in movements if m.statement not in self.nests]
         movements = tuple(m for _, ms in self.groups for m in ms)
         barriers = (OPERANDS,) if self.pieces.operands else ()
+        barriers += (PhaseBarriers(VACANT, 0, 1, self.pieces.warpgroups),) if barriers and self.turn else ()
         registers = tuple(self.registers.values())
         return Piece(tuple(names), node, tuple(extensions), movements, self.pieces.tiles, registers, self.pieces.maps,
                      barriers)  # fmt: skip
