@@ -84,11 +84,8 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     text = _printed(places)
     found = Found({}, {}, {})
     functions = {**provers(), **orders(ir)}
-    if ir.resident:
-        found.unknown.update(dict.fromkeys(wanted, Undecided("blocks that compute several tiles are not looked at")))
-    else:
-        by_functions(functions, ir, graph, stages, wanted, found)
-        by_machine(ir, graph, [name for name in wanted if name not in functions], found)
+    by_functions(functions, ir, graph, stages, wanted, found)
+    by_machine(ir, graph, [name for name in wanted if name not in functions], found)
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
         raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])

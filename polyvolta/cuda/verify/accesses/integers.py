@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.block_order import MOST_BLOCKS
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,
@@ -29,13 +30,14 @@ from polyvolta.cuda.ir.kernel_ir import (
     Part,
     Roles,
     Stmt,
+    Tiles,
     Wgmma,
     When,
 )
 from polyvolta.cuda.ir.walk import inner as below
 from polyvolta.cuda.verify.accesses.extremes import reach
 from polyvolta.cuda.verify.engine.addresses import slot_chunks
-from polyvolta.cuda.verify.engine.symbols import all_blocks
+from polyvolta.cuda.verify.engine.symbols import all_blocks, loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor, Xor
@@ -73,7 +75,7 @@ def overflow(ir: KernelIR, largest: int = LARGEST) -> Overflow | None:
         value: int | None = symbolic.const + const if symbolic.is_constant else None
         point: Mapping[str, int] | None = {} if value is None or value > INT else None
         if value is None:
-            known = [largest - var(n) for n in ir.sizes]
+            known = [*(largest - var(n) for n in ir.sizes), *_of_tiles(ir, largest)]
             for loop in loops:  # the value behind the last trip's is computed, too
                 known += [var(loop.var) - e for e in loop.lower] + [e + loop.step - var(loop.var) for e in loop.upper]
             here = all_blocks(ir, tuple(loop.var for loop in loops)).given(*known)
@@ -82,6 +84,17 @@ def overflow(ir: KernelIR, largest: int = LARGEST) -> Overflow | None:
         if point is not None and value is not None:
             return Overflow(str(symbolic + const), value, point)
     return None
+
+
+def _of_tiles(ir: KernelIR, largest: int) -> Iterator[Aff]:
+    """What a launch sees to where a block computes several tiles, each `e >= 0`: that there are no more than half as
+    many places as ints, and that what is counted over tiles, this one with them, is no larger than a size may be; of
+    k tiles, in values of k."""
+    for s in loops_over_tiles(ir):
+        yield MOST_BLOCKS // 2 - var(s.turn) - s.step
+        for name, e in s.counters:
+            depth = max((atom.den for atom, _ in e.terms if isinstance(atom, Floor)), default=1)
+            yield largest - depth * (var(name) + s.step * e)
 
 
 Sum = tuple[tuple[Loop, ...], Aff, int]  # inside of these loops, a symbolic part and a number
@@ -121,6 +134,11 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
             for e in s.conditions:
                 yield from _parts(e, loops, ranges)
             yield from _body(ir, (*s.body, *s.orelse), loops, ranges)
+        elif isinstance(s, Tiles):
+            counted = ((s.turn, aff(1)), *s.counters)
+            for name, e in counted:
+                yield from _parts(var(name) + s.step * e, loops, ranges | {name: (0, None)})
+            yield from _body(ir, s.body, loops, ranges | dict.fromkeys((n for n, _ in counted), (0, None)))
         elif isinstance(s, Roles):
             yield from _body(ir, below(s), loops, ranges)
         else:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.flight import Flight
 from polyvolta.cuda.verify.order.found import Case
@@ -16,7 +17,7 @@ from polyvolta.cuda.verify.order.phases import Phases
 from polyvolta.cuda.verify.order.roles import Rows, has_roles
 from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings
-from polyvolta.cuda.verify.order.tiles import View, any_two_tiles, first_tiles, loops_over_tiles
+from polyvolta.cuda.verify.order.tiles import View, any_two_tiles, first_tiles
 from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import BudgetExceeded

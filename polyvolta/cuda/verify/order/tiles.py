@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Tiles
-from polyvolta.cuda.ir.walk import walk
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 
@@ -82,11 +82,6 @@ class View:
     def any_two(self) -> bool:
         """Whether they stand for any two tiles."""
         return bool(self.free)
-
-
-def loops_over_tiles(ir: KernelIR) -> list[Tiles]:
-    """Those of a kernel's roles."""
-    return [s for _, s in walk(ir.body) if isinstance(s, Tiles)]
 
 
 def first_tiles(ir: KernelIR, count: int) -> View:
