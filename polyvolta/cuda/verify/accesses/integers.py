@@ -125,7 +125,8 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
             unrolled = len(lows) + len(highs) == len(s.lower) + len(s.upper)
             starts = [low for e in s.lower if (low := interval(e, ranges)[0]) is not None]
             inner = {**ranges, s.var: (max(starts, default=None), min(highs) if unrolled else None)}
-            around = loops if unrolled else (*(x for x in loops if x.var != s.var), s)
+            open_ = not unrolled or ir.resident > 0  # a quotient of it and of what has no bound of its own
+            around = (*(x for x in loops if x.var != s.var), s) if open_ else loops
             for e in (*s.lower, *s.upper):
                 yield from _parts(e, loops, ranges)
             yield from _parts(var(s.var) + s.step, around, inner)
