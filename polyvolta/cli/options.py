@@ -130,7 +130,9 @@ Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its sw
 Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
 
 
-_GIVEN = "macro_mma split_k buffers partial accumulators prefetch fragments group occupancy persistent".split()  # as they are
+_GIVEN = """
+    macro_mma split_k buffers partial accumulators prefetch fragments group occupancy persistent""".split()
+"""Options that are given as they are."""
 
 
 @dataclass(frozen=True, slots=True)

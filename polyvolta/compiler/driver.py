@@ -25,6 +25,7 @@ from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import Options, complete
+from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.compiler.tuning import needs_of
@@ -146,7 +147,7 @@ def _made(
     promotion = promote(fine, contracted, idiom, reached, options, macro, context, limit, asynchronous)
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
-    promotion = awaited(promotion, tree)
+    promotion = replace(awaited(promotion, tree), registers=shares(options, needs_of(idiom), target))
     order = BlockOrder(options.group)
     tree = reach("roles", split(promotion, tree))
     resident = target.multiprocessors * options.occupancy if options.persistent else 0

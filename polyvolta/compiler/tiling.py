@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SPLITS = (1, 2, 4, 8)
 RESERVED = 1024
 """Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
+PARTS = 4
+"""Of a multiprocessor, each with as many warps and as many registers: nine warps leave each as much as twelve would."""
 FEWEST_BUFFERS = 2
 """That boxes come to: products read one of them."""
 Tile = tuple[int, int, int]
@@ -195,6 +197,7 @@ class Tiling:
             ("bytes of shared memory", shared, target.shared_bytes),
             ("registers a thread", registers, target.registers),
             ("registers a block", registers * threads, target.block_registers),
+            *self._of_products(target),
         )
         if n == 1:
             return alone
@@ -204,6 +207,15 @@ class Tiling:
             (f"bytes of shared memory for {n} blocks", n * (shared + own), target.shared_bytes + own),
             (f"registers for {n} blocks", n * registers * threads, target.block_registers),
         )
+
+
+    def _of_products(self, target: Target) -> Iterator[tuple[str, int, int]]:
+        """Registers that a product of a warpgroup needs where each thread has as many as any other."""
+        family = next((f for f in target.families if self.macro_mma in f.names), None)
+        if family is not None:
+            (*_, own), warps = target.macro_mma(self.macro_mma).values, self.threads_on(target) // LANES
+            shared = target.block_registers // (self.occupancy * LANES * -(-warps // PARTS) * PARTS)
+            yield f"registers a thread at the start, for {self.macro_mma}", own + family.least, shared // 8 * 8
 
 
 OPTIONS = tuple(f.name for f in fields(Tiling))

@@ -1,75 +1,76 @@
-"""Kernels whose blocks compute one tile, made ones that go on with the next: a loop over tiles around each role's body.
-
-The ring goes on counting: what is about the n-th k tile of a result's tile is about number tiles + n of the block.
-What waits at the end of the program for boxes that are stored stays behind all tiles.
-"""
+"""Kernels whose blocks compute several tiles, as few blocks as make several turns of small matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Op, Phase, Role, Roles, SharedTile, Stmt, Tiles, WaitStores, When
-from polyvolta.cuda.ir.memories import Part
-from polyvolta.cuda.ir.walk import operations, put, walk
-from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.values.aff import Floor
+import numpy as np
 
-TURN, TILES = "turn", "tiles"
+import polyvolta as pv
+from polyvolta.cuda.target.hopper import SM_90A
+from polyvolta.cuda.text.printer import print_cuda
 
-
-def persistent(ir: KernelIR, tiles: Aff, resident: int = 132, by_turn: tuple[str, ...] = ()) -> KernelIR:
-    """A kernel that computes tile after tile.
-
-    Parameters
-    ----------
-    tiles : k tiles of a result's tile.
-    by_turn : rows of barriers with a phase for each tile; all others have one for each k tile.
-    """
-    *before, split = ir.body
-    assert isinstance(split, Roles)
-    roles = tuple(_of_role(ir, role, tiles, by_turn) for role in split.roles)
-    ranges = {**ir.ranges, TURN: (0, None), TILES: (0, None)}
-    return replace(ir, body=(*before, replace(split, roles=roles)), resident=resident, ranges=ranges)
+M, N, K = pv.sizes("M N K")
+BLOCKS = 3
+TILES = pv.Options(block_tile=(128, 64, 64), warp_tile=(64, 64, 64), macro_mma="m64n64k16", buffers=3, group=2,
+                   persistent=True)  # fmt: skip
+WIDE = pv.Options(block_tile=(128, 192, 64), warp_tile=(64, 192, 64), macro_mma="m64n192k16", buffers=2, group=1,
+                  persistent=True)  # fmt: skip
 
 
-def _of_role(ir: KernelIR, role: Role, tiles: Aff, by_turn: tuple[str, ...]) -> Role:
-    last = len(role.body) - (1 if any(isinstance(op, WaitStores) for op in operations(role.body[-1:])) else 0)
-    body = tuple(_further(ir, s, by_turn) for s in role.body[:last])
-    return replace(role, body=(Tiles(TURN, ((TILES, tiles),), body), *role.body[last:]))
+def outputs(name: str, a: str = "row", b: str = "col", c: str = "row") -> Any:
+    """What a kernel computes, by a few words."""
+    A, B = pv.tensor("A", (M, K), layout=a), pv.tensor("B", (K, N), layout=b)
+    R, bias = pv.tensor("R", (M, N), layout=c), pv.tensor("bias", (N,))
+    product = A @ B
+    match name:
+        case "product":
+            out = product
+        case "residual":
+            out = pv.relu(product + R)
+        case "bias":
+            out = pv.relu(product + bias)
+        case "sum":
+            out = product + pv.tensor("P", (M, K)) @ pv.tensor("Q", (K, N))
+        case "operands":
+            out = pv.relu(product + R) * pv.tensor("T", (M, N), layout=c)
+        case "two":
+            return pv.output(product, "C", layout=c), pv.output(pv.relu(product + R), "D", layout=c)
+    return pv.output(out, "C", layout=c)
 
 
-def _further(ir: KernelIR, s: Stmt, by_turn: tuple[str, ...]) -> Stmt:
-    """A statement about the tiles of all turns."""
-    def change(part: Any) -> Any:
-        match part:
-            case Phase():
-                return _phase(ir, part, by_turn)
-            case tuple():
-                return tuple(change(x) for x in part)
-            case Part():
-                own = {f: change(getattr(part, f)) for f in part.__dataclass_fields__}
-                if "buffer" in own and not isinstance(part, SharedTile):
-                    own["buffer"] = _slot(own["buffer"])
-                return replace(part, **own)
-        return part
-
-    return change(s)
+@cache
+def compiled(
+    name: str, layouts: tuple[str, str, str] = ("row", "col", "row"), options: pv.Options = TILES, blocks: int = BLOCKS
+) -> pv.Kernel:
+    """A kernel that at most so many blocks are launched of."""
+    kernel = pv.compile(outputs(name, *layouts), target=SM_90A, options=options)
+    ir = replace(kernel.ir, resident=blocks)
+    return replace(kernel, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={})
 
 
-def _phase(ir: KernelIR, phase: Phase, by_turn: tuple[str, ...]) -> Phase:
-    if phase.barriers in by_turn:
-        return replace(phase, number=phase.number + var(TURN))
-    slots = ir.phases(phase.barriers).slots
-    number = slots * phase.number + phase.slot + var(TILES)
-    return replace(phase, slot=number % slots, number=number // slots)
+def arrays(kernel: pv.Kernel, m: int, n: int, k: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Small whole numbers, of which sums are exact."""
+    rng, sizes = np.random.default_rng(seed), {"M": m, "N": n, "K": k}
+    out = {}
+    for t in kernel.graph.inputs:
+        shape = tuple(sizes[d.name] for d in t.dims)
+        order = "F" if t.layout == "col" else "C"
+        out[t.name] = np.asarray(rng.integers(-4, 5, shape).astype(np.float16), order=order)
+    return out
 
 
-def _slot(slot: Aff) -> Aff:
-    """e mod S of the tiles of all turns."""
-    for atom, c in slot.terms:
-        if isinstance(atom, Floor) and "c2" in atom.num.names():
-            line = slot - c * Aff(((atom, 1),))
-            return (line + var(TILES)) % -c
-    return slot
+def expected(name: str, layouts: tuple[str, str, str], given: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The results, by the graph's own meaning."""
+    out = outputs(name, *layouts)
+    found = pv.reference(list(out) if isinstance(out, tuple) else out, **given)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def agrees(kernel: pv.Kernel, given: dict[str, np.ndarray], exact: tuple[np.ndarray, ...], copies: Any) -> bool:
+    """Whether a run has these results."""
+    found = kernel.interpret(**given, copies=copies)
+    found = found if isinstance(found, tuple) else (found,)
+    return all(np.array_equal(x, y) for x, y in zip(found, exact, strict=True))

@@ -8,7 +8,9 @@ themselves. So an operand is a tensor as it is, and what a block needs is one wa
 2. *Warp tile*: of one warpgroup, such that a block has two where that can be: one multiplies while the other one begins
    or stores. More than three have too few registers each.
 3. *Macro-MMA*: the widest one that divides the warp tile, which reads the fewest operands.
-4. *Buffers*: as many as fit, up to the family's six: the more there are, the later a copy may come.
+4. *Registers*: the same for all threads, unless consumers need more: then the producer's warpgroup has the fewest
+   that there can be, and consumers what it leaves.
+5. *Buffers*: as many as fit, up to the family's six: the more there are, the later a copy may come.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.rule.blocks import blocks
-from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
+from polyvolta.compiler.tiling import FEWEST_BUFFERS, PARTS, Needs, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
+from polyvolta.cuda.build.promotion.model import CONSUMER, PRODUCER
 from polyvolta.cuda.target.instruction import LANES, WARPGROUP
 from polyvolta.cuda.target.warpgroup import DEPTH, ROWS, Family
 
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
 
 REGISTERS_AT_ONCE = 8
 """Registers of a thread are given out by so many."""
-PARTS = 4
-"""Of a multiprocessor, each with as many warps and as many registers: nine warps leave each as much as twelve would."""
 
 
 def family_with(name: str | None, target: Target) -> Family | None:
@@ -106,6 +107,29 @@ def _spare(family: Family, needs: Needs) -> int:
     always, function, across, operand = family.spare
     more = function * max(0, needs.functions - 4) + across * needs.across + operand * max(0, needs.operands - 1)
     return always + more
+
+
+def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
+    """How many registers a thread of each role is to have; none where all have the same, which is enough for consumers.
+
+    Registers are given out by warpgroups, also to the one that the producer is a warp of. With two consumers each
+    thread has 168, or consumers 240 and the producer 24; with three 128, or 160 and 32.
+    """
+    family = family_with(tiling.macro_mma, target)
+    if family is None:
+        return {}
+    groups = prod(tiling.warps)
+    need = tiling.registers(needs, target) + _spare(family, needs)
+    even = _at_once(target.block_registers // tiling.occupancy // (WARPGROUP.threads * (groups + 1)))
+    if need <= min(even, target.registers):
+        return {}
+    own = _at_once(min(((groups + 1) * even - family.producer) // groups, target.registers))
+    return {CONSUMER: own, PRODUCER: _at_once((groups + 1) * even - groups * own)}
+
+
+def _at_once(registers: int) -> int:
+    """As many of these as can be given out."""
+    return registers // REGISTERS_AT_ONCE * REGISTERS_AT_ONCE
 
 
 def _widest(family: Family, warp: Tile) -> str:

@@ -91,7 +91,7 @@ def lower(
     if (turns := promotion.turns) is not None:
         own |= dict.fromkeys((turns.turn, *(name for name, _ in turns.counters)), (0, None))
     ranges: dict[str, Range] = {**scan.ranges, **own}
-    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, turns)
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, turns, promotion.registers)
     body = lowering.body(scan.body)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
@@ -221,16 +221,18 @@ class _Lowering:
     def __init__(
         self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
         roles: Mapping[str, tuple[int, int]] = MappingProxyType({}), turns: Turns | None = None,
+        registers: Mapping[str, int] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
-        self.turns = turns
+        self.turns, self.registers = turns, registers
 
     def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
         """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers."""
         parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
         if not parts:
             return chosen(self.items(nodes))
-        made = tuple(Role(name, *self.roles[name], self.role(name, parts[name])) for name in self.roles)
+        made = tuple(Role(name, *self.roles[name], self.role(name, parts[name]), self.registers.get(name, 0))
+                     for name in self.roles)  # fmt: skip
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
         begin = init, Barrier("block", "sync_init")
         return *begin, Roles(made)

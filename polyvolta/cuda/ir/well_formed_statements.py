@@ -42,9 +42,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     Stmt,
     StoreMatrix,
     TakeRun,
+    Tiles,
     WaitCopies,
     Wgmma,
-    Tiles,
     When,
     Zero,
 )

@@ -25,7 +25,7 @@ def launched(ir: KernelIR, grid: Sequence[int]) -> tuple[int, int, int]:
     >>> from polyvolta.cuda.ir.kernel_ir import KernelIR
     >>> from polyvolta.sets import aff
     >>> ir = KernelIR("k", (), (), (), (), 32, (), {}, (aff(1), aff(1), aff(1)), (), ())
-    >>> launched(ir, (4, 3, 1)), launched(replace(ir, resident=5), (4, 3, 1)), launched(replace(ir, resident=5), (2, 2, 1))
+    >>> launched(ir, (4, 3, 1)), *(launched(replace(ir, resident=5), (n, 2, 1)) for n in (4, 2))
     ((4, 3, 1), (5, 1, 1), (4, 1, 1))
     """
     x, y, z = map(int, grid)
@@ -33,7 +33,7 @@ def launched(ir: KernelIR, grid: Sequence[int]) -> tuple[int, int, int]:
 
 
 def batch(ir: KernelIR, grid: Sequence[int], first: int, end: int) -> np.ndarray:
-    """[3, end - first]: blockIdx.x, .y, .z of some of the blocks that are launched, in the order in which they start."""
+    """[3, end - first]: blockIdx.x, .y, .z of some of the blocks launched, in the order in which they start."""
     if not ir.resident:
         return ir.block_order.blocks(grid, first, end)
     numbers = np.arange(first, end)

@@ -29,6 +29,7 @@ from polyvolta.cuda.mutants import (
     results,
     rings,
     roles,
+    tiles,
     transfers,
     trees,
 )
@@ -46,7 +47,7 @@ MUTANTS: dict[str, Mutant] = {
     m.name: m
     for module in (
         arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, roles, blocks, boxes,
-        trees,
+        tiles, trees,
     )
     for m in module.MUTANTS
 }  # fmt: skip

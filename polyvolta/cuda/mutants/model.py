@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Roles, SharedTile, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Roles, SharedTile, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
 from polyvolta.sched.tree import Schedule
 
@@ -156,7 +156,7 @@ def rewritten(body: tuple[Stmt, ...], change: Callable[[Op], tuple[Stmt, ...]]) 
     """A body with every operation in it replaced."""
     out: list[Stmt] = []
     for s in body:
-        if isinstance(s, Loop):
+        if isinstance(s, Loop | Tiles):
             out.append(replace(s, body=rewritten(s.body, change)))
         elif isinstance(s, When):
             out.append(replace(s, body=rewritten(s.body, change), orelse=rewritten(s.orelse, change)))

@@ -14,7 +14,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     LoadMatrix,
     Loop,
     Mma,
-    Roles,
+    Op,
     Stmt,
     WaitCopies,
     When,
@@ -47,7 +47,7 @@ def _waits(ir: KernelIR) -> list[IrPath]:
 
 def _behind_waits(ir: KernelIR) -> list[IrPath]:
     """Block barriers right behind a wait, with nothing else between."""
-    line = [(at, s) for at, s in walk(ir.body) if not isinstance(s, Loop | When | Roles)]
+    line = [(at, s) for at, s in walk(ir.body) if isinstance(s, Op)]
     return [at for (_, before), (at, s) in zip(line, line[1:])
             if before.awaits is not None and isinstance(s, Barrier) and s.scope == "block"]  # fmt: skip
 

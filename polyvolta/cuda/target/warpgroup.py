@@ -136,6 +136,7 @@ _RULES = {
     "block_tile": SIZES,
     "buffers": COUNT,
     "spare": each("four ints that are not negative", "(36, 4, 9, 8)", whole(0), 4),
+    **dict.fromkeys(("producer", "least"), COUNT),
     "title": Rule("name", "'m64nNk16'", lambda s: isinstance(s, str)),
 }  # fmt: skip
 
@@ -156,6 +157,10 @@ class Family:
         function of an epilogue's formula from the fifth on, for each matrix that lies across the result, and for each
         of its operands from the second on. Measured with ptxas 12.9: beside 128 accumulators, and 168 registers
         a thread in all, relu(A @ B + R) spills none; with gelu, two matrices, or a matrix across it spills 2 to 18.
+    producer : registers of a thread that has boxes brought, where a block's are shared out: the fewest that there can
+        be, with which none is spilled.
+    least : registers beside accumulators of one product with which ptxas takes it, of those that all threads have when
+        a block starts: 64x208 is refused with 128, and told to need 130.
 
     >>> WGMMA.of(128).values, WGMMA.named("m64n200k16").shape, WGMMA.named("m64n4k16")
     ((0, 0, 64), (64, 200, 16), None)
@@ -168,6 +173,8 @@ class Family:
     block_tile: tuple[int, int, int] = (128, 256, 64)
     buffers: int = 6
     spare: tuple[int, int, int, int] = (36, 4, 9, 8)
+    producer: int = 24
+    least: int = 26
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)

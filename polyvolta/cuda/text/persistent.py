@@ -24,7 +24,7 @@ from functools import reduce
 from polyvolta.cuda.ir.kernel_ir import Tiles
 from polyvolta.cuda.text.head.block_order import Unsigned, place_of_number
 from polyvolta.cuda.text.scope import Scope
-from polyvolta.sets import Aff, aff
+from polyvolta.sets import aff
 
 EXTENTS = ("columns", "rows", "layers")
 """What the extents of the grid of places are called, along x, y and z."""

@@ -13,7 +13,7 @@ warpgroups, takes the next free ones where it first stands; it is the same one a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import LANES, Arrive, Await, BoxCopy, KernelIR, Role, Roles, When
@@ -42,6 +42,28 @@ def test(ir: KernelIR, roles: Roles, which: int) -> tuple[Aff, ...]:
     low = [warp - mine[0]] if min(rest, default=0) < mine[0] else []
     high = [mine[-1] - warp] if max(rest, default=0) > mine[-1] else []
     return (*low, *high)
+
+
+def whole_warpgroups(s: Roles) -> Roles:
+    """The roles that have registers of their own with all warps of their warpgroups, which share these out together."""
+    def whole(role: Role) -> Role:
+        first, end = role.first // WARPS * WARPS, -(-(role.first + role.warps) // WARPS) * WARPS
+        return replace(role, first=first, warps=end - first) if role.registers else role
+
+    return replace(s, roles=tuple(map(whole, s.roles)))
+
+
+def among(ir: KernelIR, role: Role, whole: Role) -> tuple[Aff, ...]:
+    """Conditions `e >= 0` for a role's warps among those of its warpgroups."""
+    warp, last = warp_of(ir), role.first + role.warps - 1
+    low = [warp - role.first] if role.first > whole.first else []
+    return (*low, *([last - warp] if last < whole.first + whole.warps - 1 else []))
+
+
+def gets_more(s: Roles, role: Role) -> bool:
+    """Whether a role has more registers than it would have if all had the same."""
+    whole = whole_warpgroups(s).roles
+    return role.registers * sum(r.warps for r in whole) > sum(r.registers * r.warps for r in whole)
 
 
 def within(ir: KernelIR, role: Role, known: Mapping[str, Range]) -> dict[str, Range]:

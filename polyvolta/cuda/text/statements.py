@@ -13,7 +13,7 @@ from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text import operations, persistent, ranges, roles
 from polyvolta.cuda.text.helpers import async_copy, mma
 from polyvolta.cuda.text.helpers.device_function import comment, wrapped
-from polyvolta.cuda.text.helpers.engines import boxes
+from polyvolta.cuda.text.helpers.engines import boxes, warpgroups
 from polyvolta.cuda.text.pointers import Pointer, ending, moving
 from polyvolta.cuda.text.rings import Ring, turn, turning
 from polyvolta.cuda.text.scope import Scope, plus, single
@@ -62,13 +62,20 @@ def _roles(scope: Scope, s: Roles, depth: int, at: IrPath) -> list[str]:
     """Roles one after the other, as branches; the first branch is where the statement starts."""
     pad, first, head = "  " * depth, 0, ""
     lines: list[str] = []
+    whole = roles.whole_warpgroups(s)
     for which, role in enumerate(s.roles):
-        conditions = roles.test(scope.ir, s, which)
+        conditions = roles.test(scope.ir, whole, which)
         tests = " && ".join(scope.condition(e) for e in conditions)
         head += f"if ({tests}) {{" if conditions or not which else "{"
         lines.append(f"{pad}{head}  // {role.name}")
+        if role.registers:
+            lines.append(f"{pad}  {scope.call(warpgroups.registers(role.registers, roles.gets_more(s, role)))};")
+        idle = role != whole.roles[which]
+        tests = " && ".join(scope.condition(e) for e in roles.among(scope.ir, role, whole.roles[which]))
+        lines += [f"{pad}  if ({tests}) {{"] if idle else []
         with scope.acting(s, which, at):
-            lines += _body(scope, role.body, depth, at, first)
+            lines += _body(scope, role.body, depth + idle, at, first)
+        lines += [f"{pad}  }}"] if idle else []
         first, head = first + len(role.body), "} else "
     return [*comment(s.comment, pad), *_marked(lines, at), pad + "}"]
 

@@ -1,7 +1,8 @@
-"""The mutants that take instructions of Turing, Ampere or Hopper, or blocks in groups, by name."""
+"""The mutants that take instructions of Turing, Ampere or Hopper, blocks in groups or of several tiles, by name."""
 
-from polyvolta.cuda.mutants import blocks, boxes, rings, roles, transfers
+from polyvolta.cuda.mutants import blocks, boxes, rings, roles, tiles, transfers
 
 AMPERE = {m.name: m for module in (rings, transfers, blocks) for m in module.MUTANTS}
 BOXES = {m.name: m for m in boxes.MUTANTS}
 ROLES = {m.name: m for m in roles.MUTANTS}
+TILES = {m.name: m for m in tiles.MUTANTS}

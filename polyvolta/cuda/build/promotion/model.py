@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from math import prod
 from typing import Protocol
@@ -208,6 +208,8 @@ class Promotion:
     makers : who these are.
     producing : the statements that a warp of its own runs; () where there is none.
     turns : of blocks that compute several tiles; None: they compute one.
+    registers : of a thread of each role, where a block's are shared out anew; roles have whole warpgroups then, of
+        which some warps may have nothing to do.
     """
 
     schedule: Schedule
@@ -217,6 +219,7 @@ class Promotion:
     makers: Makers
     producing: frozenset[str] = frozenset()
     turns: Turns | None = None
+    registers: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def consumers(self) -> int:
@@ -240,7 +243,8 @@ class Promotion:
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return LANES * (self.consumers + bool(self.producing))
+        warps = self.consumers + bool(self.producing)
+        return LANES * (-(-warps // self.makers.warps) * self.makers.warps if self.registers else warps)
 
 
 def free_name(wish: str, taken: Container[str]) -> str:

@@ -145,7 +145,7 @@ def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callabl
 def place_of_number(
     order: BlockOrder, number: str, extents: Sequence[str], used: Callable[[str], bool], free: Callable[[str], str]
 ) -> list[str]:
-    """Lines that declare the names of the place of a number that are used, in a grid of so many columns, rows, and so on.
+    """Lines that declare the names of the place of a number that are used, in a grid of such extents.
 
     Parameters
     ----------

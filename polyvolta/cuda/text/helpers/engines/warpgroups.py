@@ -170,3 +170,17 @@ INDICES = "ijklm"
 def _names(count: int) -> list[str]:
     """Of some accumulators."""
     return [f"d{n}" for n in range(count)] if count > 1 else ["d"]
+
+
+@cache
+def registers(count: int, more: bool) -> DeviceFunction:
+    """The registers of a warpgroup's threads from here on; taken once others have given up as many."""
+    word = "inc" if more else "dec"
+    return DeviceFunction(
+        f"take_{count}_registers" if more else f"keep_{count}_registers",
+        "void",
+        (),
+        (f'asm volatile("setmaxnreg.{word}.sync.aligned.u32 {count};");',),
+        f"each thread of the warpgroup has {count} registers from here on"
+        + (", as soon as others have given up so many" if more else ", and gives up the others"),
+    )

@@ -1,0 +1,128 @@
+"""Mutants of persistent blocks: counters, places that one tile's results leave to the next, and which tiles there are.
+
+A run shows each under some order of events, where blocks have several tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polyvolta.cuda.ir.block_order import BlockOrder
+from polyvolta.cuda.ir.kernel_ir import (
+    Arrive,
+    Await,
+    Barrier,
+    BoxCopy,
+    KernelIR,
+    Loop,
+    StoreMatrix,
+    Tiles,
+    WaitStores,
+)
+from polyvolta.cuda.ir.walk import IrPath, operations, walk
+from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, edited, places, without
+from polyvolta.sets import aff
+
+OTHER, REFUSED = ("values",), ("refused",)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled(BlockOrder):
+    """Two numbers for the place of the even one of them, none for the other's."""
+
+    def place(self, number: Any, columns: int, rows: int) -> tuple[Any, Any]:
+        return BlockOrder(self.group).place(number - number % 2, columns, rows)
+
+
+def _in_tiles(ir: KernelIR, *kinds: type, where: Callable[[Any], bool] = lambda s: True) -> list[IrPath]:
+    """Operations of a tile outside of the loops over k tiles and pieces."""
+    found = []
+    for at in places(ir, *kinds, where=where):
+        kinds_around = [type(s) for _, s in around(ir, at)]
+        if Tiles in kinds_around and Loop not in kinds_around:
+            found.append(at)
+    return found
+
+
+def _changed(ir: KernelIR, new: Callable[[Tiles], Tiles], producer: bool = False) -> KernelIR:
+    """The loops over tiles changed; those alone of who has boxes brought, or all."""
+    at = places(ir, Tiles, where=lambda s: not producer or any(isinstance(op, BoxCopy) for op in operations(s.body)))
+    return edited(ir, at, lambda s: (new(s),))
+
+
+def _vacancy(ir: KernelIR) -> set[str]:
+    """Rows of barriers that consumers arrive in once a tile, and whose phases a producer waits for."""
+    arrived, awaited = ({dict(walk(ir.body))[at].phase.barriers for at in _in_tiles(ir, kind)}  # type: ignore[union-attr]
+                        for kind in (Arrive, Await))  # fmt: skip
+    filled = {op.phase.barriers for op in operations(ir.body) if isinstance(op, BoxCopy)}
+    return (arrived & awaited) - filled
+
+
+def _operands(ir: KernelIR) -> list[IrPath]:
+    """Arrivals, boxes and waits of an epilogue's operands."""
+    turns = {s.turn for _, s in walk(ir.body) if isinstance(s, Tiles)}
+    brought = {op.phase.barriers for op in operations(ir.body) if isinstance(op, BoxCopy)
+               and op.phase.number.names() & turns}  # fmt: skip
+    return places(ir, Arrive, Await, BoxCopy, where=lambda op: op.phase.barriers in brought)
+
+
+def _first_phase(ir: KernelIR) -> KernelIR:
+    return edited(ir, _operands(ir), lambda op: (replace(op, phase=replace(op.phase, number=aff(0))),))
+
+
+def _drains(ir: KernelIR) -> list[IrPath]:
+    """Waits, once a tile, until its results or those of the tile before have been read."""
+    return _in_tiles(ir, WaitStores)
+
+
+def _free(ir: KernelIR) -> list[IrPath]:
+    """Barriers of a warpgroup behind such waits, once a tile."""
+    last = max(_drains(ir), default=())
+    return [at for at in _in_tiles(ir, Barrier) if at > last][:1] if _stores_late(ir) else []
+
+
+def _stores_late(ir: KernelIR) -> bool:
+    """Whether a tile's results are waited for in the next one."""
+    stores = places(ir, StoreMatrix)
+    return bool(stores) and bool(_drains(ir)) and min(_drains(ir)) < min(stores)
+
+
+def _doubled(ir: KernelIR) -> KernelIR:
+    if not ir.resident:
+        raise NothingToBreak(f"blocks of {ir.name} have a tile each", where=ir.about)
+    return replace(ir, block_order=Doubled(ir.block_order.group))
+
+
+def _m(name: str, about: str, observers: tuple[str, ...], change: Callable[[KernelIR], KernelIR]) -> Mutant:
+    return Mutant(name, about, (), observers, (), change)
+
+
+def _later(op: Await) -> tuple[Await, ...]:
+    return (replace(op, phase=replace(op.phase, number=op.phase.number + 1)),)
+
+
+MUTANTS = (
+    _m("counters of tiles stand still", "each tile of a block begins with the ring's first slot, and its first phase",
+       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)))),
+    _m("the producer's counter stands still", "the producer fills the slots of the first tile again",
+       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)), True)),
+    _m("the producer leaves tiles out", "boxes of every other tile are brought, and taken for those of each",
+       OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
+    _m("tiles left out", "each block computes every other one of its tiles", OTHER,
+       lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step))),
+    _m("a block's first tile left out", "each block begins with its second tile", OTHER,
+       lambda ir: _changed(ir, lambda s: replace(s, first=s.first + 1))),
+    _m("tiles computed twice", "two numbers are one tile's, and there is none of another tile", OTHER, _doubled),
+    _m("vacant places are not waited for", "operands of a tile come to where the results before are still read",
+       OTHER, lambda ir: edited(ir, places(ir, Await, where=lambda op: op.phase.barriers in _vacancy(ir)), without)),
+    _m("vacant places a tile later", "operands of a tile wait until its own results have been read", REFUSED,
+       lambda ir: edited(ir, places(ir, Await, where=lambda op: op.phase.barriers in _vacancy(ir)), _later)),
+    _m("operands of the first tile again", "operands of all tiles are waited for as those of the first", REFUSED,
+       _first_phase),
+    _m("the last tile's results are not waited for", "results go to places that the copy engine still reads", OTHER,
+       lambda ir: edited(ir, _drains(ir), without)),
+    _m("results are waited for by one thread", "others put results to places that the copy engine still reads", (),
+       lambda ir: edited(ir, _free(ir), without)),
+)  # fmt: skip
