@@ -57,7 +57,8 @@ def all_blocks(ir: KernelIR, variables: tuple[str, ...] = ()) -> Condition:
     """All sizes that the kernel takes, and all blocks of their grids, or all places and any number of tiles before; of
     some variables more nothing is known."""
     tiles = tile_names(ir)
-    known = frozenset([*of_sizes(ir), *of_grid(ir), *map(var, tiles)])
+    still = [-var(n) for s in loops_over_tiles(ir) for n, e in s.counters if e == aff(0)]
+    known = frozenset([*of_sizes(ir), *of_grid(ir), *map(var, tiles), *still])
     return Condition((*ir.sizes, *BLOCKS, *tiles, *variables), (known,))
 
 

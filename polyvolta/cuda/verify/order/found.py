@@ -73,7 +73,7 @@ def case(
         unknown = Undecided(f"{what}: so it seems, but it may be that this doesn't happen for these sizes")
         unknown.path = event.path
         raise unknown
-    sizes = rows.sizes(point.params, event.tile)
+    sizes = rows.sizes(point.params)
     block = rows.block(sizes, event.tile) or tuple(point.params.get(f"blockIdx.{axis}", 0) for axis in "xyz")
     warp, lane = (None, None) if party is None else party.first
     iteration = {**rows.turn(event.tile), **dict(zip(event.dims, values))}

@@ -211,14 +211,15 @@ class Rows:
 
     # ---- sizes of a case
 
-    def sizes(self, params: Mapping[str, int], tile: int | None) -> dict[str, int]:
-        """The smallest sizes with some values of the parameters, and so many results that block 0 has a tile."""
+    def sizes(self, params: Mapping[str, int]) -> dict[str, int]:
+        """The smallest sizes with some values of the parameters, and with so many results that block 0 has the tiles
+        that are read."""
         known = {n: v for n, v in params.items() if n in self.counts.params}
-        if tile:
-            for extent in self.ir.grid:
-                many = self.counts.lifted(known, [*self.required, extent - self._number(tile) - 1])
-                if extent.names() and extent.evaluate(many) > self._number(tile):
-                    return many
+        last = 0 if self.view is None or self.view.any_two else self._number(len(self.view.turns) - 1)
+        for extent in self.ir.grid if last else ():
+            many = self.counts.lifted(known, [*self.required, extent - last - 1])
+            if extent.names() and extent.evaluate(many) > last:  # type: ignore[operator]
+                return many
         return self.counts.lifted(known, self.required)
 
     def block(self, sizes: Mapping[str, int], tile: int | None) -> tuple[int, ...] | None:
