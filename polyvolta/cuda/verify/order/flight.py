@@ -84,6 +84,8 @@ class PartyFootprints(Footprints):
     def _meet(self, one: np.ndarray, other: np.ndarray) -> tuple[Meet, ...]:  # type: ignore[override]
         """The parties that reach a place, of those that are alike one each."""
         found, seen = [], set()
+        if not len(one) or not len(other):
+            return ()
         ends = [int(x) // self.ir.threads for pairs in (one, other) for x in pairs[[0, -1]]]
         span = min(ends), max(ends) + 1
         for first, a, here in self._by_party(one, span):
