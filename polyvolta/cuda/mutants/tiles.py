@@ -89,14 +89,26 @@ def _stores_late(ir: KernelIR) -> bool:
     return bool(stores) and bool(_drains(ir)) and min(_drains(ir)) < min(stores)
 
 
+def _vacant(ir: KernelIR) -> list[IrPath]:
+    """Waits for places that are free for operands."""
+    rows = _vacancy(ir)
+    return places(ir, Await, where=lambda op: op.phase.barriers in rows)
+
+
+def _standing(s: Tiles) -> Tiles:
+    return replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters))
+
+
 def _doubled(ir: KernelIR) -> KernelIR:
     if not ir.resident:
         raise NothingToBreak(f"blocks of {ir.name} have a tile each", where=ir.about)
     return replace(ir, block_order=Doubled(ir.block_order.group))
 
 
-def _m(name: str, about: str, observers: tuple[str, ...], change: Callable[[KernelIR], KernelIR]) -> Mutant:
-    return Mutant(name, about, (), observers, (), change)
+def _m(
+    name: str, about: str, proofs: tuple[str, ...], observers: tuple[str, ...], change: Callable[[KernelIR], KernelIR]
+) -> Mutant:
+    return Mutant(name, about, proofs, observers, (), change)
 
 
 def _later(op: Await) -> tuple[Await, ...]:
@@ -105,24 +117,25 @@ def _later(op: Await) -> tuple[Await, ...]:
 
 MUTANTS = (
     _m("counters of tiles stand still", "each tile of a block begins with the ring's first slot, and its first phase",
-       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)))),
+       ("phases", "deadlock", "not_overwritten"), REFUSED, lambda ir: _changed(ir, _standing)),
     _m("the producer's counter stands still", "the producer fills the slots of the first tile again",
-       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)), True)),
+       ("phases", "deadlock", "not_overwritten"), REFUSED, lambda ir: _changed(ir, _standing, True)),
     _m("the producer leaves tiles out", "boxes of every other tile are brought, and taken for those of each",
-       OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
-    _m("tiles left out", "each block computes every other one of its tiles", OTHER,
-       lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step))),
-    _m("a block's first tile left out", "each block begins with its second tile", OTHER,
-       lambda ir: _changed(ir, lambda s: replace(s, first=s.first + 1))),
-    _m("tiles computed twice", "two numbers are one tile's, and there is none of another tile", OTHER, _doubled),
+       ("phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
+    _m("tiles left out", "each block computes every other one of its tiles",
+       ("written_once", "phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step))),
+    _m("a block's first tile left out", "each block begins with its second tile",
+       ("written_once", "phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, first=s.first + 1))),
+    _m("tiles computed twice", "two numbers are one tile's, and there is none of another tile",
+       ("written_once",), OTHER, _doubled),
     _m("vacant places are not waited for", "operands of a tile come to where the results before are still read",
-       OTHER, lambda ir: edited(ir, places(ir, Await, where=lambda op: op.phase.barriers in _vacancy(ir)), without)),
-    _m("vacant places a tile later", "operands of a tile wait until its own results have been read", REFUSED,
-       lambda ir: edited(ir, places(ir, Await, where=lambda op: op.phase.barriers in _vacancy(ir)), _later)),
-    _m("operands of the first tile again", "operands of all tiles are waited for as those of the first", REFUSED,
-       _first_phase),
-    _m("the last tile's results are not waited for", "results go to places that the copy engine still reads", OTHER,
-       lambda ir: edited(ir, _drains(ir), without)),
-    _m("results are waited for by one thread", "others put results to places that the copy engine still reads", (),
-       lambda ir: edited(ir, _free(ir), without)),
+       ("not_overwritten", "phases"), OTHER, lambda ir: edited(ir, _vacant(ir), without)),
+    _m("vacant places a tile later", "operands of a tile wait until its own results have been read",
+       ("deadlock",), REFUSED, lambda ir: edited(ir, _vacant(ir), _later)),
+    _m("operands of the first tile again", "operands of all tiles are waited for as those of the first",
+       ("phases", "deadlock"), REFUSED, _first_phase),
+    _m("the last tile's results are not waited for", "results go to places that the copy engine still reads",
+       ("not_overwritten",), OTHER, lambda ir: edited(ir, _drains(ir), without)),
+    _m("results are waited for by one thread", "others put results to places that the copy engine still reads",
+       ("not_overwritten",), (), lambda ir: edited(ir, _free(ir), without)),
 )  # fmt: skip
