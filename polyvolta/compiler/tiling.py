@@ -179,7 +179,7 @@ class Tiling:
         if self.pingpong and not self.persistent:
             yield "warpgroups take turns at tiles of persistent blocks: pingpong=True, and persistent=False"
         if self.pingpong and self.warps[:2] != (1, 1):
-            yield f"warpgroups that take turns have a block's tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
+            yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
                   "are a block_tile"
         if any(map(any, needs.prologues)):
             yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"
