@@ -84,6 +84,13 @@ Persistent = Annotated[
         help="Whether a block computes tile after tile; one tile if missing.",
     ),
 ]
+Pingpong = Annotated[
+    bool | None,
+    _of_kernel(
+        "--pingpong/--together", metavar="",
+        help="Whether two warpgroups of a block take turns at its tiles; together if missing.",
+    ),
+]
 Arch = Annotated[
     str | None,
     _of_kernel(
@@ -131,7 +138,8 @@ Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k til
 
 
 _GIVEN = """
-    macro_mma split_k buffers partial accumulators prefetch fragments group occupancy persistent""".split()
+    macro_mma split_k buffers partial accumulators prefetch fragments group occupancy persistent
+    pingpong""".split()
 """Options that are given as they are."""
 
 
@@ -155,6 +163,7 @@ class Choice:
     group: Group = None
     occupancy: Occupancy = None
     persistent: Persistent = None
+    pingpong: Pingpong = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:

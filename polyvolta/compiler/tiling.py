@@ -1,4 +1,4 @@
-"""How a kernel is tiled: twelve values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: thirteen values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -27,6 +27,8 @@ RESERVED = 1024
 """Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
 PARTS = 4
 """Of a multiprocessor, each with as many warps and as many registers: nine warps leave each as much as twelve would."""
+IN_TURN = 2
+"""Warpgroups that take turns at a block's tiles."""
 FEWEST_BUFFERS = 2
 """That boxes come to: products read one of them."""
 Tile = tuple[int, int, int]
@@ -54,6 +56,7 @@ class Tiling:
     group: int = 1
     occupancy: int = 1
     persistent: bool = False
+    pingpong: bool = False
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -64,15 +67,20 @@ class Tiling:
     def threads(self) -> int:
         """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
         if self.macro_mma in WGMMA.names:
-            return WARPGROUP.threads * prod(self.warps) + LANES
+            return WARPGROUP.threads * self.consumers + LANES
         return LANES * prod(self.warps)
+
+    @property
+    def consumers(self) -> int:
+        """Warps that multiply, or warpgroups: in turn, where each has tiles of its own."""
+        return prod(self.warps) * (IN_TURN if self.pingpong else 1)
 
     def threads_on(self, target: Target) -> int:
         """Likewise, by what the target calls so."""
         macro = target.macro_mma(self.macro_mma)
         if not isinstance(macro, WarpgroupMma):
             return LANES * prod(self.warps)
-        return macro.instructions[0].scope.threads * prod(self.warps) + LANES
+        return macro.instructions[0].scope.threads * self.consumers + LANES
 
     @property
     def step(self) -> tuple[int, int, int]:
@@ -87,7 +95,7 @@ class Tiling:
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
-        return m * n * (4 if self.split_k > 1 else needs.exchange) * prod(self.warps)
+        return m * n * (4 if self.split_k > 1 else needs.exchange) * self.consumers
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have, and
@@ -165,7 +173,14 @@ class Tiling:
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
                 yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
+            elif self.pingpong:
+                yield f"warpgroups take turns at tiles of persistent blocks, and {macro.name} is of warps"
             return
+        if self.pingpong and not self.persistent:
+            yield "warpgroups take turns at tiles of persistent blocks: pingpong=True, and persistent=False"
+        if self.pingpong and self.warps[:2] != (1, 1):
+            yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
+                  "are a block_tile"
         if any(map(any, needs.prologues)):
             yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"
         if needs.accumulators > 1:
@@ -240,6 +255,7 @@ class Needs:
     across : matrices of the epilogue that are contiguous along the other dimension than the result.
     longest : terms of the longest sum, None where one isn't known.
     scaled : whether accumulators are multiplied by something between products.
+    results : how many outputs there are.
     """
 
     accumulators: int = 1
@@ -254,6 +270,7 @@ class Needs:
     across: int = 0
     longest: int | None = None
     scaled: bool = False
+    results: int = 1
 
     def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
         """Registers that the compiler needs beside those of values.

@@ -68,6 +68,7 @@ def needs_of(idiom: Plan) -> Needs:
         idiom.across,
         None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
         any(c.factor not in (None, 1) for c in idiom.contractions),
+        len(idiom.outputs),
     )
 
 
@@ -172,12 +173,12 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group, sharing = given.get("group", target.group), given.get("occupancy", 1)
-    lasting = given.get("persistent", False)
+    lasting = given.get("persistent", False), given.get("pingpong", False)
     tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing, lasting)
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing, *lasting)
                 small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options

@@ -18,6 +18,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.cuda.errors import WrongGpu
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
+from polyvolta.cuda.run import launch as launches
 from polyvolta.cuda.run import tensor_maps
 from polyvolta.cuda.run.cubin import arch_of
 from polyvolta.cuda.run.device_function import NotADeviceFunction
@@ -123,6 +124,26 @@ def test_all_layouts_by_boxes_and_by_copies(torch, driver, layouts):
             assert c.array.flags[f"{'C' if c_layout == 'row' else 'F'}_CONTIGUOUS"]
         assert by_boxes(driver)[-1] == boxed
     assert len(driver.variants) == len(kernel._plans) and len(driver.launches) == 8
+
+
+@pytest.mark.parametrize("multiprocessors", [2, 3, 132])
+def test_of_persistent_blocks_there_are_as_many_as_the_gpu_has_room_for(torch, driver, monkeypatch, multiprocessors):
+    monkeypatch.setattr(launches, "multiprocessors", lambda device: multiprocessors)
+    monkeypatch.setattr(launches, "current_device", lambda: 0)
+    D = pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col") + pv.tensor("R", (M, N)))
+    kernel = pv.compile(pv.output(D, "D"), target=SM_90A, options=replace(OPTIONS, persistent=True))
+    assert kernel.launch_config(M=150, N=136, K=72).grid == (9, 1, 1)
+    for seed in range(2):
+        a, b = values((150, 72), seed=seed), values((72, 136), "col", seed=seed + 2)
+        r = values((150, 136), seed=seed + 4)
+        d = kernel(a, b, r)
+        exact = np.maximum(a.array.astype(float) @ b.array.astype(float) + r.array.astype(float), 0)
+        assert np.abs(d.array - exact).max() <= 2e-2
+    bound = kernel.bind(a, b, r, out=d)
+    bound()
+    assert [grid for grid, *_ in driver.launches] == [(min(multiprocessors, 9), 1, 1)] * 3
+    odd = kernel(values((150, 72)), values((72, 75), "col"), values((150, 75)))  # lines that boxes don't store
+    assert odd.array.shape == (150, 75) and driver.launches[-1][0] == (min(multiprocessors, 6), 1, 1)
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(40, 33, 0), (1, 70, 72), (70, 1, 8), (1, 1, 1), (65, 130, 1)])

@@ -19,6 +19,7 @@ from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
+from polyvolta.cuda.machine.tiles import launched
 from polyvolta.cuda.run import gpu, launch, prepared
 from polyvolta.cuda.run.device_array import DeviceArray, read_interface
 from polyvolta.cuda.run.views import BadArray
@@ -62,7 +63,9 @@ class Driver:
             shape = tuple(sizes[d] if isinstance(d, str) else d for d in t.dims)
             values_there = self.there(ir, t, shape, values)
             tensors[t.name] = values_there.view(KINDS[t.kind].storage)
-        assert (gx, gy, gz) == tuple(g.evaluate(sizes) for g in ir.grid) and extra == 0
+        if ir.resident:  # as many as the device has room for
+            ir = replace(ir, resident=gx)
+        assert (gx, gy, gz) == launched(ir, [g.evaluate(sizes) for g in ir.grid]) and extra == 0
         interpret(ir, tensors, sizes, {n: values[n] for n in ir.scalars})
         return (0,)
 

@@ -52,6 +52,8 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     asked = family.named(given.get("macro_mma", ""))
     least = (ROWS, asked.shape[1] if asked else COLUMNS, DEPTH)
     most = (*family.block_tile[:1], least[1] if asked else family.block_tile[1], *family.block_tile[2:])
+    if given.get("pingpong"):  # a block's tile is a warpgroup's
+        most = (ROWS, *most[1:])
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     for roomy in (True, False):
         for block in blocks(given, needs, least, most, target.multiprocessors):
@@ -61,7 +63,8 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                     ahead = given.get("prefetch", buffers - 1)
                     yield Tiling(block, warp, name, given.get("split_k", 1), buffers, *words, ahead,
                                  given.get("fragments", 1), given.get("group", target.group),
-                                 given.get("occupancy", 1), given.get("persistent", False))  # fmt: skip
+                                 given.get("occupancy", 1), given.get("persistent", False),
+                                 given.get("pingpong", False))  # fmt: skip
 
 
 def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
@@ -88,6 +91,8 @@ def _warps(
     if "warp_tile" in given:
         return [given["warp_tile"]]
     sides = [[d for d in range(s, side + 1, s) if side % d == 0] for side, s in zip(block[:2], least)]
+    if given.get("pingpong"):
+        return [block]
     found = [(m, n, block[2]) for m, n in product(*sides)] or [(*least[:2], block[2])]
 
     def worth(warp: Tile) -> tuple:
@@ -118,8 +123,8 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     family = family_with(tiling.macro_mma, target)
     if family is None:
         return {}
-    groups = prod(tiling.warps)
-    need = tiling.registers(needs, target) + _spare(family, needs)
+    groups = tiling.consumers
+    need = tiling.registers(needs, target) + _spare(family, needs) + family.spare[-1] * (needs.results - 1)
     even = _at_once(target.block_registers // tiling.occupancy // (WARPGROUP.threads * (groups + 1)))
     if need <= min(even, target.registers):
         return {}
