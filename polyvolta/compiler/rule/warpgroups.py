@@ -52,6 +52,8 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     asked = family.named(given.get("macro_mma", ""))
     least = (asked or family.of(min(_storable(family)))).shape
     most = (*family.block_tile[:1], least[1] if asked else family.block_tile[1], *family.block_tile[2:])
+    if given.get("pingpong"):  # a block's tile is a warpgroup's
+        most = (least[0], *most[1:])
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     for roomy in (True, False):
         for block in blocks(given, needs, least, most, target.multiprocessors):
@@ -63,7 +65,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                                  given.get("fragments", 1), given.get("group", target.group),
                                  given.get("occupancy", 1),
                                  given.get("dependent_launch", target.dependent_launch),
-                                 given.get("persistent", False))  # fmt: skip
+                                 given.get("persistent", False), given.get("pingpong", False))  # fmt: skip
 
 
 def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
@@ -93,6 +95,8 @@ def _warps(
     if "warp_tile" in given:
         return [given["warp_tile"]]
     sides = [[d for d in range(s, side + 1, s) if side % d == 0] for side, s in zip(block[:2], least)]
+    if given.get("pingpong"):
+        return [block]
     found = [(m, n, block[2]) for m, n in product(*sides)] or [(*least[:2], block[2])]
 
     def worth(warp: Tile) -> tuple:
@@ -129,7 +133,7 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     family = family_with(tiling.macro_mma, target)
     if family is None:
         return {}
-    groups = prod(tiling.warps)
+    groups = tiling.consumers
     even, own, producer = _shared_out(groups, tiling.occupancy, family, target)
     if tiling.registers(needs, target) + _spare(family, needs) <= even:
         return {}

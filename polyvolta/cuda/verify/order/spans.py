@@ -224,10 +224,11 @@ class Spans:
         mine = [(e, r) for e, r in found if e.tile == ONE]
         node = next(iter(self.meetings.nodes.values()))
         counter, n = mine[0][1].counter, var("n'")
-        left = self.relations.instances(node, [[var("n") - var(counter), var(counter) + self.added[counter] - 1 - var("n")]])
+        end = var(counter) + self.added[counter]
+        left = self.relations.instances(node, [[var("n") - var(counter), end - 1 - var("n")]])
         for e, r in mine:
             left = left - self.relations.pairs(e, node, [[n - r.number, r.number - n]]).range()
-            inside = [[var(counter) - 1 - r.number], [r.number - var(counter) - self.added[counter]]]
+            inside = [[var(counter) - 1 - r.number], [r.number - end]]
             if r.counter != counter or not self.relations.instances(e, inside).is_empty():
                 raise Undecided(f"{e.kind}: numbers of the ring that aren't of its tile")
             for x, other in mine:

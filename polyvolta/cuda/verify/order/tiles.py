@@ -86,8 +86,8 @@ class View:
 
 def first_tiles(ir: KernelIR, count: int) -> View:
     """A block's first tiles."""
-    added = _added(ir)
-    return View(tuple(Turn(n, aff(n), {e: n * e for e in added}) for n in range(count)), name=loops_over_tiles(ir)[0].turn)
+    added, name = _added(ir), loops_over_tiles(ir)[0].turn
+    return View(tuple(Turn(n, aff(n), {e: n * e for e in added}) for n in range(count)), name=name)
 
 
 def any_two_tiles(ir: KernelIR) -> View:
